@@ -1,0 +1,43 @@
+"""Sets of brokers or replicas as bit masks: bit n is set if n is a member."""
+
+
+def contains(members: int, item: int) -> bool:
+    """Say whether `item` is a member; NONE never is."""
+    return item >= 0 and (members >> max(item, 0)) & 1 == 1
+
+
+def only(item: int) -> int:
+    """Return the set with this one member."""
+    return 1 << item
+
+
+def with_member(members: int, item: int) -> int:
+    """Return `members` and `item`."""
+    return members | (1 << item)
+
+
+def without(members: int, item: int) -> int:
+    """Return `members` less `item`."""
+    return members & ~(1 << item)
+
+
+def everyone(count: int) -> int:
+    """Return the set of 0 to count - 1."""
+    return (1 << count) - 1
+
+
+def size(members: int) -> int:
+    """Return how many members there are."""
+    rest = members
+    total = 0
+    for _ in range(62):
+        if rest == 0:
+            break
+        rest &= rest - 1
+        total += 1
+    return total
+
+
+def is_subset(members: int, others: int) -> bool:
+    """Say whether every one of `members` is one of `others`."""
+    return members & ~others == 0

@@ -1,0 +1,223 @@
+"""Constants of a machine: what a user may set, with meaning and range.
+
+Three sorts, which differ only in how the native engine treats them:
+
+* `shape`: sizes arrays exactly (brokers, replicas); each value is compiled on its own.
+* `capacity`: sizes arrays too, but a smaller value runs inside a larger compiled shape.
+* `bound`, `switch`, `choice`: read at run time; one compilation serves all values.
+
+On the class a constant is an expression (`C.log_size + 1`, usable in a domain); on an instance it is
+its value.
+"""
+
+from __future__ import annotations
+
+from enum import IntEnum
+from typing import TYPE_CHECKING, Any, Generic, Self, TypeVar, overload
+
+from fencepost.model.language.errors import ModelError, UsageError, nearest
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+T = TypeVar("T", bound=int)
+
+SHAPE, CAPACITY, RUNTIME = "shape", "capacity", "run time"
+
+
+class Linear:
+    """A sum of constants with integer factors: `2 * C.fences + C.elections + 1`."""
+
+    def __init__(self, terms: Mapping[str, int], offset: int = 0) -> None:
+        self.terms = {name: factor for name, factor in terms.items() if factor}
+        self.offset = offset
+
+    def value(self, values: Mapping[str, int]) -> int:
+        """Return the sum for these values of the constants."""
+        return self.offset + sum(factor * int(values[name]) for name, factor in self.terms.items())
+
+    def source(self) -> str:
+        """Return the sum as Python text over a record `c` of constants."""
+        parts = [f"c.{name}" if factor == 1 else f"{factor} * c.{name}" for name, factor in self.terms.items()]
+        if self.offset or not parts:
+            parts.append(str(self.offset))
+        return "(" + " + ".join(parts) + ")"
+
+    def __add__(self, other: Linear | int) -> Linear:
+        return _combine(self, other, 1)
+
+    def __radd__(self, other: int) -> Linear:
+        return _combine(self, other, 1)
+
+    def __sub__(self, other: Linear | int) -> Linear:
+        return _combine(self, other, -1)
+
+    def __mul__(self, factor: int) -> Linear:
+        return Linear({name: value * factor for name, value in self.terms.items()}, self.offset * factor)
+
+    def __rmul__(self, factor: int) -> Linear:
+        return self * factor
+
+    def __repr__(self) -> str:
+        return self.source().strip("()").replace("c.", "")
+
+
+def linear(value: Linear | int) -> Linear:
+    """Return `value` as a sum."""
+    return value if isinstance(value, Linear) else Linear({}, int(value))
+
+
+def _combine(left: Linear, right: Linear | int, sign: int) -> Linear:
+    other = linear(right)
+    names = {*left.terms, *other.terms}
+    terms = {name: left.terms.get(name, 0) + sign * other.terms.get(name, 0) for name in sorted(names)}
+    return Linear(terms, left.offset + sign * other.offset)
+
+
+class Constant(Linear, Generic[T]):
+    """One constant of a machine: default, range, meaning, sort."""
+
+    def __init__(self, default: T, *, low: int, high: int, meaning: str, sort: str, kind: type[T], room: int) -> None:
+        super().__init__({}, 0)
+        self.default, self.low, self.high = default, low, high
+        self.meaning, self.sort, self.kind, self.room = meaning, sort, kind, room
+        self.name = ""
+
+    def __set_name__(self, owner: type, name: str) -> None:
+        self.name = name
+        self.terms = {name: 1}
+
+    @overload
+    def __get__(self, instance: None, owner: type) -> Self: ...
+    @overload
+    def __get__(self, instance: object, owner: type) -> T: ...
+    def __get__(self, instance: Any, owner: type) -> Any:
+        return self if instance is None else instance._values[self.name]
+
+    def __set__(self, instance: object, value: object) -> None:
+        raise ModelError(f"constant {self.name!r} cannot be assigned: constants are fixed for a run.")
+
+    def parse(self, text: str) -> T:
+        """Return the value that `text` names; raise UsageError if it names none."""
+        word = text.strip().lower().replace("-", "_")
+        names = self.spellings()
+        if word in names:
+            return self.kind(names[word])
+        try:
+            number = int(text)
+        except ValueError:
+            expected = ", ".join(names) if names else f"a whole number from {self.low} to {self.high}"
+            raise UsageError(f"constant {self.name!r} was given {text!r}: write one of: {expected}.") from None
+        return self.accept(number)
+
+    def accept(self, value: int) -> T:
+        """Return `value` as this constant's type; raise UsageError outside the range."""
+        if not self.low <= int(value) <= self.high:
+            raise UsageError(
+                f"constant {self.name!r} was given {int(value)}, which is out of range: "
+                f"write a value from {self.low} to {self.high} ({self.meaning})."
+            )
+        return self.kind(value)
+
+    def spellings(self) -> dict[str, int]:
+        """Return the words that stand for values: enum members, or true and false."""
+        if issubclass(self.kind, IntEnum):
+            return {member.name.lower(): int(member) for member in self.kind}
+        return {"false": 0, "true": 1, "off": 0, "on": 1} if self.kind is bool else {}
+
+    def show(self, value: int) -> int | bool | str:
+        """Return `value` as it reads in JSON and in a trace file."""
+        kind: type = self.kind
+        if issubclass(kind, IntEnum):
+            return str(kind(value).name.lower())
+        return bool(value) if kind is bool else int(value)
+
+
+def shape(default: int, *, low: int, high: int, meaning: str) -> Constant[int]:
+    """Return a constant that sizes arrays exactly."""
+    return Constant(default, low=low, high=high, meaning=meaning, sort=SHAPE, kind=int, room=default)
+
+
+def capacity(default: int, *, low: int, high: int, meaning: str, room: int | None = None) -> Constant[int]:
+    """Return a constant that sizes arrays; values up to `room` share one compiled shape."""
+    return Constant(
+        default, low=low, high=high, meaning=meaning, sort=CAPACITY, kind=int, room=room or default
+    )
+
+
+def bound(default: int, *, low: int, high: int, meaning: str) -> Constant[int]:
+    """Return a whole number read at run time."""
+    return Constant(default, low=low, high=high, meaning=meaning, sort=RUNTIME, kind=int, room=high)
+
+
+def switch(*, default: bool, meaning: str) -> Constant[bool]:
+    """Return an on/off constant: a KIP, a check, a bug."""
+    return Constant(default, low=0, high=1, meaning=meaning, sort=RUNTIME, kind=bool, room=1)
+
+
+E = TypeVar("E", bound=IntEnum)
+
+
+def choice(default: E, *, meaning: str) -> Constant[E]:
+    """Return a constant that is one member of an enum, numbered from 0 without gaps."""
+    last = max(type(default))
+    return Constant(default, low=0, high=last, meaning=meaning, sort=RUNTIME, kind=type(default), room=last)
+
+
+class Constants:
+    """The constants of one machine; subclass it and assign `shape`, `capacity`, `bound`, `switch`, `choice`."""
+
+    def __init__(self, **values: int) -> None:
+        declared = self.declared()
+        for name in values:
+            if name not in declared:
+                known = list(declared)
+                raise UsageError(
+                    f"there is no constant {name!r}.{nearest(name, known)} Constants are: {', '.join(known)}."
+                )
+        self._values = {
+            name: constant.accept(values.get(name, constant.default)) for name, constant in declared.items()
+        }
+
+    @classmethod
+    def declared(cls) -> dict[str, Constant[Any]]:
+        """Return the constants by name, in the order of declaration, those of base classes first."""
+        found: dict[str, Constant[Any]] = {}
+        for owner in reversed(cls.__mro__):
+            found.update({name: item for name, item in vars(owner).items() if isinstance(item, Constant)})
+        return found
+
+    @property
+    def values(self) -> Mapping[str, int]:
+        """The values by name."""
+        return self._values
+
+    def replace(self, **values: int) -> Self:
+        """Return constants with some values changed."""
+        return type(self)(**{**self._values, **values})
+
+    def shown(self) -> dict[str, int | bool | str]:
+        """Return the values as they read in JSON and in a trace file."""
+        return {name: constant.show(self._values[name]) for name, constant in self.declared().items()}
+
+    def rooms(self) -> dict[str, int]:
+        """Return for each constant the value its compiled shape is sized for."""
+        rooms = {}
+        for name, constant in self.declared().items():
+            value = int(self._values[name])
+            if constant.sort == SHAPE:
+                rooms[name] = value
+            elif constant.sort == CAPACITY:
+                rooms[name] = max(value, constant.room)
+            else:
+                rooms[name] = int(constant.high)
+        return rooms
+
+    def __eq__(self, other: object) -> bool:
+        return type(self) is type(other) and self._values == other._values  # type: ignore[attr-defined]
+
+    def __hash__(self) -> int:
+        return hash((type(self), tuple(self._values.items())))
+
+    def __repr__(self) -> str:
+        return f"{type(self).__name__}({', '.join(f'{name}={value}' for name, value in self.shown().items())})"

@@ -1,0 +1,159 @@
+"""Domains: what a field or a parameter may hold. A domain carries its meaning and its bounds.
+
+Fields are annotated with aliases, so that a type checker sees plain integers and Fencepost sees the domain:
+
+    Offset = Annotated[int, Range(0, C.log_size)]
+    Replica = Annotated[int, Index(C.replicas)]
+"""
+
+from __future__ import annotations
+
+import typing
+from dataclasses import dataclass
+from enum import IntEnum
+from typing import TYPE_CHECKING, Any
+
+from fencepost.model.language.constants import Linear, linear
+from fencepost.model.language.errors import ModelError
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+NONE = -1
+"""No broker, no epoch, no offset. It is never an index: using it as one is an error."""
+
+
+class Domain:
+    """A set of integers from a low to a high bound, both included."""
+
+    def bounds(self, values: Mapping[str, int]) -> tuple[int, int]:
+        """Return (low, high) for these values of the constants."""
+        raise NotImplementedError
+
+    def show(self, value: int) -> str:
+        """Return `value` as it reads in a trace."""
+        return str(int(value))
+
+    def spellings(self) -> dict[str, int]:
+        """Return the words that `show` writes instead of numbers."""
+        return {}
+
+
+@dataclass(frozen=True)
+class Range(Domain):
+    """Whole numbers from `low` to `high`; -1 reads as `none` where the range starts there."""
+
+    low: Linear | int
+    high: Linear | int
+
+    def bounds(self, values: Mapping[str, int]) -> tuple[int, int]:
+        """Return (low, high) for these values of the constants."""
+        return linear(self.low).value(values), linear(self.high).value(values)
+
+    def show(self, value: int) -> str:
+        """Return the number, or `none` for -1."""
+        return "none" if value == NONE else str(int(value))
+
+    def spellings(self) -> dict[str, int]:
+        """Return the word for -1."""
+        return {"none": NONE}
+
+
+@dataclass(frozen=True)
+class Index(Range):
+    """One of `count` numbered things (a broker, a replica); NONE too where `none` is set."""
+
+    def __init__(self, count: Linear | int, *, none: bool = False) -> None:
+        object.__setattr__(self, "low", NONE if none else 0)
+        object.__setattr__(self, "high", linear(count) - 1)
+
+    @property
+    def count(self) -> Linear:
+        """How many things there are."""
+        return linear(self.high) + 1
+
+
+@dataclass(frozen=True)
+class BitSet(Domain):
+    """A set of numbered things as a bit mask: thing n is a member if bit n is set."""
+
+    count: Linear | int
+
+    def bounds(self, values: Mapping[str, int]) -> tuple[int, int]:
+        """Return (0, all bits)."""
+        return 0, (1 << linear(self.count).value(values)) - 1
+
+    def show(self, value: int) -> str:
+        """Return the members in braces."""
+        return "{" + ",".join(str(bit) for bit in range(int(value).bit_length()) if value >> bit & 1) + "}"
+
+
+@dataclass(frozen=True)
+class Flag(Domain):
+    """False or true."""
+
+    def bounds(self, values: Mapping[str, int]) -> tuple[int, int]:  # noqa: ARG002 (same for all constants)
+        """Return (0, 1)."""
+        return 0, 1
+
+    def show(self, value: int) -> str:
+        """Return `yes` or `no`."""
+        return "yes" if value else "no"
+
+    def spellings(self) -> dict[str, int]:
+        """Return the two words."""
+        return {"yes": 1, "no": 0}
+
+
+@dataclass(frozen=True)
+class Member(Domain):
+    """A member of an enum."""
+
+    enum: type[IntEnum]
+
+    def bounds(self, values: Mapping[str, int]) -> tuple[int, int]:  # noqa: ARG002 (same for all constants)
+        """Return the least and the greatest member."""
+        return int(min(self.enum)), int(max(self.enum))
+
+    def show(self, value: int) -> str:
+        """Return the member's name in lower case, with dashes."""
+        return self.enum(value).name.lower().replace("_", "-")
+
+    def spellings(self) -> dict[str, int]:
+        """Return all names."""
+        return {self.show(member): int(member) for member in self.enum}
+
+
+@dataclass(frozen=True)
+class InFlight:
+    """Parameter domain: a message in the bag of this name (a field of the state)."""
+
+    bag: str
+
+
+@dataclass(frozen=True)
+class Size:
+    """Length of an array or room of a bag, as a sum of constants."""
+
+    length: Linear | int
+
+
+def Per(alias: Any) -> Size:  # noqa: N802 (reads as a type in annotations)
+    """Return the size of an array that has one element per value of an `Index` alias."""
+    domain = domain_of(alias)
+    if not isinstance(domain, Index):
+        raise ModelError(f"Per() was given {alias!r}: it takes an alias such as Annotated[int, Index(C.brokers)].")
+    return Size(domain.count)
+
+
+def domain_of(annotation: Any) -> Domain | None:
+    """Return the domain that an annotation carries: Annotated[int, domain], bool, an IntEnum, or a domain."""
+    if isinstance(annotation, Domain):
+        return annotation
+    if annotation is bool:
+        return Flag()
+    if isinstance(annotation, type) and issubclass(annotation, IntEnum):
+        return Member(annotation)
+    if typing.get_origin(annotation) is typing.Annotated:
+        return next((item for item in typing.get_args(annotation)[1:] if isinstance(item, Domain)), None)
+    return None

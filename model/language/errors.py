@@ -1,0 +1,38 @@
+"""Everything that can go wrong, one class per kind of reader.
+
+A message has three beats: what was given, why it is refused, what to write instead.
+"""
+
+from __future__ import annotations
+
+
+class FencepostError(Exception):
+    """The root of all errors that Fencepost raises on purpose."""
+
+
+class UsageError(FencepostError, ValueError):
+    """The user asked for something that does not exist or cannot be done (exit status 2)."""
+
+
+class ModelError(FencepostError, TypeError):
+    """The text of a model is outside the language (exit status 2)."""
+
+
+class DomainError(FencepostError, ValueError):
+    """A model put a value outside its domain, or an index outside its array (exit status 2)."""
+
+
+class MismatchError(FencepostError, AssertionError):
+    """Two carriers disagree, or a trace does not replay: Fencepost is wrong (exit status 4)."""
+
+
+class DisabledError(FencepostError):
+    """A guard refused: the action cannot happen in this state."""
+
+
+def nearest(word: str, known: list[str]) -> str:
+    """Return `` Did you mean 'x'?`` for the known word closest to `word`, or an empty string."""
+    import difflib
+
+    close = difflib.get_close_matches(word, known, n=1, cutoff=0.5)
+    return f" Did you mean {close[0]!r}?" if close else ""

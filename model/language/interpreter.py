@@ -1,0 +1,154 @@
+"""The plain semantics: what a machine can do from a state. Every other carrier is tested against this."""
+
+from __future__ import annotations
+
+from itertools import product
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from fencepost.model.language.domains import Domain, InFlight
+from fencepost.model.language.errors import DisabledError, DomainError, FencepostError, ModelError
+from fencepost.model.language.records import Key, Schema, key_of
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from fencepost.model.language.actions import Action, Property
+    from fencepost.model.language.constants import Constants
+    from fencepost.model.language.machine import Machine
+
+
+class Step(NamedTuple):
+    """An action with the values of its parameters: whole numbers, or the key of a message."""
+
+    action: Action
+    args: tuple[Any, ...]
+
+
+class Transition(NamedTuple):
+    """A step that happened: `raw` is the state before `normalize`, which step properties judge."""
+
+    step: Step
+    raw: Key
+    after: Key
+
+
+class Interpreter:
+    """A machine under given constants, on plain strict records."""
+
+    def __init__(self, machine: Machine, constants: Constants, *, normalize: bool = True) -> None:
+        self.machine, self.constants = machine, constants
+        self.schema = Schema(machine.state, constants)
+        self.normalize = machine.normalize if normalize else None
+        self._domains = {
+            name: self.schema.bounds(domain)
+            for item in (machine.initial, *machine.actions)
+            for name, domain in ((f"{item.name}.{param}", domain) for param, domain in item.params)
+            if isinstance(domain, Domain)
+        }
+
+    def initial_states(self) -> list[Key]:
+        """Return the different initial states, in order of their parameters."""
+        zero = self.schema.key(self.schema.new())
+        found = {item.after: None for item in self._fire(self.machine.initial, zero)}
+        if not found:
+            raise ModelError(f"protocol {self.machine.name!r} has no initial state for {self.constants}.")
+        return list(found)
+
+    def transitions(self, before: Key) -> Iterator[Transition]:
+        """Yield every transition out of a state, action by action."""
+        for item in self.machine.actions:
+            yield from self._fire(item, before)
+
+    def apply(self, before: Key, step: Step) -> Transition:
+        """Take one step; raise DisabledError if a guard refuses, DomainError if a value is out of its domain."""
+        return self._take(self.schema.restore(before), step)
+
+    def _take(self, state: Any, step: Step) -> Transition:
+        args = [self._argument(state, domain, value) for (_, domain), value in zip(step.action.params, step.args)]
+        try:
+            step.action.function(state, self.constants, *args)
+            raw = self.schema.key(state)
+            if self.normalize is None:
+                return Transition(step, raw, raw)
+            self.normalize(state, self.constants)
+            return Transition(step, raw, self.schema.key(state))
+        except DisabledError:
+            raise
+        except FencepostError as error:
+            raise type(error)(f"{self.show(step)}: {error}") from error
+
+    def holds(self, prop: Property, state: Key) -> bool:
+        """Evaluate a predicate over states."""
+        return prop(self.schema.restore(state), self.constants)
+
+    def holds_step(self, prop: Property, before: Key, transition: Transition) -> bool:
+        """Evaluate a predicate over transitions; one that is limited to another action holds."""
+        step = transition.step
+        if prop.on is not None and prop.on.name != step.action.name:
+            return True
+        state = self.schema.restore(before)
+        args = ()
+        if prop.on is not None:
+            args = tuple(self._argument(state, d, v) for (_, d), v in zip(step.action.params, step.args))
+        return prop(state, self.schema.restore(transition.raw), self.constants, *args)
+
+    def steps(self, item: Action, before: Key) -> Iterator[Step]:
+        """Yield the action with every value of its parameters, whether enabled or not."""
+        choices = [self._values(item, name, domain, before) for name, domain in item.params]
+        for args in product(*choices):
+            yield Step(item, args)
+
+    def show(self, step: Step) -> str:
+        """Return a step as it reads in a trace: `follower-fetch follower=1 leader=0`."""
+        words = [step.action.label]
+        for (name, domain), value in zip(step.action.params, step.args, strict=True):
+            words.append(f"{name}={self.show_argument(domain, value)}")
+        return " ".join(words)
+
+    def show_argument(self, domain: Domain | InFlight, value: Any) -> str:
+        """Return one argument as it reads in a trace."""
+        if isinstance(domain, Domain):
+            return domain.show(value)
+        from fencepost.model.language.printing import show_message
+
+        return show_message(self.message_class(domain), value)
+
+    def message_class(self, domain: InFlight) -> Any:
+        """Return the record class of the messages in a bag."""
+        from fencepost.model.language.records import BagOf, fields
+
+        for name, field in fields(self.machine.state):
+            if name == domain.bag and isinstance(field, BagOf):
+                return field.record
+        raise ModelError(f"InFlight({domain.bag!r}): the state has no bag of this name.")
+
+    def _fire(self, item: Action, before: Key) -> Iterator[Transition]:
+        state = None
+        for step in self.steps(item, before):
+            if state is None:
+                state = self.schema.restore(before)
+            try:
+                yield self._take(state, step)
+            except DisabledError:
+                continue  # guards stand before writes: the state is untouched and serves again
+            state = None
+
+    def _values(self, item: Action, name: str, domain: Domain | InFlight, before: Key) -> Any:
+        if isinstance(domain, InFlight):
+            bag = getattr(self.schema.restore(before), domain.bag)
+            return list(dict.fromkeys(key_of(message) for message in bag))
+        low, high = self._domains[f"{item.name}.{name}"]
+        return range(max(low, 0) if low == -1 else low, high + 1)
+
+    def _argument(self, state: Any, domain: Domain | InFlight, value: Any) -> Any:
+        if isinstance(domain, InFlight):
+            for message in getattr(state, domain.bag):
+                if key_of(message) == value:
+                    copy = self.schema._make(type(message).__mro__[1], domain.bag)
+                    self.schema._fill(copy, type(message).__mro__[1], value)
+                    return copy
+            raise DisabledError
+        return value
+
+
+__all__ = ["DomainError", "Interpreter", "Step", "Transition"]

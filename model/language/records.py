@@ -1,0 +1,348 @@
+"""Records: the closed schema of a state, and its plain, strict carrier.
+
+A record class declares fields by annotation. Instances exist only inside a state that a `Schema`
+made for given constants: they know their bounds and refuse everything else. Assigning a record to a
+field or an array slot copies its content; two places never share one record.
+"""
+
+from __future__ import annotations
+
+import typing
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Generic, TypeVar
+
+from fencepost.model.language.constants import Constants, Linear, linear
+from fencepost.model.language.domains import Domain, Size, domain_of
+from fencepost.model.language.errors import DomainError, ModelError, nearest
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
+T = TypeVar("T")
+Key = tuple[Any, ...]
+
+
+@dataclass(frozen=True)
+class Scalar:
+    """A field that holds one value of a domain."""
+
+    domain: Domain
+
+
+@dataclass(frozen=True)
+class Nested:
+    """A field that holds a record."""
+
+    record: type[Record]
+
+
+@dataclass(frozen=True)
+class ArrayOf:
+    """A field that holds `length` elements, scalars or records."""
+
+    element: Scalar | Nested
+    length: Linear
+
+
+@dataclass(frozen=True)
+class BagOf:
+    """A field that holds up to `room` messages, an unordered multiset kept in canonical order."""
+
+    record: type[Record]
+    room: Linear
+
+
+FieldType = Scalar | Nested | ArrayOf | BagOf
+
+
+class _RecordMeta(type):
+    def __new__(mcs, name: str, bases: tuple[type, ...], namespace: dict[str, Any]) -> type:
+        namespace.setdefault("__slots__", tuple(namespace.get("__annotations__", {})))
+        return super().__new__(mcs, name, bases, namespace)
+
+
+class Record(metaclass=_RecordMeta):
+    """Base of all record classes."""
+
+    __slots__ = ()
+
+    def __getattr__(self, name: str) -> Any:
+        record = type(self)
+        known = [field for field, _ in fields(record)]
+        raise ModelError(f"record {record.__name__} has no field {name!r}.{nearest(name, known)}")
+
+    def __repr__(self) -> str:
+        inner = ", ".join(f"{name}={getattr(self, name)!r}" for name, _ in fields(type(self)))
+        return f"{type(self).__name__}({inner})"
+
+
+class Array(list[T]):
+    """A strict list: fixed length, no negative index, values checked on every store."""
+
+    __slots__ = ("_check", "_label")
+
+    _check: Callable[[Any, str], Any] | None
+    _label: str
+
+    def __getitem__(self, index: Any) -> Any:
+        if type(index) is slice or not 0 <= index < len(self):
+            raise DomainError(_outside(self._label, index, len(self)))
+        return list.__getitem__(self, index)
+
+    def __setitem__(self, index: Any, value: Any) -> None:
+        if type(index) is slice or not 0 <= index < len(self):
+            raise DomainError(_outside(self._label, index, len(self)))
+        if self._check is None:
+            _assign(list.__getitem__(self, index), value, self._label)
+        else:
+            list.__setitem__(self, index, self._check(value, self._label))
+
+
+class Bag(Generic[T]):
+    """Messages in flight. `add` takes the fields of a new message, `remove` a message that is in flight."""
+
+    __slots__ = ("_items", "_label", "_make", "_room")
+
+    _items: list[Any]
+
+    def __init__(self, label: str, room: int, make: Callable[[], Any]) -> None:
+        self._items, self._label, self._room, self._make = [], label, room, make
+
+    def add(self, **values: Any) -> T:
+        """Put a message in flight and return it; fields that are not named are zero."""
+        if len(self._items) >= self._room:
+            raise DomainError(f"{self._label}: the bag is full ({self._room} in flight). Raise the bound that sizes it.")
+        message = self._make()
+        for name, value in values.items():
+            setattr(message, name, value)
+        self._items.append(message)
+        return typing.cast("T", message)
+
+    def remove(self, message: T) -> None:
+        """Take one message equal to `message` out of flight."""
+        wanted = key_of(message)
+        for position, item in enumerate(self._items):
+            if key_of(item) == wanted:
+                del self._items[position]
+                return
+        raise DomainError(f"{self._label}: there is no message {message!r} in flight to remove.")
+
+    def __iter__(self) -> Iterator[T]:
+        return iter(tuple(self._items))
+
+    def __len__(self) -> int:
+        return len(self._items)
+
+    def sort(self) -> None:
+        """Bring the messages into canonical order."""
+        self._items.sort(key=key_of)
+
+
+def _outside(label: str, index: Any, length: int) -> str:
+    what = "NONE used as an index" if index == -1 else f"index {index!r} is outside the array"
+    return f"{label}: {what}: it has {length} elements, numbered from 0."
+
+
+def _assign(target: Record, source: Any, label: str) -> None:
+    kind = type(target).__mro__[1]
+    if not isinstance(source, kind):
+        raise DomainError(f"{label}: {source!r} was stored where a {kind.__name__} belongs.")
+    for name, field in fields(kind):
+        value = getattr(source, name)
+        if isinstance(field, ArrayOf):
+            mine = getattr(target, name)
+            for index in range(len(mine)):
+                mine[index] = value[index]
+        else:
+            setattr(target, name, value)
+
+
+_FIELDS: dict[type, tuple[tuple[str, FieldType], ...]] = {}
+
+
+def fields(record: type[Record]) -> tuple[tuple[str, FieldType], ...]:
+    """Return the fields of a record class in order, with their types."""
+    if record in _FIELDS:
+        return _FIELDS[record]
+    found: list[tuple[str, FieldType]] = []
+    for owner in reversed(record.__mro__):
+        for name, annotation in vars(owner).get("__annotations__", {}).items():
+            found.append((name, _field_type(f"{owner.__name__}.{name}", annotation)))
+    _FIELDS[record] = tuple(found)
+    return _FIELDS[record]
+
+
+def _field_type(label: str, annotation: Any) -> FieldType:
+    if isinstance(annotation, str):
+        raise ModelError(f"{label}: a model file must not use `from __future__ import annotations`.")
+    domain = domain_of(annotation)
+    if domain is not None:
+        return Scalar(domain)
+    if isinstance(annotation, type) and issubclass(annotation, Record):
+        return Nested(annotation)
+    if typing.get_origin(annotation) is typing.Annotated:
+        inner, *notes = typing.get_args(annotation)
+        size = next((note for note in notes if isinstance(note, Size)), None)
+        origin = typing.get_origin(inner)
+        if size is not None and origin in (Array, Bag):
+            element = _field_type(label, typing.get_args(inner)[0])
+            if origin is Array and isinstance(element, Scalar | Nested):
+                return ArrayOf(element, linear(size.length))
+            if origin is Bag and isinstance(element, Nested):
+                return BagOf(element.record, linear(size.length))
+    raise ModelError(
+        f"{label}: {annotation!r} is not a field type: write a domain alias, bool, an IntEnum, a record class, "
+        "Annotated[Array[element], Size(n)] or Annotated[Bag[record], Size(n)]."
+    )
+
+
+def key_of(record: Any) -> Key:
+    """Return the content of a record as nested tuples; equal content gives equal keys."""
+    return tuple(_key(getattr(record, name), field) for name, field in fields(_declared(type(record))))
+
+
+def _declared(record: type) -> type[Record]:
+    """Return the class that declares the fields: the base of a class bound to constants."""
+    return record.__mro__[1] if "_bounds" in vars(record) else record
+
+
+def _key(value: Any, field: FieldType) -> Any:
+    if isinstance(field, Scalar):
+        return int(value)
+    if isinstance(field, Nested):
+        return key_of(value)
+    if isinstance(field, ArrayOf):
+        return tuple(_key(item, field.element) for item in value)
+    return tuple(sorted(key_of(item) for item in value))
+
+
+class Schema:
+    """A state class bound to constants: makes states, takes keys of them and brings them back."""
+
+    def __init__(self, state: type[Record], constants: Constants) -> None:
+        self.state, self.constants = state, constants
+        self._bound: dict[type[Record], type[Record]] = {}
+        self._read = eval(f"lambda s: {_key_source('s', Nested(state))}")  # noqa: S307 (our own text, for speed)
+
+    def new(self) -> Any:
+        """Return a state with every field zero."""
+        return self._make(self.state, self.state.__name__.lower())
+
+    def key(self, state: Any) -> Key:
+        """Return the content of a state as nested tuples."""
+        for name, field in fields(self.state):
+            if isinstance(field, BagOf):
+                getattr(state, name).sort()
+        return typing.cast("Key", self._read(state))
+
+    def restore(self, key: Key) -> Any:
+        """Return a new state with this content."""
+        state = self.new()
+        self._fill(state, self.state, key)
+        return state
+
+    def bounds(self, domain: Domain) -> tuple[int, int]:
+        """Return (low, high) of a domain."""
+        return domain.bounds(self.constants.values)
+
+    def length(self, field: ArrayOf | BagOf) -> int:
+        """Return how many elements an array has, or how many messages a bag holds at most."""
+        return (field.length if isinstance(field, ArrayOf) else field.room).value(self.constants.values)
+
+    def _fill(self, record: Any, kind: type[Record], key: Key) -> None:
+        for (name, field), value in zip(fields(kind), key, strict=True):
+            if isinstance(field, Scalar):
+                setattr(record, name, value)
+            elif isinstance(field, Nested):
+                self._fill(getattr(record, name), field.record, value)
+            elif isinstance(field, ArrayOf):
+                mine = getattr(record, name)
+                if len(mine) != len(value):
+                    raise DomainError(f"{name}: {len(value)} elements were given where there are {len(mine)}.")
+                for index, item in enumerate(value):
+                    if isinstance(field.element, Nested):
+                        self._fill(mine[index], field.element.record, item)
+                    else:
+                        mine[index] = item
+            else:
+                for item in value:
+                    self._fill(getattr(record, name).add(), field.record, item)
+
+    def _make(self, kind: type[Record], label: str) -> Any:
+        record: Any = object.__new__(self._bind(kind))
+        for name, field in fields(kind):
+            place = f"{label}.{name}"
+            if isinstance(field, Scalar):
+                low, high = self.bounds(field.domain)
+                if not low <= 0 <= high:
+                    raise ModelError(f"{kind.__name__}.{name}: its domain {low}..{high} lacks 0, which cleared records hold.")
+                object.__setattr__(record, name, 0)
+            elif isinstance(field, Nested):
+                object.__setattr__(record, name, self._make(field.record, place))
+            elif isinstance(field, ArrayOf):
+                object.__setattr__(record, name, self._array(field, place))
+            else:
+                message = field.record
+                object.__setattr__(
+                    record, name, Bag(place, self.length(field), lambda m=message, p=place: self._make(m, p))
+                )
+        return record
+
+    def _array(self, field: ArrayOf, label: str) -> Array[Any]:
+        array: Array[Any] = Array()
+        array._label, array._check = label, None
+        element = field.element
+        for index in range(self.length(field)):
+            array.append(self._make(element.record, f"{label}[{index}]") if isinstance(element, Nested) else 0)
+        if isinstance(element, Scalar):
+            array._check = _checker(element.domain, *self.bounds(element.domain))
+        return array
+
+    def _bind(self, kind: type[Record]) -> type[Record]:
+        """Return the subclass of a record class that knows its bounds under these constants."""
+        if kind not in self._bound:
+            checks = {
+                name: _checker(field.domain, *self.bounds(field.domain)) if isinstance(field, Scalar) else None
+                for name, field in fields(kind)
+            }
+            title = kind.__name__
+
+            def set_field(record: Any, name: str, value: Any) -> None:
+                if name not in checks:
+                    raise ModelError(f"record {title} has no field {name!r}.{nearest(name, list(checks))}")
+                check = checks[name]
+                if check is not None:
+                    object.__setattr__(record, name, check(value, f"{title}.{name}"))
+                elif isinstance(getattr(record, name), Record):
+                    _assign(getattr(record, name), value, f"{title}.{name}")
+                else:
+                    raise ModelError(f"{title}.{name} is an array or a bag: change its elements, not the whole.")
+
+            self._bound[kind] = type(title, (kind,), {"__slots__": (), "__setattr__": set_field, "_bounds": checks})
+        return self._bound[kind]
+
+
+def _checker(domain: Domain, low: int, high: int) -> Callable[[Any, str], int]:
+    def check(value: Any, label: str) -> int:
+        number = int(value)
+        if not low <= number <= high:
+            raise DomainError(f"{label}: {number} is out of its domain {low}..{high}.")
+        return number
+
+    del domain
+    return check
+
+
+def _key_source(path: str, field: FieldType, depth: int = 0) -> str:
+    """Return Python text that reads the key of `path`; written out because every plain step needs it."""
+    if isinstance(field, Scalar):
+        return path
+    if isinstance(field, Nested):
+        inner = "".join(f"{_key_source(f'{path}.{name}', item, depth)}, " for name, item in fields(field.record))
+        return f"({inner})"
+    variable = f"e{depth}"
+    if isinstance(field, ArrayOf):
+        if isinstance(field.element, Scalar):
+            return f"tuple({path})"
+        return f"tuple([{_key_source(variable, field.element, depth + 1)} for {variable} in {path}])"
+    return f"tuple([{_key_source(variable, Nested(field.record), depth + 1)} for {variable} in {path}._items])"

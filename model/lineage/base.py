@@ -1,0 +1,231 @@
+"""What the five published models share: state, controller, leader.
+
+One partition, followers that copy one record in one step, and a controller whose decisions every replica
+may learn late. After Jason Gustafson's specification (hachikuji/kafka-specification, KafkaReplication).
+"""
+
+from typing import Annotated
+
+from fencepost.model.language import (
+    NONE,
+    Array,
+    BitSet,
+    Constants,
+    Index,
+    Per,
+    Range,
+    Record,
+    Size,
+    action,
+    bits,
+    bound,
+    capacity,
+    require,
+    shape,
+)
+
+
+class C(Constants):
+    """Sizes of the lineage models."""
+
+    replicas = shape(3, low=1, high=5, meaning="replicas of the partition")
+    log_size = capacity(2, low=1, high=8, meaning="records that a log can hold")
+    max_records = bound(2, low=0, high=100, meaning="records that are written in all")
+    max_leader_epoch = capacity(2, low=0, high=15, meaning="last leader epoch; the first is 0")
+
+
+Replica = Annotated[int, Index(C.replicas)]
+MaybeReplica = Annotated[int, Index(C.replicas, none=True)]
+Replicas = Annotated[int, BitSet(C.replicas)]
+Offset = Annotated[int, Range(0, C.log_size)]
+Epoch = Annotated[int, Range(0, C.max_leader_epoch)]
+MaybeEpoch = Annotated[int, Range(NONE, C.max_leader_epoch)]
+
+
+class Entry(Record):
+    """A record in a log."""
+
+    id: Annotated[int, Range(0, C.max_records)]
+    epoch: Epoch
+
+
+class LeaderAndIsr(Record):
+    """Who leads from which epoch, and who is in sync."""
+
+    leader: MaybeReplica
+    isr: Replicas
+
+
+class ReplicaState(Record):
+    """A replica: its log, its high watermark, and what it believes of leader and ISR."""
+
+    log: Annotated[Array[Entry], Size(C.log_size)]
+    end: Offset
+    high_watermark: Offset
+    leader_epoch: MaybeEpoch
+    leader: MaybeReplica
+    isr: Replicas
+
+
+class State(Record):
+    """The partition. `request[e]` is the controller's decision for epoch e, for all epochs below the next one."""
+
+    replica: Annotated[Array[ReplicaState], Per(Replica)]
+    next_record: Annotated[int, Range(0, C.max_records)]
+    next_leader_epoch: Annotated[int, Range(0, C.max_leader_epoch + 1)]
+    request: Annotated[Array[LeaderAndIsr], Size(C.max_leader_epoch + 1)]
+    quorum_epoch: MaybeEpoch
+    quorum: LeaderAndIsr
+
+
+@action()
+def initial(s: State, c: C) -> None:
+    """All logs are empty, every replica is in the ISR, and nobody leads."""
+    for r in s.replica:
+        r.leader_epoch = NONE
+        r.leader = NONE
+    s.quorum_epoch = NONE
+    s.quorum.leader = NONE
+    s.quorum.isr = bits.everyone(c.replicas)
+
+
+def presumes_leadership(r: ReplicaState, replica: int) -> bool:
+    """Say whether the replica believes that it leads."""
+    return r.leader == replica
+
+
+def is_true_leader(s: State, leader: int) -> bool:
+    """Say whether the replica leads, and knows it, by the controller's latest decision."""
+    r = s.replica[leader]
+    return s.quorum.leader == leader and r.leader == leader and r.leader_epoch == s.quorum_epoch
+
+
+def has_offset(r: ReplicaState, offset: int) -> bool:
+    """Say whether the log holds a record at this offset."""
+    return offset < r.end
+
+
+def same_entry(a: ReplicaState, b: ReplicaState, offset: int) -> bool:
+    """Say whether both logs hold the same record at this offset."""
+    return (
+        offset < a.end
+        and offset < b.end
+        and a.log[offset].id == b.log[offset].id
+        and a.log[offset].epoch == b.log[offset].epoch
+    )
+
+
+def last_matching_end(a: ReplicaState, b: ReplicaState) -> int:
+    """Return the offset after the last one at which both logs hold the same record, 0 if there is none."""
+    end = 0
+    for offset in range(min(a.end, b.end)):
+        if same_entry(a, b, offset):
+            end = offset + 1
+    return end
+
+
+def latest_epoch(r: ReplicaState) -> int:
+    """Return the epoch of the last record; the log must not be empty."""
+    return r.log[r.end - 1].epoch
+
+
+def append(r: ReplicaState, record: int, epoch: int) -> None:
+    """Write one record at the end of the log."""
+    r.log[r.end].id = record
+    r.log[r.end].epoch = epoch
+    r.end += 1
+
+
+def truncate(r: ReplicaState, offset: int) -> None:
+    """Drop the records at `offset` and after it."""
+    for dropped in range(offset, r.end):
+        r.log[dropped].id = 0
+        r.log[dropped].epoch = 0
+    r.end = offset
+
+
+def replicate(s: State, follower: int, leader: int) -> None:
+    """Copy the next record and the leader's high watermark to the follower."""
+    f, l = s.replica[follower], s.replica[leader]
+    next_record = l.log[f.end]
+    append(f, next_record.id, next_record.epoch)
+    f.high_watermark = min(l.high_watermark, f.end)
+
+
+def follow(s: State, follower: int, epoch: int) -> None:
+    """The follower takes over the controller's decision for this epoch."""
+    f = s.replica[follower]
+    f.leader_epoch = epoch
+    f.leader = s.request[epoch].leader
+    f.isr = s.request[epoch].isr
+
+
+def is_news_of_leader(s: State, follower: int, leader: int, epoch: int) -> bool:
+    """Say whether the controller's decision for `epoch` names another leader in an epoch that the follower has not seen."""
+    return (
+        follower != leader
+        and epoch < s.next_leader_epoch
+        and s.request[epoch].leader == leader
+        and epoch > s.replica[follower].leader_epoch
+    )
+
+
+def decide(s: State, leader: int, isr: int) -> None:
+    """The controller opens a new leader epoch with this leader and ISR."""
+    epoch = s.next_leader_epoch
+    s.quorum_epoch = epoch
+    s.quorum.leader = leader
+    s.quorum.isr = isr
+    s.request[epoch].leader = leader
+    s.request[epoch].isr = isr
+    s.next_leader_epoch = epoch + 1
+
+
+def update_isr(s: State, leader: int, isr: int) -> None:
+    """The leader changes the ISR directly, as with ZooKeeper: no new epoch, no new decision."""
+    s.quorum.isr = isr
+    s.replica[leader].isr = isr
+
+
+@action(leader=Replica)
+def controller_elect_leader(s: State, c: C, leader: int) -> None:
+    """The controller elects a member of the ISR that does not lead."""
+    require(s.next_leader_epoch <= c.max_leader_epoch)
+    require(bits.contains(s.quorum.isr, leader))
+    require(s.quorum.leader != leader)
+    decide(s, leader, s.quorum.isr)
+
+
+@action(replica=Replica)
+def controller_shrink_isr(s: State, c: C, replica: int) -> None:
+    """The controller removes a failed replica from the ISR; a failed leader leaves the partition without one.
+
+    The last member stays in the ISR when it fails as leader, or nobody could ever be elected again.
+    """
+    require(s.next_leader_epoch <= c.max_leader_epoch)
+    require(s.quorum.leader == replica or bits.contains(s.quorum.isr, replica))
+    isr = bits.without(s.quorum.isr, replica)
+    if s.quorum.leader == replica:
+        decide(s, NONE, s.quorum.isr if s.quorum.isr == bits.only(replica) else isr)
+    else:
+        decide(s, s.quorum.leader, isr)
+
+
+@action(leader=Replica, epoch=Epoch)
+def become_leader(s: State, c: C, leader: int, epoch: int) -> None:
+    """A replica learns that the controller made it leader; it may skip decisions, never go back."""
+    require(epoch < s.next_leader_epoch)
+    require(s.request[epoch].leader == leader)
+    require(epoch > s.replica[leader].leader_epoch)
+    follow(s, leader, epoch)
+
+
+@action(leader=Replica)
+def leader_write(s: State, c: C, leader: int) -> None:
+    """Whoever believes to lead appends the next record; it may be wrong about leading."""
+    l = s.replica[leader]
+    require(presumes_leadership(l, leader))
+    require(s.next_record < c.max_records)
+    require(l.end < c.log_size)
+    append(l, s.next_record, l.leader_epoch)
+    s.next_record += 1
