@@ -69,16 +69,11 @@ def search(replicas: int, log_size: int, max_records: int, max_leader_epoch: int
 
     roles = ["quorum_epoch", "quorum_leader", *_each(("leader", "leader_epoch"), *c.brokers)]
     roles_mask, plan = _remember(layout, roles, lambda s: [stepper(i) for i in _possible(s, c)])
-    properties = ["quorum_leader", "quorum_isr", *_log(c, *c.brokers)]
-    checks = [
-        _remember(
-            layout,
-            [*properties, *_each(("leader", "isr", "high_watermark"), broker)],
-            partial(_invariants, c=c, leader=broker),
-        )
-        for broker in c.brokers
-    ]
-    held = {(True, True, True)}
+    shared = ["quorum_leader", "quorum_isr", *_log(c, *c.brokers)]
+    owns = [[*shared, *_each(("leader", "isr", "high_watermark"), leader)] for leader in c.brokers]
+    judges = [partial(_invariants, c=c, leader=leader) for leader in c.brokers]
+    checks = [_remember(layout, *of_leader) for of_leader in zip(owns, judges, strict=True)]
+    held = {(True, True)}
     level = visited = {_isr(c.brokers) << layout["quorum_isr"][0]}
     generated = 1
     depth = 0
@@ -96,15 +91,12 @@ def search(replicas: int, log_size: int, max_records: int, max_leader_epoch: int
         generated += len(successors)
         level = set(successors) - visited
         visited |= level
-    weak, strong, leader_in_isr_or_none = map(all, zip(*held, strict=True))
-    if not leader_in_isr_or_none:
-        msg = f"LeaderInIsrOrNone fails with {c}; Kip320 rules this out, so this search is wrong"
-        raise RuntimeError(msg)
+    weak, strong = map(all, zip(*held, strict=True))
     return Result(len(visited), generated, depth, weak, strong)
 
 
 def _layout(c: Constants) -> Layout:
-    """The shift of each field, and the mask that they share: all are as wide as the widest."""
+    """Give each field its shift and its mask; all are as wide as the widest."""
     fields = [*_log(c, *c.brokers), *_each(("high_watermark", "leader_epoch"), *c.brokers)]
     fields += [*_each(("leader", "isr"), *c.brokers), "records", "quorum_epoch", "quorum_leader"]
     fields += ["quorum_isr", *_each(("request_leader", "request_isr"), *c.epochs)]
@@ -116,7 +108,7 @@ def _layout(c: Constants) -> Layout:
 def _remember(
     layout: Layout, reads: Iterable[Field], compute: Callable[[Fields], T]
 ) -> tuple[int, Callable[[int], T]]:
-    """A mask, and `compute` as a function of a masked state, called once per value of it."""
+    """Return a mask, and `compute` as a function of masked states that is called once for each."""
     places = {field: layout[field] for field in reads}
     mask = sum(size << shift for shift, size in places.values())
     return mask, cache(
@@ -134,7 +126,7 @@ def _log(c: Constants, *brokers: int) -> list[Field]:
 
 
 def _possible(s: Fields, c: Constants) -> Iterator[Instance]:
-    """Each action that the roles allow, its brokers, and the fields that it reads or changes."""
+    """Name each action that the roles allow, its brokers, and what it reads or changes."""
     epoch = s["quorum_epoch"]
     if epoch < len(c.epochs):
         request = _each(("request_leader", "request_isr"), epoch + 1)
@@ -178,9 +170,8 @@ def _members(isr: int, c: Constants) -> list[int]:
 
 
 def _same_epoch(s: Fields, leader: int, follower: int) -> bool:
-    if s["leader", leader] != leader or s["leader", follower] != leader:
-        return False
-    return s["leader_epoch", leader] == s["leader_epoch", follower]
+    roles = s["leader", leader] == leader == s["leader", follower]
+    return roles and s["leader_epoch", leader] == s["leader_epoch", follower]
 
 
 def _same_record(s: Fields, one: int, other: int, offset: int) -> bool:
@@ -229,7 +220,10 @@ def _increment_high_watermark(s: Fields, c: Constants, leader: int) -> Iterator[
 
 
 def _shrink_or_expand_isr(s: Fields, c: Constants, leader: int, follower: int) -> Iterator[Fields]:
-    """FencedLeaderShrinkIsr and FencedLeaderExpandIsr, for a leader that is the quorum's."""
+    """FencedLeaderShrinkIsr and FencedLeaderExpandIsr, for a leader that is the quorum's.
+
+    No leader joins its own ISR: by LeaderInIsrOrNone it never left.
+    """
     isr, hw, end = s["isr", leader], s["high_watermark", leader], s["end", leader]
     if follower in _members(isr, c):
         allowed = not _same_epoch(s, leader, follower) or s["end", follower] < end
@@ -263,16 +257,15 @@ def _fetch(s: Fields, _: Constants, leader: int, follower: int) -> Iterator[Fiel
         yield copied | {("end", follower): end + 1, ("high_watermark", follower): hw}
 
 
-def _invariants(s: Fields, c: Constants, leader: int) -> tuple[bool, bool, bool]:
-    """Whether WeakIsr and StrongIsr hold of this leader, if it is one, and LeaderInIsrOrNone."""
-    isr = _members(s["quorum_isr"], c)
-    weak, strong = (
-        s["leader", leader] != leader
-        or all(
-            _same_record(s, leader, member, offset)
-            for member in members
-            for offset in range(s["high_watermark", leader])
-        )
-        for members in (_members(s["isr", leader], c), isr)
-    )
-    return weak, strong, s["quorum_leader"] in {NONE, *isr}
+def _invariants(s: Fields, c: Constants, leader: int) -> tuple[bool, bool]:
+    """Tell whether WeakIsr and StrongIsr hold of `leader`, as they do when it is none."""
+    quorum_isr = _members(s["quorum_isr"], c)
+    if s["quorum_leader"] not in {NONE, *quorum_isr}:
+        msg = f"LeaderInIsrOrNone fails in {s}; Kip320 rules this out, so this search is wrong"
+        raise RuntimeError(msg)
+    offsets = range(s["high_watermark", leader] if s["leader", leader] == leader else 0)
+
+    def replicated(isr: list[int]) -> bool:
+        return all(_same_record(s, leader, broker, o) for broker in isr for o in offsets)
+
+    return replicated(_members(s["isr", leader], c)), replicated(quorum_isr)

@@ -94,6 +94,11 @@ def presumes_leadership(r: ReplicaState, replica: int) -> bool:
     return r.leader == replica
 
 
+def is_following(f: ReplicaState, leader: int) -> bool:
+    """Say whether the replica believes that `leader` leads, in whatever epoch."""
+    return f.leader == leader
+
+
 def is_true_leader(s: State, leader: int) -> bool:
     """Say whether the replica leads, and knows it, by the controller's latest decision."""
     r = s.replica[leader]
@@ -129,6 +134,12 @@ def latest_epoch(r: ReplicaState) -> int:
     return r.log[r.end - 1].epoch
 
 
+def high_watermark_reached_epoch(l: ReplicaState) -> bool:
+    """Say whether everything from before the leader's epoch is below its high watermark."""
+    hw = l.high_watermark
+    return hw == l.end or (has_offset(l, hw) and l.log[hw].epoch == l.leader_epoch)
+
+
 def append(r: ReplicaState, record: int, epoch: int) -> None:
     """Write one record at the end of the log."""
     r.log[r.end].id = record
@@ -137,11 +148,12 @@ def append(r: ReplicaState, record: int, epoch: int) -> None:
 
 
 def truncate(r: ReplicaState, offset: int) -> None:
-    """Drop the records at `offset` and after it."""
+    """Drop the records at `offset` and after it; the high watermark goes back with them."""
     for dropped in range(offset, r.end):
         r.log[dropped].id = 0
         r.log[dropped].epoch = 0
     r.end = offset
+    r.high_watermark = min(offset, r.high_watermark)
 
 
 def replicate(s: State, follower: int, leader: int) -> None:

@@ -14,11 +14,6 @@ def in_same_epoch(l: ReplicaState, leader: int, f: ReplicaState) -> bool:
     return l.leader == leader and f.leader == leader and f.leader_epoch == l.leader_epoch
 
 
-def high_watermark_reached_epoch(l: ReplicaState) -> bool:
-    """Say whether everything from before the leader's epoch is below its high watermark."""
-    return l.high_watermark == l.end or l.log[l.high_watermark].epoch == l.leader_epoch
-
-
 @action(leader=Replica, follower=Replica)
 def leader_expand_isr(s: State, c: C, leader: int, follower: int) -> None:
     """The leader adds a follower that has reached the high watermark, once that covers older epochs (KIP-320)."""
@@ -27,7 +22,7 @@ def leader_expand_isr(s: State, c: C, leader: int, follower: int) -> None:
     require(not bits.contains(l.isr, follower))
     require(in_same_epoch(l, leader, f))
     require(l.high_watermark == 0 or base.has_offset(f, l.high_watermark - 1))
-    require(high_watermark_reached_epoch(l))
+    require(base.high_watermark_reached_epoch(l))
     base.update_isr(s, leader, bits.with_member(l.isr, follower))
 
 
@@ -67,9 +62,7 @@ def become_follower_and_truncate(s: State, c: C, leader: int, follower: int, epo
     require(base.presumes_leadership(l, leader))
     require(base.is_news_of_leader(s, follower, leader, epoch))
     require(l.leader_epoch == epoch)
-    offset = base.last_matching_end(l, f)
-    base.truncate(f, offset)
-    f.high_watermark = min(offset, f.high_watermark)
+    base.truncate(f, base.last_matching_end(l, f))
     base.follow(s, follower, epoch)
 
 

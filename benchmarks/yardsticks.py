@@ -1,0 +1,84 @@
+"""Compile and run the hand-written C search of Kip320, and the bound that memory sets for it.
+
+Without a C compiler, or for constants whose state does not fit 128 bits, there is no yardstick: the
+functions return None and `reason` says why.
+"""
+
+from __future__ import annotations
+
+import json
+import shutil
+import subprocess
+from functools import cache
+from pathlib import Path
+from tempfile import TemporaryDirectory
+
+SOURCE = Path(__file__).with_name("handwritten.c")
+FLAGS = ("-O3", "-march=native")
+
+Measured = dict[str, float | bool]
+
+
+def c_search(
+    replicas: int, log_size: int, max_records: int, max_leader_epoch: int
+) -> Measured | None:
+    """Search Kip320 in C on one thread.
+
+    Gives `distinct`, `generated` and `depth` as the Python search does, `weak_isr_holds` and
+    `strong_isr_holds`, `seconds` of wall time, and `bytes_per_state`, which counts the table and
+    the two levels in memory. None without a program, see `reason`.
+    """
+    return _run((replicas, log_size, max_records, max_leader_epoch))
+
+
+def c_latency_bound(
+    replicas: int, log_size: int, max_records: int, max_leader_epoch: int
+) -> Measured | None:
+    """Time the table accesses of that search alone: `accesses`, of which `inserts`.
+
+    They are of random rows in a table of the search's last size, `table_bytes`. In `seconds` each
+    access waits for the one before; in `overlapped_seconds` their cache misses overlap, which a
+    search that prefetches can do too. None without a program, see `reason`.
+    """
+    return _run((replicas, log_size, max_records, max_leader_epoch), "latency")
+
+
+def reason(replicas: int, log_size: int, max_records: int, max_leader_epoch: int) -> str | None:
+    """Say why there is no C program for these constants, or None if there is one."""
+    program = _compile((replicas, log_size, max_records, max_leader_epoch))
+    return program if isinstance(program, str) else None
+
+
+@cache
+def _directory() -> TemporaryDirectory[str]:
+    return TemporaryDirectory(prefix="fencepost-yardsticks-")
+
+
+@cache
+def _compile(constants: tuple[int, int, int, int]) -> Path | str:
+    """Return the program for these constants, or the reason why there is none."""
+    compiler = shutil.which("cc")
+    if compiler is None:
+        return "no C compiler: there is no `cc` on the PATH"
+    names = ("REPLICAS", "LOG_SIZE", "MAX_RECORDS", "MAX_LEADER_EPOCH")
+    defines = [f"-D{name}={value}" for name, value in zip(names, constants, strict=True)]
+    program = Path(_directory().name, "-".join(map(str, constants)))
+    command = [compiler, *FLAGS, *defines, "-o", str(program), str(SOURCE)]
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    if done.returncode == 0:
+        return program
+    errors = [line for line in done.stderr.splitlines() if "error" in line]
+    return f"{compiler} cannot compile {SOURCE.name}: {(errors or ['no message'])[0]}"
+
+
+def _run(constants: tuple[int, int, int, int], *mode: str) -> Measured | None:
+    program = _compile(constants)
+    if isinstance(program, str):
+        return None
+    command = [str(program), *map(str, constants), *mode]
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    if done.returncode != 0:
+        msg = f"the C search of {constants} stopped with status {done.returncode}: {done.stderr}"
+        raise RuntimeError(msg)
+    measured: Measured = json.loads(done.stdout)
+    return measured

@@ -1,0 +1,151 @@
+"""Kernels that do not depend on the model: checks, hashing, ordering by owner, insertion.
+
+This text is copied into every generated module, where Numba compiles it with WORDS, OWNERS and the rest as constants.
+It is never imported for itself: what a bare name such as WORDS means is decided by the module it is copied into.
+"""
+
+# ruff: noqa: F821 (see above)
+# mypy: ignore-errors
+
+INDEX, VALUE, SHIFT, FULL, ABSENT = 1, 2, 3, 4, 5
+
+
+@helper
+def at(_e, index, length):
+    """Return `index` if it is inside an array of `length`, else note the error and return 0."""
+    if 0 <= index < length:
+        return index
+    _e[0] = INDEX
+    return 0
+
+
+@helper
+def put(_e, value, slot):
+    """Return `value` if it is inside the domain whose bounds start at `slot`, else note the error."""
+    if value < _e[slot] or value > _e[slot + 1]:
+        _e[0] = VALUE
+    return value
+
+
+@helper
+def by(_e, count):
+    """Return a shift count if it is one, else note the error and return 0."""
+    if 0 <= count < 62:
+        return count
+    _e[0] = SHIFT
+    return 0
+
+
+@helper
+def hash_row(words, row):
+    """Return a 64-bit hash of a row: every step is invertible for a fixed rest, so one changed word changes it."""
+    h = np.uint64(0x9E3779B97F4A7C15)
+    for word in range(WORDS):
+        h = (h ^ words[row, word]) * np.uint64(0xD6E8FEB86659FD93)
+        h ^= h >> np.uint64(32)
+    h *= np.uint64(0xFF51AFD7ED558CCD)
+    h ^= h >> np.uint64(29)
+    h *= np.uint64(0xC4CEB9FE1A85EC53)
+    return h ^ (h >> np.uint64(32))
+
+
+@kernel
+def hash_rows(words, hashes):
+    """Write the hash of each row."""
+    for row in range(words.shape[0]):
+        hashes[row] = hash_row(words, row)
+
+
+@kernel
+def order_by_owner(hashes, count, starts, order):
+    """Write the successors' numbers sorted by owner, stable; `starts` gets where each owner's share begins."""
+    for owner in range(OWNERS + 1):
+        starts[owner] = 0
+    for n in range(count):
+        starts[(hashes[n] >> OWNER_SHIFT) + np.uint64(1)] += 1
+    for owner in range(OWNERS):
+        starts[owner + 1] += starts[owner]
+    for n in range(count):
+        owner = hashes[n] >> OWNER_SHIFT
+        order[starts[owner]] = n
+        starts[owner] += 1
+    for owner in range(OWNERS, 0, -1):
+        starts[owner] = starts[owner - 1]
+    starts[0] = 0
+
+
+@helper
+def home(h, slots):
+    """Return the first slot to try: the low half of the hash scaled to the table's size."""
+    return ((h & np.uint64(0xFFFFFFFF)) * np.uint64(slots)) >> np.uint64(32)
+
+
+@helper
+def tagged(h, index):
+    """Return a table entry: 8 bits of the hash and the number of the state, plus one, in 24 bits."""
+    return np.uint32((((h >> np.uint64(32)) & np.uint64(0xFF)) << np.uint64(24)) | np.uint64(index + 1))
+
+
+@kernel
+def insert(words, hashes, parents, order, first, last, table, stored, stored_hashes, stored_parents, counts, limit):
+    """Insert the successors order[first:last] that one owner has; return how many of them were taken.
+
+    `stored` holds the owner's rows (in compact mode only those of the new level), `stored_hashes` its fingerprints
+    (compact mode only), `counts` = [states, first row kept]. It stops early when the table holds `limit` states.
+    """
+    slots = table.shape[0]
+    known = counts[0]
+    base = counts[1]
+    tag_bits = np.uint32(0xFF000000)
+    index_bits = np.uint32(0x00FFFFFF)
+    for position in range(first, last):
+        if position + AHEAD < last:
+            prefetch(table, home(hashes[order[position + AHEAD]], slots))
+        n = order[position]
+        h = hashes[n]
+        tag = tagged(h, -1)
+        slot = home(h, slots)
+        found = False
+        while table[slot] != 0:
+            entry = table[slot]
+            if entry & tag_bits == tag:
+                index = np.int64(entry & index_bits) - 1
+                if COMPACT:
+                    found = stored_hashes[index] == h
+                else:
+                    found = True
+                    for word in range(WORDS):
+                        if stored[index, word] != words[n, word]:
+                            found = False
+                            break
+                if found:
+                    break
+            slot += np.uint64(1)
+            if slot == np.uint64(slots):
+                slot = np.uint64(0)
+        if not found:
+            if known >= limit:
+                counts[0] = known
+                return position - first
+            table[slot] = tagged(h, known)
+            for word in range(WORDS):
+                stored[known - base, word] = words[n, word]
+            if COMPACT:
+                stored_hashes[known] = h
+            stored_parents[known] = parents[n]
+            known += 1
+    counts[0] = known
+    return last - first
+
+
+@kernel
+def rebuild(table, hashes, count):
+    """Enter the states 0..count-1, all different, into an empty table; `hashes` are theirs."""
+    slots = table.shape[0]
+    for index in range(count):
+        slot = home(hashes[index], slots)
+        while table[slot] != 0:
+            slot += np.uint64(1)
+            if slot == np.uint64(slots):
+                slot = np.uint64(0)
+        table[slot] = tagged(hashes[index], index)

@@ -1,0 +1,136 @@
+"""Where the states of a search live: one partition per owner, each with rows, parents and a table of its own.
+
+An owner is chosen by the top bits of a state's hash. Only one worker at a time touches a partition, so there are no
+locks, and what a partition holds depends only on the order of its successors: never on the number of workers.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+if TYPE_CHECKING:
+    from fencepost.explorers.native.compile import Kernels
+
+MOST_STATES = (1 << 24) - 2
+"""States that one partition can number; the table keeps 24 bits for them."""
+FILL = 0.8
+GROWTH = 1.5
+FIRST_SLOTS = 1 << 10
+EMPTY: np.ndarray[Any, Any] = np.zeros(0, np.uint64)
+
+
+class TooManyStates(Exception):  # noqa: N818 (a limit, not an error)
+    """A partition ran out of numbers for its states."""
+
+
+class Partition:
+    """The states of one owner.
+
+    Exact mode keeps every row. Compact mode keeps a 64-bit fingerprint of every state, and the rows of two levels:
+    `rows` those of the level being expanded (from number `base`), `fresh` those of the next (from `fresh_base`).
+    """
+
+    def __init__(self, kernels: Kernels, *, compact: bool) -> None:
+        self.kernels, self.compact = kernels, compact
+        self.dtype, self.words = kernels.source.layout.dtype, kernels.source.layout.words
+        self.table = np.zeros(FIRST_SLOTS, np.uint32)
+        self.parents = np.empty(FIRST_SLOTS, np.uint32)
+        self.hashes = np.empty(FIRST_SLOTS if compact else 0, np.uint64)
+        self.rows = np.empty(0 if compact else FIRST_SLOTS, self.dtype)
+        self.fresh = np.empty(FIRST_SLOTS if compact else 0, self.dtype)
+        self.counts = np.zeros(2, np.int64)
+        self.base = 0
+        self._bind()
+
+    @property
+    def count(self) -> int:
+        """States."""
+        return int(self.counts[0])
+
+    @property
+    def fresh_base(self) -> int:
+        """Number of the first row in the array that new states go to."""
+        return int(self.counts[1])
+
+    @property
+    def bytes(self) -> int:
+        """Memory in use, without room that was reserved and never touched."""
+        per_state = self.parents.itemsize + (self.hashes.itemsize if self.compact else self.dtype.itemsize)
+        levels = (self.fresh_base - self.base + self.count - self.fresh_base) * self.dtype.itemsize if self.compact else 0
+        return self.count * per_state + self.table.nbytes + levels
+
+    def row(self, number: int) -> Any:
+        """Return the row of a state; in compact mode only of the two newest levels."""
+        if not self.compact:
+            return self.rows[number]
+        return self.fresh[number - self.fresh_base] if number >= self.fresh_base else self.rows[number - self.base]
+
+    def new_rows(self) -> np.ndarray[Any, Any]:
+        """Return the array that holds new states, and in compact mode only those."""
+        return self.fresh if self.compact else self.rows
+
+    def next_level(self) -> None:
+        """Make the new states the level to expand."""
+        if self.compact:
+            self.rows, self.fresh = self.fresh[: self.count - self.fresh_base], np.empty(FIRST_SLOTS, self.dtype)
+            self.base = self.fresh_base
+            self.counts[1] = self.count
+            self._bind()
+
+    def insert(
+        self, words: Any, hashes: Any, parents: Any, order: Any, first: int, last: int
+    ) -> None:
+        """Insert the successors order[first:last] of one batch, growing as needed."""
+        while first < last:
+            self._reserve(last - first)
+            limit = min(int(len(self.table) * FILL), MOST_STATES)
+            first += self.kernels.module.insert(
+                words, hashes, parents, order, first, last, self.table,
+                self._stored, self.hashes, self.parents, self.counts, limit,
+            )  # fmt: skip
+            if first < last:
+                if self.count >= MOST_STATES:
+                    raise TooManyStates
+                self._grow_table()
+
+    def rebuild(self, slots: int = 0) -> None:
+        """Make a table for the states that are there."""
+        self.table = np.zeros(max(slots, int(self.count / FILL * GROWTH), FIRST_SLOTS), np.uint32)
+        self.kernels.module.rebuild(self.table, self.all_hashes(), self.count)
+
+    def all_hashes(self) -> np.ndarray[Any, Any]:
+        """Return the hashes of all states, kept or computed."""
+        if self.compact:
+            return self.hashes
+        hashes = np.empty(self.count, np.uint64)
+        self.kernels.module.hash_rows(self._stored[: self.count], hashes)
+        return hashes
+
+    def _grow_table(self) -> None:
+        self.rebuild(int(len(self.table) * GROWTH))
+
+    def _reserve(self, more: int) -> None:
+        """Make room for `more` states: memory that is reserved but not written costs nothing."""
+        wanted = self.count + more
+        if wanted > len(self.parents):
+            size = max(wanted, 2 * len(self.parents))
+            self.parents = _grown(self.parents, size, self.count)
+            if self.compact:
+                self.hashes = _grown(self.hashes, size, self.count)
+            else:
+                self.rows = _grown(self.rows, size, self.count)
+        if self.compact and wanted - self.fresh_base > len(self.fresh):
+            self.fresh = _grown(self.fresh, max(wanted - self.fresh_base, 2 * len(self.fresh)), self.count - self.fresh_base)
+        self._bind()
+
+    def _bind(self) -> None:
+        target = self.new_rows()
+        self._stored = target.view(np.uint64).reshape(len(target), self.words)
+
+
+def _grown(array: np.ndarray[Any, Any], size: int, used: int) -> np.ndarray[Any, Any]:
+    larger = np.empty(size, array.dtype)
+    larger[:used] = array[:used]
+    return larger

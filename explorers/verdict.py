@@ -1,0 +1,138 @@
+"""What a run found, and how far that reaches."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from enum import StrEnum
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from fencepost.model.language.actions import Kind
+    from fencepost.model.language.interpreter import Step
+    from fencepost.model.language.records import Key
+
+
+class Verdict(StrEnum):
+    """The answer to one property; there is no bare "ok"."""
+
+    HOLDS = "holds"
+    """In every reachable state (or step) under the given constants; a witness: it was reached."""
+    PROVED = "proved"
+    """By induction, for everything that the proof says is unbounded."""
+    NOT_FOUND = "not-found"
+    """No violation in what was searched, which was not everything by design (random walks)."""
+    VIOLATED = "violated"
+    """There is a trace."""
+    UNREACHED = "unreached"
+    """The whole space was searched and the witness is not in it."""
+    UNDETERMINED = "undetermined"
+    """The search ended before it could tell."""
+
+
+_SEVERITY = (
+    Verdict.VIOLATED,
+    Verdict.UNREACHED,
+    Verdict.UNDETERMINED,
+    Verdict.NOT_FOUND,
+    Verdict.HOLDS,
+    Verdict.PROVED,
+)
+
+
+def worst(verdicts: list[Verdict], *, complete: bool) -> Verdict:
+    """Return the top verdict: the worst of the properties; an unfinished search never holds."""
+    found = [item for item in _SEVERITY if item in verdicts]
+    if found:
+        top = found[0]
+        return Verdict.UNDETERMINED if not complete and top in (Verdict.HOLDS, Verdict.UNREACHED) else top
+    return Verdict.HOLDS if complete else Verdict.UNDETERMINED
+
+
+@dataclass(frozen=True)
+class Path:
+    """A history: an initial state and steps, each with the state it leads to. `length` counts states."""
+
+    start: Key
+    steps: tuple[Step, ...]
+    states: tuple[Key, ...]
+
+    @property
+    def length(self) -> int:
+        """States, the initial one included."""
+        return len(self.states)
+
+
+@dataclass(frozen=True)
+class PropertyResult:
+    """The verdict on one property; `path` leads to the violation, or to the witness."""
+
+    name: str
+    kind: Kind
+    verdict: Verdict
+    path: Path | None = None
+
+
+@dataclass(frozen=True)
+class GuardCount:
+    """How often a guard refused as the first of its action to do so."""
+
+    action: str
+    condition: str
+    refused: int
+
+
+@dataclass(frozen=True)
+class Result:
+    """What an exploration found."""
+
+    protocol: str
+    constants: Mapping[str, Any]
+    engine: str
+    workers: int
+    complete: bool
+    why_stopped: str
+    distinct: int
+    generated: int
+    depth: int
+    seconds: float
+    properties: tuple[PropertyResult, ...]
+    fired: Mapping[str, int]
+    guards: tuple[GuardCount, ...]
+    deadlocks: int
+    deadlock: Path | None = None
+    store_bytes: int = 0
+    peak_memory_bytes: int = 0
+    compile_seconds: float = 0.0
+    levels: tuple[int, ...] = ()
+    omission: float = 0.0
+    notes: tuple[str, ...] = field(default=())
+
+    @property
+    def verdict(self) -> Verdict:
+        """The worst of the properties' verdicts."""
+        return worst([item.verdict for item in self.properties], complete=self.complete)
+
+    def of(self, name: str) -> PropertyResult:
+        """Return the result of one property."""
+        return next(item for item in self.properties if item.name == name)
+
+
+@dataclass(frozen=True)
+class Options:
+    """How to explore. Sizes are in bytes, times in seconds; None is no limit."""
+
+    workers: int = 0
+    """0: as many as there are processors."""
+    compact: bool = False
+    normalize: bool = True
+    stop_on_violation: bool = False
+    deadlock: bool = False
+    checked: bool = False
+    max_depth: int | None = None
+    max_states: int | None = None
+    budget: float | None = None
+    memory: int | None = None
+    checkpoint: str | None = None
+    resume: bool = False

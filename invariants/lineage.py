@@ -1,0 +1,99 @@
+"""What the published models promise, and witnesses that they can do what they are about.
+
+The first two and the last are from hachikuji/kafka-specification: WeakIsr, StrongIsr and LeaderInIsr.
+"""
+
+from fencepost.model.language import NONE, always, bits, sometimes
+from fencepost.model.lineage import base
+from fencepost.model.lineage.base import C, State
+
+
+def share_committed(s: State, leader: int, members: int) -> bool:
+    """Say whether every member has the leader's record at every offset below the leader's high watermark."""
+    l = s.replica[leader]
+    return all(
+        base.same_entry(l, s.replica[member], offset)
+        for member in range(len(s.replica))
+        if bits.contains(members, member)
+        for offset in range(l.high_watermark)
+    )
+
+
+@always
+def weak_isr(s: State, c: C) -> bool:
+    """Whoever presumes to lead shares all records below its high watermark with the members of the ISR that it knows.
+
+    Says nothing of a replica that does not believe to lead, and nothing while the ISR that it knows is empty. That
+    ISR may be out of date: leaders are elected from the quorum's, so committed records can be lost although this holds.
+    """
+    return all(
+        share_committed(s, leader, s.replica[leader].isr)
+        for leader in range(c.replicas)
+        if base.presumes_leadership(s.replica[leader], leader)
+    )
+
+
+@always
+def strong_isr(s: State, c: C) -> bool:
+    """Whoever presumes to lead shares all records below its high watermark with the members of the quorum's ISR.
+
+    So whatever was shown to consumers is on every replica that can be elected. Says nothing of a replica that does
+    not believe to lead, and nothing while the quorum's ISR is empty.
+    """
+    return all(
+        share_committed(s, leader, s.quorum.isr)
+        for leader in range(c.replicas)
+        if base.presumes_leadership(s.replica[leader], leader)
+    )
+
+
+@always
+def leader_in_isr_or_none(s: State, c: C) -> bool:
+    """The controller's leader is in the ISR.
+
+    Does not apply while nobody leads: as published it fails in the initial state, which has no leader.
+    """
+    return s.quorum.leader == NONE or bits.contains(s.quorum.isr, s.quorum.leader)
+
+
+@sometimes
+def committed_on_all_replicas(s: State, c: C) -> bool:
+    """A record below the high watermark of one who presumes to lead is in the log of every replica."""
+    return any(
+        all(base.same_entry(s.replica[leader], r, offset) for r in s.replica)
+        for leader in range(c.replicas)
+        if base.presumes_leadership(s.replica[leader], leader)
+        for offset in range(s.replica[leader].high_watermark)
+    )
+
+
+@sometimes
+def follower_truncates(before: State, after: State, c: C) -> bool:
+    """A follower drops records."""
+    return any(after.replica[r].end < before.replica[r].end for r in range(c.replicas))
+
+
+@sometimes
+def leader_changes(before: State, after: State, c: C) -> bool:
+    """The controller moves the leadership from one replica to another.
+
+    Cannot be reached with one replica or one leader epoch.
+    """
+    return before.quorum.leader != NONE and after.quorum.leader not in (NONE, before.quorum.leader)
+
+
+@sometimes
+def isr_grows_back(before: State, after: State, c: C) -> bool:
+    """A replica rejoins the quorum's ISR, which starts with all of them and so has shrunk before."""
+    return bits.size(after.quorum.isr) > bits.size(before.quorum.isr)
+
+
+PROPERTIES = (
+    weak_isr,
+    strong_isr,
+    leader_in_isr_or_none,
+    committed_on_all_replicas,
+    follower_truncates,
+    leader_changes,
+    isr_grows_back,
+)

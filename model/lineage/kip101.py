@@ -1,0 +1,43 @@
+"""KIP-101: a new follower asks the leader where its own last epoch ends, and truncates there.
+"""
+
+from fencepost.model.language import action, require
+from fencepost.model.lineage import base, truncate_to_hwm
+from fencepost.model.lineage.base import C, Epoch, Replica, ReplicaState, State
+
+
+def end_of_epoch(l: ReplicaState, epoch: int, unknown: int) -> int:
+    """Return where `epoch` ends in the leader's log: its end, or the first record of a later epoch; else `unknown`."""
+    if l.end > 0 and base.latest_epoch(l) == epoch:
+        return l.end
+    for offset in range(l.end):
+        if l.log[offset].epoch > epoch:
+            return offset
+    return unknown
+
+
+def truncation_offset(l: ReplicaState, f: ReplicaState) -> int:
+    """Return where the follower's last epoch ends in the leader's log; its high watermark if the leader cannot say."""
+    return 0 if f.end == 0 else end_of_epoch(l, base.latest_epoch(f), f.high_watermark)
+
+
+@action(leader=Replica, follower=Replica, epoch=Epoch)
+def become_follower_and_truncate(s: State, c: C, leader: int, follower: int, epoch: int) -> None:
+    """A replica learns of its leader and truncates to where the leader says that its last epoch ends (KIP-101).
+
+    The leader answers from the log that it has, in whatever epoch or role it is. As published, an answer beyond
+    the follower's log end leaves the follower waiting.
+    """
+    l, f = s.replica[leader], s.replica[follower]
+    offset = truncation_offset(l, f)
+    require(base.is_news_of_leader(s, follower, leader, epoch))
+    require(offset <= f.end)
+    base.truncate(f, offset)
+    base.follow(s, follower, epoch)
+
+
+MACHINE = truncate_to_hwm.MACHINE.replacing(
+    name="kip101",
+    sentence="KIP-101: a new follower truncates to where its last leader epoch ends in the leader's log",
+    become_follower_and_truncate=become_follower_and_truncate,
+)

@@ -1,0 +1,113 @@
+"""KIP-320, first try: the epoch of the last record fences, and a follower truncates whenever it finds a difference.
+"""
+
+from fencepost.model.language import Machine, action, bits, require
+from fencepost.model.lineage import base
+from fencepost.model.lineage.base import C, Epoch, Replica, ReplicaState, State
+
+
+def is_caught_up_to_epoch(l: ReplicaState, leader: int, f: ReplicaState, end: int) -> bool:
+    """Say whether each believes in the other's role and both logs have a record of the same epoch before `end`."""
+    return (
+        base.presumes_leadership(l, leader)
+        and base.is_following(f, leader)
+        and (
+            end == 0
+            or (
+                base.has_offset(l, end - 1)
+                and base.has_offset(f, end - 1)
+                and l.log[end - 1].epoch == f.log[end - 1].epoch
+            )
+        )
+    )
+
+
+def needs_truncation(l: ReplicaState, f: ReplicaState) -> bool:
+    """Say whether the follower's log is longer, or its last record is of another epoch than the leader's there."""
+    return f.end > l.end or (f.end > 0 and l.log[f.end - 1].epoch != base.latest_epoch(f))
+
+
+@action(leader=Replica, follower=Replica)
+def leader_expand_isr(s: State, c: C, leader: int, follower: int) -> None:
+    """The leader adds a follower that has the same epoch below the high watermark, once that covers older epochs."""
+    l, f = s.replica[leader], s.replica[follower]
+    require(base.is_true_leader(s, leader))
+    require(not bits.contains(l.isr, follower))
+    require(is_caught_up_to_epoch(l, leader, f, l.high_watermark))
+    require(base.high_watermark_reached_epoch(l))
+    base.update_isr(s, leader, bits.with_member(l.isr, follower))
+
+
+@action(leader=Replica, follower=Replica)
+def leader_shrink_isr(s: State, c: C, leader: int, follower: int) -> None:
+    """The leader removes a follower that is behind its own log end or ends in another epoch."""
+    l, f = s.replica[leader], s.replica[follower]
+    require(base.is_true_leader(s, leader))
+    require(follower != leader)
+    require(bits.contains(l.isr, follower))
+    require(not is_caught_up_to_epoch(l, leader, f, l.end))
+    base.update_isr(s, leader, bits.without(l.isr, follower))
+
+
+@action(leader=Replica)
+def leader_increase_high_watermark(s: State, c: C, leader: int) -> None:
+    """The high watermark passes a record if every ISR member has one of the same epoch there."""
+    l = s.replica[leader]
+    require(base.presumes_leadership(l, leader))
+    require(base.has_offset(l, l.high_watermark))
+    require(
+        all(
+            is_caught_up_to_epoch(l, leader, s.replica[member], l.high_watermark + 1)
+            for member in range(c.replicas)
+            if bits.contains(l.isr, member)
+        )
+    )
+    l.high_watermark += 1
+
+
+@action(leader=Replica, follower=Replica, epoch=Epoch)
+def become_follower(s: State, c: C, leader: int, follower: int, epoch: int) -> None:
+    """A replica learns of its leader and keeps its log: it truncates when a fetch shows a difference."""
+    require(base.is_news_of_leader(s, follower, leader, epoch))
+    base.follow(s, follower, epoch)
+
+
+@action(leader=Replica, follower=Replica)
+def follower_fetch(s: State, c: C, leader: int, follower: int) -> None:
+    """The follower copies the next record and the leader's high watermark, if its last record is of the leader's epoch there."""
+    l, f = s.replica[leader], s.replica[follower]
+    require(is_caught_up_to_epoch(l, leader, f, f.end))
+    require(f.end < l.end)
+    base.replicate(s, follower, leader)
+
+
+@action(leader=Replica, follower=Replica)
+def follower_truncate(s: State, c: C, leader: int, follower: int) -> None:
+    """A follower whose fetch shows a difference truncates to where the logs part, at any time."""
+    l, f = s.replica[leader], s.replica[follower]
+    require(base.presumes_leadership(l, leader))
+    require(base.is_following(f, leader))
+    require(needs_truncation(l, f))
+    base.truncate(f, base.last_matching_end(l, f))
+
+
+MACHINE = Machine(
+    name="kip320-first-try",
+    sentence="KIP-320, first try: the epoch of the last record fences fetches, the ISR and the high watermark",
+    state=State,
+    constants=C,
+    initial=base.initial,
+    actions=(
+        base.controller_elect_leader,
+        base.controller_shrink_isr,
+        base.become_leader,
+        leader_expand_isr,
+        leader_shrink_isr,
+        base.leader_write,
+        leader_increase_high_watermark,
+        become_follower,
+        follower_fetch,
+        follower_truncate,
+    ),
+    source="hachikuji/kafka-specification, Kip320FirstTry",
+)

@@ -1,0 +1,65 @@
+"""The leader and its followers before KIP-320: nobody asks in which leader epoch the other one is.
+
+What the first three models share. A follower is told from others by whom it believes to lead, a log by how
+long it is. Each of these actions is replaced in the end; until then the models differ only in where a new
+follower truncates. After hachikuji/kafka-specification, KafkaReplication.
+"""
+
+from fencepost.model.language import action, bits, require
+from fencepost.model.lineage import base
+from fencepost.model.lineage.base import C, Replica, ReplicaState, State
+
+
+def is_caught_up(l: ReplicaState, leader: int, f: ReplicaState, end: int) -> bool:
+    """Say whether the follower follows `leader` and both logs reach `end`; what they hold there is not compared."""
+    return base.is_following(f, leader) and (end == 0 or (base.has_offset(l, end - 1) and base.has_offset(f, end - 1)))
+
+
+@action(leader=Replica, follower=Replica)
+def leader_expand_isr(s: State, c: C, leader: int, follower: int) -> None:
+    """The leader adds a follower whose log has reached the high watermark."""
+    l, f = s.replica[leader], s.replica[follower]
+    require(base.is_true_leader(s, leader))
+    require(not bits.contains(l.isr, follower))
+    require(is_caught_up(l, leader, f, l.high_watermark))
+    base.update_isr(s, leader, bits.with_member(l.isr, follower))
+
+
+@action(leader=Replica, follower=Replica)
+def leader_shrink_isr(s: State, c: C, leader: int, follower: int) -> None:
+    """The leader removes a follower that follows another or is behind its own log end."""
+    l, f = s.replica[leader], s.replica[follower]
+    require(base.is_true_leader(s, leader))
+    require(follower != leader)
+    require(bits.contains(l.isr, follower))
+    require(not is_caught_up(l, leader, f, l.end))
+    base.update_isr(s, leader, bits.without(l.isr, follower))
+
+
+@action(leader=Replica)
+def leader_increase_high_watermark(s: State, c: C, leader: int) -> None:
+    """The high watermark passes an offset that every ISR member has, whatever record it has there.
+
+    As published, the leader's own log is asked only as that of an ISR member; the size of a log is the bound.
+    """
+    l = s.replica[leader]
+    require(base.presumes_leadership(l, leader))
+    require(l.high_watermark < c.log_size)
+    require(
+        all(
+            base.is_following(s.replica[member], leader) and base.has_offset(s.replica[member], l.high_watermark)
+            for member in range(c.replicas)
+            if bits.contains(l.isr, member)
+        )
+    )
+    l.high_watermark += 1
+
+
+@action(leader=Replica, follower=Replica)
+def follower_fetch(s: State, c: C, leader: int, follower: int) -> None:
+    """The follower copies the next record and the leader's high watermark, if each believes in the other's role."""
+    l, f = s.replica[leader], s.replica[follower]
+    require(base.presumes_leadership(l, leader))
+    require(base.is_following(f, leader))
+    require(f.end < l.end)
+    base.replicate(s, follower, leader)
