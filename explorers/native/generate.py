@@ -119,16 +119,22 @@ class _Module:
         own = list(made.params)
         body = self.emitter.body(made, effect)
         self.emitter.texts.append(f"@helper\ndef effect{number}({', '.join(['_e', *own])}):\n{body}\n")
+        first = len(self.guards)
         nest = _Nest(self, made, item)
-        lines = nest.lines(self.fire(number, item, made, normal, steps))
-        body = "\n".join("    " + line for line in lines)
+        lines = nest.lines(self.fire(item, made, normal, steps, number))
+        counters = [f"_r{guard}" for guard in range(first, len(self.guards))]
+        body = "\n".join("        " + line for line in lines)
         s, c = own[0], own[1]
         self.emitter.texts.append(
-            f"@helper\ndef act{number}(_e, {s}, {c}, words, row, out, out_words, n, fired, refused, found):\n"
-            f"{body}\n    return n\n"
+            f"@helper\ndef act{number}(_e, rows, words, first, last, number, {c}, out, out_words, hashes, parents, n, "
+            f"fired, refused, found, alive):\n    _before = n\n"
+            + "".join(f"    {name} = 0\n" for name in counters)
+            + f"    for row in range(first, last):\n        {s} = rows[row]\n{body}\n"
+            + "".join(f"    refused[{first + k}] += {name}\n" for k, name in enumerate(counters))
+            + f"    fired[{number}] += n - _before\n    return n\n"
         )
 
-    def fire(self, number: int, item: Action, made: Function, normal: str, steps: list[tuple[int, Property, str]]) -> list[str]:
+    def fire(self, item: Action, made: Function, normal: str, steps: list[tuple[int, Property, str]], number: int) -> list[str]:
         """Return the lines that run once all guards hold: copy the row, run the effect, judge the step."""
         own = list(made.params)
         s, c, *params = own
@@ -145,11 +151,20 @@ class _Module:
             extra = params if prop.on is not None else []
             verdict = f"{name}({', '.join(['_e', s, '_t', c, *extra])})"
             bad = verdict if prop.kind is Kind.SOMETIMES else f"not {verdict}"
-            lines += [f"if found[{position}] < 0 and {bad}:", f"    found[{position}] = row"]
+            lines += [
+                f"if row < found[{position}] and {bad}:",
+                f"    found[{position}] = row",
+            ]
         if normal:
             lines.append(f"{normal}(_e, _t, {c})")
             lines += [f"sort_{self.emitter.bag(field.record)}(_t.{bag})" for bag, field in self.bags()]
-        return [*lines, "n += 1", f"fired[{number}] += 1"]
+        return [
+            *lines,
+            "hashes[n] = hash_row(out_words, n)",
+            "parents[n] = number + row * OWNERS",
+            "alive[row - first] = 1",
+            "n += 1",
+        ]
 
     def bags(self) -> list[tuple[str, BagOf]]:
         """Return the bags of the state."""
@@ -164,38 +179,33 @@ class _Module:
     # -- the whole
 
     def judge(self, states: list[tuple[Property, str]]) -> str:
-        """Write the kernel that evaluates predicates on new states: `found[k]` is the first state that decides k."""
+        """Write the kernel that evaluates predicates on new states: `found[k]` falls to the first state that decides k."""
         lines = ["@kernel", "def judge(_e, rows, first, last, c, found):", "    for n in range(first, last):", "        s = rows[n]"]
         for position, (prop, name) in enumerate(states):
             call = f"{name}(_e, s, c)"
             bad = call if prop.kind is Kind.SOMETIMES else f"not {call}"
-            lines += [f"        if found[{position}] < 0 and {bad}:", f"            found[{position}] = n"]
+            lines += [f"        if n < found[{position}] and {bad}:", f"            found[{position}] = n"]
         lines += ["        if _e[0] != 0:", "            _e[1] = n", "            return"]
         return "\n".join(lines) + "\n"
 
     def expand(self) -> str:
         """Write the kernel that computes all successors of states first..last-1 of one owner."""
         calls = "\n".join(
-            f"        n = act{number}(_e, s, c, words, row, out, out_words, n, fired, refused, found)"
+            f"    n = act{number}(_e, rows, words, first, last, number, c, out, out_words, hashes, parents, n, "
+            "fired, refused, found, alive)"
             for number in range(len(self.program.machine.actions))
         )
         return f"""@kernel
-def expand(_e, rows, words, first, last, number, c, out, out_words, hashes, parents, fired, refused, found, ends):
+def expand(_e, rows, words, first, last, number, c, out, out_words, hashes, parents, fired, refused, found, alive, ends):
     n = 0
-    for row in range(first, last):
-        s = rows[row]
-        start = n
+    for row in range(last - first):
+        alive[row] = 0
 {calls}
-        for k in range(start, n):
-            hashes[k] = hash_row(out_words, k)
-            parents[k] = number + row * OWNERS
-        if n == start:
+    for row in range(last - first):
+        if alive[row] == 0:
             ends[0] += 1
             if ends[1] < 0:
-                ends[1] = row
-        if _e[0] != 0:
-            _e[1] = row
-            return n
+                ends[1] = first + row
     return n
 """
 
@@ -281,7 +291,7 @@ class _Nest:
             f"if {self.writer.expression(condition)}:",
             *("    " + line for line in lines),
             "else:",
-            f"    refused[{self.counters[guard]}] += {times}",
+            f"    _r{self.counters[guard]} += {times}",
         ]
 
     def enter(self, names: list[str], inside: Any) -> list[str]:

@@ -77,7 +77,7 @@ def order_by_owner(hashes, count, starts, order):
 @helper
 def home(h, slots):
     """Return the first slot to try: the low half of the hash scaled to the table's size."""
-    return ((h & np.uint64(0xFFFFFFFF)) * np.uint64(slots)) >> np.uint64(32)
+    return ((h & np.uint64(0xFFFFFFFF)) * slots) >> np.uint64(32)
 
 
 @helper
@@ -87,65 +87,78 @@ def tagged(h, index):
 
 
 @kernel
-def insert(words, hashes, parents, order, first, last, table, stored, stored_hashes, stored_parents, counts, limit):
-    """Insert the successors order[first:last] that one owner has; return how many of them were taken.
+def insert(words, hashes, parents, order, starts, batches, owner, place, table, stored, fingerprints, ancestors, counts, limit):
+    """Insert one owner's share of the successors of `batches` batches, in order; return whether all were taken.
 
-    `stored` holds the owner's rows (in compact mode only those of the new level), `stored_hashes` its fingerprints
-    (compact mode only), `counts` = [states, first row kept]. It stops early when the table holds `limit` states.
+    `place` = [batch, position] says where to go on. `stored` holds the owner's rows (in compact mode only those of the
+    new level), `fingerprints` its hashes (compact mode only), `ancestors` its parents, `counts` = [states, first row
+    kept]. It stops when the table holds `limit` states, or when a batch has more successors than there is room for.
     """
-    slots = table.shape[0]
+    slots = np.uint64(table.shape[0])
     known = counts[0]
     base = counts[1]
+    room = ancestors.shape[0]
+    kept = stored.shape[0]
     tag_bits = np.uint32(0xFF000000)
     index_bits = np.uint32(0x00FFFFFF)
-    for position in range(first, last):
-        if position + AHEAD < last:
-            prefetch(table, home(hashes[order[position + AHEAD]], slots))
-        n = order[position]
-        h = hashes[n]
-        tag = tagged(h, -1)
-        slot = home(h, slots)
-        found = False
-        while table[slot] != 0:
-            entry = table[slot]
-            if entry & tag_bits == tag:
-                index = np.int64(entry & index_bits) - 1
+    for batch in range(place[0], batches):
+        first = max(starts[batch, owner], place[1])
+        last = starts[batch, owner + 1]
+        place[0] = batch
+        place[1] = first
+        if known + last - first > room or known - base + last - first > kept:
+            counts[0] = known
+            return False
+        for position in range(first, last):
+            if position + AHEAD < last:
+                prefetch(table, home(hashes[batch, order[batch, position + AHEAD]], slots))
+            n = order[batch, position]
+            h = hashes[batch, n]
+            tag = tagged(h, -1)
+            slot = home(h, slots)
+            found = False
+            while table[slot] != 0:
+                entry = table[slot]
+                if entry & tag_bits == tag:
+                    index = np.int64(entry & index_bits) - 1
+                    if COMPACT:
+                        found = fingerprints[index] == h
+                    else:
+                        found = True
+                        for word in range(WORDS):
+                            if stored[index, word] != words[batch, n, word]:
+                                found = False
+                                break
+                    if found:
+                        break
+                slot += np.uint64(1)
+                if slot == slots:
+                    slot = np.uint64(0)
+            if not found:
+                if known >= limit:
+                    counts[0] = known
+                    place[1] = position
+                    return False
+                table[slot] = tagged(h, known)
+                for word in range(WORDS):
+                    stored[known - base, word] = words[batch, n, word]
                 if COMPACT:
-                    found = stored_hashes[index] == h
-                else:
-                    found = True
-                    for word in range(WORDS):
-                        if stored[index, word] != words[n, word]:
-                            found = False
-                            break
-                if found:
-                    break
-            slot += np.uint64(1)
-            if slot == np.uint64(slots):
-                slot = np.uint64(0)
-        if not found:
-            if known >= limit:
-                counts[0] = known
-                return position - first
-            table[slot] = tagged(h, known)
-            for word in range(WORDS):
-                stored[known - base, word] = words[n, word]
-            if COMPACT:
-                stored_hashes[known] = h
-            stored_parents[known] = parents[n]
-            known += 1
+                    fingerprints[known] = h
+                ancestors[known] = parents[batch, n]
+                known += 1
+        place[1] = 0
     counts[0] = known
-    return last - first
+    return True
 
 
 @kernel
 def rebuild(table, hashes, count):
     """Enter the states 0..count-1, all different, into an empty table; `hashes` are theirs."""
-    slots = table.shape[0]
+    slots = np.uint64(table.shape[0])
     for index in range(count):
         slot = home(hashes[index], slots)
         while table[slot] != 0:
             slot += np.uint64(1)
-            if slot == np.uint64(slots):
+            if slot == slots:
                 slot = np.uint64(0)
         table[slot] = tagged(hashes[index], index)

@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from fencepost.explorers.native.compile import NO_PARENT, Kernels, compiled
-from fencepost.explorers.native.store import Partition, TooManyStates
+from fencepost.explorers.native.store import Buffers, Partition, TooManyStates
 from fencepost.explorers.paths import Found, confirm
 from fencepost.explorers.verdict import GuardCount, Options, PropertyResult, Result, Verdict
 from fencepost.model.language.actions import Kind
@@ -37,6 +37,7 @@ if TYPE_CHECKING:
 
 BATCH = 1024
 """States expanded into one buffer: their successors still fit a core's cache when they are inserted."""
+UNDECIDED = 1 << 62
 ROUND = 16
 """Batches expanded before their successors are inserted."""
 
@@ -55,20 +56,6 @@ class Progress:
 
 
 @dataclass
-class Batch:
-    """A buffer for the successors of up to BATCH states."""
-
-    rows: np.ndarray[Any, Any]
-    words: np.ndarray[Any, Any]
-    hashes: np.ndarray[Any, Any]
-    parents: np.ndarray[Any, Any]
-    order: np.ndarray[Any, Any]
-    starts: np.ndarray[Any, Any]
-    found: np.ndarray[Any, Any]
-    count: int = 0
-
-
-@dataclass
 class Worker:
     """What one worker counts."""
 
@@ -76,6 +63,7 @@ class Worker:
     fired: np.ndarray[Any, Any]
     refused: np.ndarray[Any, Any]
     ends: np.ndarray[Any, Any]
+    alive: np.ndarray[Any, Any]
 
 
 @dataclass
@@ -128,7 +116,8 @@ class Search:
         self.stop_asked = ""
         self.workers = options.workers or len(_processors())
         self._workers = [self._worker() for _ in range(self.workers)]
-        self._batches = [self._batch() for _ in range(ROUND)]
+        self._buffers = Buffers(self.kernels, ROUND, BATCH * self.kernels.source.most_successors)
+        self._found = np.zeros((ROUND, max(1, len(self.kernels.source.step_properties))), np.int64)
 
     # -- the search
 
@@ -159,16 +148,13 @@ class Search:
     def _begin(self) -> None:
         keys = self.plain.initial_states()
         rows = self.layout.encode(keys, self.constants)
-        self._batches[0] = self._batch(len(rows))
-        batch = self._batches[0]
-        batch.rows[: len(rows)] = rows
-        self.module.hash_rows(batch.words[: len(rows)], batch.hashes[: len(rows)])
-        batch.parents[: len(rows)] = NO_PARENT
-        batch.count = len(rows)
-        self.module.order_by_owner(batch.hashes, batch.count, batch.starts, batch.order)
-        for owner in range(self.owners):
-            self._insert(owner, 1)
-        self._batches[0] = self._batch()
+        buffers = Buffers(self.kernels, 1, len(rows))
+        buffers.rows[0] = rows
+        buffers.parents[:] = NO_PARENT
+        self.module.hash_rows(buffers.words[0], buffers.hashes[0])
+        self.module.order_by_owner(buffers.hashes[0], len(rows), buffers.starts[0], buffers.order[0])
+        for owner, part in enumerate(self.partitions):
+            part.insert(buffers, 1, owner)
         self.position.initial = len(keys)
         self.position.judged = [0] * self.owners
         self.position.levels = [self.distinct]
@@ -227,44 +213,38 @@ class Search:
         return found
 
     def _round(self, pieces: list[tuple[int, int, int]]) -> None:
-        self._share(list(range(len(pieces))), lambda worker, n: self._expand(worker, self._batches[n], *pieces[n]))
-        for batch in self._batches[: len(pieces)]:
-            self._note_steps(batch)
-        self._share(list(range(self.owners)), lambda _, owner: self._insert(owner, len(pieces)))
+        steps = self.kernels.source.step_properties
+        self._found[:] = self._open(steps)
+        self._share(list(range(len(pieces))), lambda worker, n: self._expand(worker, n, *pieces[n]))
+        for (owner, _, _), found in zip(pieces, self._found, strict=False):
+            self._note(steps, found, owner, self.partitions[owner].base)
+        self._share(
+            list(range(self.owners)), lambda _, owner: self.partitions[owner].insert(self._buffers, len(pieces), owner)
+        )
 
-    def _expand(self, worker: Worker, batch: Batch, owner: int, first: int, last: int) -> None:
-        part = self.partitions[owner]
+    def _expand(self, worker: Worker, batch: int, owner: int, first: int, last: int) -> None:
+        part, buffers, found = self.partitions[owner], self._buffers, self._found[batch]
         base = part.base
-        batch.found[:] = self._undecided_steps
         worker.ends[1] = -1
         count = self.module.expand(
             worker.checks, part.rows, part.rows.view(np.uint64).reshape(-1, self.layout.words), first - base, last - base,
-            owner + base * self.owners, self.c, batch.rows, batch.words, batch.hashes, batch.parents,
-            worker.fired, worker.refused, batch.found, worker.ends,
+            owner + base * self.owners, self.c, buffers.rows[batch], buffers.words[batch], buffers.hashes[batch],
+            buffers.parents[batch], worker.fired, worker.refused, found, worker.alive, worker.ends,
         )  # fmt: skip
         if worker.checks[0]:
-            self._explain(part.rows[worker.checks[1]])
-        hit = batch.found >= 0
-        batch.found[hit] = owner + (batch.found[hit] + base) * self.owners
-        batch.found[self._undecided_steps == 0] = -1
+            for row in part.rows[first - base : last - base]:
+                self._explain(row)
+            self._blame()
         if worker.ends[1] >= 0:
             end = owner + (int(worker.ends[1]) + base) * self.owners
             with self._lock:
                 key = (self.position.depth, end % self.owners, end)
                 if self.position.deadlock < 0 or key < self._deadlock_key:
                     self.position.deadlock, self._deadlock_key = end, key
-        self.module.order_by_owner(batch.hashes, count, batch.starts, batch.order)
-        batch.count = count
+        self.module.order_by_owner(buffers.hashes[batch], count, buffers.starts[batch], buffers.order[batch])
 
     _lock = threading.Lock()
     _deadlock_key: tuple[int, int, int] = (0, 0, 0)
-
-    def _insert(self, owner: int, batches: int) -> None:
-        part = self.partitions[owner]
-        for batch in self._batches[:batches]:
-            first, last = int(batch.starts[owner]), int(batch.starts[owner + 1])
-            if first < last:
-                part.insert(batch.words, batch.hashes, batch.parents, batch.order, first, last)
 
     def _share(self, tasks: list[int], work: Callable[[Worker, int], None]) -> None:
         """Do the tasks with all workers; each takes the next one when it is free."""
@@ -286,44 +266,38 @@ class Search:
     def _judge(self) -> None:
         """Evaluate the state properties on every state that they have not seen."""
         state_properties = self.kernels.source.state_properties
-        live = np.array([0 if item.name in self.position.found else -1 for item in state_properties] or [0], np.int64)
-        results = np.tile(live, (self.owners, 1))
-        self._share(list(range(self.owners)), lambda worker, owner: self._judge_owner(worker, owner, results[owner]))
-        for number, item in enumerate(state_properties):
-            if live[number] == 0:
-                continue
-            for owner in range(self.owners):
-                if results[owner][number] >= 0:
-                    self.position.found[item.name] = owner + int(results[owner][number]) * self.owners
-                    break
+        results = np.tile(self._open(state_properties), (self.owners, 1))
+        bases = [0] * self.owners
+        self._share(
+            list(range(self.owners)), lambda worker, owner: self._judge_owner(worker, owner, results[owner], bases)
+        )
+        for owner in range(self.owners):
+            self._note(state_properties, results[owner], owner, bases[owner])
 
-    def _judge_owner(self, worker: Worker, owner: int, found: np.ndarray[Any, Any]) -> None:
+    def _judge_owner(self, worker: Worker, owner: int, found: np.ndarray[Any, Any], bases: list[int]) -> None:
         part = self.partitions[owner]
         first, last = self.position.judged[owner], part.count
         if first == last:
             return
-        rows, base = (part.rows, 0)
+        rows = part.rows
         if self.options.compact:
-            rows, base = (part.fresh, part.fresh_base) if first >= part.fresh_base else (part.rows, part.base)
+            rows, bases[owner] = (part.fresh, part.fresh_base) if first >= part.fresh_base else (part.rows, part.base)
+        base = bases[owner]
         self.module.judge(worker.checks, rows, first - base, last - base, self.c, found)
         if worker.checks[0]:
             self._explain(rows[worker.checks[1]])
+            self._blame()
         self.position.judged[owner] = last
-        found[found > 0] += base
-        zero = found == 0
-        if base and zero.any():
-            undecided = np.array([item.name not in self.position.found for item in self.kernels.source.state_properties])
-            found[: len(undecided)][zero[: len(undecided)] & undecided] = base
 
-    def _note_steps(self, batch: Batch) -> None:
-        for number, item in enumerate(self.kernels.source.step_properties):
-            if batch.found[number] >= 0 and item.name not in self.position.found:
-                self.position.found[item.name] = int(batch.found[number])
+    def _open(self, properties: tuple[Property, ...]) -> np.ndarray[Any, Any]:
+        """Return for each property UNDECIDED, or -1 where no further state can be the first to decide it."""
+        return np.array([-1 if item.name in self.position.found else UNDECIDED for item in properties] or [-1], np.int64)
 
-    @property
-    def _undecided_steps(self) -> np.ndarray[Any, Any]:
-        steps = self.kernels.source.step_properties
-        return np.array([0 if item.name in self.position.found else -1 for item in steps] or [0], np.int64)
+    def _note(self, properties: tuple[Property, ...], found: np.ndarray[Any, Any], owner: int, base: int) -> None:
+        """Take over the first states that decide properties; called in the order of owners and numbers."""
+        for item, number in zip(properties, found, strict=False):
+            if 0 <= number < UNDECIDED and item.name not in self.position.found:
+                self.position.found[item.name] = owner + (int(number) + base) * self.owners
 
     def _violated(self) -> bool:
         bad = {item.name for item in self.properties if item.kind is not Kind.SOMETIMES}
@@ -403,6 +377,8 @@ class Search:
         for prop in self.properties:
             if not prop.over_steps:
                 self.plain.holds(prop, key)
+
+    def _blame(self) -> None:
         raise MismatchError(
             f"the native engine found a value out of its domain in protocol {self.machine.name!r}, the plain carrier did not. "
             "This is a defect of Fencepost: please report it with the model."
@@ -488,19 +464,7 @@ class Search:
             np.zeros(len(self.machine.actions), np.int64),
             np.zeros(guards, np.int64),
             np.zeros(2, np.int64),
-        )
-
-    def _batch(self, states: int = 0) -> Batch:
-        room = max(states, BATCH * self.kernels.source.most_successors)
-        rows = np.empty(room, self.layout.dtype)
-        return Batch(
-            rows,
-            rows.view(np.uint64).reshape(room, self.layout.words),
-            np.empty(room, np.uint64),
-            np.empty(room, np.uint32),
-            np.empty(room, np.uint32),
-            np.empty(self.owners + 1, np.int64),
-            np.empty(max(1, len(self.kernels.source.step_properties)), np.int64),
+            np.zeros(BATCH, np.uint8),
         )
 
 

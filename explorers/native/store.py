@@ -18,7 +18,23 @@ MOST_STATES = (1 << 24) - 2
 FILL = 0.8
 GROWTH = 1.5
 FIRST_SLOTS = 1 << 10
+FIRST_ROWS = 1 << 14
+"""Rows are reserved well ahead: the operating system gives memory only to pages that are written."""
+ROW_GROWTH = 4
 EMPTY: np.ndarray[Any, Any] = np.zeros(0, np.uint64)
+
+
+class Buffers:
+    """Room for the successors of `batches` batches of states: arrays of shape (batches, room, ...)."""
+
+    def __init__(self, kernels: Kernels, batches: int, room: int) -> None:
+        layout = kernels.source.layout
+        self.rows = np.empty((batches, room), layout.dtype)
+        self.words = self.rows.view(np.uint64).reshape(batches, room, layout.words)
+        self.hashes = np.empty((batches, room), np.uint64)
+        self.parents = np.empty((batches, room), np.uint32)
+        self.order = np.empty((batches, room), np.uint32)
+        self.starts = np.zeros((batches, int(kernels.module.OWNERS) + 1), np.int64)
 
 
 class TooManyStates(Exception):  # noqa: N818 (a limit, not an error)
@@ -36,10 +52,10 @@ class Partition:
         self.kernels, self.compact = kernels, compact
         self.dtype, self.words = kernels.source.layout.dtype, kernels.source.layout.words
         self.table = np.zeros(FIRST_SLOTS, np.uint32)
-        self.parents = np.empty(FIRST_SLOTS, np.uint32)
-        self.hashes = np.empty(FIRST_SLOTS if compact else 0, np.uint64)
-        self.rows = np.empty(0 if compact else FIRST_SLOTS, self.dtype)
-        self.fresh = np.empty(FIRST_SLOTS if compact else 0, self.dtype)
+        self.parents = np.empty(FIRST_ROWS, np.uint32)
+        self.hashes = np.empty(FIRST_ROWS if compact else 0, np.uint64)
+        self.rows = np.empty(0 if compact else FIRST_ROWS, self.dtype)
+        self.fresh = np.empty(FIRST_ROWS if compact else 0, self.dtype)
         self.counts = np.zeros(2, np.int64)
         self.base = 0
         self._bind()
@@ -74,26 +90,24 @@ class Partition:
     def next_level(self) -> None:
         """Make the new states the level to expand."""
         if self.compact:
-            self.rows, self.fresh = self.fresh[: self.count - self.fresh_base], np.empty(FIRST_SLOTS, self.dtype)
+            self.rows, self.fresh = self.fresh[: self.count - self.fresh_base], np.empty(FIRST_ROWS, self.dtype)
             self.base = self.fresh_base
             self.counts[1] = self.count
             self._bind()
 
-    def insert(
-        self, words: Any, hashes: Any, parents: Any, order: Any, first: int, last: int
-    ) -> None:
-        """Insert the successors order[first:last] of one batch, growing as needed."""
-        while first < last:
-            self._reserve(last - first)
-            limit = min(int(len(self.table) * FILL), MOST_STATES)
-            first += self.kernels.module.insert(
-                words, hashes, parents, order, first, last, self.table,
-                self._stored, self.hashes, self.parents, self.counts, limit,
-            )  # fmt: skip
-            if first < last:
-                if self.count >= MOST_STATES:
-                    raise TooManyStates
+    def insert(self, buffers: Buffers, batches: int, owner: int) -> None:
+        """Insert this owner's share of the successors in the first `batches` buffers, growing as needed."""
+        place = np.zeros(2, np.int64)
+        while not self.kernels.module.insert(
+            buffers.words, buffers.hashes, buffers.parents, buffers.order, buffers.starts, batches, owner, place, self.table,
+            self._stored, self.hashes, self.parents, self.counts, min(int(len(self.table) * FILL), MOST_STATES),
+        ):  # fmt: skip
+            batch, position = int(place[0]), int(place[1])
+            if self.count >= MOST_STATES:
+                raise TooManyStates
+            if self.count >= int(len(self.table) * FILL):
                 self._grow_table()
+            self._reserve(int(buffers.starts[batch, owner + 1]) - position)
 
     def rebuild(self, slots: int = 0) -> None:
         """Make a table for the states that are there."""
@@ -115,14 +129,14 @@ class Partition:
         """Make room for `more` states: memory that is reserved but not written costs nothing."""
         wanted = self.count + more
         if wanted > len(self.parents):
-            size = max(wanted, 2 * len(self.parents))
+            size = max(wanted, ROW_GROWTH * len(self.parents))
             self.parents = _grown(self.parents, size, self.count)
             if self.compact:
                 self.hashes = _grown(self.hashes, size, self.count)
             else:
                 self.rows = _grown(self.rows, size, self.count)
         if self.compact and wanted - self.fresh_base > len(self.fresh):
-            self.fresh = _grown(self.fresh, max(wanted - self.fresh_base, 2 * len(self.fresh)), self.count - self.fresh_base)
+            self.fresh = _grown(self.fresh, max(wanted - self.fresh_base, ROW_GROWTH * len(self.fresh)), self.count - self.fresh_base)
         self._bind()
 
     def _bind(self) -> None:
@@ -132,5 +146,5 @@ class Partition:
 
 def _grown(array: np.ndarray[Any, Any], size: int, used: int) -> np.ndarray[Any, Any]:
     larger = np.empty(size, array.dtype)
-    larger[:used] = array[:used]
+    larger[:used].view(np.uint8)[:] = array[:used].view(np.uint8)
     return larger
