@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from fencepost.model.language import Kind
 from fencepost.model.language.interpreter import Interpreter
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Mapping
 
     from fencepost.model.language import Machine, Property
     from fencepost.model.language.interpreter import Transition
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 @dataclass
 class Found:
-    """What a search saw.
+    """What a search saw, named as in the JSON of `fencepost check`.
 
     `violated` and `reached` give, per property, the states of a shortest trace, the initial one included.
     """
@@ -32,27 +32,39 @@ class Found:
 
 
 class Search:
-    """One search: `levels` yields the states of each level in turn, and `found` is complete after the last."""
+    """One search. After each level that `levels` yields, `found` is what was seen up to and including it."""
 
-    def __init__(self, machine: Machine, properties: tuple[Property, ...] = (), *, normalize: bool = True, **values: int) -> None:
-        self.interpreter = Interpreter(machine, machine.set_constants(values), normalize=normalize)
-        self.properties = properties
+    def __init__(
+        self,
+        machine: Machine,
+        constants: Mapping[str, int],
+        properties: tuple[Property, ...] = (),
+        *,
+        normalize: bool = True,
+    ) -> None:
+        """Prepare to search a machine, and to judge properties on the way."""
+        self.interpreter = Interpreter(machine, machine.set_constants(constants), normalize=normalize)
+        self.of_states = [item for item in properties if not item.over_steps]
+        self.of_steps = [item for item in properties if item.over_steps]
         self.found = Found(fired={item.name: 0 for item in machine.actions})
 
     def levels(self) -> Iterator[list[Key]]:
         """Yield the new states of each level; the initial states are level 1."""
+        found = self.found
         level = self.interpreter.initial_states()
+        found.generated = len(level)
         seen = set(level)
-        self.found.generated = len(level)
         while level:
-            self.found.depth += 1
-            self.found.distinct = len(seen)
+            found.depth += 1
+            found.distinct = len(seen)
             for state in level:
                 self._judge(state)
             yield level
             following: list[Key] = []
             for state in level:
                 for transition in self.interpreter.transitions(state):
+                    found.generated += 1
+                    found.fired[transition.step.action.name] += 1
                     self._judge_step(state, transition)
                     if transition.after not in seen:
                         seen.add(transition.after)
@@ -60,27 +72,30 @@ class Search:
             level = following
 
     def _judge(self, state: Key) -> None:
-        for prop in self.properties:
-            if not prop.over_steps:
-                self._record(prop, self.found.depth, lambda p=prop: self.interpreter.holds(p, state))
+        for prop in self._open(self.of_states):
+            self._note(prop, self.found.depth, holds=self.interpreter.holds(prop, state))
 
     def _judge_step(self, state: Key, transition: Transition) -> None:
-        self.found.generated += 1
-        self.found.fired[transition.step.action.name] += 1
-        for prop in self.properties:
-            if prop.over_steps:
-                self._record(prop, self.found.depth + 1, lambda p=prop: self.interpreter.holds_step(p, state, transition))
+        for prop in self._open(self.of_steps):
+            self._note(prop, self.found.depth + 1, holds=self.interpreter.holds_step(prop, state, transition))
 
-    def _record(self, prop: Property, length: int, holds: Any) -> None:
-        witness = prop.kind is Kind.SOMETIMES
-        known = self.found.reached if witness else self.found.violated
-        if prop.name not in known and holds() is witness:
-            known[prop.name] = length
+    def _open(self, properties: list[Property]) -> list[Property]:
+        """Return the properties that are neither violated nor reached yet."""
+        decided = {*self.found.violated, *self.found.reached}
+        return [item for item in properties if item.name not in decided]
+
+    def _note(self, prop: Property, length: int, *, holds: bool) -> None:
+        if prop.kind is Kind.SOMETIMES and holds:
+            self.found.reached[prop.name] = length
+        if prop.kind is not Kind.SOMETIMES and not holds:
+            self.found.violated[prop.name] = length
 
 
-def explore(machine: Machine, properties: tuple[Property, ...] = (), *, normalize: bool = True, **values: int) -> Found:
-    """Search all reachable states of a machine with these constants."""
-    search = Search(machine, properties, normalize=normalize, **values)
+def explore(
+    machine: Machine, constants: Mapping[str, int], properties: tuple[Property, ...] = (), *, normalize: bool = True
+) -> Found:
+    """Search all reachable states of a machine with these constants; those not given have their defaults."""
+    search = Search(machine, constants, properties, normalize=normalize)
     for _ in search.levels():
         pass
     return search.found

@@ -37,6 +37,7 @@ if TYPE_CHECKING:
 
 BATCH = 1024
 """States expanded into one buffer: their successors still fit a core's cache when they are inserted."""
+WORTH_SHARING = 2048
 UNDECIDED = 1 << 62
 ROUND = 16
 """Batches expanded before their successors are inserted."""
@@ -135,7 +136,7 @@ class Search:
             if not self.position.levels:
                 self._begin()
             try:
-                why = self._levels(began, earlier)
+                why = self._levels(began)
             except TooManyStates:
                 why = "more states than a search on one machine can number"
             self.position.seconds = earlier + time.perf_counter() - began
@@ -161,12 +162,12 @@ class Search:
         self._open_level()
         self._judge()
 
-    def _levels(self, began: float, earlier: float) -> str:
+    def _levels(self, began: float) -> str:
         """Expand level after level; return why the search stopped, or an empty string."""
         while True:
             if self.options.max_depth is not None and self.position.depth >= self.options.max_depth:
                 return f"the depth limit of {self.options.max_depth} was reached"
-            why = self._expand_level(began, earlier)
+            why = self._expand_level(began)
             if why:
                 return why
             grown = self.distinct - sum(self.position.levels)
@@ -189,18 +190,18 @@ class Search:
         for part in self.partitions:
             part.next_level()
 
-    def _expand_level(self, began: float, earlier: float) -> str:
+    def _expand_level(self, began: float) -> str:
         batches = self._cut()
         rounds = [batches[first : first + ROUND] for first in range(0, len(batches), ROUND)]
         for number in range(self.position.next_round, len(rounds)):
-            why = self._limit(earlier + time.perf_counter() - began)
+            why = self._limit(time.perf_counter() - began)
             if why:
                 self._judge()
                 return why
             self._round(rounds[number])
             self.position.next_round = number + 1
             if self.tell is not None:
-                self._report(earlier + time.perf_counter() - began, (number + 1) / len(rounds))
+                self._report(time.perf_counter() - began, (number + 1) / len(rounds))
         self._judge()
         return ""
 
@@ -215,11 +216,14 @@ class Search:
     def _round(self, pieces: list[tuple[int, int, int]]) -> None:
         steps = self.kernels.source.step_properties
         self._found[:] = self._open(steps)
-        self._share(list(range(len(pieces))), lambda worker, n: self._expand(worker, n, *pieces[n]))
+        states = sum(last - first for _, first, last in pieces)
+        self._share(list(range(len(pieces))), lambda worker, n: self._expand(worker, n, *pieces[n]), states)
         for (owner, _, _), found in zip(pieces, self._found, strict=False):
             self._note(steps, found, owner, self.partitions[owner].base)
         self._share(
-            list(range(self.owners)), lambda _, owner: self.partitions[owner].insert(self._buffers, len(pieces), owner)
+            list(range(self.owners)),
+            lambda _, owner: self.partitions[owner].insert(self._buffers, len(pieces), owner),
+            states,
         )
 
     def _expand(self, worker: Worker, batch: int, owner: int, first: int, last: int) -> None:
@@ -246,9 +250,9 @@ class Search:
     _lock = threading.Lock()
     _deadlock_key: tuple[int, int, int] = (0, 0, 0)
 
-    def _share(self, tasks: list[int], work: Callable[[Worker, int], None]) -> None:
-        """Do the tasks with all workers; each takes the next one when it is free."""
-        if self.workers == 1 or len(tasks) == 1:
+    def _share(self, tasks: list[int], work: Callable[[Worker, int], None], states: int) -> None:
+        """Do the tasks with all workers; each takes the next one when it is free. Few states are not worth a switch."""
+        if self.workers == 1 or len(tasks) == 1 or states < WORTH_SHARING:
             for task in tasks:
                 work(self._workers[0], task)
             return
@@ -269,7 +273,9 @@ class Search:
         results = np.tile(self._open(state_properties), (self.owners, 1))
         bases = [0] * self.owners
         self._share(
-            list(range(self.owners)), lambda worker, owner: self._judge_owner(worker, owner, results[owner], bases)
+            list(range(self.owners)),
+            lambda worker, owner: self._judge_owner(worker, owner, results[owner], bases),
+            self.distinct - sum(self.position.judged),
         )
         for owner in range(self.owners):
             self._note(state_properties, results[owner], owner, bases[owner])

@@ -109,6 +109,28 @@ class Partition:
                 self._grow_table()
             self._reserve(int(buffers.starts[batch, owner + 1]) - position)
 
+    def content(self) -> dict[str, np.ndarray[Any, Any]]:
+        """Return what a checkpoint has to keep: rows as bytes, parents, fingerprints."""
+        found = {"parents": self.parents[: self.count]}
+        if self.compact:
+            found["hashes"] = self.hashes[: self.count]
+            found["rows"] = self.rows.view(np.uint8)
+            found["fresh"] = self.fresh[: self.count - self.fresh_base].view(np.uint8)
+        else:
+            found["rows"] = self.rows[: self.count].view(np.uint8)
+        return found
+
+    def restore(self, arrays: dict[str, np.ndarray[Any, Any]], count: int, base: int, fresh_base: int) -> None:
+        """Take over the content of a checkpoint."""
+        self.parents = arrays["parents"]
+        self.rows = arrays["rows"].view(self.dtype)
+        if self.compact:
+            self.hashes, self.fresh = arrays["hashes"], arrays["fresh"].view(self.dtype)
+        self.counts[:] = count, fresh_base
+        self.base = base
+        self._bind()
+        self.rebuild()
+
     def rebuild(self, slots: int = 0) -> None:
         """Make a table for the states that are there."""
         self.table = np.zeros(max(slots, int(self.count / FILL * GROWTH), FIRST_SLOTS), np.uint32)

@@ -144,9 +144,7 @@ class Interpreter:
         if isinstance(domain, InFlight):
             for message in getattr(state, domain.bag):
                 if key_of(message) == value:
-                    copy = self.schema._make(type(message).__mro__[1], domain.bag)
-                    self.schema._fill(copy, type(message).__mro__[1], value)
-                    return copy
+                    return self.schema.message(self.message_class(domain), value)
             raise DisabledError
         return value
 

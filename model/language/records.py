@@ -222,24 +222,28 @@ class Schema:
     def __init__(self, state: type[Record], constants: Constants) -> None:
         self.state, self.constants = state, constants
         self._bound: dict[type[Record], type[Record]] = {}
+        self._makers: dict[type[Record], Callable[[Key], Any]] = {}
         self._read = eval(f"lambda s: {_key_source('s', Nested(state))}")  # noqa: S307 (our own text, for speed)
+        self._bags = [name for name, field in fields(state) if isinstance(field, BagOf)]
+        self._zero = self.zero(state)
 
     def new(self) -> Any:
         """Return a state with every field zero."""
-        return self._make(self.state, self.state.__name__.lower())
+        return self.restore(self._zero)
 
     def key(self, state: Any) -> Key:
         """Return the content of a state as nested tuples."""
-        for name, field in fields(self.state):
-            if isinstance(field, BagOf):
-                getattr(state, name).sort()
+        for name in self._bags:
+            getattr(state, name).sort()
         return typing.cast("Key", self._read(state))
 
     def restore(self, key: Key) -> Any:
-        """Return a new state with this content."""
-        state = self.new()
-        self._fill(state, self.state, key)
-        return state
+        """Return a new state with this content, which must be the key of a state of this schema."""
+        return self.maker(self.state)(key)
+
+    def message(self, record: type[Record], key: Key) -> Any:
+        """Return a new message with this content."""
+        return self.maker(record)(key)
 
     def bounds(self, domain: Domain) -> tuple[int, int]:
         """Return (low, high) of a domain."""
@@ -249,62 +253,81 @@ class Schema:
         """Return how many elements an array has, or how many messages a bag holds at most."""
         return (field.length if isinstance(field, ArrayOf) else field.room).value(self.constants.values)
 
-    def _fill(self, record: Any, kind: type[Record], key: Key) -> None:
-        for (name, field), value in zip(fields(kind), key, strict=True):
-            if isinstance(field, Scalar):
-                setattr(record, name, value)
-            elif isinstance(field, Nested):
-                self._fill(getattr(record, name), field.record, value)
-            elif isinstance(field, ArrayOf):
-                mine = getattr(record, name)
-                if len(mine) != len(value):
-                    raise DomainError(f"{name}: {len(value)} elements were given where there are {len(mine)}.")
-                for index, item in enumerate(value):
-                    if isinstance(field.element, Nested):
-                        self._fill(mine[index], field.element.record, item)
-                    else:
-                        mine[index] = item
-            else:
-                for item in value:
-                    self._fill(getattr(record, name).add(), field.record, item)
+    def zero(self, record: type[Record]) -> Key:
+        """Return the key of a record with every field zero; raise ModelError where a domain lacks 0."""
+        return tuple(self._zero_of(f"{record.__name__}.{name}", field) for name, field in fields(record))
 
-    def _make(self, kind: type[Record], label: str) -> Any:
-        record: Any = object.__new__(self._bind(kind))
-        for name, field in fields(kind):
-            place = f"{label}.{name}"
-            if isinstance(field, Scalar):
-                low, high = self.bounds(field.domain)
-                if not low <= 0 <= high:
-                    raise ModelError(f"{kind.__name__}.{name}: its domain {low}..{high} lacks 0, which cleared records hold.")
-                object.__setattr__(record, name, 0)
-            elif isinstance(field, Nested):
-                object.__setattr__(record, name, self._make(field.record, place))
-            elif isinstance(field, ArrayOf):
-                object.__setattr__(record, name, self._array(field, place))
-            else:
-                message = field.record
-                object.__setattr__(
-                    record, name, Bag(place, self.length(field), lambda m=message, p=place: self._make(m, p))
-                )
-        return record
+    def _zero_of(self, label: str, field: FieldType) -> Any:
+        if isinstance(field, Scalar):
+            low, high = self.bounds(field.domain)
+            if not low <= 0 <= high:
+                raise ModelError(f"{label}: its domain {low}..{high} lacks 0, which cleared records hold.")
+            return 0
+        if isinstance(field, Nested):
+            return self.zero(field.record)
+        if isinstance(field, ArrayOf):
+            return (self._zero_of(label, field.element),) * self.length(field)
+        self.zero(field.record)
+        return ()
 
-    def _array(self, field: ArrayOf, label: str) -> Array[Any]:
-        array: Array[Any] = Array()
-        array._label, array._check = label, None
+    def maker(self, record: type[Record]) -> Callable[[Key], Any]:
+        """Return the function that makes a record from its key; written out because every plain step needs it."""
+        if record in self._makers:
+            return self._makers[record]
+        bound = self._bind(record)
+        scope: dict[str, Any] = {"new": object.__new__, "bound": bound, "Array": Array, "Bag": Bag}
+        names = [f"k{number}" for number in range(len(fields(record)))]
+        lines = [f"({', '.join(names)},) = key", "made = new(bound)"]
+        for value, (name, field) in zip(names, fields(record), strict=True):
+            label = f"{record.__name__}.{name}"
+            scope[f"set_{value}"] = getattr(record, name).__set__
+            if isinstance(field, Nested):
+                scope[f"make_{value}"] = self.maker(field.record)
+                value_text = f"make_{value}({value})"
+            elif isinstance(field, ArrayOf):
+                value_text = f"array_{value}({value})"
+                scope[f"array_{value}"] = self._array_maker(field, label)
+            elif isinstance(field, BagOf):
+                value_text = f"bag_{value}({value})"
+                scope[f"bag_{value}"] = self._bag_maker(field, label)
+            else:
+                value_text = value
+            lines.append(f"set_{value}(made, {value_text})")
+        body = "\n".join("    " + line for line in [*lines, "return made"])
+        exec(f"def make(key):\n{body}\n", scope)  # noqa: S102 (our own text, for speed)
+        self._makers[record] = scope["make"]
+        return self._makers[record]
+
+    def _array_maker(self, field: ArrayOf, label: str) -> Callable[[Key], Array[Any]]:
         element = field.element
-        for index in range(self.length(field)):
-            array.append(self._make(element.record, f"{label}[{index}]") if isinstance(element, Nested) else 0)
-        if isinstance(element, Scalar):
-            array._check = _checker(element.domain, *self.bounds(element.domain))
+        make = self.maker(element.record) if isinstance(element, Nested) else None
+        check = None if isinstance(element, Nested) else _checker(*self.bounds(element.domain))
+
+        def array(key: Key) -> Array[Any]:
+            made: Array[Any] = Array(key if make is None else map(make, key))
+            made._label, made._check = label, check
+            return made
+
         return array
+
+    def _bag_maker(self, field: BagOf, label: str) -> Callable[[Key], Bag[Any]]:
+        make, room, zero = self.maker(field.record), self.length(field), self.zero(field.record)
+
+        def bag(key: Key) -> Bag[Any]:
+            made: Bag[Any] = Bag(label, room, lambda: make(zero))
+            made._items = [make(item) for item in key]
+            return made
+
+        return bag
 
     def _bind(self, kind: type[Record]) -> type[Record]:
         """Return the subclass of a record class that knows its bounds under these constants."""
         if kind not in self._bound:
             checks = {
-                name: _checker(field.domain, *self.bounds(field.domain)) if isinstance(field, Scalar) else None
+                name: _checker(*self.bounds(field.domain)) if isinstance(field, Scalar) else None
                 for name, field in fields(kind)
             }
+            setters = {name: getattr(kind, name).__set__ for name, _ in fields(kind)}
             title = kind.__name__
 
             def set_field(record: Any, name: str, value: Any) -> None:
@@ -312,7 +335,7 @@ class Schema:
                     raise ModelError(f"record {title} has no field {name!r}.{nearest(name, list(checks))}")
                 check = checks[name]
                 if check is not None:
-                    object.__setattr__(record, name, check(value, f"{title}.{name}"))
+                    setters[name](record, check(value, f"{title}.{name}"))
                 elif isinstance(getattr(record, name), Record):
                     _assign(getattr(record, name), value, f"{title}.{name}")
                 else:
@@ -322,14 +345,13 @@ class Schema:
         return self._bound[kind]
 
 
-def _checker(domain: Domain, low: int, high: int) -> Callable[[Any, str], int]:
+def _checker(low: int, high: int) -> Callable[[Any, str], int]:
     def check(value: Any, label: str) -> int:
         number = int(value)
         if not low <= number <= high:
             raise DomainError(f"{label}: {number} is out of its domain {low}..{high}.")
         return number
 
-    del domain
     return check
 
 

@@ -763,3 +763,39 @@ def _say(kind: Type) -> str:
         case Consts():
             return "the constants"
     return "nothing"
+
+
+@dataclass(frozen=True)
+class Guards:
+    """The guards of every action: their text, and which one refused."""
+
+    lines: dict[str, list[tuple[int, int, str]]]
+    """By action: first line, last line, condition."""
+
+    def texts(self, item: Action) -> list[str]:
+        """Return the conditions of an action's guards, in order."""
+        return [text for _, _, text in self.lines[item.name]]
+
+    def refused(self, item: Action, error: BaseException) -> int:
+        """Return the number of the guard that raised this DisabledError; -1 if a message was no longer in flight."""
+        trace = error.__traceback__
+        while trace is not None:
+            if trace.tb_frame.f_code is item.function.__code__:
+                for number, (first, last, _) in enumerate(self.lines[item.name]):
+                    if first <= trace.tb_lineno <= last:
+                        return number
+            trace = trace.tb_next
+        return -1
+
+
+def guards_of(program: Program) -> Guards:
+    """Return the guards of a checked machine."""
+    found: dict[str, list[tuple[int, int, str]]] = {}
+    for item in program.machine.actions:
+        made = program.actions[item.name]
+        found[item.name] = [
+            (statement.lineno, statement.end_lineno or statement.lineno, ast.unparse(statement.value.args[0]))
+            for statement in made.node.body[: made.guards]
+            if isinstance(statement, ast.Expr) and isinstance(statement.value, ast.Call) and _is_require(made, statement)
+        ]
+    return Guards(found)

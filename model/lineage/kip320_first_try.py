@@ -74,7 +74,7 @@ def become_follower(s: State, c: C, leader: int, follower: int, epoch: int) -> N
 
 @action(leader=Replica, follower=Replica)
 def follower_fetch(s: State, c: C, leader: int, follower: int) -> None:
-    """The follower copies the next record and the leader's high watermark, if its last record is of the leader's epoch there."""
+    """The follower copies the next record and the high watermark if its last record has the epoch of the leader's."""
     l, f = s.replica[leader], s.replica[follower]
     require(is_caught_up_to_epoch(l, leader, f, f.end))
     require(f.end < l.end)

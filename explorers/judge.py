@@ -1,0 +1,89 @@
+"""Runs of the catalogue, explored and compared with what they must find."""
+
+from __future__ import annotations
+
+import os
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from fencepost.explorers.native.build import build_all
+from fencepost.explorers.native.search import search
+from fencepost.explorers.verdict import Options, Result, Verdict
+from fencepost.invariants.protocols import protocol
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
+    from fencepost.explorers.native.search import Progress
+    from fencepost.invariants.catalogue import Run
+
+
+@dataclass(frozen=True)
+class Judgement:
+    """A run with what was found and how that differs from what was expected, one sentence each."""
+
+    run: Run
+    result: Result
+    differences: tuple[str, ...]
+
+    @property
+    def as_expected(self) -> bool:
+        """Say whether the run found exactly what it must."""
+        return not self.differences
+
+    @property
+    def undetermined(self) -> bool:
+        """Say whether the run ended before it could tell."""
+        return not self.result.complete
+
+
+def values_of(run: Run) -> dict[str, int]:
+    """Return the constants of a run: its version's, and then its own."""
+    machine = protocol(run.protocol).machine
+    base = dict(machine.version(run.version).values) if run.version else {}
+    return {**base, **run.constants}
+
+
+def judge_all(
+    runs: tuple[Run, ...],
+    options: Options,
+    tell: Callable[[Run, Progress], None] | None = None,
+    compiling: Callable[[str, int, int], None] | None = None,
+) -> Iterator[Judgement]:
+    """Explore the runs one after the other, all compiled beforehand, several at a time."""
+    jobs = [(run.protocol, values_of(run), run.properties, options.normalize, run.compact) for run in runs]
+    build_all(jobs, options.workers or os.cpu_count() or 1, compiling)
+    for run in runs:
+        yield judge(run, options, (lambda progress, run=run: tell(run, progress)) if tell else None)
+
+
+def judge(run: Run, options: Options, tell: Callable[[Progress], None] | None = None) -> Judgement:
+    """Explore one run and compare."""
+    from dataclasses import replace
+
+    found = protocol(run.protocol)
+    constants = found.machine.set_constants(values_of(run))
+    result = search(
+        found.machine, constants, found.select(run.properties), replace(options, compact=run.compact or options.compact), tell=tell
+    )
+    return Judgement(run, result, tuple(_differences(run, result)))
+
+
+def _differences(run: Run, result: Result) -> Iterator[str]:
+    if not result.complete:
+        yield f"the search did not finish: {result.why_stopped}"
+        return
+    for name, wanted, got in (("distinct states", run.distinct, result.distinct), ("depth", run.depth, result.depth)):
+        if wanted is not None and wanted != got:
+            yield f"{name}: {got:,} where {wanted:,} are pinned"
+    for item in result.properties:
+        expected = (
+            Verdict.VIOLATED if item.name in run.violated else Verdict.UNREACHED if item.name in run.unreached else Verdict.HOLDS
+        )
+        if item.verdict is not expected:
+            yield f"{item.name}: {item.verdict} where {expected} is expected"
+        elif expected is Verdict.VIOLATED and item.path is not None and item.path.length != run.violated[item.name]:
+            yield f"{item.name}: the shortest trace has {item.path.length} states where {run.violated[item.name]} are pinned"
+    known = {item.name for item in result.properties}
+    for name in {*run.violated, *run.unreached} - known:
+        yield f"{name}: expected, but not among the properties that were checked"

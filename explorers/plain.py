@@ -1,0 +1,178 @@
+"""The reference search: breadth first on the plain carrier, short enough to be seen to be right.
+
+Slow, and the measure of all others: counts, depths, verdicts and coverage of every engine are tested against it.
+"""
+
+from __future__ import annotations
+
+import resource
+import time
+from collections import Counter
+from typing import TYPE_CHECKING
+
+from fencepost.explorers.paths import Found, confirm
+from fencepost.explorers.verdict import GuardCount, Options, PropertyResult, Result, Verdict
+from fencepost.model.language.actions import Kind
+from fencepost.model.language.errors import DisabledError
+from fencepost.model.language.interpreter import Interpreter, Transition
+from fencepost.model.language.subset import check, guards_of
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
+    from fencepost.explorers.verdict import Path
+    from fencepost.model.language.actions import Property
+    from fencepost.model.language.constants import Constants
+    from fencepost.model.language.machine import Machine
+    from fencepost.model.language.records import Key
+
+
+class PlainSearch:
+    """One exhaustive search on the plain carrier."""
+
+    def __init__(self, machine: Machine, constants: Constants, properties: tuple[Property, ...], options: Options) -> None:
+        self.machine, self.properties, self.options = machine, properties, options
+        self.plain = Interpreter(machine, constants, normalize=options.normalize)
+        self.constants = constants
+        self.guards = guards_of(check(machine, properties))
+        self.parents: dict[Key, Key | None] = {}
+        self.decided: dict[str, tuple[Key, Transition | None]] = {}
+        self.fired: Counter[str] = Counter({item.label: 0 for item in machine.actions})
+        self.refused: Counter[tuple[str, int]] = Counter()
+        self.generated = 0
+        self.ends: list[Key] = []
+        self.levels: list[int] = []
+
+    def run(self) -> Result:
+        """Search until everything is reached, or until a limit; return what was found."""
+        began = time.perf_counter()
+        level = self.plain.initial_states()
+        self.generated = len(level)
+        self.parents = dict.fromkeys(level)
+        why = ""
+        while level and not why:
+            self.levels.append(len(level))
+            for state in level:
+                self.judge(state)
+            if self.options.stop_on_violation and self.violated():
+                why = "a property is violated"
+            elif self.options.max_depth is not None and len(self.levels) >= self.options.max_depth:
+                why = f"the depth limit of {self.options.max_depth} was reached"
+            else:
+                level, why = self.expand(level, began)
+                if why:
+                    for state in level:
+                        self.judge(state)
+                    self.levels += [len(level)] if level else []
+        return self.result(why, time.perf_counter() - began)
+
+    def expand(self, level: list[Key], began: float) -> tuple[list[Key], str]:
+        """Return the states of the next level, and why the search must stop, if it must."""
+        reached: list[Key] = []
+        for state in level:
+            why = self.limit(time.perf_counter() - began)
+            if why:
+                return reached, why
+            alive = False
+            for transition in self.transitions(state):
+                alive = True
+                self.generated += 1
+                self.fired[transition.step.action.label] += 1
+                self.judge_step(state, transition)
+                if transition.after not in self.parents:
+                    self.parents[transition.after] = state
+                    reached.append(transition.after)
+            if not alive:
+                self.ends.append(state)
+        return reached, ""
+
+    def transitions(self, state: Key) -> Iterator[Transition]:
+        """Yield the transitions out of a state, counting for every refusal the guard that refused."""
+        for item in self.machine.actions:
+            for step in self.plain.steps(item, state):
+                try:
+                    yield self.plain.apply(state, step)
+                except DisabledError as error:
+                    self.refused[item.name, self.guards.refused(item, error)] += 1
+
+    def judge(self, state: Key) -> None:
+        """Evaluate the state properties that are not decided yet."""
+        for item in self.properties:
+            if not item.over_steps and item.name not in self.decided:
+                if self.plain.holds(item, state) is (item.kind is Kind.SOMETIMES):
+                    self.decided[item.name] = (state, None)
+
+    def judge_step(self, before: Key, transition: Transition) -> None:
+        """Evaluate the step properties that are not decided yet."""
+        for item in self.properties:
+            if item.over_steps and item.name not in self.decided:
+                applies = item.on is None or item.on.name == transition.step.action.name
+                if applies and self.plain.holds_step(item, before, transition) is (item.kind is Kind.SOMETIMES):
+                    self.decided[item.name] = (before, transition)
+
+    def violated(self) -> bool:
+        """Say whether a property that must hold does not."""
+        return any(item.name in self.decided and item.kind is not Kind.SOMETIMES for item in self.properties)
+
+    def limit(self, seconds: float) -> str:
+        """Return why the search must stop, or an empty string."""
+        if self.options.budget is not None and seconds > self.options.budget:
+            return f"the time budget of {self.options.budget:g} s ran out"
+        if self.options.max_states is not None and len(self.parents) >= self.options.max_states:
+            return f"the limit of {self.options.max_states:,} states was reached"
+        used = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024
+        if self.options.memory is not None and used > self.options.memory:
+            return f"the memory limit of {self.options.memory / 2**20:,.0f} MiB was reached"
+        return ""
+
+    def path(self, state: Key, prop: Property | None) -> Path:
+        """Return the way to a state that decides a property."""
+        chain: list[Key] = []
+        at: Key | None = state
+        while at is not None:
+            chain.append(at)
+            at = self.parents[at]
+        tests: list[Callable[[Key], bool]] = [lambda found, key=key: found == key for key in reversed(chain)]  # type: ignore[misc]
+        return confirm(self.plain, iter(tests), Found(prop))
+
+    def result(self, why: str, seconds: float) -> Result:
+        """Return what was found."""
+        return Result(
+            protocol=self.machine.name,
+            constants=self.constants.shown(),
+            engine="plain",
+            workers=1,
+            complete=not why,
+            why_stopped=why,
+            distinct=len(self.parents),
+            generated=self.generated,
+            depth=len(self.levels),
+            seconds=seconds,
+            properties=tuple(self.property_result(item, complete=not why) for item in self.properties),
+            fired=dict(self.fired),
+            guards=tuple(
+                GuardCount(item.label, text, self.refused[item.name, number])
+                for item in self.machine.actions
+                for number, text in enumerate(self.guards.texts(item))
+            ),
+            deadlocks=len(self.ends),
+            deadlock=self.path(self.ends[0], None) if self.options.deadlock and self.ends else None,
+            peak_memory_bytes=resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024,
+            levels=tuple(self.levels),
+        )
+
+    def property_result(self, item: Property, *, complete: bool) -> PropertyResult:
+        """Return the verdict on one property."""
+        witness = item.kind is Kind.SOMETIMES
+        if item.name not in self.decided:
+            open_verdict = Verdict.UNREACHED if witness else Verdict.HOLDS
+            return PropertyResult(item.name, item.kind, open_verdict if complete else Verdict.UNDETERMINED)
+        path = self.path(self.decided[item.name][0], item)
+        return PropertyResult(item.name, item.kind, Verdict.HOLDS if witness else Verdict.VIOLATED, path)
+
+
+def search(
+    machine: Machine, constants: Constants, properties: tuple[Property, ...] = (), options: Options | None = None
+) -> Result:
+    """Explore every reachable state of a machine on the plain carrier and judge the properties."""
+    return PlainSearch(machine, constants, properties, options or Options()).run()

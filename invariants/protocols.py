@@ -1,0 +1,52 @@
+"""Protocols: a named machine with the properties that are checked on it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from fencepost.invariants import lineage
+from fencepost.model.language.errors import UsageError, nearest
+from fencepost.model.protocols import MACHINES
+
+if TYPE_CHECKING:
+    from fencepost.model.language import Machine, Property
+
+
+@dataclass(frozen=True)
+class Protocol:
+    """A machine and what must hold of it."""
+
+    machine: Machine
+    properties: tuple[Property, ...]
+
+    @property
+    def name(self) -> str:
+        """The machine's name, as on the command line."""
+        return self.machine.name
+
+    def select(self, names: tuple[str, ...]) -> tuple[Property, ...]:
+        """Return the properties of these names, all if none is named; raise UsageError for an unknown one."""
+        if not names:
+            return self.properties
+        known = {item.name: item for item in self.properties}
+        for name in names:
+            if name not in known:
+                raise UsageError(
+                    f"protocol {self.name!r} has no property {name!r}.{nearest(name, list(known))} "
+                    f"Properties are: {', '.join(known)}."
+                )
+        return tuple(known[name] for name in dict.fromkeys(names))
+
+
+_PROPERTIES = {machine.name: lineage.PROPERTIES for machine in MACHINES}
+
+PROTOCOLS: dict[str, Protocol] = {machine.name: Protocol(machine, _PROPERTIES[machine.name]) for machine in MACHINES}
+
+
+def protocol(name: str) -> Protocol:
+    """Return the protocol of this name; raise UsageError if there is none."""
+    if name not in PROTOCOLS:
+        known = list(PROTOCOLS)
+        raise UsageError(f"there is no protocol {name!r}.{nearest(name, known)} Protocols are: {', '.join(known)}.")
+    return PROTOCOLS[name]

@@ -1,0 +1,140 @@
+"""Sizes, budgets and switches of the replication model.
+
+A switch that defaults to on is a check or a rule of Kafka; turning it off gives the bug that the check
+prevents. A switch that defaults to off adds a feature, or a behaviour that Kafka has and should not have.
+"""
+
+from enum import IntEnum
+
+from fencepost.model.language import Constants, bound, capacity, choice, shape, switch
+
+
+class Truncation(IntEnum):
+    """How a follower finds out what to cut off when it enters a leader epoch."""
+
+    HIGH_WATERMARK = 0
+    KIP_101 = 1
+    KIP_279 = 2
+    FETCH = 3
+
+
+class Loss(IntEnum):
+    """Whose crash may lose records."""
+
+    NONE = 0
+    OUTSIDE_ISR = 1
+    ANY = 2
+
+
+class Rollback(IntEnum):
+    """After what a leader gives up an ISR change that it has asked for."""
+
+    INELIGIBLE = 0
+    ANY_ERROR = 1
+    TIMEOUT = 2
+
+
+class EpochSource(IntEnum):
+    """Where the leader takes the broker epoch of a new ISR member from."""
+
+    FETCH = 0
+    CACHE = 1
+
+
+class UncleanShutdown(IntEnum):
+    """How the controller tells, at registration, that a broker may have lost records."""
+
+    NEVER = 0
+    EVERY_INCARNATION = 1
+    PREVIOUS_EPOCH = 2
+
+
+class Checkpoint(IntEnum):
+    """What is left of the high watermark after a restart."""
+
+    LAST = 0
+    ANY = 1
+    LOG_START = 2
+
+
+class C(Constants):
+    """What a run of the replication model may set."""
+
+    # sizes
+    brokers = shape(3, low=2, high=4, meaning="brokers, each with a replica of the one partition")
+    max_records = capacity(1, low=0, high=4, room=2, meaning="records that producers write in all")
+    metadata_lag = capacity(3, low=1, high=24, room=3, meaning="controller records that a running broker may be behind")
+    alter_partitions = capacity(2, low=1, high=6, room=2, meaning="AlterPartition messages in flight")
+    late_fetches = capacity(1, low=0, high=4, room=1, meaning="fetch requests that outlive their sender, at a time")
+    max_leader_epoch = bound(2, low=0, high=12, meaning="last leader epoch; the first is 0")
+
+    # budgets
+    crashes = bound(1, low=0, high=4, meaning="crashes")
+    clean_stops = bound(0, low=0, high=4, meaning="controlled shutdowns")
+    fences = bound(1, low=0, high=6, meaning="times that the controller fences a broker")
+    shrinks = bound(1, low=0, high=4, meaning="times that a leader asks to shrink the ISR")
+    elections = bound(0, low=0, high=4, meaning="preferred leader elections")
+    disk_swaps = bound(0, low=0, high=2, meaning="logs that vanish under a running broker")
+    resends = bound(0, low=0, high=2, meaning="AlterPartition requests that are sent again on another connection")
+
+    # initial state
+    initial_leader = bound(0, low=0, high=3, meaning="first leader; broker 0 is the preferred one")
+    initial_isr = bound(4, low=1, high=4, meaning="in-sync replicas at the start: the leader, then the lowest")
+    min_isr = bound(1, low=1, high=4, meaning="min.insync.replicas")
+
+    # faults
+    loss = choice(Loss.OUTSIDE_ISR, meaning="whose crash may lose records: none, outside-isr, any")
+    partial_loss = switch(default=False, meaning="a crash may lose any suffix, not only the whole log")
+    restart_high_watermark = choice(Checkpoint.LAST, meaning="high watermark after a restart: last, any, log-start")
+
+    # follower and leader logs
+    truncation = choice(Truncation.FETCH, meaning="how followers truncate: high-watermark, kip-101, kip-279, fetch")
+    fetch_leader_epoch_check = switch(default=True, meaning="leaders serve fetches of their own leader epoch only (KIP-320)")
+    fetch_broker_epoch_check = switch(default=True, meaning="leaders refuse fetches of an older broker epoch (KAFKA-15221)")
+    fetch_carries_broker_epoch = switch(default=True, meaning="fetches carry the broker epoch (KIP-903, Fetch v15)")
+    diverging_fetch_counts = switch(default=False, meaning="a diverging fetch updates the follower's state (KAFKA-13141)")
+    high_watermark_before_truncation = switch(
+        default=False, meaning="a diverging answer moves the high watermark first (KAFKA-14704)"
+    )
+    last_epoch_lost_on_empty = switch(default=False, meaning="an empty answer drops the last fetched epoch (KAFKA-15510)")
+    epoch_start_recorded = switch(default=True, meaning="a new leader records where its epoch starts (KAFKA-7415)")
+
+    # leader
+    maximal_isr = switch(default=True, meaning="proposed members count for the high watermark (KIP-497)")
+    rollback_on = choice(Rollback.INELIGIBLE, meaning="give up an ISR change on: ineligible, any-error, timeout")
+    epoch_start_check = switch(default=True, meaning="a replica joins the ISR only once it is past the epoch start")
+    leader_eligibility_check = switch(default=True, meaning="the leader asks its cache for fenced brokers (KIP-841)")
+    leader_broker_epoch_check = switch(default=True, meaning="the leader compares broker epochs with its cache (KIP-903)")
+    broker_epoch_from = choice(EpochSource.FETCH, meaning="broker epochs of ISR members come from: fetch, cache")
+    atomic_expansion = switch(default=True, meaning="check and request of an ISR expansion are one step (KAFKA-15221)")
+    one_request_in_flight = switch(default=True, meaning="one AlterPartition in flight per leader (KAFKA-12686)")
+    high_watermark_needs_min_isr = switch(default=True, meaning="below min ISR the high watermark stands (KAFKA-15583)")
+    reset_followers_on_reelection = switch(
+        default=False, meaning="a leader that is elected again forgets its followers' log ends (HYP-1)"
+    )
+    equal_partition_epoch_overwrites = switch(
+        default=True, meaning="metadata with an equal partition epoch replaces a pending ISR change (HYP-3)"
+    )
+    acknowledge_after_leadership = switch(default=False, meaning="writes are completed by a follower's high watermark (KAFKA-20634)")
+
+    # controller
+    alter_partition_version = bound(3, low=1, high=3, meaning="2 refuses fenced members (KIP-841), 3 old broker epochs (KIP-903)")
+    fenced_before_registration = switch(default=False, meaning="only a fenced broker may register again (HYP-2)")
+    bump_leader_epoch_on_shrink = switch(default=False, meaning="an ISR shrink opens a leader epoch (before 3.6)")
+    any_preferred = switch(default=False, meaning="an operator may make any replica the preferred one")
+    unclean_election = switch(default=False, meaning="unclean.leader.election.enable")
+    elr = switch(default=False, meaning="eligible leader replicas (KIP-966)")
+    last_known_leader = switch(default=True, meaning="with ELR: the last leader is elected when ISR and ELR are empty")
+    last_known_leader_check = switch(default=True, meaning="the last known leader must be active (KAFKA-19522)")
+    unclean_shutdown = choice(
+        UncleanShutdown.PREVIOUS_EPOCH, meaning="with ELR, unclean is: never, every-incarnation, previous-epoch"
+    )
+
+
+def refuse(c: C) -> str | None:
+    """Say why these constants do not go together, or return None."""
+    if c.min_isr > c.brokers:
+        return f"min_isr={c.min_isr} is more than brokers={c.brokers}; the effective min ISR is at most the number of replicas."
+    if c.initial_leader >= c.brokers:
+        return f"initial_leader={c.initial_leader} is no broker: they are numbered 0 to {c.brokers - 1}."
+    return None

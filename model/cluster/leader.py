@@ -1,0 +1,323 @@
+"""What a leader does: serve fetches, keep the ISR, move the high watermark.
+
+After Partition and Replica of the broker.
+"""
+
+from fencepost.model.cluster import log
+from fencepost.model.cluster.constants import C, EpochSource, Rollback, Truncation
+from fencepost.model.cluster.state import (
+    AlterPartition,
+    Answer,
+    Broker,
+    Brokers,
+    Image,
+    Replica,
+    State,
+    Status,
+    follows,
+    leads,
+    local,
+    newest,
+)
+from fencepost.model.language import NONE, InFlight, action, bits, require
+
+
+def forget_followers(r: Replica) -> None:
+    """Forget what is known of followers."""
+    for f in r.follower:
+        f.end = NONE
+        f.broker_epoch = NONE
+
+
+def forget_leadership(r: Replica) -> None:
+    """Forget all that only a leader keeps."""
+    forget_followers(r)
+    r.isr = 0
+    r.partition_epoch = 0
+    r.proposed_isr = 0
+    r.checked = 0
+    r.waiting = 0
+
+
+def maximal_isr(c: C, r: Replica) -> int:
+    """Return the ISR with the members that a pending request may add (KIP-497).
+
+    A pending shrink leaves it as it is, because its outcome is unknown.
+    """
+    return r.isr | r.proposed_isr if c.maximal_isr else r.isr
+
+
+def advance_high_watermark(s: State, c: C, leader: int) -> None:
+    """Move the high watermark to the least log end in the maximal ISR, never back (Partition.maybeIncrementLeaderHW).
+
+    Since 3.7 it stands while the committed ISR is below min ISR.
+    """
+    r = s.replica[leader]
+    if c.high_watermark_needs_min_isr and bits.size(r.isr) < c.min_isr:
+        return
+    reached = r.end
+    for member in range(c.brokers):
+        if member != leader and bits.contains(maximal_isr(c, r), member):
+            reached = min(reached, r.follower[member].end)
+    if reached > r.high_watermark:
+        r.high_watermark = reached
+        observe_commit(s, r)
+        acknowledge(s, c, r)
+
+
+def observe_commit(s: State, r: Replica) -> None:
+    """Note the records that became visible for the first time."""
+    for offset in range(s.ghost_committed_end, r.high_watermark):
+        s.ghost_committed[offset] = r.log[offset].record
+    s.ghost_committed_end = max(s.ghost_committed_end, r.high_watermark)
+
+
+def acknowledge(s: State, c: C, r: Replica) -> None:
+    """Answer the writes below the high watermark, positively if enough replicas are meant (checkEnoughReplicasReachOffset)."""
+    for offset in range(r.high_watermark):
+        record = r.log[offset].record
+        if bits.contains(r.waiting, record):
+            r.waiting = bits.without(r.waiting, record)
+            if bits.size(maximal_isr(c, r)) >= c.min_isr:
+                s.ghost_acknowledged = bits.with_member(s.ghost_acknowledged, record)
+
+
+def is_stale_fetch(s: State, c: C, leader: int, follower: int, broker_epoch: int) -> bool:
+    """Say whether the leader's cache knows a later broker epoch of an unfenced follower (Replica.updateFetchStateOrThrow)."""
+    image = local(s, leader)
+    return (
+        c.fetch_broker_epoch_check
+        and broker_epoch != NONE
+        and not bits.contains(image.fenced, follower)
+        and image.broker_epoch[follower] > broker_epoch
+    )
+
+
+def is_eligible_in_cache(c: C, image: Image, follower: int, broker_epoch: int) -> bool:
+    """Say whether the leader's cache lets a follower into the ISR (Partition.isReplicaIsrEligible).
+
+    Neither fenced nor shutting down (KIP-841), and registered under the epoch of its fetch, if that names one (KIP-903).
+    """
+    return not (c.leader_eligibility_check and bits.contains(image.fenced | image.stopping, follower)) and (
+        not c.leader_broker_epoch_check or broker_epoch in (NONE, image.broker_epoch[follower])
+    )
+
+
+def is_caught_up(s: State, c: C, leader: int, end: int) -> bool:
+    """Say whether a follower with this log end may join: at the high watermark and past the start of the leader epoch."""
+    r = s.replica[leader]
+    return end >= r.high_watermark and (
+        not c.epoch_start_check or end >= log.epoch_start(r, local(s, leader).leader_epoch)
+    )
+
+
+def may_request(s: State, c: C, leader: int) -> bool:
+    """Say whether the leader may send an AlterPartition request: none is pending, none is unanswered."""
+    return s.replica[leader].proposed_isr == 0 and not (
+        c.one_request_in_flight and any(m.leader == leader for m in s.alter_partitions)
+    )
+
+
+def may_expand(s: State, c: C, leader: int, follower: int, end: int, broker_epoch: int) -> bool:
+    """Say whether a fetch with this log end and broker epoch lets the leader propose the follower (Partition.needsExpandIsr)."""
+    r = s.replica[leader]
+    return (
+        may_request(s, c, leader)
+        and not bits.contains(r.isr, follower)
+        and is_caught_up(s, c, leader, end)
+        and is_eligible_in_cache(c, local(s, leader), follower, broker_epoch)
+    )
+
+
+def request(s: State, c: C, leader: int, isr: int) -> None:
+    """Send an AlterPartition request and count its members from now on (Partition.submitAlterPartition).
+
+    The leader names its own broker epoch, and for other members that of their last fetch, NONE if there was none.
+    """
+    r = s.replica[leader]
+    image = local(s, leader)
+    r.proposed_isr = isr
+    r.checked = 0
+    own = newest(s).broker_epoch[leader]
+    m = s.alter_partitions.add(
+        status=Status.SENT,
+        leader=leader,
+        broker_epoch=own,
+        leader_epoch=image.leader_epoch,
+        partition_epoch=r.partition_epoch,
+        isr=isr,
+    )
+    for member in range(c.brokers):
+        if bits.contains(isr, member) and member != leader:
+            from_cache = c.broker_epoch_from == EpochSource.CACHE
+            m.member_epoch[member] = image.broker_epoch[member] if from_cache else r.follower[member].broker_epoch
+    m.member_epoch[leader] = own
+
+
+def record_fetch(s: State, c: C, leader: int, follower: int, end: int, broker_epoch: int) -> None:
+    """Take over what a fetch says of its sender, propose it for the ISR if it may join, and try the high watermark.
+
+    Partition.updateFollowerFetchState and maybeExpandIsr. Before KAFKA-15221 the check and the request were two steps.
+    """
+    r = s.replica[leader]
+    expands = may_expand(s, c, leader, follower, end, broker_epoch)
+    r.follower[follower].end = end
+    r.follower[follower].broker_epoch = broker_epoch
+    if expands and c.atomic_expansion:
+        request(s, c, leader, bits.with_member(r.isr, follower))
+    elif expands:
+        r.checked = bits.only(follower)
+    advance_high_watermark(s, c, leader)
+
+
+def fetch_epoch(s: State, c: C, follower: int) -> int:
+    """Return the broker epoch in a running follower's fetch, NONE before Fetch version 15."""
+    return newest(s).broker_epoch[follower] if c.fetch_carries_broker_epoch else NONE
+
+
+def fetched_epoch(c: C, f: Replica) -> int:
+    """Return the last fetched epoch in a follower's request, NONE if it names none."""
+    return NONE if c.truncation != Truncation.FETCH or f.last_epoch_lost else log.latest_epoch(f)
+
+
+def brings_news(s: State, c: C, leader: int, follower: int) -> bool:
+    """Say whether the follower's fetch changes something at the leader or gets an answer; else it waits (is parked)."""
+    r, f = s.replica[leader], s.replica[follower]
+    known = r.follower[follower]
+    broker_epoch = fetch_epoch(s, c, follower)
+    return (
+        f.end < r.end
+        or f.high_watermark != min(r.high_watermark, f.end)
+        or known.end != f.end
+        or known.broker_epoch != broker_epoch
+        or log.departs(r, local(s, leader).leader_epoch, f.end, fetched_epoch(c, f))
+        or (may_expand(s, c, leader, follower, f.end, broker_epoch) and not bits.contains(r.checked, follower))
+    )
+
+
+@action(leader=Broker, follower=Broker)
+def leader_handles_fetch(s: State, c: C, leader: int, follower: int) -> None:
+    """A leader handles a follower's fetch: it notes the follower's log end, and sends the next record or its high watermark.
+
+    ReplicaManager.fetchMessages, Partition.fetchRecords. A fetch of another leader epoch is refused (KIP-320), one of an
+    older broker epoch too (KAFKA-15221). A fetch whose last epoch shows that the logs depart gets only that as its
+    answer, and says nothing about the follower (KAFKA-13141). The answer carries the high watermark from before.
+    """
+    r, f = s.replica[leader], s.replica[follower]
+    broker_epoch = fetch_epoch(s, c, follower)
+    require(follows(s, follower, leader))
+    require(leads(s, leader))
+    require(not c.fetch_leader_epoch_check or local(s, follower).leader_epoch == local(s, leader).leader_epoch)
+    require(f.answer.kind == Answer.NONE)
+    require(not f.truncating)
+    require(not is_stale_fetch(s, c, leader, follower, broker_epoch))
+    require(brings_news(s, c, leader, follower))
+    epoch = local(s, leader).leader_epoch
+    last_epoch = fetched_epoch(c, f)
+    is_departing = log.departs(r, epoch, f.end, last_epoch)
+    high_watermark = r.high_watermark
+    if not is_departing or c.diverging_fetch_counts:
+        record_fetch(s, c, leader, follower, min(f.end, r.end), broker_epoch)
+    if is_departing:
+        f.answer.kind = Answer.DIVERGING
+        f.answer.epoch = log.end_offset_epoch(r, epoch, last_epoch)
+        f.answer.end = log.start_above(r, last_epoch)
+        f.answer.high_watermark = high_watermark if c.high_watermark_before_truncation else 0
+    elif f.end < r.end or f.high_watermark != min(high_watermark, f.end):
+        f.answer.kind = Answer.RECORDS
+        f.answer.high_watermark = high_watermark
+        if f.end < r.end:
+            f.answer.record = r.log[f.end].record
+            f.answer.epoch = r.log[f.end].epoch
+
+
+@action(leader=Broker)
+def leader_requests_expansion(s: State, c: C, leader: int) -> None:
+    """A leader asks for the expansion that it checked before, with what it knows of the follower now.
+
+    Before KAFKA-15221: the second look at the broker epoch came after the look at the log end.
+    """
+    r = s.replica[leader]
+    require(leads(s, leader))
+    require(r.checked != 0)
+    require(may_request(s, c, leader))
+    require(
+        all(
+            is_eligible_in_cache(c, local(s, leader), member, r.follower[member].broker_epoch)
+            for member in range(c.brokers)
+            if bits.contains(r.checked, member)
+        )
+    )
+    request(s, c, leader, r.isr | r.checked)
+
+
+@action(leader=Broker, members=Brokers)
+def leader_requests_shrink(s: State, c: C, leader: int, members: int) -> None:
+    """A leader asks to remove members that have not caught up for too long; until the answer they still count.
+
+    Partition.maybeShrinkIsr. A member whose log end is the leader's is never out of sync.
+    """
+    r = s.replica[leader]
+    require(s.budget.shrinks > 0)
+    require(members != 0)
+    require(leads(s, leader))
+    require(bits.is_subset(members, bits.without(r.isr, leader)))
+    require(may_request(s, c, leader))
+    require(all(r.follower[member].end < r.end for member in range(c.brokers) if bits.contains(members, member)))
+    request(s, c, leader, r.isr & ~members)
+    s.budget.shrinks -= 1
+
+
+def is_awaited(s: State, m: AlterPartition) -> bool:
+    """Say whether the leader still waits for the answer to this request."""
+    r = s.replica[m.leader]
+    return (
+        leads(s, m.leader)
+        and m.broker_epoch == newest(s).broker_epoch[m.leader]
+        and m.leader_epoch == local(s, m.leader).leader_epoch
+        and m.partition_epoch == r.partition_epoch
+        and m.isr == r.proposed_isr
+    )
+
+
+@action(m=InFlight("alter_partitions"))
+def leader_learns_change_applied(s: State, c: C, m: AlterPartition) -> None:
+    """A leader takes over the ISR that the controller has committed at its request (Partition.handleAlterPartitionUpdate)."""
+    require(m.status == Status.APPLIED)
+    require(is_awaited(s, m))
+    r = s.replica[m.leader]
+    s.alter_partitions.remove(m)
+    r.isr = m.isr
+    r.partition_epoch = m.partition_epoch + 1
+    r.proposed_isr = 0
+    advance_high_watermark(s, c, m.leader)
+
+
+@action(m=InFlight("alter_partitions"))
+def leader_learns_change_refused(s: State, c: C, m: AlterPartition) -> None:
+    """A leader learns that its request was refused: it goes back to the committed ISR only where nothing was applied.
+
+    Partition.handleAlterPartitionError: INELIGIBLE_REPLICA rolls back (KIP-903); after other errors the request may
+    have been applied before, so the proposed members keep counting until metadata arrives.
+    """
+    require(m.status in (Status.INELIGIBLE, Status.REFUSED))
+    require(is_awaited(s, m))
+    r = s.replica[m.leader]
+    s.alter_partitions.remove(m)
+    if m.status == Status.INELIGIBLE or c.rollback_on == Rollback.ANY_ERROR:
+        r.proposed_isr = 0
+        advance_high_watermark(s, c, m.leader)
+
+
+@action(leader=Broker)
+def leader_gives_up_waiting(s: State, c: C, leader: int) -> None:
+    """A leader takes a late answer for a refusal and goes back to the committed ISR: unsafe, the request may be applied.
+
+    The asynchronous ISR change without the maximal ISR's patience, which KIP-497 rules out.
+    """
+    r = s.replica[leader]
+    require(c.rollback_on == Rollback.TIMEOUT)
+    require(leads(s, leader))
+    require(r.proposed_isr != 0)
+    r.proposed_isr = 0
+    advance_high_watermark(s, c, leader)

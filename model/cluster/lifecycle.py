@@ -1,0 +1,149 @@
+"""How brokers stop, crash, lose records and start again."""
+
+from fencepost.model.cluster import log
+from fencepost.model.cluster.constants import C, Checkpoint, Loss, UncleanShutdown
+from fencepost.model.cluster.controller import (
+    active,
+    append_image,
+    change_partition,
+    elected,
+    elr_target,
+    epoch_after,
+    has_room,
+)
+from fencepost.model.cluster.leader import forget_leadership
+from fencepost.model.cluster.metadata import start_from
+from fencepost.model.cluster.network import leave_fetch_behind
+from fencepost.model.cluster.state import Answer, Broker, Life, Offset, State, is_running, local, newest
+from fencepost.model.language import action, bits, require
+
+
+def may_lose(s: State, c: C, broker: int) -> bool:
+    """Say whether a crash of this broker may lose records."""
+    return c.loss == Loss.ANY or (
+        c.loss == Loss.OUTSIDE_ISR and not bits.contains(newest(s).isr | s.elr, broker)
+    )
+
+
+def halt(s: State, broker: int, life: int) -> None:
+    """End the broker's process: what it kept in memory is gone."""
+    r = s.replica[broker]
+    forget_leadership(r)
+    forget_answer(s, broker)
+    r.truncating = False
+    r.last_epoch_lost = False
+    r.applied = 0
+    r.life = life
+
+
+def forget_answer(s: State, broker: int) -> None:
+    """Drop the answer to the broker's fetch, if one is in flight."""
+    answer = s.replica[broker].answer
+    answer.kind = Answer.NONE
+    answer.record = 0
+    answer.epoch = 0
+    answer.end = 0
+    answer.high_watermark = 0
+
+
+@action(broker=Broker, kept=Offset)
+def broker_crashes(s: State, c: C, broker: int, kept: int) -> None:
+    """A broker dies and keeps the first records of its log: all of them, or fewer if it may lose some.
+
+    Its requests stay in flight, and the controller does not notice in the same step.
+    """
+    r = s.replica[broker]
+    require(s.budget.crashes > 0)
+    require(is_running(s, broker))
+    require(kept <= r.end)
+    require(kept == r.end or may_lose(s, c, broker))
+    require(kept in (0, r.end) or c.partial_loss)
+    leave_fetch_behind(s, c, broker)
+    log.truncate(r, kept)
+    halt(s, broker, Life.CRASHED)
+    s.budget.crashes -= 1
+
+
+@action(broker=Broker)
+def broker_stops(s: State, c: C, broker: int) -> None:
+    """A broker ends its controlled shutdown: it leads nothing, and every active broker knows that it is leaving.
+
+    BrokerHeartbeatManager.calculateNextBrokerState: SHUTDOWN_NOW fences it (handleBrokerFenced).
+    """
+    image = newest(s)
+    require(has_room(s, c))
+    require(is_running(s, broker))
+    require(bits.contains(image.stopping, broker))
+    require(image.leader != broker)
+    require(
+        all(
+            bits.contains(local(s, other).stopping, broker)
+            for other in range(c.brokers)
+            if is_running(s, other) and bits.contains(active(c, image), other)
+        )
+    )
+    append_image(s)
+    now = newest(s)
+    now.fenced = bits.with_member(now.fenced, broker)
+    leave_fetch_behind(s, c, broker)
+    halt(s, broker, Life.STOPPED)
+
+
+@action(broker=Broker, checkpoint=Offset)
+def broker_registers(s: State, c: C, broker: int, checkpoint: int) -> None:
+    """A broker starts with a new incarnation, registers and applies the image of its registration.
+
+    ClusterControlManager.registerBroker: a session that has expired but is not fenced yet does not stand in the way.
+    With ELR an unclean incarnation leaves ISR and ELR at once; without ELR the ISR is not touched.
+    """
+    r = s.replica[broker]
+    image = newest(s)
+    unclean = is_unclean(s, c, broker)
+    isr = bits.without(image.isr, broker) if unclean else image.isr
+    elr = bits.without(elr_target(s, c, isr, bits.only(broker)), broker) if unclean else s.elr
+    acceptable = bits.without(active(c, image), broker)
+    leader = elected(s, c, isr, elr, acceptable) if isr != image.isr or elr != s.elr else image.leader
+    require(has_room(s, c))
+    require(not is_running(s, broker))
+    require(bits.contains(image.fenced, broker) or not c.fenced_before_registration)
+    require(epoch_after(s, c, isr, leader) <= c.max_leader_epoch)
+    require(checkpoint <= r.high_watermark)
+    require(checkpoint == r.high_watermark or c.restart_high_watermark != Checkpoint.LAST)
+    require(checkpoint == 0 or c.restart_high_watermark != Checkpoint.LOG_START)
+    stays = bits.contains(isr, broker)
+    changes = isr != image.isr or elr != s.elr
+    append_image(s)
+    now = newest(s)
+    if changes:
+        change_partition(s, c, isr, elr, leader)
+    now.broker_epoch[broker] += 1
+    now.fenced = bits.with_member(now.fenced, broker)
+    now.stopping = bits.without(now.stopping, broker)
+    if stays:
+        s.ghost_stale = bits.with_member(s.ghost_stale, broker)
+    r.life = Life.RUNNING
+    r.high_watermark = checkpoint
+    start_from(s, c, broker)
+
+
+def is_unclean(s: State, c: C, broker: int) -> bool:
+    """Say whether the controller treats the new incarnation as one that may have lost records (KIP-966).
+
+    By its previous broker epoch (KAFKA-18635), which a broker saves when it stops cleanly; or any new incarnation.
+    """
+    if not c.elr or c.unclean_shutdown == UncleanShutdown.NEVER:
+        return False
+    return c.unclean_shutdown == UncleanShutdown.EVERY_INCARNATION or s.replica[broker].life == Life.CRASHED
+
+
+@action(broker=Broker)
+def disk_is_swapped(s: State, c: C, broker: int) -> None:
+    """The log of a running follower vanishes while its broker keeps its epoch: outside of what KIP-903 promises."""
+    r = s.replica[broker]
+    require(s.budget.disk_swaps > 0)
+    require(is_running(s, broker))
+    require(local(s, broker).leader != broker)
+    require(r.end > 0)
+    log.truncate(r, 0)
+    forget_answer(s, broker)
+    s.budget.disk_swaps -= 1

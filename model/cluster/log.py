@@ -1,0 +1,74 @@
+"""A replica's log and the leader epoch cache that follows from it (LeaderEpochFileCache)."""
+
+from fencepost.model.cluster.state import Replica
+from fencepost.model.language import NONE
+
+
+def append(r: Replica, record: int, epoch: int) -> None:
+    """Write one record at the end of the log."""
+    r.log[r.end].record = record
+    r.log[r.end].epoch = epoch
+    r.end += 1
+
+
+def truncate(r: Replica, offset: int) -> None:
+    """Drop the records at `offset` and after it; the high watermark comes down with the end (UnifiedLog.truncateTo)."""
+    for dropped in range(offset, r.end):
+        r.log[dropped].record = 0
+        r.log[dropped].epoch = 0
+    r.end = min(r.end, offset)
+    r.high_watermark = min(r.high_watermark, r.end)
+
+
+def latest_epoch(r: Replica) -> int:
+    """Return the epoch of the last record, NONE for an empty log."""
+    return r.log[r.end - 1].epoch if r.end > 0 else NONE
+
+
+def start_above(r: Replica, epoch: int) -> int:
+    """Return the offset of the first record of a later epoch than `epoch`, the log end if there is none."""
+    start = r.end
+    for offset in range(r.end):
+        if start == r.end and r.log[offset].epoch > epoch:
+            start = offset
+    return start
+
+
+def epoch_start(r: Replica, epoch: int) -> int:
+    """Return where a leader's current epoch starts: it appends in that epoch only, so after all older records."""
+    return start_above(r, epoch - 1)
+
+
+def floor_epoch(r: Replica, epoch: int) -> int:
+    """Return the latest epoch in the log that is not above `epoch`; `epoch` itself if all are above it."""
+    start = start_above(r, epoch)
+    return r.log[start - 1].epoch if start > 0 else epoch
+
+
+def end_offset_epoch(r: Replica, leader_epoch: int, epoch: int) -> int:
+    """Return the epoch that a leader in `leader_epoch` names when asked where `epoch` ends.
+
+    LeaderEpochFileCache.endOffsetFor: the asked epoch, or the closest older one that the leader's log knows. The
+    end that belongs to it is `start_above(r, epoch)`.
+    """
+    return epoch if epoch >= leader_epoch else floor_epoch(r, epoch)
+
+
+def departs(r: Replica, leader_epoch: int, offset: int, last_epoch: int) -> bool:
+    """Say whether a log that ends at `offset` with a record of `last_epoch` departs from the leader's log.
+
+    Partition.readRecords: the leader does not know that epoch, or it ends earlier there.
+    """
+    if last_epoch == NONE:
+        return False
+    return end_offset_epoch(r, leader_epoch, last_epoch) < last_epoch or start_above(r, last_epoch) < offset
+
+
+def truncation_offset(r: Replica, epoch: int, end: int) -> int:
+    """Return where a follower cuts its log when the leader says that `epoch` ends at `end`.
+
+    AbstractFetcherThread.getOffsetTruncationState: at the end of that epoch in both logs; or, if the follower does
+    not know the epoch, at the end of the closest older one, and the next fetch asks again.
+    """
+    own = start_above(r, epoch)
+    return own if floor_epoch(r, epoch) != epoch else min(own, end)

@@ -1,0 +1,98 @@
+"""How brokers learn of the controller's decisions: late, in order, and skipping what came between.
+
+After ReplicaManager.applyDelta, Partition.makeLeader and Partition.makeFollower.
+"""
+
+from fencepost.model.cluster import log
+from fencepost.model.cluster.constants import C, Truncation
+from fencepost.model.cluster.follower import forget_answer
+from fencepost.model.cluster.leader import advance_high_watermark, forget_followers, forget_leadership
+from fencepost.model.cluster.state import Broker, Image, ImageIndex, State, is_running
+from fencepost.model.language import action, require
+
+
+@action(broker=Broker, index=ImageIndex)
+def broker_applies_metadata(s: State, c: C, broker: int, index: int) -> None:
+    """A running broker applies the controller's log up to some image, as one change from what it knew before.
+
+    BrokerMetadataPublisher: a batch or a snapshot may hold many records, so images between are skipped.
+    """
+    require(is_running(s, broker))
+    require(s.replica[broker].applied < index)
+    require(index <= s.newest)
+    r = s.replica[broker]
+    old, new = s.image[r.applied], s.image[index]
+    was_leader = old.leader == broker
+    in_new_epoch = new.leader_epoch > old.leader_epoch
+    changes = new.partition_epoch != old.partition_epoch
+    r.applied = index
+    if changes and new.leader == broker:
+        make_leader(s, c, broker, was_leader, in_new_epoch)
+    elif changes:
+        make_follower(s, c, broker, was_leader, in_new_epoch)
+
+
+def start_from(s: State, c: C, broker: int) -> None:
+    """A broker that has just started applies its first image, the newest one."""
+    r = s.replica[broker]
+    r.applied = s.newest
+    if s.image[s.newest].leader == broker:
+        make_leader(s, c, broker, False, True)
+    else:
+        make_follower(s, c, broker, False, True)
+
+
+def make_leader(s: State, c: C, broker: int, was_leader: bool, in_new_epoch: bool) -> None:  # noqa: FBT001
+    """The broker leads by the image it has just applied (Partition.makeLeader).
+
+    The leader may be ahead of the image by an AlterPartition answer. An equal partition epoch replaces its state, and
+    so a pending ISR change too. A leader that is elected again without noticing that it was deposed keeps what it
+    knows of its followers (Replica.resetReplicaState), and tries to move the high watermark in the same step.
+    """
+    r = s.replica[broker]
+    image = s.image[r.applied]
+    if was_leader and is_outdated(c, r.partition_epoch, image):
+        return
+    r.isr = image.isr
+    r.partition_epoch = image.partition_epoch
+    r.proposed_isr = 0
+    r.checked = 0
+    if in_new_epoch and (not was_leader or c.reset_followers_on_reelection):
+        forget_followers(r)
+    forget_answer(r)
+    r.truncating = False
+    r.last_epoch_lost = False
+    advance_high_watermark(s, c, broker)
+
+
+def is_outdated(c: C, partition_epoch: int, image: Image) -> bool:
+    """Say whether a leader at this partition epoch ignores an image."""
+    return image.partition_epoch < partition_epoch or (
+        image.partition_epoch == partition_epoch and not c.equal_partition_epoch_overwrites
+    )
+
+
+def make_follower(s: State, c: C, broker: int, was_leader: bool, in_new_epoch: bool) -> None:  # noqa: FBT001
+    """The broker follows by the image it has just applied, or waits for a leader (Partition.makeFollower).
+
+    In a new leader epoch it fetches anew from its log end. Since IBP 2.7 it truncates only when the leader answers that
+    the logs depart; before that, first of all.
+    """
+    r = s.replica[broker]
+    if was_leader:
+        step_down(c, s, broker)
+    if in_new_epoch:
+        forget_answer(r)
+        r.last_epoch_lost = False
+        r.truncating = c.truncation in (Truncation.KIP_101, Truncation.KIP_279)
+        if c.truncation == Truncation.HIGH_WATERMARK:
+            log.truncate(r, r.high_watermark)
+
+
+def step_down(c: C, s: State, broker: int) -> None:
+    """Give up leadership; writes that wait are failed, unless they are left to complete later (KAFKA-20634)."""
+    r = s.replica[broker]
+    waiting = r.waiting
+    forget_leadership(r)
+    if c.acknowledge_after_leadership:
+        r.waiting = waiting

@@ -1,0 +1,234 @@
+"""What the replication model remembers, and where it starts.
+
+Folded, so that states are small (what each fold loses is in docs/replication.md):
+
+* The controller is the newest of a window of images; a broker's metadata is an index into that window.
+* A broker starts, registers and applies the image of its registration in one step, so the broker epoch of a
+  running broker is the one in the newest image. Broker epochs count incarnations.
+* A follower always has a fetch out. Its content follows from the follower's log and leader epoch, so only the
+  answer is stored, and requests whose sender has gone.
+* The leader epoch cache follows from the log and the leader epoch.
+"""
+
+from enum import IntEnum
+from typing import Annotated
+
+from fencepost.model.cluster.constants import C
+from fencepost.model.language import NONE, Array, Bag, BitSet, Index, Per, Range, Record, Size, action, bits
+
+
+class Life(IntEnum):
+    """What a broker's process does."""
+
+    RUNNING = 0
+    STOPPED = 1
+    CRASHED = 2
+
+
+class Answer(IntEnum):
+    """What a leader answers to a fetch."""
+
+    NONE = 0
+    RECORDS = 1
+    DIVERGING = 2
+
+
+class Status(IntEnum):
+    """How far an AlterPartition request has come: sent, or answered by the controller."""
+
+    SENT = 0
+    APPLIED = 1
+    INELIGIBLE = 2
+    REFUSED = 3
+
+
+Broker = Annotated[int, Index(C.brokers)]
+MaybeBroker = Annotated[int, Index(C.brokers, none=True)]
+Brokers = Annotated[int, BitSet(C.brokers)]
+Offset = Annotated[int, Range(0, C.max_records)]
+MaybeOffset = Annotated[int, Range(NONE, C.max_records)]
+Epoch = Annotated[int, Range(0, C.max_leader_epoch)]
+MaybeEpoch = Annotated[int, Range(NONE, C.max_leader_epoch)]
+BrokerEpoch = Annotated[int, Range(0, C.crashes + C.clean_stops)]
+MaybeBrokerEpoch = Annotated[int, Range(NONE, C.crashes + C.clean_stops)]
+PartitionEpoch = Annotated[
+    int,
+    Range(0, 3 * C.fences + 3 * C.crashes + 4 * C.clean_stops + 2 * C.shrinks + C.elections + C.brokers),
+]
+ImageIndex = Annotated[int, Index(C.metadata_lag + 1)]
+RecordId = Annotated[int, Range(0, C.max_records)]
+"""Records are numbered from 1 in the order in which leaders append them; 0 is no record."""
+RecordIds = Annotated[int, BitSet(C.max_records + 1)]
+
+
+class Image(Record):
+    """The controller's state after one batch of its log, as far as brokers read it."""
+
+    leader: MaybeBroker
+    leader_epoch: Epoch
+    partition_epoch: PartitionEpoch
+    isr: Brokers
+    fenced: Brokers
+    stopping: Brokers
+    broker_epoch: Annotated[Array[BrokerEpoch], Per(Broker)]
+
+
+class Entry(Record):
+    """A record in a log."""
+
+    record: RecordId
+    epoch: Epoch
+
+
+class FollowerState(Record):
+    """What a leader knows of a follower from its last fetch; NONE before the first one."""
+
+    end: MaybeOffset
+    broker_epoch: MaybeBrokerEpoch
+
+
+class FetchAnswer(Record):
+    """The answer to a follower's fetch, in flight.
+
+    Of the answer RECORDS, `record` is 0 if it only brings the high watermark. Of the answer DIVERGING, `epoch` and
+    `end` say where the leader's log departs from the follower's; `epoch` is NONE if the leader cannot tell.
+    """
+
+    kind: Answer
+    record: RecordId
+    epoch: MaybeEpoch
+    end: Offset
+    high_watermark: Offset
+
+
+class Replica(Record):
+    """A broker, its log, and what it keeps in memory as leader or as follower."""
+
+    life: Life
+    applied: ImageIndex
+    log: Annotated[Array[Entry], Size(C.max_records)]
+    end: Offset
+    high_watermark: Offset
+    isr: Brokers
+    partition_epoch: PartitionEpoch
+    proposed_isr: Brokers
+    checked: Brokers
+    follower: Annotated[Array[FollowerState], Per(Broker)]
+    waiting: RecordIds
+    answer: FetchAnswer
+    truncating: bool
+    last_epoch_lost: bool
+
+
+class AlterPartition(Record):
+    """A leader's request to change the ISR, later the controller's answer to it."""
+
+    status: Status
+    leader: Broker
+    broker_epoch: BrokerEpoch
+    leader_epoch: Epoch
+    partition_epoch: PartitionEpoch
+    isr: Brokers
+    member_epoch: Annotated[Array[MaybeBrokerEpoch], Per(Broker)]
+
+
+class LateFetch(Record):
+    """A fetch request that its sender can no longer answer for: it has crashed or stopped."""
+
+    leader: Broker
+    follower: Broker
+    broker_epoch: MaybeBrokerEpoch
+    leader_epoch: Epoch
+    offset: Offset
+    last_epoch: MaybeEpoch
+
+
+class Budget(Record):
+    """Faults and operator's actions that are left."""
+
+    crashes: Annotated[int, Range(0, C.crashes)]
+    clean_stops: Annotated[int, Range(0, C.clean_stops)]
+    fences: Annotated[int, Range(0, C.fences)]
+    shrinks: Annotated[int, Range(0, C.shrinks)]
+    elections: Annotated[int, Range(0, C.elections)]
+    disk_swaps: Annotated[int, Range(0, C.disk_swaps)]
+    resends: Annotated[int, Range(0, C.resends)]
+
+
+class State(Record):
+    """The partition. `image[newest]` is the controller, with the two fields that no broker reads beside it.
+
+    `ghost_committed` holds the records below the highest high watermark of any leader, as first seen.
+    `ghost_stale` holds members whose current incarnation never proved that it may be in the ISR.
+    """
+
+    image: Annotated[Array[Image], Size(C.metadata_lag + 1)]
+    newest: ImageIndex
+    elr: Brokers
+    last_known_leader: MaybeBroker
+    replica: Annotated[Array[Replica], Per(Broker)]
+    alter_partitions: Annotated[Bag[AlterPartition], Size(C.alter_partitions)]
+    late_fetches: Annotated[Bag[LateFetch], Size(C.late_fetches)]
+    written: Annotated[int, Range(0, C.max_records)]
+    budget: Budget
+    ghost_committed: Annotated[Array[RecordId], Size(C.max_records)]
+    ghost_committed_end: Offset
+    ghost_acknowledged: RecordIds
+    ghost_stale: Brokers
+
+
+@action()
+def initial(s: State, c: C) -> None:
+    """All brokers run with empty logs in leader epoch 0, and the ISR is the leader and the lowest other brokers."""
+    first = s.image[0]
+    first.leader = c.initial_leader
+    first.isr = bits.only(c.initial_leader)
+    for broker in range(c.brokers):
+        if broker != c.initial_leader and bits.size(first.isr) < c.initial_isr:
+            first.isr = bits.with_member(first.isr, broker)
+    s.last_known_leader = NONE
+    for r in s.replica:
+        for f in r.follower:
+            f.end = NONE
+            f.broker_epoch = NONE
+    s.replica[c.initial_leader].isr = first.isr
+    s.budget.crashes = c.crashes
+    s.budget.clean_stops = c.clean_stops
+    s.budget.fences = c.fences
+    s.budget.shrinks = c.shrinks
+    s.budget.elections = c.elections
+    s.budget.disk_swaps = c.disk_swaps
+    s.budget.resends = c.resends
+
+
+def newest(s: State) -> Image:
+    """Return the controller's current state."""
+    return s.image[s.newest]
+
+
+def local(s: State, broker: int) -> Image:
+    """Return the image that a running broker has applied."""
+    return s.image[s.replica[broker].applied]
+
+
+def is_running(s: State, broker: int) -> bool:
+    """Say whether the broker's process runs."""
+    return s.replica[broker].life == Life.RUNNING
+
+
+def leads(s: State, broker: int) -> bool:
+    """Say whether the broker runs and believes to lead; a newer leader may exist."""
+    return is_running(s, broker) and local(s, broker).leader == broker
+
+
+def follows(s: State, follower: int, leader: int) -> bool:
+    """Say whether the follower runs and fetches from `leader`."""
+    return follower != leader and is_running(s, follower) and local(s, follower).leader == leader
+
+
+def has_current_leader(s: State) -> bool:
+    """Say whether the controller's leader runs and knows that it leads in the current epoch."""
+    image = newest(s)
+    if image.leader == NONE:
+        return False
+    return leads(s, image.leader) and local(s, image.leader).leader_epoch == image.leader_epoch

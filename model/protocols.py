@@ -1,0 +1,12 @@
+"""The named machines, in the order in which the protocol grew."""
+
+from fencepost.model.language import Machine
+from fencepost.model.lineage import kip101, kip279, kip320, kip320_first_try, truncate_to_hwm
+
+MACHINES: tuple[Machine, ...] = (
+    truncate_to_hwm.MACHINE,
+    kip101.MACHINE,
+    kip279.MACHINE,
+    kip320_first_try.MACHINE,
+    kip320.MACHINE,
+)

@@ -1,0 +1,1 @@
+"""The tests. Every test name is a claim."""

@@ -1,0 +1,1 @@
+"""Small machines whose state spaces are known, for tests of the engines."""
