@@ -105,15 +105,11 @@ def _layout(c: Constants) -> Layout:
     return {field: (index * width, (1 << width) - 1) for index, field in enumerate(fields)}
 
 
-def _remember(
-    layout: Layout, reads: Iterable[Field], compute: Callable[[Fields], T]
-) -> tuple[int, Callable[[int], T]]:
+def _remember(layout: Layout, reads: Iterable[Field], compute: Callable[[Fields], T]) -> tuple[int, Callable[[int], T]]:
     """Return a mask, and `compute` as a function of masked states that is called once for each."""
     places = {field: layout[field] for field in reads}
     mask = sum(size << shift for shift, size in places.values())
-    return mask, cache(
-        lambda view: compute({f: view >> shift & size for f, (shift, size) in places.items()})
-    )
+    return mask, cache(lambda view: compute({f: view >> shift & size for f, (shift, size) in places.items()}))
 
 
 def _each(names: Iterable[str], *numbers: int) -> list[Field]:

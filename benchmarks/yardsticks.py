@@ -19,9 +19,7 @@ FLAGS = ("-O3", "-march=native")
 Measured = dict[str, float | bool]
 
 
-def c_search(
-    replicas: int, log_size: int, max_records: int, max_leader_epoch: int
-) -> Measured | None:
+def c_search(replicas: int, log_size: int, max_records: int, max_leader_epoch: int) -> Measured | None:
     """Search Kip320 in C on one thread.
 
     Gives `distinct`, `generated` and `depth` as the Python search does, `weak_isr_holds` and
@@ -31,9 +29,7 @@ def c_search(
     return _run((replicas, log_size, max_records, max_leader_epoch))
 
 
-def c_latency_bound(
-    replicas: int, log_size: int, max_records: int, max_leader_epoch: int
-) -> Measured | None:
+def c_latency_bound(replicas: int, log_size: int, max_records: int, max_leader_epoch: int) -> Measured | None:
     """Time the table accesses of that search alone: `accesses`, of which `inserts`.
 
     They are of random rows in a table of the search's last size, `table_bytes`. In `seconds` each

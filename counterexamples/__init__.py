@@ -1,0 +1,1 @@
+"""Counterexamples: written, read, replayed and shown."""

@@ -1,0 +1,1 @@
+"""Explorers: each takes a machine and properties and returns verdicts."""

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import os
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from functools import partial
 from typing import TYPE_CHECKING
 
 from fencepost.explorers.native.build import build_all
@@ -54,17 +55,19 @@ def judge_all(
     jobs = [(run.protocol, values_of(run), run.properties, options.normalize, run.compact) for run in runs]
     build_all(jobs, options.workers or os.cpu_count() or 1, compiling)
     for run in runs:
-        yield judge(run, options, (lambda progress, run=run: tell(run, progress)) if tell else None)
+        yield judge(run, options, partial(tell, run) if tell else None)
 
 
 def judge(run: Run, options: Options, tell: Callable[[Progress], None] | None = None) -> Judgement:
     """Explore one run and compare."""
-    from dataclasses import replace
-
     found = protocol(run.protocol)
     constants = found.machine.set_constants(values_of(run))
     result = search(
-        found.machine, constants, found.select(run.properties), replace(options, compact=run.compact or options.compact), tell=tell
+        found.machine,
+        constants,
+        found.select(run.properties),
+        replace(options, compact=run.compact or options.compact),
+        tell=tell,
     )
     return Judgement(run, result, tuple(_differences(run, result)))
 
@@ -78,7 +81,11 @@ def _differences(run: Run, result: Result) -> Iterator[str]:
             yield f"{name}: {got:,} where {wanted:,} are pinned"
     for item in result.properties:
         expected = (
-            Verdict.VIOLATED if item.name in run.violated else Verdict.UNREACHED if item.name in run.unreached else Verdict.HOLDS
+            Verdict.VIOLATED
+            if item.name in run.violated
+            else Verdict.UNREACHED
+            if item.name in run.unreached
+            else Verdict.HOLDS
         )
         if item.verdict is not expected:
             yield f"{item.name}: {item.verdict} where {expected} is expected"

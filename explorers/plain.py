@@ -98,9 +98,9 @@ class PlainSearch:
     def judge(self, state: Key) -> None:
         """Evaluate the state properties that are not decided yet."""
         for item in self.properties:
-            if not item.over_steps and item.name not in self.decided:
-                if self.plain.holds(item, state) is (item.kind is Kind.SOMETIMES):
-                    self.decided[item.name] = (state, None)
+            undecided = not item.over_steps and item.name not in self.decided
+            if undecided and self.plain.holds(item, state) is (item.kind is Kind.SOMETIMES):
+                self.decided[item.name] = (state, None)
 
     def judge_step(self, before: Key, transition: Transition) -> None:
         """Evaluate the step properties that are not decided yet."""

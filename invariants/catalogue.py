@@ -118,7 +118,7 @@ def entries() -> dict[str, Entry]:
 
 
 def _entry(item: dict[str, Any]) -> Entry:
-    lists = {name: tuple(item.get(name, ())) for name in ("depends", "same_as")}
+    lists: Any = {name: tuple(item.get(name, ())) for name in ("depends", "same_as")}
     words = {name: item.get(name, "") for name in ("id", "kind", "protocol", "sentence", "source", "switch", "reference")}
     return Entry(**words, **lists)
 

@@ -1,0 +1,1 @@
+"""The protocol, written once as guarded actions on a state record."""

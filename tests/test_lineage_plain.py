@@ -17,9 +17,7 @@ from tests.search import explore
 if TYPE_CHECKING:
     from fencepost.model.language import Machine, Property
 
-MODELS = {
-    module.MACHINE.name: module.MACHINE for module in (truncate_to_hwm, kip101, kip279, kip320_first_try, kip320)
-}
+MODELS = {module.MACHINE.name: module.MACHINE for module in (truncate_to_hwm, kip101, kip279, kip320_first_try, kip320)}
 SMALL = (id_sequence, finite_replicated_log, async_isr, mailbox)
 WITNESSES = {"committed-on-all-replicas", "follower-truncates", "leader-changes", "isr-grows-back"}
 
@@ -82,9 +80,7 @@ def test_two_replicas_and_two_epochs_give_the_states_that_tlc_counts(
         ("kip320", 5973, 18, {}),
     ],
 )
-def test_a_third_epoch_breaks_kip101_and_not_kip320(
-    name: str, distinct: int, depth: int, violated: dict[str, int]
-) -> None:
+def test_a_third_epoch_breaks_kip101_and_not_kip320(name: str, distinct: int, depth: int, violated: dict[str, int]) -> None:
     found = explore(MODELS[name], sizes(2, 2, 2, 2), lineage.PROPERTIES)
     assert (found.distinct, found.depth, found.violated) == (distinct, depth, violated)
 
@@ -164,9 +160,7 @@ def test_finite_replicated_log_reaches_every_combination_of_logs(replicas: int, 
     ("replicas", "max_offset", "max_version", "distinct"),
     [(2, 2, 2, 84), (2, 2, 3, 168), (3, 1, 2, 1460), (3, 2, 2, 4088)],
 )
-def test_async_isr_keeps_its_high_watermark_valid(
-    replicas: int, max_offset: int, max_version: int, distinct: int
-) -> None:
+def test_async_isr_keeps_its_high_watermark_valid(replicas: int, max_offset: int, max_version: int, distinct: int) -> None:
     constants = {"replicas": replicas, "max_offset": max_offset, "max_version": max_version}
     found = explore(async_isr.MACHINE, constants, async_isr.PROPERTIES)
     assert (found.distinct, found.violated) == (distinct, {})
@@ -174,9 +168,7 @@ def test_async_isr_keeps_its_high_watermark_valid(
 
 
 @pytest.mark.parametrize("normalize", [True, False])
-@pytest.mark.parametrize(
-    "constants", [{"clients": 1, "requests": 2}, {"resends": 1}, {"resend": mailbox.Resend.WHEN_LOST}]
-)
+@pytest.mark.parametrize("constants", [{"clients": 1, "requests": 2}, {"resends": 1}, {"resend": mailbox.Resend.WHEN_LOST}])
 def test_a_server_that_knows_repeats_runs_each_request_once(constants: dict[str, int], normalize: bool) -> None:  # noqa: FBT001
     found = explore(mailbox.MACHINE, constants, mailbox.PROPERTIES, normalize=normalize)
     assert (found.violated, set(found.reached)) == ({}, {"everyone-is-done"})

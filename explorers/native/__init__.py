@@ -1,0 +1,1 @@
+"""The native engine: a model compiled by Numba, searched breadth first by partitions."""

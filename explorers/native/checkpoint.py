@@ -15,7 +15,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-
 from fencepost.model.language.errors import UsageError
 
 if TYPE_CHECKING:
@@ -54,7 +53,9 @@ def save(search: Search) -> Path:
             if old.is_dir() and old != parts:
                 shutil.rmtree(old)
     except OSError as error:
-        raise UsageError(f"the checkpoint could not be written to {folder}: {error.strerror}. Name a folder with room.") from error
+        raise UsageError(
+            f"the checkpoint could not be written to {folder}: {error.strerror}. Name a folder with room."
+        ) from error
     return folder
 
 
@@ -65,7 +66,9 @@ def load(search: Search) -> None:
     folder = _folder(search)
     manifest = _manifest(folder)
     if manifest.get("format") != FORMAT:
-        raise UsageError(f"{folder / MANIFEST}: it has format {manifest.get('format')!r}, this version reads {FORMAT}: start afresh.")
+        raise UsageError(
+            f"{folder / MANIFEST}: it has format {manifest.get('format')!r}, this version reads {FORMAT}: start afresh."
+        )
     asked = question(search)
     stored = manifest["question"]
     for name, value in asked.items():

@@ -13,7 +13,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-
 from fencepost.explorers.native.generate import Source, generate
 
 if TYPE_CHECKING:
@@ -84,8 +83,8 @@ def load(source: Source, constants: Constants) -> Kernels:
     module = sys.modules.get(name)
     if module is None:
         spec = importlib.util.spec_from_file_location(name, path)
-        assert spec is not None  # noqa: S101 (a path was given)
-        assert spec.loader is not None  # noqa: S101 (a path was given)
+        assert spec is not None
+        assert spec.loader is not None
         module = importlib.util.module_from_spec(spec)
         sys.modules[name] = module
         spec.loader.exec_module(module)

@@ -248,7 +248,7 @@ class _Writer:
             case ast.Assign():
                 return self.assign(node.targets[0], node.value)
             case ast.AnnAssign():
-                assert node.value is not None  # noqa: S101 (checked by the language)
+                assert node.value is not None
                 return self.assign(node.target, node.value)
             case ast.AugAssign():
                 left = self.expression(node.target)
@@ -266,11 +266,11 @@ class _Writer:
 
     def assign(self, target: ast.expr, value: ast.expr) -> list[str]:
         if isinstance(target, ast.Tuple):
-            assert isinstance(value, ast.Tuple)  # noqa: S101 (checked by the language)
+            assert isinstance(value, ast.Tuple)
             names = ", ".join(ast.unparse(item) for item in target.elts)
             return [f"{names} = {', '.join(self.expression(item) for item in value.elts)}"]
         if isinstance(target, ast.Name) and self.is_add(value):
-            assert isinstance(value, ast.Call)  # noqa: S101 (is_add looked)
+            assert isinstance(value, ast.Call)
             return self.add(value, target.id)
         return [self.store(target, self.expression(value))]
 
@@ -288,21 +288,21 @@ class _Writer:
         """Return the slot of the bounds of the scalar that is stored, None for a record."""
         if isinstance(target, ast.Attribute):
             owner = self.made.types[target.value]
-            assert isinstance(owner, Rec)  # noqa: S101 (checked by the language)
+            assert isinstance(owner, Rec)
             field = dict(fields(owner.record))[target.attr]
             if isinstance(field, Scalar):
                 return self.checks.slot(field.domain)
             return None
-        assert isinstance(target, ast.Subscript)  # noqa: S101 (checked by the language)
+        assert isinstance(target, ast.Subscript)
         owner = self.made.types[target.value]
-        assert isinstance(owner, Arr)  # noqa: S101 (checked by the language)
+        assert isinstance(owner, Arr)
         element = owner.field.element
         if not isinstance(element, Scalar):
             return None
         return self.checks.slot(element.domain)
 
     def loop(self, node: ast.For) -> list[str]:
-        assert isinstance(node.target, ast.Name)  # noqa: S101 (checked by the language)
+        assert isinstance(node.target, ast.Name)
         head, inner = self.header(node.target.id, node.iter)
         lines = [head, *("    " + line for line in inner), *self.block(node.body)]
         self.below.pop(node.target.id, None)
@@ -325,7 +325,7 @@ class _Writer:
 
     # -- expressions
 
-    def expression(self, node: ast.expr) -> str:  # noqa: PLR0911 (one case per construct)
+    def expression(self, node: ast.expr) -> str:
         if node in self.made.static:
             return f"({self.made.static[node]})" if self.made.static[node] < 0 else str(self.made.static[node])
         match node:
@@ -368,7 +368,7 @@ class _Writer:
 
     def subscript(self, node: ast.Subscript) -> str:
         owner = self.made.types[node.value]
-        assert isinstance(owner, Arr)  # noqa: S101 (checked by the language)
+        assert isinstance(owner, Arr)
         length = self.checks.size(owner.field.length)
         index = self.expression(node.slice)
         path = self.expression(node.value)
@@ -390,7 +390,7 @@ class _Writer:
     def compare(self, node: ast.Compare) -> str:
         if isinstance(node.ops[0], ast.In | ast.NotIn):
             others = node.comparators[0]
-            assert isinstance(others, ast.Tuple)  # noqa: S101 (checked by the language)
+            assert isinstance(others, ast.Tuple)
             left = self.expression(node.left)
             text = "(" + " or ".join(f"{left} == {self.expression(item)}" for item in others.elts) + ")"
             return text if isinstance(node.ops[0], ast.In) else f"(not {text})"
@@ -407,7 +407,7 @@ class _Writer:
             return f"{callee}({', '.join(['_e', *(self.expression(item) for item in node.args)])})"
         if isinstance(node.func, ast.Attribute):
             owner = made.types[node.func.value]
-            assert isinstance(owner, BagRef)  # noqa: S101 (checked by the language)
+            assert isinstance(owner, BagRef)
             suffix = self.emitter.bag(owner.field.record)
             if node.func.attr == "remove":
                 return f"remove_{suffix}(_e, {self.expression(node.func.value)}, {self.expression(node.args[0])})"
@@ -427,29 +427,32 @@ class _Writer:
         return f"{name}({', '.join(self.expression(item) for item in node.args)})"
 
     def is_add(self, node: ast.expr) -> bool:
-        return isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and node.func.attr == "add" and (
-            isinstance(self.made.types.get(node.func.value), BagRef)
+        return (
+            isinstance(node, ast.Call)
+            and isinstance(node.func, ast.Attribute)
+            and node.func.attr == "add"
+            and (isinstance(self.made.types.get(node.func.value), BagRef))
         )
 
     def add(self, node: ast.Call, name: str) -> list[str]:
         """Return the lines that put a message in flight under a local name."""
-        assert isinstance(node.func, ast.Attribute)  # noqa: S101 (is_add looked)
+        assert isinstance(node.func, ast.Attribute)
         owner = self.made.types[node.func.value]
-        assert isinstance(owner, BagRef)  # noqa: S101 (is_add looked)
+        assert isinstance(owner, BagRef)
         record = owner.field.record
         suffix = self.emitter.bag(record)
         lines = [f"{name} = add_{suffix}(_e, {self.expression(node.func.value)}, {self.checks.size(owner.field.room)})"]
         for item in node.keywords:
-            assert item.arg is not None  # noqa: S101 (checked by the language)
+            assert item.arg is not None
             field = dict(fields(record))[item.arg]
-            assert isinstance(field, Scalar)  # noqa: S101 (checked by the language)
+            assert isinstance(field, Scalar)
             lines.append(f"{name}.{item.arg} = put(_e, {self.expression(item.value)}, {self.checks.slot(field.domain)})")
         return lines
 
     def fold(self, node: ast.Call, name: str) -> str:
         """Lift a generator into a function of its own and return the call."""
         generator = node.args[0]
-        assert isinstance(generator, ast.GeneratorExp)  # noqa: S101 (checked by the language)
+        assert isinstance(generator, ast.GeneratorExp)
         free = self.free(generator)
         self.emitter.lifted += 1
         lifted = f"g{self.emitter.lifted}_{name}"
@@ -457,7 +460,7 @@ class _Writer:
         lines: list[str] = []
         pad = ""
         for clause in generator.generators:
-            assert isinstance(clause.target, ast.Name)  # noqa: S101 (checked by the language)
+            assert isinstance(clause.target, ast.Name)
             head, inner_lines = self.header(clause.target.id, clause.iter)
             lines.append(pad + head)
             pad += "    "
@@ -471,7 +474,9 @@ class _Writer:
             "any": [f"{pad}if {element}:", f"{pad}    return True"],
             "sum": [f"{pad}total += {element}"],
         }[name]
-        lines = {"all": [*lines, "return True"], "any": [*lines, "return False"], "sum": ["total = 0", *lines, "return total"]}[name]
+        lines = {"all": [*lines, "return True"], "any": [*lines, "return False"], "sum": ["total = 0", *lines, "return total"]}[
+            name
+        ]
         self.below = below
         body = "\n".join("    " + line for line in lines)
         self.emitter.texts.append(f"@helper\ndef {lifted}({', '.join(['_e', *free])}):\n{body}\n")

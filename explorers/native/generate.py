@@ -180,7 +180,12 @@ class _Module:
 
     def judge(self, states: list[tuple[Property, str]]) -> str:
         """Write the kernel that evaluates predicates on new states: `found[k]` falls to the first state that decides k."""
-        lines = ["@kernel", "def judge(_e, rows, first, last, c, found):", "    for n in range(first, last):", "        s = rows[n]"]
+        lines = [
+            "@kernel",
+            "def judge(_e, rows, first, last, c, found):",
+            "    for n in range(first, last):",
+            "        s = rows[n]",
+        ]
         for position, (prop, name) in enumerate(states):
             call = f"{name}(_e, s, c)"
             bad = call if prop.kind is Kind.SOMETIMES else f"not {call}"
@@ -264,9 +269,9 @@ class _Nest:
 
     def collect(self, needed: set[str], waiting: dict[str, ast.Assign], order: list[str]) -> None:
         """List the locals that are needed and not computed yet, each after those it needs itself."""
-        for name in waiting:
+        for name, item in waiting.items():
             if name in needed and name not in order:
-                self.collect(_names(waiting[name].value), waiting, order)
+                self.collect(_names(item.value), waiting, order)
                 order.append(name)
 
     def plain(self, statements: list[ast.stmt], innermost: list[str]) -> list[str]:
@@ -283,8 +288,8 @@ class _Nest:
 
     def test(self, guard: ast.stmt, lines: list[str]) -> list[str]:
         """Return `if guard: lines`, counting refusals, each for all the parameters not chosen yet."""
-        assert isinstance(guard, ast.Expr)  # noqa: S101 (the caller looked)
-        assert isinstance(guard.value, ast.Call)  # noqa: S101 (the caller looked)
+        assert isinstance(guard, ast.Expr)
+        assert isinstance(guard.value, ast.Call)
         condition = guard.value.args[0]
         times = " * ".join(self.count(domain) for name, domain in self.domains.items() if name not in self.open) or "1"
         return [
@@ -325,7 +330,7 @@ class _Nest:
                 return str(low), str(high + 1)
         low_text, high_text = self.module.checks.bounds(domain)
         fixed = getattr(domain, "high", 1)
-        text = self.module.checks.size(fixed + 1 if not isinstance(fixed, int) else fixed + 1)
+        text = self.module.checks.size(fixed + 1)
         high_text = text if not text.startswith("_e") and not isinstance(domain, BitSet) else f"{high_text} + 1"
         lowest = getattr(domain, "low", 0)
         if isinstance(lowest, int):
@@ -345,7 +350,7 @@ class _Nest:
         rooms = self.module.checks.rooms
         if isinstance(domain, InFlight):
             field = dict(fields(self.module.program.machine.state))[domain.bag]
-            assert isinstance(field, BagOf)  # noqa: S101 (checked by the language)
+            assert isinstance(field, BagOf)
             return field.room.value(rooms)
         low, high = domain.bounds(rooms)
         return max(0, high - max(low, 0) + 1) if low == -1 else max(0, high - low + 1)
@@ -353,7 +358,7 @@ class _Nest:
 
 def _bag_of(program: Program, domain: InFlight) -> Any:
     field = dict(fields(program.machine.state))[domain.bag]
-    assert isinstance(field, BagOf)  # noqa: S101 (checked by the language)
+    assert isinstance(field, BagOf)
     return field.record
 
 

@@ -6,8 +6,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-
-from fencepost.model.language.records import ArrayOf, BagOf, FieldType, Key, Nested, Record, Scalar, fields
+from fencepost.model.language.records import ArrayOf, FieldType, Key, Nested, Record, Scalar, fields
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

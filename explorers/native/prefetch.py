@@ -21,7 +21,9 @@ def prefetch(typing_context: Any, array: Any, index: Any) -> Any:
         byte = ir.IntType(8).as_pointer()
         number = ir.IntType(32)
         target = ir.FunctionType(ir.VoidType(), [byte, number, number, number])
-        function = cgutils.get_or_insert_function(builder.module, target, "llvm.prefetch.p0")
+        function = cgutils.get_or_insert_function(  # type: ignore[no-untyped-call]
+            builder.module, target, "llvm.prefetch.p0"
+        )
         constants = [ir.Constant(number, value) for value in (0, 3, 1)]
         builder.call(function, [builder.bitcast(place, byte), *constants])
         return context.get_dummy_value()

@@ -17,7 +17,6 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-
 from fencepost.explorers.native.compile import NO_PARENT, Kernels, compiled
 from fencepost.explorers.native.store import Buffers, Partition, TooManyStates
 from fencepost.explorers.paths import Found, confirm
@@ -29,7 +28,6 @@ from fencepost.model.language.interpreter import Interpreter
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
-    from fencepost.explorers.verdict import Path
     from fencepost.model.language.actions import Property
     from fencepost.model.language.constants import Constants
     from fencepost.model.language.machine import Machine
@@ -92,7 +90,7 @@ class Position:
 class Search:
     """One exhaustive search of a machine."""
 
-    def __init__(  # noqa: PLR0913 (the parts of a question)
+    def __init__(
         self,
         machine: Machine,
         constants: Constants,
@@ -103,9 +101,7 @@ class Search:
         tell: Callable[[Progress], None] | None = None,
     ) -> None:
         self.machine, self.constants, self.properties, self.options = machine, constants, properties, options
-        self.kernels = kernels or compiled(
-            machine, constants, properties, normalize=options.normalize, compact=options.compact
-        )
+        self.kernels = kernels or compiled(machine, constants, properties, normalize=options.normalize, compact=options.compact)
         self.tell = tell
         self.module = self.kernels.module
         self.owners = int(self.module.OWNERS)
@@ -366,9 +362,17 @@ class Search:
 
     def _report(self, seconds: float, share: float) -> None:
         frontier = self.position.levels[-1]
-        assert self.tell is not None  # noqa: S101 (the caller looked)
+        assert self.tell is not None
         self.tell(
-            Progress(self.distinct, self.generated, self.position.depth, frontier, int(frontier * share), seconds, self.position.levels)
+            Progress(
+                self.distinct,
+                self.generated,
+                self.position.depth,
+                frontier,
+                int(frontier * share),
+                seconds,
+                self.position.levels,
+            )
         )
 
     # -- results
@@ -505,7 +509,7 @@ def _processors() -> range:
     return range(len(affinity(0)) if affinity else os.cpu_count() or 1)
 
 
-def search(  # noqa: PLR0913 (the parts of a question)
+def search(
     machine: Machine,
     constants: Constants,
     properties: tuple[Property, ...] = (),

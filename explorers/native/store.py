@@ -111,7 +111,7 @@ class Partition:
 
     def content(self) -> dict[str, np.ndarray[Any, Any]]:
         """Return what a checkpoint has to keep: rows as bytes, parents, fingerprints."""
-        found = {"parents": self.parents[: self.count]}
+        found: dict[str, np.ndarray[Any, Any]] = {"parents": self.parents[: self.count]}
         if self.compact:
             found["hashes"] = self.hashes[: self.count]
             found["rows"] = self.rows.view(np.uint8)
@@ -158,7 +158,9 @@ class Partition:
             else:
                 self.rows = _grown(self.rows, size, self.count)
         if self.compact and wanted - self.fresh_base > len(self.fresh):
-            self.fresh = _grown(self.fresh, max(wanted - self.fresh_base, ROW_GROWTH * len(self.fresh)), self.count - self.fresh_base)
+            self.fresh = _grown(
+                self.fresh, max(wanted - self.fresh_base, ROW_GROWTH * len(self.fresh)), self.count - self.fresh_base
+            )
         self._bind()
 
     def _bind(self) -> None:

@@ -10,7 +10,7 @@ from fencepost.invariants.catalogue import Case, Evidence, Profile, Run
 SIZES = ("replicas", "log_size", "max_records", "max_leader_epoch")
 
 
-def _run(  # noqa: PLR0913 (one row of a table)
+def _run(
     protocol: str, sizes: str, distinct: int, depth: int, weak: int = 0, strong: int = 0, profile: Profile = Profile.CI
 ) -> Run:
     violated = {name: length for name, length in (("weak-isr", weak), ("strong-isr", strong)) if length}

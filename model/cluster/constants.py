@@ -115,10 +115,14 @@ class C(Constants):
     equal_partition_epoch_overwrites = switch(
         default=True, meaning="metadata with an equal partition epoch replaces a pending ISR change (HYP-3)"
     )
-    acknowledge_after_leadership = switch(default=False, meaning="writes are completed by a follower's high watermark (KAFKA-20634)")
+    acknowledge_after_leadership = switch(
+        default=False, meaning="writes are completed by a follower's high watermark (KAFKA-20634)"
+    )
 
     # controller
-    alter_partition_version = bound(3, low=1, high=3, meaning="2 refuses fenced members (KIP-841), 3 old broker epochs (KIP-903)")
+    alter_partition_version = bound(
+        3, low=1, high=3, meaning="2 refuses fenced members (KIP-841), 3 old broker epochs (KIP-903)"
+    )
     fenced_before_registration = switch(default=False, meaning="only a fenced broker may register again (HYP-2)")
     bump_leader_epoch_on_shrink = switch(default=False, meaning="an ISR shrink opens a leader epoch (before 3.6)")
     any_preferred = switch(default=False, meaning="an operator may make any replica the preferred one")

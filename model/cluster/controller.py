@@ -94,9 +94,7 @@ def change_partition(s: State, c: C, isr: int, elr: int, leader: int) -> None:
     loses_last = c.elr and new_isr == 0 and image.isr != 0
     remembered = image.leader if loses_last and c.last_known_leader else s.last_known_leader
     new_last_known = remembered if leader == NONE else NONE
-    changes = (
-        new_isr != image.isr or new_elr != s.elr or leader != image.leader or new_last_known != s.last_known_leader
-    )
+    changes = new_isr != image.isr or new_elr != s.elr or leader != image.leader or new_last_known != s.last_known_leader
     image.leader_epoch = epoch_after(s, c, isr, leader)
     image.isr = new_isr
     image.leader = leader
@@ -136,7 +134,9 @@ def controller_unfences_broker(s: State, c: C, broker: int) -> None:
     ReplicationControlManager.handleBrokerUnfenced: only a partition without a leader is looked at.
     """
     image = newest(s)
-    leader = elected(s, c, image.isr, s.elr, bits.with_member(active(c, image), broker)) if image.leader == NONE else image.leader
+    leader = (
+        elected(s, c, image.isr, s.elr, bits.with_member(active(c, image), broker)) if image.leader == NONE else image.leader
+    )
     require(has_room(s, c))
     require(is_running(s, broker))
     require(bits.contains(image.fenced, broker))

@@ -30,13 +30,18 @@ def forget_followers(r: Replica) -> None:
 
 
 def forget_leadership(r: Replica) -> None:
-    """Forget all that only a leader keeps."""
+    """Forget all that only a leader keeps, except the writes that wait."""
     forget_followers(r)
     r.isr = 0
     r.partition_epoch = 0
     r.proposed_isr = 0
     r.checked = 0
-    r.waiting = 0
+
+
+def fail_writes(r: Replica) -> None:
+    """Answer the writes that wait with an error: nobody knows whether they will be committed."""
+    for offset in range(len(r.waiting)):
+        r.waiting[offset] = 0
 
 
 def maximal_isr(c: C, r: Replica) -> int:
@@ -73,13 +78,14 @@ def observe_commit(s: State, r: Replica) -> None:
 
 
 def acknowledge(s: State, c: C, r: Replica) -> None:
-    """Answer the writes below the high watermark, positively if enough replicas are meant (checkEnoughReplicasReachOffset)."""
+    """Answer the writes that the high watermark has passed, positively if the maximal ISR is large enough.
+
+    Partition.checkEnoughReplicasReachOffset, which is asked whenever the high watermark moves.
+    """
     for offset in range(r.high_watermark):
-        record = r.log[offset].record
-        if bits.contains(r.waiting, record):
-            r.waiting = bits.without(r.waiting, record)
-            if bits.size(maximal_isr(c, r)) >= c.min_isr:
-                s.ghost_acknowledged = bits.with_member(s.ghost_acknowledged, record)
+        if r.waiting[offset] != 0 and bits.size(maximal_isr(c, r)) >= c.min_isr:
+            s.ghost_acknowledged = bits.with_member(s.ghost_acknowledged, r.waiting[offset])
+        r.waiting[offset] = 0
 
 
 def is_stale_fetch(s: State, c: C, leader: int, follower: int, broker_epoch: int) -> bool:
@@ -106,15 +112,14 @@ def is_eligible_in_cache(c: C, image: Image, follower: int, broker_epoch: int) -
 def is_caught_up(s: State, c: C, leader: int, end: int) -> bool:
     """Say whether a follower with this log end may join: at the high watermark and past the start of the leader epoch."""
     r = s.replica[leader]
-    return end >= r.high_watermark and (
-        not c.epoch_start_check or end >= log.epoch_start(r, local(s, leader).leader_epoch)
-    )
+    return end >= r.high_watermark and (not c.epoch_start_check or end >= log.epoch_start(r, local(s, leader).leader_epoch))
 
 
 def may_request(s: State, c: C, leader: int) -> bool:
     """Say whether the leader may send an AlterPartition request: none is pending, none is unanswered."""
     return s.replica[leader].proposed_isr == 0 and not (
-        c.one_request_in_flight and any(m.leader == leader for m in s.alter_partitions)
+        c.one_request_in_flight
+        and any(m.leader == leader and m.broker_epoch == newest(s).broker_epoch[leader] for m in s.alter_partitions)
     )
 
 
@@ -180,55 +185,107 @@ def fetched_epoch(c: C, f: Replica) -> int:
     return NONE if c.truncation != Truncation.FETCH or f.last_epoch_lost else log.latest_epoch(f)
 
 
+def is_unknown_epoch(c: C, r: Replica, epoch: int) -> bool:
+    """Say whether the leader cannot tell where this epoch ends: it has no record of it and noted no start (KAFKA-7415)."""
+    return not c.epoch_start_recorded and epoch > log.latest_epoch(r)
+
+
+def departs(s: State, c: C, leader: int, follower: int) -> bool:
+    """Say whether a fetch shows that the follower's log departs from the leader's, or ends beyond it."""
+    r, f = s.replica[leader], s.replica[follower]
+    last_epoch = fetched_epoch(c, f)
+    return f.end > r.end or (
+        not is_unknown_epoch(c, r, last_epoch) and log.departs(r, local(s, leader).leader_epoch, f.end, last_epoch)
+    )
+
+
 def brings_news(s: State, c: C, leader: int, follower: int) -> bool:
     """Say whether the follower's fetch changes something at the leader or gets an answer; else it waits (is parked)."""
     r, f = s.replica[leader], s.replica[follower]
     known = r.follower[follower]
     broker_epoch = fetch_epoch(s, c, follower)
     return (
-        f.end < r.end
+        f.end != r.end
         or f.high_watermark != min(r.high_watermark, f.end)
         or known.end != f.end
         or known.broker_epoch != broker_epoch
-        or log.departs(r, local(s, leader).leader_epoch, f.end, fetched_epoch(c, f))
+        or departs(s, c, leader, follower)
         or (may_expand(s, c, leader, follower, f.end, broker_epoch) and not bits.contains(r.checked, follower))
+    )
+
+
+def serves(s: State, c: C, leader: int, follower: int) -> bool:
+    """Say whether a fetch by the follower reaches a leader that serves it: of its own leader epoch (KIP-320)."""
+    return (
+        follows(s, follower, leader)
+        and leads(s, leader)
+        and (not c.fetch_leader_epoch_check or local(s, follower).leader_epoch == local(s, leader).leader_epoch)
     )
 
 
 @action(leader=Broker, follower=Broker)
 def leader_handles_fetch(s: State, c: C, leader: int, follower: int) -> None:
-    """A leader handles a follower's fetch: it notes the follower's log end, and sends the next record or its high watermark.
+    """A leader handles a fetch: it notes the follower's log end, and sends the next record or its high watermark.
 
-    ReplicaManager.fetchMessages, Partition.fetchRecords. A fetch of another leader epoch is refused (KIP-320), one of an
-    older broker epoch too (KAFKA-15221). A fetch whose last epoch shows that the logs depart gets only that as its
-    answer, and says nothing about the follower (KAFKA-13141). The answer carries the high watermark from before.
+    ReplicaManager.fetchMessages, Partition.fetchRecords. Refused are fetches of another leader epoch (KIP-320), of an
+    older broker epoch (KAFKA-15221), and of a last epoch whose end the leader cannot tell. The answer carries the high
+    watermark from before.
     """
     r, f = s.replica[leader], s.replica[follower]
     broker_epoch = fetch_epoch(s, c, follower)
-    require(follows(s, follower, leader))
-    require(leads(s, leader))
-    require(not c.fetch_leader_epoch_check or local(s, follower).leader_epoch == local(s, leader).leader_epoch)
+    require(serves(s, c, leader, follower))
     require(f.answer.kind == Answer.NONE)
     require(not f.truncating)
     require(not is_stale_fetch(s, c, leader, follower, broker_epoch))
+    require(not is_unknown_epoch(c, r, fetched_epoch(c, f)))
+    require(not departs(s, c, leader, follower))
     require(brings_news(s, c, leader, follower))
-    epoch = local(s, leader).leader_epoch
-    last_epoch = fetched_epoch(c, f)
-    is_departing = log.departs(r, epoch, f.end, last_epoch)
     high_watermark = r.high_watermark
-    if not is_departing or c.diverging_fetch_counts:
-        record_fetch(s, c, leader, follower, min(f.end, r.end), broker_epoch)
-    if is_departing:
-        f.answer.kind = Answer.DIVERGING
-        f.answer.epoch = log.end_offset_epoch(r, epoch, last_epoch)
-        f.answer.end = log.start_above(r, last_epoch)
-        f.answer.high_watermark = high_watermark if c.high_watermark_before_truncation else 0
-    elif f.end < r.end or f.high_watermark != min(high_watermark, f.end):
+    record_fetch(s, c, leader, follower, f.end, broker_epoch)
+    if f.end < r.end or f.high_watermark != min(high_watermark, f.end):
         f.answer.kind = Answer.RECORDS
         f.answer.high_watermark = high_watermark
         if f.end < r.end:
             f.answer.record = r.log[f.end].record
             f.answer.epoch = r.log[f.end].epoch
+
+
+@action(leader=Broker, follower=Broker)
+def leader_reports_divergence(s: State, c: C, leader: int, follower: int) -> None:
+    """A leader finds that a follower's log departs from its own, and answers where.
+
+    Partition.readRecords. Such a fetch says nothing about the follower's log end (KAFKA-13141).
+    """
+    r, f = s.replica[leader], s.replica[follower]
+    require(serves(s, c, leader, follower))
+    require(f.answer.kind == Answer.NONE)
+    require(not f.truncating)
+    require(departs(s, c, leader, follower))
+    last_epoch = fetched_epoch(c, f)
+    epoch = local(s, leader).leader_epoch
+    if c.diverging_fetch_counts:
+        record_fetch(s, c, leader, follower, min(f.end, r.end), fetch_epoch(s, c, follower))
+    f.answer.kind = Answer.DIVERGING
+    f.answer.epoch = log.latest_epoch(f) if last_epoch == NONE else log.end_offset_epoch(r, epoch, last_epoch)
+    f.answer.end = r.end if last_epoch == NONE else log.start_above(r, last_epoch)
+    f.answer.high_watermark = r.high_watermark if c.high_watermark_before_truncation else 0
+
+
+@action(leader=Broker, follower=Broker)
+def leader_tells_epoch_end(s: State, c: C, leader: int, follower: int) -> None:
+    """A leader answers where the epoch of a follower's last record ends (OffsetForLeaderEpoch, before KIP-595).
+
+    KIP-279: it names the epoch that it means, which may be older than the asked one; in KIP-101 it did not.
+    """
+    r, f = s.replica[leader], s.replica[follower]
+    require(serves(s, c, leader, follower))
+    require(f.answer.kind == Answer.NONE)
+    require(f.truncating)
+    asked = log.latest_epoch(f)
+    meant = asked if c.truncation == Truncation.KIP_101 else log.end_offset_epoch(r, local(s, leader).leader_epoch, asked)
+    f.answer.kind = Answer.DIVERGING
+    f.answer.epoch = NONE if is_unknown_epoch(c, r, asked) else meant
+    f.answer.end = log.start_above(r, asked)
 
 
 @action(leader=Broker)

@@ -11,39 +11,29 @@ from fencepost.model.cluster.controller import (
     epoch_after,
     has_room,
 )
-from fencepost.model.cluster.leader import forget_leadership
+from fencepost.model.cluster.follower import forget_answer
+from fencepost.model.cluster.leader import fail_writes, forget_leadership
 from fencepost.model.cluster.metadata import start_from
 from fencepost.model.cluster.network import leave_fetch_behind
-from fencepost.model.cluster.state import Answer, Broker, Life, Offset, State, is_running, local, newest
+from fencepost.model.cluster.state import Broker, Life, Offset, State, is_running, local, newest
 from fencepost.model.language import action, bits, require
 
 
 def may_lose(s: State, c: C, broker: int) -> bool:
     """Say whether a crash of this broker may lose records."""
-    return c.loss == Loss.ANY or (
-        c.loss == Loss.OUTSIDE_ISR and not bits.contains(newest(s).isr | s.elr, broker)
-    )
+    return c.loss == Loss.ANY or (c.loss == Loss.OUTSIDE_ISR and not bits.contains(newest(s).isr | s.elr, broker))
 
 
 def halt(s: State, broker: int, life: int) -> None:
     """End the broker's process: what it kept in memory is gone."""
     r = s.replica[broker]
     forget_leadership(r)
-    forget_answer(s, broker)
+    fail_writes(r)
+    forget_answer(r)
     r.truncating = False
     r.last_epoch_lost = False
     r.applied = 0
     r.life = life
-
-
-def forget_answer(s: State, broker: int) -> None:
-    """Drop the answer to the broker's fetch, if one is in flight."""
-    answer = s.replica[broker].answer
-    answer.kind = Answer.NONE
-    answer.record = 0
-    answer.epoch = 0
-    answer.end = 0
-    answer.high_watermark = 0
 
 
 @action(broker=Broker, kept=Offset)
@@ -145,5 +135,5 @@ def disk_is_swapped(s: State, c: C, broker: int) -> None:
     require(local(s, broker).leader != broker)
     require(r.end > 0)
     log.truncate(r, 0)
-    forget_answer(s, broker)
+    forget_answer(r)
     s.budget.disk_swaps -= 1

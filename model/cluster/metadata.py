@@ -6,7 +6,7 @@ After ReplicaManager.applyDelta, Partition.makeLeader and Partition.makeFollower
 from fencepost.model.cluster import log
 from fencepost.model.cluster.constants import C, Truncation
 from fencepost.model.cluster.follower import forget_answer
-from fencepost.model.cluster.leader import advance_high_watermark, forget_followers, forget_leadership
+from fencepost.model.cluster.leader import advance_high_watermark, fail_writes, forget_followers, forget_leadership
 from fencepost.model.cluster.state import Broker, Image, ImageIndex, State, is_running
 from fencepost.model.language import action, require
 
@@ -75,24 +75,17 @@ def is_outdated(c: C, partition_epoch: int, image: Image) -> bool:
 def make_follower(s: State, c: C, broker: int, was_leader: bool, in_new_epoch: bool) -> None:  # noqa: FBT001
     """The broker follows by the image it has just applied, or waits for a leader (Partition.makeFollower).
 
-    In a new leader epoch it fetches anew from its log end. Since IBP 2.7 it truncates only when the leader answers that
+    Writes that wait are failed. In a new leader epoch it fetches anew from its log end. Since IBP 2.7 it truncates only when the leader answers that
     the logs depart; before that, first of all.
     """
     r = s.replica[broker]
     if was_leader:
-        step_down(c, s, broker)
+        forget_leadership(r)
+        if not c.acknowledge_after_leadership:
+            fail_writes(r)
     if in_new_epoch:
         forget_answer(r)
         r.last_epoch_lost = False
         r.truncating = c.truncation in (Truncation.KIP_101, Truncation.KIP_279)
         if c.truncation == Truncation.HIGH_WATERMARK:
             log.truncate(r, r.high_watermark)
-
-
-def step_down(c: C, s: State, broker: int) -> None:
-    """Give up leadership; writes that wait are failed, unless they are left to complete later (KAFKA-20634)."""
-    r = s.replica[broker]
-    waiting = r.waiting
-    forget_leadership(r)
-    if c.acknowledge_after_leadership:
-        r.waiting = waiting

@@ -102,7 +102,12 @@ class FetchAnswer(Record):
 
 
 class Replica(Record):
-    """A broker, its log, and what it keeps in memory as leader or as follower."""
+    """A broker, its log, and what it keeps in memory as leader or as follower.
+
+    `waiting[offset]` is the record whose write is answered once the high watermark passes `offset`; 0 for none.
+    `checked` holds a follower that passed the first look at an ISR expansion (before KAFKA-15221). `truncating` is set
+    while a follower has still to ask where to cut its log (before Fetch carried the last epoch).
+    """
 
     life: Life
     applied: ImageIndex
@@ -114,7 +119,7 @@ class Replica(Record):
     proposed_isr: Brokers
     checked: Brokers
     follower: Annotated[Array[FollowerState], Per(Broker)]
-    waiting: RecordIds
+    waiting: Annotated[Array[RecordId], Size(C.max_records)]
     answer: FetchAnswer
     truncating: bool
     last_epoch_lost: bool

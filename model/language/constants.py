@@ -140,9 +140,7 @@ def shape(default: int, *, low: int, high: int, meaning: str) -> Constant[int]:
 
 def capacity(default: int, *, low: int, high: int, meaning: str, room: int | None = None) -> Constant[int]:
     """Return a constant that sizes arrays; values up to `room` share one compiled shape."""
-    return Constant(
-        default, low=low, high=high, meaning=meaning, sort=CAPACITY, kind=int, room=room or default
-    )
+    return Constant(default, low=low, high=high, meaning=meaning, sort=CAPACITY, kind=int, room=room or default)
 
 
 def bound(default: int, *, low: int, high: int, meaning: str) -> Constant[int]:
@@ -172,12 +170,8 @@ class Constants:
         for name in values:
             if name not in declared:
                 known = list(declared)
-                raise UsageError(
-                    f"there is no constant {name!r}.{nearest(name, known)} Constants are: {', '.join(known)}."
-                )
-        self._values = {
-            name: constant.accept(values.get(name, constant.default)) for name, constant in declared.items()
-        }
+                raise UsageError(f"there is no constant {name!r}.{nearest(name, known)} Constants are: {', '.join(known)}.")
+        self._values = {name: constant.accept(values.get(name, constant.default)) for name, constant in declared.items()}
 
     @classmethod
     def declared(cls) -> dict[str, Constant[Any]]:
@@ -214,7 +208,7 @@ class Constants:
         return rooms
 
     def __eq__(self, other: object) -> bool:
-        return type(self) is type(other) and self._values == other._values  # type: ignore[attr-defined]
+        return type(self) is type(other) and self._values == other._values
 
     def __hash__(self) -> int:
         return hash((type(self), tuple(self._values.items())))

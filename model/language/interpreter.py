@@ -64,7 +64,7 @@ class Interpreter:
         return self._take(self.schema.restore(before), step)
 
     def _take(self, state: Any, step: Step) -> Transition:
-        args = [self._argument(state, domain, value) for (_, domain), value in zip(step.action.params, step.args)]
+        args = [self._argument(state, domain, value) for (_, domain), value in zip(step.action.params, step.args, strict=True)]
         try:
             step.action.function(state, self.constants, *args)
             raw = self.schema.key(state)
@@ -89,7 +89,7 @@ class Interpreter:
         state = self.schema.restore(before)
         args = ()
         if prop.on is not None:
-            args = tuple(self._argument(state, d, v) for (_, d), v in zip(step.action.params, step.args))
+            args = tuple(self._argument(state, d, v) for (_, d), v in zip(step.action.params, step.args, strict=True))
         return prop(state, self.schema.restore(transition.raw), self.constants, *args)
 
     def steps(self, item: Action, before: Key) -> Iterator[Step]:

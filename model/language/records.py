@@ -84,10 +84,10 @@ class Array(list[T]):
     _check: Callable[[Any, str], Any] | None
     _label: str
 
-    def __getitem__(self, index: Any) -> Any:
+    def __getitem__(self, index: Any) -> T:  # type: ignore[override]
         if type(index) is slice or not 0 <= index < len(self):
             raise DomainError(_outside(self._label, index, len(self)))
-        return list.__getitem__(self, index)
+        return typing.cast("T", list.__getitem__(self, index))
 
     def __setitem__(self, index: Any, value: Any) -> None:
         if type(index) is slice or not 0 <= index < len(self):

@@ -1,0 +1,1 @@
+"""Five published models: one generation of the truncation logic after the other."""

@@ -1,4 +1,10 @@
 """KIP-101: a new follower asks the leader where its own last epoch ends, and truncates there.
+
+What was wrong before (truncation to the high watermark): the follower learns that a record is committed only with its
+next fetch. Replica 1 of the ISR fetches a record, the leader passes its high watermark over it, then replica 1 hears of
+another leader epoch, perhaps with the same leader, and truncates to its own high watermark, before the record. It is
+still in the ISR, so it can be elected without the record (10 states with two replicas).
+After hachikuji/kafka-specification, Kip101.
 """
 
 from fencepost.model.language import action, require

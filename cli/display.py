@@ -1,0 +1,122 @@
+"""What is seen while a search runs: on stderr, and live only on a terminal."""
+
+from __future__ import annotations
+
+import os
+import sys
+import time
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Self
+
+from fencepost.cli.quantities import show_rate, show_seconds
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
+    from rich.console import Console, RenderableType
+    from rich.live import Live
+    from rich.text import Text
+
+    from fencepost.explorers.native.search import Progress
+
+PERIOD = 0.125
+"""Seconds between two updates: faster than this nobody reads."""
+BARS = "▁▂▃▄▅▆▇█"
+MOST_BARS = 40
+
+
+class Display:
+    """Notes, and on a terminal one block of lines that is rewritten in place."""
+
+    def __init__(self, *, quiet: bool) -> None:
+        self.quiet = quiet
+        self.live = not quiet and sys.stderr.isatty() and os.environ.get("TERM") != "dumb"
+        self._block: Live | None = None
+        self._last = 0.0
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *error: object) -> None:
+        self.clear()
+
+    def note(self, text: str) -> None:
+        """Print a line for the user's information."""
+        if not self.quiet:
+            self.clear()
+            self._console().print(text, style="dim", soft_wrap=True)
+
+    def clear(self) -> None:
+        """Take the live block off the screen, so that results can be printed."""
+        if self._block is not None:
+            self._block.stop()
+            self._block = None
+
+    def show(self, content: RenderableType) -> None:
+        """Put this into the live block; nothing happens where there is none."""
+        if not self.live:
+            return
+        if self._block is None:
+            from rich.live import Live
+
+            self._block = Live(
+                console=self._console(),
+                transient=True,
+                refresh_per_second=1 / PERIOD,
+                redirect_stdout=False,
+                redirect_stderr=False,
+            )
+            self._block.start()
+        self._block.update(content)
+
+    @contextmanager
+    def busy(self, text: str) -> Iterator[None]:
+        """Say what is being done for as long as it takes: with a spinner, or as a note."""
+        if self.live:
+            from rich.spinner import Spinner
+
+            self.show(Spinner("line", text, style="dim"))
+        else:
+            self.note(text)
+        yield
+        self.clear()
+
+    def telling(self, title: str) -> Callable[[Progress], None] | None:
+        """Return what a search is to call while it runs, or None if nobody would see it."""
+        if not self.live:
+            return None
+
+        def tell(progress: Progress) -> None:
+            now = time.monotonic()
+            if now - self._last >= PERIOD:
+                self._last = now
+                self.show(progress_text(title, progress))
+
+        return tell
+
+    def _console(self) -> Console:
+        from rich.console import Console
+
+        return Console(file=sys.stderr, highlight=False, markup=False, emoji=False)
+
+
+def progress_text(title: str, progress: Progress) -> Text:
+    """Return what a running search looks like: how far it is, how fast, and how its levels grow."""
+    from rich.text import Text
+
+    levels = progress.levels
+    growth = f"x{levels[-1] / levels[-2]:.2f}" if len(levels) > 1 else "x1"
+    share = progress.expanded / max(1, progress.frontier)
+    return Text.assemble(
+        (title, "bold"),
+        f"  {progress.distinct:,} states  {show_rate(progress.distinct, progress.seconds)}  {show_seconds(progress.seconds)}\n",
+        (f"depth {progress.depth}  frontier {progress.frontier:,} ({share:.0%} expanded)  growth {growth}  ", "dim"),
+        (sparkline(levels), "cyan"),
+    )
+
+
+def sparkline(levels: list[int]) -> str:
+    """Return one bar per level, the last levels if there are many, as high as the level is large."""
+    shown = levels[-MOST_BARS:]
+    top = max(shown, default=0) or 1
+    return "".join(BARS[(len(BARS) - 1) * size // top] for size in shown)

@@ -1,0 +1,119 @@
+"""Engines by name, and one way to run a search with any of them."""
+
+from __future__ import annotations
+
+import time
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from fencepost.explorers.verdict import Options, PropertyResult, Result, Verdict
+from fencepost.model.language.constants import SHAPE
+from fencepost.model.language.errors import UsageError, nearest
+
+if TYPE_CHECKING:
+    from fencepost.cli.display import Display
+    from fencepost.explorers.native.compile import Kernels
+    from fencepost.model.language import Constants, Machine, Property
+
+ENGINES = {
+    "native": "exhaustive breadth-first search in compiled code, on all processors",
+    "plain": "the reference search in Python: the definition, and slow",
+}
+LATER = ("spark",)
+"""Engines of the contract that are not part of this version."""
+
+
+@dataclass(frozen=True)
+class Question:
+    """What is asked: does this machine, under these constants, have these properties?"""
+
+    machine: Machine
+    constants: Constants
+    properties: tuple[Property, ...]
+
+    @property
+    def name(self) -> str:
+        """The protocol's name."""
+        return self.machine.name
+
+    @property
+    def compiled_as(self) -> str:
+        """The protocol with what its compiled code is sized for: `kip320 for 3 replicas`."""
+        declared = self.constants.declared()
+        sizes = [f"{value} {name}" for name, value in self.constants.rooms().items() if declared[name].sort == SHAPE]
+        return f"{self.name} for {', '.join(sizes)}" if sizes else self.name
+
+
+def choose_engine(name: str) -> str:
+    """Return the engine's name; raise UsageError if this version has no such engine."""
+    listed = "; ".join(f"{engine} ({meaning})" for engine, meaning in ENGINES.items())
+    if name in LATER:
+        raise UsageError(f"--engine {name} is not part of this version. Engines are: {listed}.")
+    if name not in ENGINES:
+        raise UsageError(f"there is no engine {name!r}.{nearest(name, list(ENGINES))} Engines are: {listed}.")
+    return name
+
+
+def explore(question: Question, engine: str, options: Options, display: Display) -> Result:
+    """Search with the engine, showing what goes on; Ctrl-C gives a partial result, before the search begins an empty one."""
+    began = time.perf_counter()
+    try:
+        if engine == "plain":
+            from fencepost.explorers import plain
+
+            with display.busy(f"{question.name}: searching with the plain engine"):
+                return plain.search(question.machine, question.constants, question.properties, options)
+        kernels = kernels_of(question, options, display)
+        from fencepost.explorers.native.search import search
+
+        return search(
+            question.machine,
+            question.constants,
+            question.properties,
+            options,
+            kernels=kernels,
+            tell=display.telling(question.name),
+        )
+    except KeyboardInterrupt:
+        return _interrupted(question, engine, options, time.perf_counter() - began)
+    finally:
+        display.clear()
+
+
+def kernels_of(question: Question, options: Options, display: Display) -> Kernels:
+    """Return the compiled machine; say so if it has to be compiled first, which takes seconds."""
+    from fencepost.explorers.native.compile import is_cached, load
+    from fencepost.explorers.native.generate import generate
+
+    source = generate(
+        question.machine, question.constants, question.properties, normalize=options.normalize, compact=options.compact
+    )
+    if is_cached(source):
+        return load(source, question.constants)
+    with display.busy(f"compiling {question.compiled_as} ... (kept for the next time)"):
+        return load(source, question.constants)
+
+
+def _interrupted(question: Question, engine: str, options: Options, seconds: float) -> Result:
+    """Return the result of a search that was ended before it had counted anything."""
+    return Result(
+        protocol=question.name,
+        constants=question.constants.shown(),
+        engine=engine,
+        workers=options.workers,
+        complete=False,
+        why_stopped="SIGINT was received before there were results",
+        distinct=0,
+        generated=0,
+        depth=0,
+        seconds=seconds,
+        properties=tuple(PropertyResult(item.name, item.kind, Verdict.UNDETERMINED) for item in question.properties),
+        fired={item.label: 0 for item in question.machine.actions},
+        guards=(),
+        deadlocks=0,
+    )
+
+
+def was_interrupted(result: Result) -> bool:
+    """Say whether the user ended the search. (The result should say this itself: it only has a sentence.)"""
+    return "was received" in result.why_stopped

@@ -1,0 +1,87 @@
+"""How errors end: one message for people, and the exit status that goes with it."""
+
+from __future__ import annotations
+
+import os
+from typing import TYPE_CHECKING
+
+import click
+
+from fencepost.cli.status import Exit
+from fencepost.model.language.errors import DomainError, FencepostError, MismatchError, ModelError, UsageError
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+
+def explain(error: BaseException) -> tuple[Exit, str]:
+    """Return the exit status for an error and what to tell the user."""
+    if isinstance(error, click.ClickException):
+        return Exit.BAD_INPUT, _of_click(error)
+    if isinstance(error, UsageError | ModelError | DomainError):
+        return Exit.BAD_INPUT, str(error)
+    if isinstance(error, MismatchError):
+        return Exit.WRONG, f"Fencepost contradicts itself: {error}"
+    if isinstance(error, KeyboardInterrupt | click.Abort):
+        return Exit.UNDETERMINED, "interrupted before there was a result. Nothing is known."
+    if isinstance(error, MemoryError):
+        return (
+            Exit.UNDETERMINED,
+            "memory ran out before there was a result. Give a limit with --memory, or search with --compact.",
+        )
+    return Exit.WRONG, _unforeseen(error)
+
+
+def _of_click(error: click.ClickException) -> str:
+    message = " ".join(error.format_message().split())
+    command = error.ctx.command_path if isinstance(error, click.UsageError) and error.ctx else "fencepost"
+    return f"{message.rstrip('.')}. `{command} --help` lists what there is."
+
+
+def _unforeseen(error: BaseException) -> str:
+    """Return one message for what nobody foresaw; Numba's own run over pages."""
+    said = "" if isinstance(error, FencepostError) and not str(error) else str(error).strip()
+    first = next((line.strip() for line in said.splitlines() if line.strip()), "no message")
+    kind = type(error).__name__
+    origin = "the model could not be compiled" if type(error).__module__.startswith("numba") else "something unforeseen failed"
+    return (
+        f"{origin}: {kind}: {first[:300]}\nThis is a defect of Fencepost: please report it with the command that you gave"
+        + ("." if debugging() else "; FENCEPOST_DEBUG=1 shows where it happened.")
+    )
+
+
+def debugging() -> bool:
+    """Say whether tracebacks are asked for."""
+    return os.environ.get("FENCEPOST_DEBUG", "") not in ("", "0")
+
+
+def write_text(path: Path, text: str) -> None:
+    """Write a file that the user named; raise UsageError if that cannot be done."""
+    try:
+        path.write_text(text)
+    except OSError as error:
+        raise _unwritable(path, error) from error
+
+
+def make_sure_writable(path: Path) -> None:
+    """Raise UsageError if a file that the user named could not be written: found out before the work is done."""
+    try:
+        existed = path.exists()
+        path.open("a").close()
+        if not existed:
+            path.unlink()
+    except OSError as error:
+        raise _unwritable(path, error) from error
+
+
+def make_sure_folder(path: Path) -> None:
+    """Raise UsageError if nothing could be written into a folder that the user named; make it if only it is missing."""
+    try:
+        path.mkdir(exist_ok=True)
+    except OSError as error:
+        raise _unwritable(path, error) from error
+    make_sure_writable(path / f".probe-{os.getpid()}")
+
+
+def _unwritable(path: Path, error: OSError) -> UsageError:
+    return UsageError(f"{path} cannot be written: {error.strerror or error}. Name a place where you may write.")

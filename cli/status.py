@@ -1,0 +1,52 @@
+"""The exit status of a command: what a script reads."""
+
+from __future__ import annotations
+
+from enum import IntEnum
+from typing import TYPE_CHECKING
+
+from fencepost.explorers.verdict import Verdict
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+
+class Exit(IntEnum):
+    """How a command ended."""
+
+    AS_EXPECTED = 0
+    """Every verdict is as expected; without an expectation, everything holds."""
+    FAILED = 1
+    """A property is violated, or an expectation was not met, or a page is stale."""
+    BAD_INPUT = 2
+    """The user asked for something that does not exist or cannot be done."""
+    UNDETERMINED = 3
+    """A search ended before it could tell, or a witness was not reached."""
+    WRONG = 4
+    """Fencepost contradicts itself, or failed in a way that nobody foresaw."""
+
+
+_STATUS = {
+    Verdict.HOLDS: Exit.AS_EXPECTED,
+    Verdict.PROVED: Exit.AS_EXPECTED,
+    Verdict.VIOLATED: Exit.FAILED,
+    Verdict.UNREACHED: Exit.UNDETERMINED,
+    Verdict.UNDETERMINED: Exit.UNDETERMINED,
+    Verdict.NOT_FOUND: Exit.UNDETERMINED,
+}
+_WORST_FIRST = (Exit.WRONG, Exit.BAD_INPUT, Exit.FAILED, Exit.UNDETERMINED, Exit.AS_EXPECTED)
+
+
+def exit_of(verdict: Verdict, expected: Verdict | None) -> Exit:
+    """Return the status for a verdict, given what was expected of it, if anything was."""
+    if expected is None:
+        return _STATUS[verdict]
+    if verdict is expected:
+        return Exit.AS_EXPECTED
+    return Exit.UNDETERMINED if verdict is Verdict.UNDETERMINED else Exit.FAILED
+
+
+def worst_exit(found: Iterable[Exit]) -> Exit:
+    """Return the status of several runs together: that of the worst of them."""
+    seen = set(found)
+    return next((item for item in _WORST_FIRST if item in seen), Exit.AS_EXPECTED)

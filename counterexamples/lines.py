@@ -1,0 +1,146 @@
+"""The lines of a trace file: header, actions and states, before anybody asks what they mean."""
+
+from __future__ import annotations
+
+import re
+from contextlib import contextmanager
+from pathlib import Path as File
+from typing import TYPE_CHECKING, NamedTuple, NoReturn
+
+from fencepost.counterexamples.trace import FORMAT, RULE
+from fencepost.counterexamples.values import quoted
+from fencepost.model.language.errors import UsageError, nearest
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+NEEDED = ("format", "title", "protocol", "verdict")
+HEADERS = (
+    "format",
+    "title",
+    "protocol",
+    "version",
+    "constants",
+    "defaults",
+    "normalize",
+    "initial",
+    "property",
+    "verdict",
+    "source",
+    "why",
+)
+A_TRACE = f"A trace is a text file that starts with `format: {FORMAT}`."
+AN_EXAMPLE = "counterexamples/archive/kip101-weak-isr.trace"
+
+
+class Line(NamedTuple):
+    """A line of the file, with the lines folded below it."""
+
+    number: int
+    text: str
+
+
+def load(path: str | File) -> Lines:
+    """Return the lines of a file; raise UsageError if it cannot be read or is no text."""
+    try:
+        raw = File(path).read_bytes()
+    except FileNotFoundError:
+        raise UsageError(f"{path}: there is no such file. Give the path of a trace, such as {AN_EXAMPLE}.") from None
+    except (OSError, ValueError) as error:
+        reason = error.strerror if isinstance(error, OSError) else error
+        raise UsageError(f"{path}: the file cannot be read: {reason}. Give the path of a trace, such as {AN_EXAMPLE}.") from None
+    try:
+        text = raw.decode("utf-8")
+    except UnicodeDecodeError as error:
+        number = raw.count(b"\n", 0, error.start) + 1
+        raise UsageError(f"{path}:{number}: this is no UTF-8 text, so it is no trace. {A_TRACE}") from None
+    return Lines(str(path), text)
+
+
+class Lines:
+    """The text of one file."""
+
+    def __init__(self, path: str, text: str) -> None:
+        self.path = path
+        self.newline = "\r\n" if "\r\n" in text else "\n"
+        self.lines = text.replace("\r\n", "\n").split("\n")
+        if not self.lines[-1]:
+            self.lines.pop()
+
+    def refuse(self, number: int, why: str) -> NoReturn:
+        """Raise UsageError at a line."""
+        raise UsageError(f"{self.path}:{number}: {why}")
+
+    @contextmanager
+    def at(self, number: int) -> Iterator[None]:
+        """Name the line in a UsageError that is raised inside."""
+        try:
+            yield
+        except UsageError as error:
+            raise UsageError(f"{self.path}:{number}: {error}") from None
+
+    def look_at_first_line(self) -> None:
+        """Refuse what is no trace, or one of another format."""
+        first = next((line for line in self.logical(0, len(self.lines))), None)
+        if first is None:
+            self.refuse(1, f"the file is empty. {A_TRACE}")
+        found = re.fullmatch(r"format:\s*(\S.*)", first.text)
+        if found is None:
+            self.refuse(first.number, f"the file starts with {quoted(first.text)}, so it is no trace. {A_TRACE}")
+        if found.group(1) != FORMAT:
+            self.refuse(
+                first.number,
+                f"the file has format {found.group(1)!r}, and this version of Fencepost reads format {FORMAT} only. "
+                "Read it with the version that wrote it, or find the trace again with `fencepost check --trace FILE`.",
+            )
+
+    def rules(self) -> tuple[int, int]:
+        """Return where header and actions end, as indices of their `----`."""
+        found = [index for index, line in enumerate(self.lines) if line.rstrip() == RULE][:2]
+        if len(found) < 2:  # noqa: PLR2004 (after the header, after the actions)
+            where, after = ("actions", "last action") if found else ("header", "header, and one after the actions")
+            self.refuse(
+                len(self.lines),
+                f"the file ends in the {where}, so it is truncated. Write a line `{RULE}` after the {after}; "
+                "`fencepost replay --rewrite` adds the states.",
+            )
+        return found[0], found[1]
+
+    def logical(self, first: int, last: int) -> list[Line]:
+        """Return the lines from `first` up to `last`, without comments and blank ones, the folded ones joined."""
+        found: list[Line] = []
+        for index in range(first, last):
+            text = self.lines[index]
+            if not text.strip() or text.startswith("#"):
+                continue
+            if not text[0].isspace():
+                found.append(Line(index + 1, text.strip()))
+            elif found:
+                found[-1] = found[-1]._replace(text=f"{found[-1].text} {text.strip()}")
+            else:
+                self.refuse(
+                    index + 1,
+                    f"{quoted(text.strip())} is indented, and there is no line above that it continues. "
+                    "Start a line in the first column.",
+                )
+        return found
+
+    def header(self, lines: list[Line]) -> dict[str, Line]:
+        """Return the headers by name; raise UsageError for one that is unknown, given twice, empty or missing."""
+        found: dict[str, Line] = {}
+        for line in lines:
+            name, colon, value = line.text.partition(":")
+            if not colon:
+                self.refuse(line.number, f"{quoted(line.text)} is no header. Write `name: value`, or indent what continues the line above.")
+            if name not in HEADERS:
+                hint = nearest(name, list(HEADERS))
+                self.refuse(line.number, f"there is no header {quoted(name)}.{hint} Headers are: {', '.join(HEADERS)}.")
+            if name in found:
+                self.refuse(line.number, f"header {name!r} is given twice, first in line {found[name].number}. Write it once.")
+            if not value.strip():
+                self.refuse(line.number, f"header {name!r} has no value. Write one, or leave the line out.")
+            found[name] = Line(line.number, value.strip())
+        for name in NEEDED:
+            if name not in found:
+                self.refuse(lines[-1].number, f"the header ends without {name!r}, which every trace has. Write a line `{name}: ...`.")
+        return found

@@ -1,0 +1,207 @@
+"""The strict reader of trace files: whatever it does not understand is an error that names the line."""
+
+from __future__ import annotations
+
+import re
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path as File
+from typing import TYPE_CHECKING, Any, NamedTuple, NoReturn
+
+from fencepost.counterexamples import values
+from fencepost.counterexamples.trace import FORMAT, RULE, Trace, starting_points, verdict_of
+from fencepost.invariants.protocols import protocol as named_protocol
+from fencepost.model.language.actions import Kind
+from fencepost.model.language.domains import InFlight
+from fencepost.model.language.errors import UsageError, nearest
+from fencepost.model.language.interpreter import Interpreter, Step
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator, Mapping
+
+    from fencepost.invariants.protocols import Protocol
+    from fencepost.model.language.actions import Action, Property
+    from fencepost.model.language.constants import Constants
+
+VERDICTS = ("violated", "reached", "deadlock")
+
+
+@dataclass(frozen=True)
+class TraceFile:
+    """A trace as it stands in a file: where each of its parts is, and the states that were recorded."""
+
+    path: str
+    trace: Trace
+    head: str
+    """The text up to the states: header and actions as their author left them."""
+    steps: tuple[int, ...]
+    """The line of each action."""
+    verdict: int
+    """The line that says what the trace shows."""
+    states: int
+    """The line at which the states begin."""
+    recorded: tuple[str, ...]
+    """The lines of the states."""
+    newline: str = "\n"
+
+
+def read(path: str | File, lookup: Callable[[str], Protocol] = named_protocol) -> TraceFile:
+    """Return the trace in a file; raise UsageError with the line of anything that is not understood.
+
+    `lookup` finds a protocol by name. The states are not looked at: replay compares them.
+    """
+    return _Reader(load(path), lookup).file()
+
+
+class _Reader:
+    """One reading of one file."""
+
+    def file(self) -> TraceFile:
+        """Read everything up to the states."""
+        self.look_at_first_line()
+        first, second = self.rules()
+        header = self.header(self.logical(0, first))
+        trace, plain = self.question(header)
+        lines = self.logical(first + 1, second)
+        steps = tuple(self.step(plain, line) for line in lines)
+        return TraceFile(
+            path=self.path,
+            trace=_with(trace, steps=steps, initial=self.initial(plain, header)),
+            head="\n".join(self.lines[: second + 1]) + "\n",
+            steps=tuple(line.number for line in lines),
+            verdict=header["verdict"].number,
+            states=second + 2,
+            recorded=tuple(line.rstrip() for line in self.lines[second + 1 :]),
+            newline=self.newline,
+        )
+
+    # -- lines
+
+    # -- header
+
+    def question(self, header: Mapping[str, Line]) -> tuple[Trace, Interpreter]:
+        """Return the trace without its steps, and the carrier that reads them."""
+        with self.at(header["protocol"].number):
+            found = self.lookup(header["protocol"].text)
+        constants = self.constants(found, header)
+        trace = Trace(
+            title=header["title"].text,
+            protocol=found,
+            constants=constants,
+            prop=self.judged(found, header),
+            steps=(),
+            version=_text(header, "version"),
+            normalize=self.normalizes(header),
+            source=_text(header, "source"),
+            why=_text(header, "why"),
+        )
+        return trace, trace.interpreter()
+
+    def constants(self, found: Protocol, header: Mapping[str, Line]) -> Constants:
+        """Return the constants: those of the version, then those that are written out."""
+        declared = found.machine.constants.declared()
+        chosen: dict[str, int] = {}
+        if "version" in header:
+            with self.at(header["version"].number):
+                chosen.update(found.machine.version(header["version"].text).values)
+        named: set[str] = set()
+        for key in ("constants", "defaults"):
+            if key not in header:
+                continue
+            with self.at(header[key].number):
+                for name, text in _pairs(header[key].text, "replicas=3"):
+                    if name not in declared:
+                        raise UsageError(
+                            f"protocol {found.name!r} has no constant {name!r}.{nearest(name, list(declared))} "
+                            f"Constants are: {', '.join(declared)}."
+                        )
+                    if name in named:
+                        raise UsageError(f"constant {name!r} is given twice. Write it once.")
+                    named.add(name)
+                    chosen[name] = declared[name].parse(text)
+        with self.at(header.get("constants", header["protocol"]).number):
+            return found.machine.set_constants(chosen)
+
+    def judged(self, found: Protocol, header: Mapping[str, Line]) -> Property | None:
+        """Return the property that the trace is about; None if it leads to a deadlock."""
+        verdict = header["verdict"]
+        if verdict.text not in VERDICTS:
+            self.refuse(
+                verdict.number,
+                f"the verdict is {_quoted(verdict.text)}, which no trace can show.{nearest(verdict.text, list(VERDICTS))} "
+                "Write `violated` for a property, `reached` for a witness, `deadlock` where no action is enabled in the end.",
+            )
+        if verdict.text == "deadlock":
+            if "property" in header:
+                line = header["property"]
+                self.refuse(line.number, f"property {line.text!r} is named, but a deadlock is of no property. Leave the line out.")
+            return None
+        if "property" not in header:
+            self.refuse(verdict.number, f"the verdict is {verdict.text!r}, but no property is named. Write a line `property: ...`.")
+        with self.at(header["property"].number):
+            prop = found.select((header["property"].text,))[0]
+        if verdict.text != verdict_of(prop):
+            kind = "a witness" if prop.kind is Kind.SOMETIMES else "no witness"
+            self.refuse(
+                verdict.number,
+                f"the verdict is {verdict.text!r}, but property {prop.name!r} is {kind}. Write `verdict: {verdict_of(prop)}`.",
+            )
+        return prop
+
+    def normalizes(self, header: Mapping[str, Line]) -> bool:
+        """Say whether states are normalized."""
+        if "normalize" not in header:
+            return True
+        line = header["normalize"]
+        if line.text not in ("on", "off"):
+            self.refuse(line.number, f"normalize is given as {_quoted(line.text)}, which is neither on nor off. Write `off`, or leave the line out.")
+        return line.text == "on"
+
+    # -- actions
+
+    def initial(self, plain: Interpreter, header: Mapping[str, Line]) -> tuple[Any, ...] | None:
+        """Return the parameters of the initial action; None if they need not be told."""
+        item = plain.machine.initial
+        starts = list(starting_points(plain))
+        several = len({state for _, state in starts}) > 1
+        if "initial" not in header:
+            if several:
+                example = plain.show(starts[0][0]).partition(" ")[2]
+                self.refuse(
+                    header["protocol"].number,
+                    f"protocol {plain.machine.name!r} has several initial states under these constants, and the header does not say "
+                    f"where this trace starts. Write a line such as `initial: {example}`.",
+                )
+            return None
+        line = header["initial"]
+        if not item.params:
+            self.refuse(line.number, f"protocol {plain.machine.name!r} has one initial state, which takes no parameters. Leave the line out.")
+        with self.at(line.number):
+            step = Step(item, _arguments(plain, item, "initial", line.text))
+        if step.args not in [start.args for start, _ in starts]:
+            example = plain.show(starts[0][0]).partition(" ")[2]
+            self.refuse(line.number, f"{_quoted(line.text)} is no initial state: a guard of {item.label!r} refuses it. Write for instance `{example}`.")
+        return step.args if several else None
+
+    def step(self, plain: Interpreter, line: Line) -> Step:
+        """Return the action and the values of its parameters."""
+        label, _, rest = line.text.partition(" #")[0].strip().partition(" ")
+        machine = plain.machine
+        with self.at(line.number):
+            labels = [item.label for item in machine.actions]
+            if label not in labels:
+                raise UsageError(
+                    f"protocol {machine.name!r} has no action {_quoted(label)}.{nearest(label, labels)} Actions are: {', '.join(labels)}."
+                )
+            item = machine.action(label)
+            return Step(item, _arguments(plain, item, label, rest))
+
+
+def _text(header: Mapping[str, Line], name: str) -> str:
+    return header[name].text if name in header else ""
+
+
+def _with(trace: Trace, **values: Any) -> Trace:
+    from dataclasses import replace
+
+    return replace(trace, **values)

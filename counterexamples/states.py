@@ -1,0 +1,237 @@
+"""The states of a history as small tables: the initial state in full, then what each step changed.
+
+Generic over the schema. An array of records is a table with one row per element. An array beside a field that says
+where it ends is a log, written `[offset:epoch/id ...]` up to that end.
+"""
+
+from __future__ import annotations
+
+import textwrap
+from collections import Counter
+from itertools import groupby
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from fencepost.counterexamples.trace import WIDTH
+from fencepost.model.language.domains import Range
+from fencepost.model.language.constants import linear
+from fencepost.model.language.printing import leaves, show_message
+from fencepost.model.language.records import ArrayOf, BagOf, Nested, Scalar, fields
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Sequence
+
+    from fencepost.counterexamples.trace import Trace
+    from fencepost.explorers.verdict import Path
+    from fencepost.model.language.records import Key, Record
+
+
+class Cell(NamedTuple):
+    """A field of a record, or of a record inside it (`quorum.leader`), with its value as text.
+
+    `messages` are those of a bag, which has no other text.
+    """
+
+    name: str
+    text: str
+    messages: tuple[str, ...] | None = None
+
+
+class Part(NamedTuple):
+    """The state's own fields (`table` is empty), or one element of an array of records: a row of its table."""
+
+    table: str
+    index: tuple[int, ...]
+    label: str
+    cells: tuple[Cell, ...]
+
+
+class Change(NamedTuple):
+    """A field that differs between two states. For a message in a bag one side is empty."""
+
+    label: str
+    name: str
+    old: str
+    new: str
+
+    def __str__(self) -> str:
+        if self.old and self.new:
+            return f"{self.name} {self.old} -> {self.new}"
+        return f"{self.name} - {self.old}" if self.old else f"{self.name} + {self.new}"
+
+    @property
+    def is_message(self) -> bool:
+        """Whether a message was sent or taken."""
+        return not (self.old and self.new)
+
+
+def parts(record: type[Record], key: Key) -> list[Part]:
+    """Return a state as parts: the state's own fields first, then each array of records, element by element."""
+    found: list[Part] = []
+    _collect(found, Part("", (), "", ()), record, key)
+    return found
+
+
+def changes(record: type[Record], before: Key, after: Key) -> list[Change]:
+    """Return what differs between two states, part by part."""
+    found: list[Change] = []
+    for old, new in zip(parts(record, before), parts(record, after), strict=True):
+        for was, now in zip(old.cells, new.cells, strict=True):
+            if was.messages is not None and now.messages is not None:
+                gone, come = Counter(was.messages) - Counter(now.messages), Counter(now.messages) - Counter(was.messages)
+                found += [Change(old.label, was.name, text, "") for text in gone.elements()]
+                found += [Change(old.label, was.name, "", text) for text in come.elements()]
+            elif was.text != now.text:
+                found.append(Change(old.label, was.name, was.text, now.text))
+    return found
+
+
+def states_text(trace: Trace, path: Path, *, ended: bool = True) -> str:
+    """Return the states part of a trace file; `ended` adds the line that says what the end shows."""
+    plain, record = trace.interpreter(), trace.protocol.machine.state
+    lines = ["initial", *_full(parts(record, path.start))]
+    for number, (step, before, after) in enumerate(zip(path.steps, path.states, path.states[1:], strict=False), 1):
+        lines += ["", *_folded(f"{number} {plain.show(step)}", ""), *_difference(changes(record, before, after))]
+    if ended:
+        count = "1 state" if path.length == 1 else f"{path.length} states"
+        lines += ["", f"{trace.finding}: {count}"]
+    return "\n".join(lines) + "\n"
+
+
+def merged(rows: Iterable[Part]) -> list[tuple[str, tuple[Cell, ...]]]:
+    """Return the rows of a table with their index as text; equal neighbours are one row, `0..2`."""
+    found = []
+    for (prefix, cells), same in groupby(rows, key=lambda part: (part.index[:-1], part.cells)):
+        last = [part.index[-1] for part in same]
+        span = str(last[0]) if len(last) == 1 else f"{last[0]}..{last[-1]}"
+        found.append((".".join([*map(str, prefix), span]), cells))
+    return found
+
+
+def tables(state: list[Part]) -> Iterator[tuple[str, list[Part]]]:
+    """Yield each array of records with its elements, in the order of the schema."""
+    names = dict.fromkeys(part.table for part in state if part.table)
+    for name in names:
+        yield name, [part for part in state if part.table == name]
+
+
+def log_ends(record: type[Record]) -> dict[str, str]:
+    """Return, for each array field that is a log, the field that says where it ends.
+
+    That field stands in the same record, is called `end`, `log_end_offset` or `<array>_end`, and ranges from 0 to the
+    array's length.
+    """
+    scalars = {name: field.domain for name, field in fields(record) if isinstance(field, Scalar)}
+    found = {}
+    for name, field in fields(record):
+        if isinstance(field, ArrayOf):
+            for end in (f"{name}_end", "end", "log_end_offset"):
+                domain = scalars.get(end)
+                if isinstance(domain, Range) and _spans(domain, field):
+                    found.setdefault(name, end)
+    return found
+
+
+def _spans(domain: Range, array: ArrayOf) -> bool:
+    low, high = linear(domain.low), linear(domain.high)
+    return (low.terms, low.offset, high.terms, high.offset) == ({}, 0, array.length.terms, array.length.offset)
+
+
+def _collect(found: list[Part], part: Part, record: type[Record], key: Key) -> None:
+    cells: list[Cell] = []
+    inner: list[tuple[str, type[Record], Key]] = []
+    _flatten(cells, inner, record, key, "")
+    found.append(part._replace(cells=tuple(cells)))
+    for name, element, items in inner:
+        table = f"{part.table}.{name}" if part.table else name
+        for index, item in enumerate(items):
+            label = f"{part.label}.{name}[{index}]" if part.label else f"{name}[{index}]"
+            _collect(found, Part(table, (*part.index, index), label, ()), element, item)
+
+
+def _flatten(
+    cells: list[Cell], inner: list[tuple[str, type[Record], Key]], record: type[Record], key: Key, prefix: str
+) -> None:
+    """Split a record into cells and arrays of records; the fields of a nested record are its own."""
+    ends, names = log_ends(record), [name for name, _ in fields(record)]
+    for (plain_name, field), value in zip(fields(record), key, strict=True):
+        name = f"{prefix}{plain_name}"
+        if isinstance(field, Scalar):
+            cells.append(Cell(name, field.domain.show(value)))
+        elif isinstance(field, Nested):
+            _flatten(cells, inner, field.record, value, f"{name}.")
+        elif isinstance(field, BagOf):
+            cells.append(Cell(name, "", tuple(show_message(field.record, item) for item in value)))
+        elif plain_name in ends:
+            end = key[names.index(ends[plain_name])]
+            cells.append(Cell(f"{name} {_legend(field, value)}", _log(field, value, end)))
+        elif isinstance(field.element, Scalar):
+            domain = field.element.domain
+            cells.append(Cell(name, "[" + ",".join(domain.show(item) for item in value) + "]"))
+        else:
+            inner.append((name, field.element.record, value))
+
+
+def _log(field: ArrayOf, value: Key, end: int) -> str:
+    """Return `[0:2/0 1:2/1]`; slots at the end and after it, which should be clear, are shown after `|` if they are not."""
+    shown = [f"{offset}:{_entry(field, item)}" for offset, item in enumerate(value)]
+    stray = [shown[offset] for offset in range(end, len(value)) if _any(value[offset])]
+    return "[" + " ".join([*shown[:end], *(["|", *stray] if stray else [])]) + "]"
+
+
+def _any(value: Any) -> bool:
+    return any(_any(item) for item in value) if isinstance(value, tuple) else bool(value)
+
+
+def _entry(field: ArrayOf, value: Any) -> str:
+    if isinstance(field.element, Scalar):
+        return field.element.domain.show(value)
+    return "/".join(text for _, text in _ordered(field.element.record, value))
+
+
+def _legend(field: ArrayOf, value: Key) -> str:
+    if isinstance(field.element, Scalar) or not value:
+        return "offset:value"
+    return "offset:" + "/".join(name for name, _ in _ordered(field.element.record, value[0]))
+
+
+def _ordered(record: type[Record], value: Key) -> list[tuple[str, str]]:
+    """Return the fields of a log's record as text, the epoch first, as Kafka people read them."""
+    return sorted(leaves(record, value), key=lambda leaf: "epoch" not in leaf[0])
+
+
+def _full(state: list[Part]) -> list[str]:
+    own = state[0].cells
+    lines = _folded(" ".join(f"{cell.name}={cell.text}" for cell in own if cell.messages is None), "  ")
+    for cell in own:
+        if cell.messages is not None:
+            lines += [f"  {cell.name}: {text}" for text in cell.messages or ("empty",)]
+    for name, rows in tables(state):
+        header = [name, *(cell.name for cell in rows[0].cells)]
+        lines += _aligned([header, *([index, *(cell.text for cell in cells)] for index, cells in merged(rows))])
+    return lines
+
+
+def _aligned(rows: Sequence[Sequence[str]]) -> list[str]:
+    widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
+    return ["  " + "  ".join(text.ljust(width) for text, width in zip(row, widths, strict=True)).rstrip() for row in rows]
+
+
+def _difference(found: list[Change]) -> list[str]:
+    if not found:
+        return ["  nothing changes"]
+    lines = []
+    for label, group in groupby((item for item in found if not item.is_message), key=lambda item: item.label):
+        text = ", ".join(map(_short, group))
+        lines += _folded(f"{label}: {text}" if label else text, "  ")
+    return lines + [f"  {item}" for item in found if item.is_message]
+
+
+def _short(change: Change) -> str:
+    """Return a change without the legend of a log, which the table of the initial state has."""
+    return str(change._replace(name=change.name.partition(" ")[0]))
+
+
+def _folded(text: str, indent: str) -> list[str]:
+    return textwrap.wrap(
+        text, WIDTH, initial_indent=indent, subsequent_indent=indent + "  ", break_long_words=False, break_on_hyphens=False
+    )

@@ -1,0 +1,181 @@
+"""A trace: the question it answers, and the steps that answer it. Its text is written here, and read in `reader`.
+
+The file has a header, the actions, and the states, with a line `----` after each of the first two. A person may edit
+header and actions; the states are regenerated (`states`).
+"""
+
+from __future__ import annotations
+
+import textwrap
+from dataclasses import dataclass
+from pathlib import Path as File
+from typing import TYPE_CHECKING, Any
+
+from fencepost.invariants.protocols import protocol as named_protocol
+from fencepost.model.language.actions import Kind
+from fencepost.model.language.errors import DisabledError, ModelError
+from fencepost.model.language.interpreter import Interpreter, Step
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
+    from fencepost.explorers.verdict import Path, Result
+    from fencepost.invariants.protocols import Protocol
+    from fencepost.model.language.actions import Property
+    from fencepost.model.language.constants import Constants
+    from fencepost.model.language.records import Key
+
+FORMAT = "1"
+RULE = "----"
+WIDTH = 100
+"""Columns after which the writer folds a line."""
+ARCHIVE = File(__file__).parent / "archive"
+"""One shortest trace for each expected violation, named protocol-property.trace."""
+
+
+@dataclass(frozen=True)
+class Trace:
+    """Steps of a protocol from an initial state, and what they show.
+
+    `prop` is violated in the end, or reached if it is a witness; None: no action is enabled in the end.
+    `initial` holds the parameters of the machine's initial action; None where there is one initial state.
+    """
+
+    title: str
+    protocol: Protocol
+    constants: Constants
+    prop: Property | None
+    steps: tuple[Step, ...]
+    initial: tuple[Any, ...] | None = None
+    version: str = ""
+    normalize: bool = True
+    source: str = ""
+    why: str = ""
+
+    @property
+    def verdict(self) -> str:
+        """What the header says: violated, reached or deadlock."""
+        return verdict_of(self.prop)
+
+    @property
+    def finding(self) -> str:
+        """What the trace shows, as a clause: `weak-isr is violated`."""
+        return "no action is enabled" if self.prop is None else f"{self.prop.name} is {self.verdict}"
+
+    def interpreter(self) -> Interpreter:
+        """Return the plain carrier that the trace is replayed on."""
+        return Interpreter(self.protocol.machine, self.constants, normalize=self.normalize)
+
+    def head(self) -> str:
+        """Return the header and the actions as text, each with its `----`."""
+        plain = self.interpreter()
+        header = "".join(_fold(f"{name}: {value}") for name, value in self._header(plain) if value)
+        actions = "".join(_fold(plain.show(step)) for step in self.steps)
+        return f"{header}{RULE}\n{actions}{RULE}\n"
+
+    def _header(self, plain: Interpreter) -> Iterator[tuple[str, str]]:
+        constants, defaults = self._constants()
+        yield "format", FORMAT
+        yield "title", self.title
+        yield "protocol", self.protocol.name
+        yield "version", self.version
+        yield "constants", constants
+        yield "defaults", defaults
+        yield "normalize", "" if self.normalize else "off"
+        if self.initial is not None:
+            yield "initial", plain.show(Step(self.protocol.machine.initial, self.initial)).partition(" ")[2]
+        yield "property", self.prop.name if self.prop else ""
+        yield "verdict", self.verdict
+        yield "source", self.source
+        yield "why", self.why
+
+    def _constants(self) -> tuple[str, str]:
+        """Return the constants that the reader wants to see, and the switches that are as they usually are.
+
+        Both are written out, so that the trace keeps its meaning when a default changes.
+        """
+        machine = self.protocol.machine
+        usual = dict(machine.version(self.version).values) if self.version else {}
+        told, quiet = [], []
+        for name, constant in machine.constants.declared().items():
+            value = self.constants.values[name]
+            text = f"{name}={str(constant.show(value)).lower()}"
+            ordinary = constant.spellings() and int(value) == int(usual.get(name, constant.default))
+            (quiet if ordinary else told).append(text)
+        return " ".join(told), " ".join(quiet)
+
+
+def verdict_of(prop: Property | None) -> str:
+    """Return what a trace says of a property at its end, or of the end itself."""
+    if prop is None:
+        return "deadlock"
+    return "reached" if prop.kind is Kind.SOMETIMES else "violated"
+
+
+def trace_of(  # noqa: PLR0913 (the lines of a header)
+    result: Result,
+    prop: str | None,
+    *,
+    title: str = "",
+    source: str = "",
+    why: str = "",
+    version: str = "",
+    normalize: bool = True,
+    lookup: Callable[[str], Protocol] = named_protocol,
+) -> Trace:
+    """Return the trace that an exploration found for a property, or for a deadlock if `prop` is None.
+
+    Raises ModelError if the exploration found none.
+    """
+    path = result.deadlock if prop is None else result.of(prop).path
+    if path is None:
+        raise ModelError(
+            f"the exploration of {result.protocol!r} has no path for {prop or 'a deadlock'}, so there is no trace to write."
+        )
+    found = lookup(result.protocol)
+    declared = found.machine.constants.declared()
+    constants = found.machine.set_constants(
+        {name: declared[name].parse(str(value)) for name, value in result.constants.items()}
+    )
+    judged = found.select((prop,))[0] if prop else None
+    made = Trace(
+        title=_one_line(title) or f"{found.name}: {f'{prop} is {verdict_of(judged)}' if prop else 'no action is enabled'}",
+        protocol=found,
+        constants=constants,
+        prop=judged,
+        steps=path.steps,
+        version=version,
+        normalize=normalize,
+        source=_one_line(source),
+        why=_one_line(why),
+    )
+    return from_start(made, path)
+
+
+def from_start(trace: Trace, path: Path) -> Trace:
+    """Return the trace with the parameters of the initial state of `path`, if there are several to choose from."""
+    from dataclasses import replace
+
+    plain = trace.interpreter()
+    starts = list(starting_points(plain))
+    if len({state for _, state in starts}) == 1:
+        return trace
+    return replace(trace, initial=next(step.args for step, state in starts if state == path.start))
+
+
+def starting_points(plain: Interpreter) -> Iterator[tuple[Step, Key]]:
+    """Yield every step of the initial action that is enabled, with the state that it gives."""
+    zero = plain.schema.key(plain.schema.new())
+    for step in plain.steps(plain.machine.initial, zero):
+        try:
+            yield step, plain.apply(zero, step).after
+        except DisabledError:
+            continue
+
+
+def _one_line(text: str) -> str:
+    return " ".join(text.split())
+
+
+def _fold(line: str) -> str:
+    return textwrap.fill(line, WIDTH, subsequent_indent="  ", break_long_words=False, break_on_hyphens=False) + "\n"

@@ -1,0 +1,216 @@
+"""Values as traces hold them: numbers, words, sets and whole messages, read back by the schema."""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING, Any, NoReturn
+
+from fencepost.model.language.domains import NONE, BitSet, Domain, Flag, InFlight, Member
+from fencepost.model.language.errors import UsageError, nearest
+from fencepost.model.language.printing import show_message
+from fencepost.model.language.records import ArrayOf, BagOf, FieldType, Nested, Scalar, fields
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from fencepost.model.language.actions import Action
+    from fencepost.model.language.interpreter import Interpreter
+    from fencepost.model.language.records import Key, Record, Schema
+
+NUMBER = re.compile(r"0|-?[1-9][0-9]*", re.ASCII)
+WORD = re.compile(r"[A-Za-z0-9_-]+", re.ASCII)
+
+
+def arguments(plain: Interpreter, item: Action, label: str, text: str) -> tuple[Any, ...]:
+    """Return the parameters of an action from `name=value name=value`; `label` is what it is called in messages."""
+    domains = dict(item.params)
+    usage = " ".join([label, *(f"{name}=..." for name in domains)])
+    given: dict[str, Any] = {}
+    for name, value in pairs(text, f"{next(iter(domains), 'name')}=..."):
+        if name not in domains:
+            raise UsageError(f"{label} has no parameter {quoted(name)}.{nearest(name, list(domains))} Write `{usage}`.")
+        if name in given:
+            raise UsageError(f"{label} is given parameter {name!r} twice. Write `{usage}`.")
+        domain, what = domains[name], f"parameter {name!r} of {label}"
+        if isinstance(domain, InFlight):
+            given[name] = message(plain.schema, what, plain.message_class(domain), value)
+        else:
+            given[name] = parameter(plain.schema, what, domain, value)
+    missing = [name for name in domains if name not in given]
+    if missing:
+        raise UsageError(f"{label} is not given its parameter {missing[0]!r}. Write `{usage}`.")
+    return tuple(given[name] for name in domains)
+
+
+def pairs(text: str, example: str) -> Iterator[tuple[str, str]]:
+    """Yield the names and values of `name=value name=value`."""
+    for word in text.split():
+        name, equals, value = word.partition("=")
+        if not (name and equals and value):
+            raise UsageError(f"{quoted(word)} is no `name=value`. Write for instance `{example}`, without spaces around the sign.")
+        yield name, value
+
+
+def quoted(text: str) -> str:
+    """Return the text in quotes, shortened to what fits into a message."""
+    return repr(text if len(text) <= 60 else text[:57] + "...")  # noqa: PLR2004 (what fits beside the message)
+
+
+def parameter(schema: Schema, what: str, domain: Domain, text: str) -> int:
+    """Return the value of a parameter; raise UsageError where an explorer would never try it.
+
+    A parameter ranges over what is there: where its domain starts at NONE, NONE itself is not tried.
+    """
+    low, high = schema.bounds(domain)
+    return _scalar(what, domain, text, 0 if low == NONE else low, high)
+
+
+def message(schema: Schema, what: str, record: type[Record], text: str) -> Key:
+    """Return the key of a message written as `{field=value,...}`; raise UsageError where it is none."""
+    reader = _Message(schema, what, text)
+    key = reader.record(record)
+    if reader.at != len(text):
+        reader.refuse(f"{text[reader.at :]!r} is left over after the closing brace")
+    return key
+
+
+def describe(domain: Domain, low: int, high: int) -> str:
+    """Return what may be written for a value of a domain: `a number from 0 to 2`."""
+    if isinstance(domain, Flag | Member):
+        return "one of: " + ", ".join(domain.spellings())
+    if isinstance(domain, BitSet):
+        return f"a set of numbers from 0 to {high.bit_length() - 1}, such as {domain.show(high)}"
+    if low > high:
+        return "nothing: it has no value under these constants"
+    if low == NONE:
+        return "none" if high == NONE else f"none or a number from 0 to {high}"
+    return f"a number from {low} to {high}" if low < high else str(low)
+
+
+def _scalar(what: str, domain: Domain, text: str, low: int, high: int) -> int:
+    value = _number(domain, text)
+    if value is None:
+        guess = nearest(text, list(domain.spellings())) if WORD.fullmatch(text) and not text.isdigit() else ""
+        raise UsageError(f"{what} was given {text!r}, which is no such value.{guess} Write {describe(domain, low, high)}.")
+    if not low <= value <= high:
+        raise UsageError(f"{what} was given {text!r}, which is out of its domain. Write {describe(domain, low, high)}.")
+    return value
+
+
+def _number(domain: Domain, text: str) -> int | None:
+    if isinstance(domain, BitSet):
+        return _bits(text)
+    words = domain.spellings()
+    if text in words:
+        return words[text]
+    if isinstance(domain, Flag | Member) or not NUMBER.fullmatch(text) or text == str(NONE) and words:
+        return None
+    return int(text)
+
+
+def _bits(text: str) -> int | None:
+    members = text[1:-1].split(",") if text != "{}" else []
+    if not (text.startswith("{") and text.endswith("}")) or len(set(members)) < len(members):
+        return None
+    if not all(NUMBER.fullmatch(item) and not item.startswith("-") and len(item) < 3 for item in members):  # noqa: PLR2004
+        return None
+    return sum(1 << int(item) for item in members)
+
+
+class _Message:
+    """A message's text and how far it has been read. The schema says what must come next."""
+
+    def __init__(self, schema: Schema, what: str, text: str) -> None:
+        self.schema, self.what, self.text, self.at = schema, what, text, 0
+        self.top: type[Record] | None = None
+
+    def refuse(self, why: str) -> NoReturn:
+        """Raise UsageError: what was given, why it is refused, what a message of this bag looks like."""
+        example = show_message(self.top, _zero(self.schema, self.top)) if self.top else "{}"
+        raise UsageError(f"{self.what} was given {self.text!r}, where {why}. Write a message such as {example}.")
+
+    def expect(self, sign: str) -> None:
+        """Read one character."""
+        if self.text[self.at : self.at + 1] != sign:
+            found = repr(self.text[self.at]) if self.at < len(self.text) else "the end"
+            self.refuse(f"{sign!r} is missing before {found}" if found != "the end" else f"the closing {sign!r} is missing")
+        self.at += 1
+
+    def word(self) -> str:
+        """Read a name or a value, which may be empty."""
+        found = WORD.match(self.text, self.at)
+        if found is None:
+            return ""
+        self.at = found.end()
+        return found.group()
+
+    def record(self, record: type[Record]) -> Key:
+        """Read `{field=value,...}` with every field once, in any order."""
+        self.top = self.top or record
+        known, values = dict(fields(record)), dict[str, Any]()
+        self.expect("{")
+        while len(values) < len(known):
+            if values:
+                self.expect(",")
+            name = self.word()
+            if name not in known:
+                self.refuse(f"{name!r} is no field of {record.__name__}{_question(nearest(name, list(known)))}")
+            if name in values:
+                self.refuse(f"field {name!r} is given twice")
+            self.expect("=")
+            values[name] = self.value(name, known[name])
+        self.expect("}")
+        return tuple(values[name] for name in known)
+
+    def value(self, name: str, field: FieldType) -> Any:
+        """Read one value of a field."""
+        if isinstance(field, Scalar):
+            return self.scalar(name, field.domain)
+        if isinstance(field, Nested):
+            return self.record(field.record)
+        if isinstance(field, BagOf):
+            self.refuse(f"field {name!r} is a bag, which no message can hold")
+        return self.array(name, field)
+
+    def array(self, name: str, field: ArrayOf) -> Key:
+        """Read `[value,...]` with as many values as the array is long."""
+        self.expect("[")
+        values = []
+        for index in range(self.schema.length(field)):
+            if index:
+                self.expect(",")
+            values.append(self.value(f"{name}[{index}]", field.element))
+        self.expect("]")
+        return tuple(values)
+
+    def scalar(self, name: str, domain: Domain) -> int:
+        """Read one number, word or set."""
+        start = self.at
+        if isinstance(domain, BitSet):
+            end = self.text.find("}", start)
+            self.at = end + 1 if end >= 0 else len(self.text)
+        else:
+            self.word()
+        low, high = self.schema.bounds(domain)
+        return _scalar(f"{self.what}: field {name!r}", domain, self.text[start : self.at], low, high)
+
+
+def _question(hint: str) -> str:
+    """Turn ` Did you mean 'x'?` into words that may stand inside a sentence."""
+    return hint.replace(" Did you mean ", " (did you mean ").replace("?", "?)")
+
+
+def _zero(schema: Schema, record: type[Record]) -> Key:
+    found: list[Any] = []
+    for _, field in fields(record):
+        if isinstance(field, Scalar):
+            found.append(0)
+        elif isinstance(field, Nested):
+            found.append(_zero(schema, field.record))
+        elif isinstance(field, ArrayOf):
+            element = field.element
+            item = _zero(schema, element.record) if isinstance(element, Nested) else 0
+            found.append((item,) * schema.length(field))
+        else:
+            found.append(())
+    return tuple(found)

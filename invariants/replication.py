@@ -1,0 +1,334 @@
+"""What Kafka's replication promises, and witnesses that the model can do what the promises are about.
+
+The ids are those of the catalogue: G-S1 to G-S13 for the protocol as a whole, KIP903-S1 to S4 for broker epochs.
+"""
+
+from fencepost.model.cluster.constants import C
+from fencepost.model.cluster.controller import (
+    active,
+    controller_applies_alter_partition,
+    is_eligible,
+    is_from_current_leader,
+)
+from fencepost.model.cluster.leader import maximal_isr
+from fencepost.model.cluster.state import (
+    AlterPartition,
+    Replica,
+    State,
+    Status,
+    has_current_leader,
+    is_running,
+    leads,
+    local,
+    newest,
+)
+from fencepost.model.language import NONE, always, bits, sometimes, step
+
+
+def agrees_below(s: State, r: Replica, offset: int) -> bool:
+    """Say whether the log holds the committed record at every offset below this one that was ever committed."""
+    return all(at < r.end and r.log[at].record == s.ghost_committed[at] for at in range(min(offset, s.ghost_committed_end)))
+
+
+def has_committed(s: State, r: Replica) -> bool:
+    """Say whether the log holds all records that were ever below a leader's high watermark."""
+    return agrees_below(s, r, s.ghost_committed_end)
+
+
+def has_record(r: Replica, record: int) -> bool:
+    """Say whether the record is in the log."""
+    return any(r.log[offset].record == record for offset in range(r.end))
+
+
+def agree_up_to(one: Replica, other: Replica, end: int) -> bool:
+    """Say whether two logs hold the same records below `end`."""
+    return all(
+        one.log[offset].record == other.log[offset].record and one.log[offset].epoch == other.log[offset].epoch
+        for offset in range(end)
+    )
+
+
+@always
+def leader_has_committed(s: State, c: C) -> bool:
+    """G-S1: the controller's leader, once it knows that it leads, has every record that was ever committed.
+
+    Does not apply between an election and the moment the new leader learns of it.
+    """
+    return not has_current_leader(s) or has_committed(s, s.replica[newest(s).leader])
+
+
+@always
+def candidates_have_committed(s: State, c: C) -> bool:
+    """G-S1b: every running member of the ISR and of the ELR has every record that was ever committed.
+
+    So whoever can be elected cleanly loses nothing. Says nothing of members whose process is down.
+    """
+    return all(
+        has_committed(s, s.replica[broker])
+        for broker in range(c.brokers)
+        if is_running(s, broker) and bits.contains(newest(s).isr | s.elr, broker)
+    )
+
+
+@always
+def leader_has_acknowledged(s: State, c: C) -> bool:
+    """G-S2: the controller's leader, once it knows that it leads, has every record that was acknowledged to a producer."""
+    return not has_current_leader(s) or all(
+        has_record(s.replica[newest(s).leader], record)
+        for record in range(1, c.max_records + 1)
+        if bits.contains(s.ghost_acknowledged, record)
+    )
+
+
+@always
+def acknowledged_survives(s: State, c: C) -> bool:
+    """G-S2b: a record that was acknowledged is in some log, of a running broker or of one that is down."""
+    return all(
+        any(has_record(r, record) for r in s.replica)
+        for record in range(1, c.max_records + 1)
+        if bits.contains(s.ghost_acknowledged, record)
+    )
+
+
+@always
+def logs_match_below_high_watermark(s: State, c: C) -> bool:
+    """G-S3: two replicas hold the same records below both their high watermarks."""
+    return all(
+        agree_up_to(one, other, min(one.high_watermark, other.high_watermark)) for one in s.replica for other in s.replica
+    )
+
+
+@always
+def logs_match(s: State, c: C) -> bool:
+    """G-S3b: two replicas that hold a record of the same leader epoch at the same offset hold the same records up to it."""
+    return all(
+        agree_up_to(one, other, offset + 1)
+        for one in s.replica
+        for other in s.replica
+        for offset in range(min(one.end, other.end))
+        if one.log[offset].epoch == other.log[offset].epoch
+    )
+
+
+@step()
+def leader_high_watermark_never_falls(before: State, after: State, c: C) -> bool:
+    """G-S4: a leader's high watermark does not fall while it leads in one leader epoch.
+
+    Followers' may, and a new leader's may be below its predecessor's.
+    """
+    return all(
+        after.replica[broker].high_watermark >= before.replica[broker].high_watermark
+        for broker in range(c.brokers)
+        if leads(before, broker)
+        and leads(after, broker)
+        and local(before, broker).leader_epoch == local(after, broker).leader_epoch
+    )
+
+
+@always
+def one_leader_per_epoch(s: State, c: C) -> bool:
+    """G-S5: no two brokers lead in the same leader epoch. In different epochs they may, while metadata is on its way."""
+    return not any(
+        leads(s, one) and leads(s, other) and local(s, one).leader_epoch == local(s, other).leader_epoch
+        for one in range(c.brokers)
+        for other in range(one)
+    )
+
+
+@always
+def isr_is_sane(s: State, c: C) -> bool:
+    """G-S6: leader, ISR and ELR fit together, and nobody in the ISR is fenced or shutting down.
+
+    Without ELR the last member of the ISR stays there when it is fenced.
+    """
+    image = newest(s)
+    is_last = not c.elr and bits.size(image.isr) == 1
+    return (
+        (image.leader == NONE or bits.contains(image.isr & active(c, image), image.leader))
+        and (c.elr or image.isr != 0)
+        and (is_last or image.isr & ~active(c, image) == 0)
+        and s.elr & image.isr == 0
+        and (s.elr == 0 or bits.size(image.isr) < c.min_isr)
+    )
+
+
+@always
+def isr_members_are_current(s: State, c: C) -> bool:
+    """G-S7: no member of the ISR has joined, or stayed, on the strength of what an earlier incarnation had fetched."""
+    return s.ghost_stale & newest(s).isr == 0
+
+
+@always
+def maximal_isr_covers_isr(s: State, c: C) -> bool:
+    """G-S8: the current leader counts every member of the controller's ISR for its high watermark.
+
+    With ELR, a leader whose ISR is large enough to commit counts the ELR too. Does not apply between an election and
+    the moment the new leader learns of it.
+    """
+    if not has_current_leader(s):
+        return True
+    r = s.replica[newest(s).leader]
+    may_commit = not c.high_watermark_needs_min_isr or bits.size(r.isr) >= c.min_isr
+    return bits.is_subset(newest(s).isr | s.elr, maximal_isr(c, r)) or not may_commit
+
+
+@always
+def maximal_isr_covers_requests(s: State, c: C) -> bool:
+    """KIP903-S3: the current leader counts the members of every request of its own that the controller may still apply.
+
+    So a leader that went back to the committed ISR was right: its request has not been and will not be applied.
+    """
+    return not has_current_leader(s) or all(
+        m.status != Status.SENT
+        or not is_from_current_leader(newest(s), m)
+        or bits.is_subset(m.isr, maximal_isr(c, s.replica[m.leader]))
+        for m in s.alter_partitions
+    )
+
+
+@always
+def leaders_show_committed(s: State, c: C) -> bool:
+    """G-S9: what a leader shows below its high watermark is what was committed there first, so nobody reads two versions."""
+    return all(
+        agrees_below(s, s.replica[broker], s.replica[broker].high_watermark) for broker in range(c.brokers) if leads(s, broker)
+    )
+
+
+@always
+def replicas_show_committed(s: State, c: C) -> bool:
+    """G-S9 for KIP-392: what any running replica shows below its high watermark was committed, and as it is there."""
+    return all(
+        s.replica[broker].high_watermark <= s.ghost_committed_end
+        and agrees_below(s, s.replica[broker], s.replica[broker].high_watermark)
+        for broker in range(c.brokers)
+        if is_running(s, broker)
+    )
+
+
+@step(on=controller_applies_alter_partition)
+def applied_requests_are_current(before: State, after: State, c: C, m: AlterPartition) -> bool:
+    """G-S13: a request of an earlier broker, leader or partition epoch changes nothing."""
+    return is_from_current_leader(newest(before), m)
+
+
+@step(on=controller_applies_alter_partition)
+def joining_epoch_is_registered(before: State, after: State, c: C, m: AlterPartition) -> bool:
+    """KIP903-S1: whoever joins the ISR has fetched under the broker epoch that it is registered with.
+
+    Does not apply to members for which the leader names no epoch, as before Fetch version 15.
+    """
+    joined = m.isr & ~newest(before).isr
+    return all(
+        m.member_epoch[broker] in (NONE, newest(before).broker_epoch[broker])
+        for broker in range(c.brokers)
+        if bits.contains(joined, broker)
+    )
+
+
+@step(on=controller_applies_alter_partition)
+def joining_replica_has_committed(before: State, after: State, c: C, m: AlterPartition) -> bool:
+    """KIP903-S2: whoever joins the ISR, and runs, has every committed record in the log of its present incarnation."""
+    joined = m.isr & ~newest(before).isr
+    return all(
+        has_committed(before, before.replica[broker])
+        for broker in range(c.brokers)
+        if bits.contains(joined, broker) and is_running(before, broker)
+    )
+
+
+@step(on=controller_applies_alter_partition)
+def members_without_epoch_are_current(before: State, after: State, c: C, m: AlterPartition) -> bool:
+    """KIP903-S4: a member that stays in the ISR without a broker epoch in the request has not restarted since it joined."""
+    stayed = m.isr & newest(before).isr & before.ghost_stale
+    return all(m.member_epoch[broker] != NONE or not bits.contains(stayed, broker) for broker in range(c.brokers))
+
+
+@sometimes
+def record_is_committed_on_two(s: State, c: C) -> bool:
+    """A record is committed while the ISR has two members or more."""
+    return s.ghost_committed_end > 0 and bits.size(newest(s).isr) > 1
+
+
+@sometimes
+def isr_grows(before: State, after: State, c: C) -> bool:
+    """A replica joins the ISR."""
+    return newest(after).isr & ~newest(before).isr != 0
+
+
+@sometimes
+def restarted_broker_is_in_sync(s: State, c: C) -> bool:
+    """A broker that has restarted is in the ISR and runs."""
+    return any(
+        newest(s).broker_epoch[broker] > 0 and is_running(s, broker) and bits.contains(newest(s).isr, broker)
+        for broker in range(c.brokers)
+    )
+
+
+@sometimes
+def request_names_ineligible_replica(s: State, c: C) -> bool:
+    """A request with current epochs reaches the controller while a member that it names is not eligible."""
+    return any(
+        m.status == Status.SENT and is_from_current_leader(newest(s), m) and not is_eligible(c, newest(s), m)
+        for m in s.alter_partitions
+    )
+
+
+@sometimes
+def leader_moves(before: State, after: State, c: C) -> bool:
+    """The controller moves the leadership to another broker, or finds one for a partition that has none."""
+    return newest(after).leader not in (NONE, newest(before).leader)
+
+
+@sometimes
+def two_brokers_lead(s: State, c: C) -> bool:
+    """A deposed leader does not know it yet while its successor leads."""
+    return any(leads(s, one) and leads(s, other) for one in range(c.brokers) for other in range(one))
+
+
+@sometimes
+def follower_cuts_its_log(before: State, after: State, c: C) -> bool:
+    """A running broker drops a record because a leader's log departs from its own."""
+    return any(
+        after.replica[broker].end < before.replica[broker].end and is_running(after, broker) for broker in range(c.brokers)
+    )
+
+
+@sometimes
+def leader_is_reelected_unaware(before: State, after: State, c: C) -> bool:
+    """A leader applies metadata by which it leads again in a later epoch, without having seen that it was deposed."""
+    return any(
+        leads(before, broker)
+        and leads(after, broker)
+        and local(before, broker).leader_epoch < local(after, broker).leader_epoch
+        for broker in range(c.brokers)
+    )
+
+
+PROPERTIES = (
+    leader_has_committed,
+    candidates_have_committed,
+    leader_has_acknowledged,
+    acknowledged_survives,
+    logs_match_below_high_watermark,
+    logs_match,
+    leader_high_watermark_never_falls,
+    one_leader_per_epoch,
+    isr_is_sane,
+    isr_members_are_current,
+    maximal_isr_covers_isr,
+    maximal_isr_covers_requests,
+    leaders_show_committed,
+    replicas_show_committed,
+    applied_requests_are_current,
+    joining_epoch_is_registered,
+    joining_replica_has_committed,
+    members_without_epoch_are_current,
+    record_is_committed_on_two,
+    isr_grows,
+    restarted_broker_is_in_sync,
+    request_names_ineligible_replica,
+    leader_moves,
+    two_brokers_lead,
+    follower_cuts_its_log,
+    leader_is_reelected_unaware,
+)

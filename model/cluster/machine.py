@@ -1,0 +1,74 @@
+"""The replication protocol as one machine, and the Kafka versions that set its switches together."""
+
+from fencepost.model.cluster import controller, follower, leader, lifecycle, metadata, network, producer
+from fencepost.model.cluster.constants import C, UncleanShutdown, refuse
+from fencepost.model.cluster.state import State, initial
+from fencepost.model.language import Machine, Version
+
+VERSIONS = (
+    Version(
+        "kafka-3.5",
+        "KIP-903 is in, its races are not closed; ISR shrinks open leader epochs and the high watermark knows no min ISR",
+        {
+            "fetch_broker_epoch_check": 0,
+            "atomic_expansion": 0,
+            "high_watermark_needs_min_isr": 0,
+            "bump_leader_epoch_on_shrink": 1,
+            "elr": 0,
+        },
+    ),
+    Version(
+        "kafka-3.7",
+        "the race of a rebooted follower's fetches is closed, and the high watermark stands below min ISR",
+        {"elr": 0},
+    ),
+    Version(
+        "kafka-4.0",
+        "eligible leader replicas are there but off by default",
+        {"elr": 0, "unclean_shutdown": UncleanShutdown.PREVIOUS_EPOCH},
+    ),
+    Version(
+        "kafka-4.1",
+        "eligible leader replicas are on for new clusters; a previous broker epoch tells clean from unclean stops",
+        {"elr": 1, "unclean_shutdown": UncleanShutdown.PREVIOUS_EPOCH},
+    ),
+)
+
+MACHINE = Machine(
+    name="replication",
+    sentence="data replication in KRaft mode: controller, leaders, followers and the messages between them",
+    state=State,
+    constants=C,
+    initial=initial,
+    actions=(
+        controller.controller_fences_broker,
+        controller.controller_unfences_broker,
+        controller.controller_begins_shutdown,
+        controller.controller_elects_preferred,
+        controller.controller_applies_alter_partition,
+        controller.controller_finds_replica_ineligible,
+        controller.controller_refuses_alter_partition,
+        lifecycle.broker_crashes,
+        lifecycle.broker_stops,
+        lifecycle.broker_registers,
+        lifecycle.disk_is_swapped,
+        metadata.broker_applies_metadata,
+        producer.leader_appends,
+        leader.leader_handles_fetch,
+        leader.leader_reports_divergence,
+        leader.leader_tells_epoch_end,
+        network.leader_handles_late_fetch,
+        leader.leader_requests_expansion,
+        leader.leader_requests_shrink,
+        leader.leader_learns_change_applied,
+        leader.leader_learns_change_refused,
+        leader.leader_gives_up_waiting,
+        network.leader_resends_request,
+        follower.follower_appends,
+        follower.follower_truncates,
+    ),
+    normalize=network.normalize,
+    refuse=refuse,
+    versions=VERSIONS,
+    source="apache/kafka: Partition, ReplicaManager, ReplicationControlManager, PartitionChangeBuilder; KIP-497, 903, 966",
+)

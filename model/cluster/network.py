@@ -1,0 +1,167 @@
+"""What is in flight: requests that outlive their sender, and what may be forgotten because nobody can observe it.
+
+Messages are never reordered within a connection, since a follower has one fetch out; they are reordered between
+connections, and losing one is never handling it.
+"""
+
+from fencepost.model.cluster import log
+from fencepost.model.cluster.constants import C, Rollback
+from fencepost.model.cluster.controller import is_from_current_leader
+from fencepost.model.cluster.leader import fetch_epoch, fetched_epoch, is_awaited, is_stale_fetch, record_fetch
+from fencepost.model.cluster.state import (
+    AlterPartition,
+    Answer,
+    LateFetch,
+    State,
+    Status,
+    is_running,
+    leads,
+    local,
+    newest,
+)
+from fencepost.model.language import NONE, InFlight, action, require
+
+
+def leave_fetch_behind(s: State, c: C, broker: int) -> None:
+    """Leave the broker's fetch in its leader's queue when the broker goes down; without room for it, it is lost."""
+    image = local(s, broker)
+    f = s.replica[broker]
+    is_fetching = image.leader not in (NONE, broker) and f.answer.kind == Answer.NONE and not f.truncating
+    if is_fetching and len(s.late_fetches) < c.late_fetches:
+        s.late_fetches.add(
+            leader=image.leader,
+            follower=broker,
+            broker_epoch=fetch_epoch(s, c, broker),
+            leader_epoch=image.leader_epoch,
+            offset=f.end,
+            last_epoch=fetched_epoch(c, f),
+        )
+
+
+@action(m=InFlight("late_fetches"))
+def leader_handles_late_fetch(s: State, c: C, m: LateFetch) -> None:
+    """A leader handles a fetch whose sender has crashed or stopped since; nobody waits for the answer.
+
+    It counts like any other fetch, unless the leader already knows a later broker epoch (KAFKA-15221).
+    """
+    r = s.replica[m.leader]
+    require(leads(s, m.leader))
+    require(not c.fetch_leader_epoch_check or m.leader_epoch == local(s, m.leader).leader_epoch)
+    require(not is_stale_fetch(s, c, m.leader, m.follower, m.broker_epoch))
+    require(m.offset <= r.end)
+    require(not log.departs(r, local(s, m.leader).leader_epoch, m.offset, m.last_epoch))
+    s.late_fetches.remove(m)
+    record_fetch(s, c, m.leader, m.follower, m.offset, m.broker_epoch)
+
+
+def can_count(s: State, c: C, m: LateFetch) -> bool:
+    """Say whether a late fetch can still be handled with effect, now or later."""
+    if not is_running(s, m.leader):
+        return False
+    known = local(s, m.leader).leader_epoch
+    can_lead = leads(s, m.leader) if known == m.leader_epoch else known < m.leader_epoch
+    return (can_lead or not c.fetch_leader_epoch_check) and not is_stale_fetch(s, c, m.leader, m.follower, m.broker_epoch)
+
+
+@action(m=InFlight("alter_partitions"))
+def leader_resends_request(s: State, c: C, m: AlterPartition) -> None:
+    """A leader sends its request again on a new connection; the first copy may still reach the controller.
+
+    NodeToControllerChannelManager retries after a disconnect until an answer comes.
+    """
+    require(s.budget.resends > 0)
+    require(m.status == Status.SENT)
+    require(is_awaited(s, m))
+    copy = s.alter_partitions.add(
+        status=Status.SENT,
+        leader=m.leader,
+        broker_epoch=m.broker_epoch,
+        leader_epoch=m.leader_epoch,
+        partition_epoch=m.partition_epoch,
+        isr=m.isr,
+    )
+    for member in range(c.brokers):
+        copy.member_epoch[member] = m.member_epoch[member]
+    s.budget.resends -= 1
+
+
+def is_moot(s: State, c: C, m: AlterPartition) -> bool:
+    """Say whether nothing can come of this message: a request that will be refused, an answer that nobody waits for."""
+    if m.status == Status.SENT:
+        return c.rollback_on != Rollback.ANY_ERROR and not is_from_current_leader(newest(s), m)
+    return not is_awaited(s, m)
+
+
+def is_read_alike(s: State, broker: int, index: int, later: int) -> bool:
+    """Say whether a broker that leads by neither of two images would act alike on both."""
+    one, other = s.image[index], s.image[later]
+    return broker not in (one.leader, other.leader) and one.leader_epoch == other.leader_epoch and one.leader == other.leader
+
+
+def normalize(s: State, c: C) -> None:
+    """Forget what nobody can observe.
+
+    A broker that does not lead reads only leader and leader epoch, so it has applied all images that agree with its own
+    in these. Images that all running brokers have passed are dropped, and partition epochs are counted from the oldest
+    image that is kept. Requests that the controller must refuse, answers that nobody waits for and late fetches that no
+    leader will serve are dropped.
+    """
+    for broker in range(c.brokers):
+        for index in range(c.metadata_lag):
+            r = s.replica[broker]
+            if is_running(s, broker) and index == r.applied and index < s.newest and is_read_alike(s, broker, index, index + 1):
+                r.applied = index + 1
+    drop_moot_messages(s, c)
+    oldest = s.newest
+    for broker in range(c.brokers):
+        if is_running(s, broker):
+            oldest = min(oldest, s.replica[broker].applied)
+    drop_images(s, c, oldest)
+
+
+def drop_moot_messages(s: State, c: C) -> None:
+    """Take messages without a future out of flight."""
+    for _ in range(c.alter_partitions):
+        for m in s.alter_partitions:
+            if is_moot(s, c, m):
+                s.alter_partitions.remove(m)
+                break
+    for _ in range(c.late_fetches):
+        for fetch in s.late_fetches:
+            if not can_count(s, c, fetch):
+                s.late_fetches.remove(fetch)
+                break
+
+
+def drop_images(s: State, c: C, oldest: int) -> None:
+    """Shift the window so that image `oldest` is the first, and count partition epochs from it."""
+    base = s.image[oldest].partition_epoch
+    if oldest > 0:
+        for index in range(s.newest - oldest + 1):
+            s.image[index] = s.image[index + oldest]
+        for index in range(s.newest - oldest + 1, s.newest + 1):
+            clear_image(s, c, index)
+    s.newest -= oldest
+    for index in range(s.newest + 1):
+        s.image[index].partition_epoch -= base
+    for broker in range(c.brokers):
+        r = s.replica[broker]
+        if is_running(s, broker):
+            r.applied -= oldest
+        if r.isr != 0:
+            r.partition_epoch -= base
+    for m in s.alter_partitions:
+        m.partition_epoch -= base
+
+
+def clear_image(s: State, c: C, index: int) -> None:
+    """Empty a slot of the window."""
+    image = s.image[index]
+    image.leader = 0
+    image.leader_epoch = 0
+    image.partition_epoch = 0
+    image.isr = 0
+    image.fenced = 0
+    image.stopping = 0
+    for broker in range(c.brokers):
+        image.broker_epoch[broker] = 0

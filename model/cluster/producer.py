@@ -1,0 +1,24 @@
+"""Producers: each record is sent once, to whoever believes to lead, with acks=all."""
+
+from fencepost.model.cluster import log
+from fencepost.model.cluster.constants import C
+from fencepost.model.cluster.leader import advance_high_watermark
+from fencepost.model.cluster.state import Broker, State, leads, local
+from fencepost.model.language import action, bits, require
+
+
+@action(leader=Broker)
+def leader_appends(s: State, c: C, leader: int) -> None:
+    """A leader appends the next record if its committed ISR is large enough; it may have been deposed.
+
+    Partition.appendRecordsToLeader. The write is answered when the high watermark passes it.
+    """
+    r = s.replica[leader]
+    require(s.written < c.max_records)
+    require(leads(s, leader))
+    require(bits.size(r.isr) >= c.min_isr)
+    record = s.written + 1
+    r.waiting[r.end] = record
+    log.append(r, record, local(s, leader).leader_epoch)
+    s.written += 1
+    advance_high_watermark(s, c, leader)

@@ -1,0 +1,11 @@
+"""The subset of Python that a model may use, and what every expression in it denotes.
+
+A model function must mean the same on every carrier. This package reads the text of an action, a property or a helper,
+gives every expression a type from the closed schema, and refuses what a carrier would get wrong in silence: a misspelt
+field, a NONE index, a swap of records, an unassigned local, a guard after a write.
+"""
+
+from fencepost.model.language.subset.kinds import Arr, BagRef, Consts, Function, Int, Rec, Type
+from fencepost.model.language.subset.program import Guards, Program, check, guards_of
+
+__all__ = ["Arr", "BagRef", "Consts", "Function", "Guards", "Int", "Program", "Rec", "Type", "check", "guards_of"]

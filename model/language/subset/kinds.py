@@ -1,0 +1,107 @@
+"""Types: what an expression of a model denotes."""
+
+from __future__ import annotations
+
+import ast
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+from fencepost.model.language.records import ArrayOf, BagOf, FieldType, Nested, Record, Scalar
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+
+@dataclass(frozen=True)
+class Int:
+    """A whole number, a flag or an enum member."""
+
+
+@dataclass(frozen=True)
+class Rec:
+    """A reference to a record of this class."""
+
+    record: type[Record]
+
+
+@dataclass(frozen=True)
+class Arr:
+    """A reference to an array."""
+
+    field: ArrayOf
+
+
+@dataclass(frozen=True)
+class BagRef:
+    """A reference to a bag of messages."""
+
+    field: BagOf
+
+
+@dataclass(frozen=True)
+class Consts:
+    """The constants of the run."""
+
+
+@dataclass(frozen=True)
+class Nothing:
+    """What a function without a value returns."""
+
+
+Type = Int | Rec | Arr | BagRef | Consts | Nothing
+INT, CONSTS, NOTHING = Int(), Consts(), Nothing()
+ARITHMETIC = (ast.Add, ast.Sub, ast.Mult, ast.BitAnd, ast.BitOr, ast.BitXor, ast.LShift, ast.RShift)
+BUILTINS = {"min", "max", "abs", "len", "int", "bool"}
+FOLDS = {"all", "any", "sum"}
+
+
+@dataclass
+class Function:
+    """A checked function: its text and the type of every expression in it."""
+
+    python: Callable[..., Any]
+    node: ast.FunctionDef
+    params: dict[str, Type]
+    types: dict[ast.AST, Type] = field(default_factory=dict)
+    static: dict[ast.AST, int] = field(default_factory=dict)
+    calls: dict[ast.AST, Function] = field(default_factory=dict)
+    returns: Type = NOTHING
+    writes: bool = False
+    reads_ghost: str = ""
+    guards: int = 0
+    """For an action: how many statements of the body belong to the guard part (up to the last `require`)."""
+
+    @property
+    def name(self) -> str:
+        """The Python name."""
+        return self.python.__name__
+
+
+def kind_of(kind: FieldType) -> Type:
+    """Return the type of a field."""
+    if isinstance(kind, Scalar):
+        return INT
+    if isinstance(kind, Nested):
+        return Rec(kind.record)
+    return Arr(kind) if isinstance(kind, ArrayOf) else BagRef(kind)
+
+
+def element_of(kind: ArrayOf) -> Type:
+    """Return the type of an array's elements."""
+    return kind_of(kind.element)
+
+
+def say(kind: Type) -> str:
+    """Return a type in words."""
+    match kind:
+        case Int():
+            return "a number"
+        case Rec():
+            return f"a record {kind.record.__name__}"
+        case Arr():
+            return "an array"
+        case BagRef():
+            return "a bag"
+        case Consts():
+            return "the constants"
+    return "nothing"

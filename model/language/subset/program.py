@@ -1,0 +1,211 @@
+"""A machine checked against the language: every function it uses, with the type of every expression."""
+
+from __future__ import annotations
+
+import ast
+import inspect
+import textwrap
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from fencepost.model.language.actions import Action, Property, require
+from fencepost.model.language.domains import Domain, InFlight
+from fencepost.model.language.errors import ModelError, nearest
+from fencepost.model.language.records import ArrayOf, BagOf, Nested, Record, fields
+from fencepost.model.language.subset.kinds import CONSTS, INT, BagRef, Function, Rec, Type
+from fencepost.model.language.subset.scope import Scope
+from fencepost.model.language.subset.statements import Statements
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from fencepost.model.language.machine import Machine
+
+
+class Program:
+    """The checked functions of a machine and of properties."""
+
+    def __init__(self, machine: Machine, properties: tuple[Property, ...] = ()) -> None:
+        self.machine = machine
+        self.functions: dict[Callable[..., Any], Function] = {}
+        self._open: list[Callable[..., Any]] = []
+        _check_bags(machine.state)
+        state = Rec(machine.state)
+        self.initial = self._action(machine.initial)
+        self.actions = {item.name: self._action(item) for item in machine.actions}
+        self.normalize = self.function(machine.normalize, (state, CONSTS)) if machine.normalize else None
+        self.properties = {item.name: self._property(item) for item in properties}
+
+    def function(self, python: Callable[..., Any], arguments: tuple[Type, ...]) -> Function:
+        """Check a function called with arguments of these types."""
+        found = self.functions.get(python)
+        if found is not None:
+            given = tuple(found.params.values())
+            if given != arguments:
+                Scope(self, found).refuse(
+                    found.node, f"{found.name}() is called with arguments of different types", "give each type its own helper"
+                )
+            return found
+        made = _read(python)
+        scope = Scope(self, made)
+        if python in self._open:
+            scope.refuse(made.node, f"{made.name}() calls itself", "use a loop with a fixed bound")
+        names = [item.arg for item in made.node.args.args]
+        if len(names) != len(arguments):
+            scope.refuse(made.node, f"{made.name}() takes {len(names)} arguments but gets {len(arguments)}", "pass them all")
+        made.params = dict(zip(names, arguments, strict=True))
+        self._open.append(python)
+        Statements(Scope(self, made)).body()
+        self._open.pop()
+        self.functions[python] = made
+        return made
+
+    def _action(self, item: Action) -> Function:
+        state = self.machine.state
+        arguments: list[Type] = [Rec(state), CONSTS]
+        for name, domain in item.params:
+            if isinstance(domain, InFlight):
+                arguments.append(Rec(_bag(state, domain.bag, item, name).record))
+            else:
+                assert isinstance(domain, Domain)
+                arguments.append(INT)
+        made = self.function(item.function, tuple(arguments))
+        _check_guards(self, made)
+        return made
+
+    def _property(self, item: Property) -> Function:
+        state = Rec(self.machine.state)
+        arguments: tuple[Type, ...] = (state, state, CONSTS) if item.over_steps else (state, CONSTS)
+        if item.on is not None:
+            arguments += tuple(
+                Rec(_bag(self.machine.state, domain.bag, item.on, name).record) if isinstance(domain, InFlight) else INT
+                for name, domain in item.on.params
+            )
+        made = self.function(item.function, arguments)
+        if made.writes:
+            Scope(self, made).refuse(made.node, f"property {item.name!r} changes the state", "only read in a property")
+        return made
+
+
+def check(machine: Machine, properties: tuple[Property, ...] = ()) -> Program:
+    """Check a machine and properties against the language; raise ModelError with file, line and caret."""
+    return Program(machine, properties)
+
+
+def _check_bags(state: type[Record], inside: str = "") -> None:
+    for name, item in fields(state):
+        if isinstance(item, BagOf) and inside:
+            raise ModelError(f"{inside}.{name}: a bag must be a field of the state itself.")
+        record = item.record if isinstance(item, Nested | BagOf) else None
+        if isinstance(item, ArrayOf) and isinstance(item.element, Nested):
+            record = item.element.record
+        if record is not None:
+            _check_bags(record, record.__name__)
+
+
+def _bag(state: type[Record], bag: str, item: Action, param: str) -> BagOf:
+    found = dict(fields(state)).get(bag)
+    if not isinstance(found, BagOf):
+        known = [name for name, kind in fields(state) if isinstance(kind, BagOf)]
+        raise ModelError(
+            f"action {item.name}: InFlight({bag!r}) for {param!r}: the state has no such bag.{nearest(bag, known)}"
+        )
+    return found
+
+
+def _read(python: Callable[..., Any]) -> Function:
+    try:
+        lines, first = inspect.getsourcelines(python)
+    except (OSError, TypeError):
+        raise ModelError(f"{python!r} has no source text: write model functions in a file.") from None
+    text = textwrap.dedent("".join(lines))
+    node = ast.parse(text).body[0]
+    if not isinstance(node, ast.FunctionDef):
+        raise ModelError(f"{python.__code__.co_filename}:{first}: a model function must be a plain `def`.")
+    ast.increment_lineno(node, first - 1)
+    if isinstance(node.body[0], ast.Expr) and isinstance(node.body[0].value, ast.Constant):
+        node.body = node.body[1:] or [ast.copy_location(ast.Pass(), node.body[0])]
+    return Function(python, node, {})
+
+
+def _check_guards(program: Program, made: Function) -> None:
+    """Guards stand at the top level, before any write, and read no ghost."""
+    scope = Scope(program, made)
+    last = 0
+    for position, statement in enumerate(made.node.body):
+        if _is_require(made, statement):
+            last = position + 1
+    made.guards = last
+    for statement in made.node.body[:last]:
+        for node in ast.walk(statement):
+            callee = made.calls.get(node)
+            if _is_write(made, node) or (callee is not None and callee.writes):
+                scope.refuse(node, "this changes the state before the last `require`", "put all guards first, then the writes")
+            if isinstance(node, ast.Attribute) and node.attr.startswith("ghost_"):
+                scope.refuse(
+                    node,
+                    f"a guard reads the ghost {node.attr!r}",
+                    "ghosts are for properties: keep what the protocol knows in another field",
+                )
+            if callee is not None and callee.reads_ghost:
+                scope.refuse(
+                    node,
+                    f"a guard calls {callee.name}(), which reads the ghost {callee.reads_ghost!r}",
+                    "ghosts are for properties only",
+                )
+
+
+def _is_require(made: Function, statement: ast.stmt) -> bool:
+    return (
+        isinstance(statement, ast.Expr)
+        and isinstance(statement.value, ast.Call)
+        and isinstance(statement.value.func, ast.Name)
+        and made.python.__globals__.get(statement.value.func.id) is require
+    )
+
+
+def _is_write(made: Function, node: ast.AST) -> bool:
+    if isinstance(node, ast.Attribute | ast.Subscript) and isinstance(node.ctx, ast.Store):
+        return True
+    return (
+        isinstance(node, ast.Call)
+        and isinstance(node.func, ast.Attribute)
+        and node in made.types
+        and (isinstance(made.types.get(node.func.value), BagRef))
+    )
+
+
+@dataclass(frozen=True)
+class Guards:
+    """The guards of every action: their text, and which one refused."""
+
+    lines: dict[str, list[tuple[int, int, str]]]
+    """By action: first line, last line, condition."""
+
+    def texts(self, item: Action) -> list[str]:
+        """Return the conditions of an action's guards, in order."""
+        return [text for _, _, text in self.lines[item.name]]
+
+    def refused(self, item: Action, error: BaseException) -> int:
+        """Return the number of the guard that raised this DisabledError; -1 if a message was no longer in flight."""
+        trace = error.__traceback__
+        while trace is not None:
+            if trace.tb_frame.f_code is item.function.__code__:
+                for number, (first, last, _) in enumerate(self.lines[item.name]):
+                    if first <= trace.tb_lineno <= last:
+                        return number
+            trace = trace.tb_next
+        return -1
+
+
+def guards_of(program: Program) -> Guards:
+    """Return the guards of a checked machine."""
+    found: dict[str, list[tuple[int, int, str]]] = {}
+    for item in program.machine.actions:
+        made = program.actions[item.name]
+        found[item.name] = [
+            (statement.lineno, statement.end_lineno or statement.lineno, ast.unparse(statement.value.args[0]))
+            for statement in made.node.body[: made.guards]
+            if isinstance(statement, ast.Expr) and isinstance(statement.value, ast.Call) and _is_require(made, statement)
+        ]
+    return Guards(found)
