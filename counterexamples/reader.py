@@ -2,26 +2,26 @@
 
 from __future__ import annotations
 
-import re
-from contextlib import contextmanager
-from dataclasses import dataclass
-from pathlib import Path as File
-from typing import TYPE_CHECKING, Any, NamedTuple, NoReturn
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any
 
-from fencepost.counterexamples import values
-from fencepost.counterexamples.trace import FORMAT, RULE, Trace, starting_points, verdict_of
+from fencepost.counterexamples.lines import load
+from fencepost.counterexamples.trace import Trace, starting_points, verdict_of
+from fencepost.counterexamples.values import arguments, pairs, quoted
 from fencepost.invariants.protocols import protocol as named_protocol
 from fencepost.model.language.actions import Kind
-from fencepost.model.language.domains import InFlight
 from fencepost.model.language.errors import UsageError, nearest
-from fencepost.model.language.interpreter import Interpreter, Step
+from fencepost.model.language.interpreter import Step
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping
+    from collections.abc import Callable, Mapping
+    from pathlib import Path as File
 
+    from fencepost.counterexamples.lines import Line, Lines
     from fencepost.invariants.protocols import Protocol
-    from fencepost.model.language.actions import Action, Property
+    from fencepost.model.language.actions import Property
     from fencepost.model.language.constants import Constants
+    from fencepost.model.language.interpreter import Interpreter
 
 VERDICTS = ("violated", "reached", "deadlock")
 
@@ -56,28 +56,27 @@ def read(path: str | File, lookup: Callable[[str], Protocol] = named_protocol) -
 class _Reader:
     """One reading of one file."""
 
+    def __init__(self, lines: Lines, lookup: Callable[[str], Protocol]) -> None:
+        self.lines, self.refuse, self.at, self.lookup = lines, lines.refuse, lines.at, lookup
+
     def file(self) -> TraceFile:
         """Read everything up to the states."""
-        self.look_at_first_line()
-        first, second = self.rules()
-        header = self.header(self.logical(0, first))
+        self.lines.look_at_first_line()
+        first, second = self.lines.rules()
+        header = self.lines.header(self.lines.logical(0, first))
         trace, plain = self.question(header)
-        lines = self.logical(first + 1, second)
+        lines = self.lines.logical(first + 1, second)
         steps = tuple(self.step(plain, line) for line in lines)
         return TraceFile(
-            path=self.path,
-            trace=_with(trace, steps=steps, initial=self.initial(plain, header)),
-            head="\n".join(self.lines[: second + 1]) + "\n",
+            path=self.lines.path,
+            trace=replace(trace, steps=steps, initial=self.initial(plain, header)),
+            head="\n".join(self.lines.lines[: second + 1]) + "\n",
             steps=tuple(line.number for line in lines),
             verdict=header["verdict"].number,
             states=second + 2,
-            recorded=tuple(line.rstrip() for line in self.lines[second + 1 :]),
-            newline=self.newline,
+            recorded=tuple(line.rstrip() for line in self.lines.lines[second + 1 :]),
+            newline=self.lines.newline,
         )
-
-    # -- lines
-
-    # -- header
 
     def question(self, header: Mapping[str, Line]) -> tuple[Trace, Interpreter]:
         """Return the trace without its steps, and the carrier that reads them."""
@@ -109,7 +108,7 @@ class _Reader:
             if key not in header:
                 continue
             with self.at(header[key].number):
-                for name, text in _pairs(header[key].text, "replicas=3"):
+                for name, text in pairs(header[key].text, "replicas=3"):
                     if name not in declared:
                         raise UsageError(
                             f"protocol {found.name!r} has no constant {name!r}.{nearest(name, list(declared))} "
@@ -128,7 +127,7 @@ class _Reader:
         if verdict.text not in VERDICTS:
             self.refuse(
                 verdict.number,
-                f"the verdict is {_quoted(verdict.text)}, which no trace can show.{nearest(verdict.text, list(VERDICTS))} "
+                f"the verdict is {quoted(verdict.text)}, which no trace can show.{nearest(verdict.text, list(VERDICTS))} "
                 "Write `violated` for a property, `reached` for a witness, `deadlock` where no action is enabled in the end.",
             )
         if verdict.text == "deadlock":
@@ -154,10 +153,8 @@ class _Reader:
             return True
         line = header["normalize"]
         if line.text not in ("on", "off"):
-            self.refuse(line.number, f"normalize is given as {_quoted(line.text)}, which is neither on nor off. Write `off`, or leave the line out.")
+            self.refuse(line.number, f"normalize is given as {quoted(line.text)}, which is neither on nor off. Write `off`, or leave the line out.")
         return line.text == "on"
-
-    # -- actions
 
     def initial(self, plain: Interpreter, header: Mapping[str, Line]) -> tuple[Any, ...] | None:
         """Return the parameters of the initial action; None if they need not be told."""
@@ -177,10 +174,10 @@ class _Reader:
         if not item.params:
             self.refuse(line.number, f"protocol {plain.machine.name!r} has one initial state, which takes no parameters. Leave the line out.")
         with self.at(line.number):
-            step = Step(item, _arguments(plain, item, "initial", line.text))
+            step = Step(item, arguments(plain, item, "initial", line.text))
         if step.args not in [start.args for start, _ in starts]:
             example = plain.show(starts[0][0]).partition(" ")[2]
-            self.refuse(line.number, f"{_quoted(line.text)} is no initial state: a guard of {item.label!r} refuses it. Write for instance `{example}`.")
+            self.refuse(line.number, f"{quoted(line.text)} is no initial state: a guard of {item.label!r} refuses it. Write for instance `{example}`.")
         return step.args if several else None
 
     def step(self, plain: Interpreter, line: Line) -> Step:
@@ -191,17 +188,11 @@ class _Reader:
             labels = [item.label for item in machine.actions]
             if label not in labels:
                 raise UsageError(
-                    f"protocol {machine.name!r} has no action {_quoted(label)}.{nearest(label, labels)} Actions are: {', '.join(labels)}."
+                    f"protocol {machine.name!r} has no action {quoted(label)}.{nearest(label, labels)} Actions are: {', '.join(labels)}."
                 )
             item = machine.action(label)
-            return Step(item, _arguments(plain, item, label, rest))
+            return Step(item, arguments(plain, item, label, rest))
 
 
 def _text(header: Mapping[str, Line], name: str) -> str:
     return header[name].text if name in header else ""
-
-
-def _with(trace: Trace, **values: Any) -> Trace:
-    from dataclasses import replace
-
-    return replace(trace, **values)

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 from fencepost.invariants.protocols import protocol as named_protocol
 from fencepost.model.language.actions import Kind
-from fencepost.model.language.errors import DisabledError, ModelError
+from fencepost.model.language.errors import DisabledError, UsageError
 from fencepost.model.language.interpreter import Interpreter, Step
 
 if TYPE_CHECKING:
@@ -125,7 +125,7 @@ def trace_of(  # noqa: PLR0913 (the lines of a header)
 ) -> Trace:
     """Return the trace that an exploration found for a property, or for a deadlock if `prop` is None.
 
-    Raises ModelError if the exploration found none.
+    Raises UsageError if the exploration found none.
     """
     path = result.deadlock if prop is None else result.of(prop).path
     if path is None:

@@ -25,9 +25,12 @@ from fencepost.model.cluster.state import (
 from fencepost.model.language import NONE, always, bits, sometimes, step
 
 
-def agrees_below(s: State, r: Replica, offset: int) -> bool:
-    """Say whether the log holds the committed record at every offset below this one that was ever committed."""
-    return all(at < r.end and r.log[at].record == s.ghost_committed[at] for at in range(min(offset, s.ghost_committed_end)))
+def agrees_below(s: State, r: Replica, end: int) -> bool:
+    """Say whether the log holds the committed record at every offset below `end` that was ever committed."""
+    return all(
+        offset < r.end and r.log[offset].record == s.ghost_committed[offset]
+        for offset in range(min(end, s.ghost_committed_end))
+    )
 
 
 def has_committed(s: State, r: Replica) -> bool:
@@ -154,7 +157,10 @@ def isr_is_sane(s: State, c: C) -> bool:
 
 @always
 def isr_members_are_current(s: State, c: C) -> bool:
-    """G-S7: no member of the ISR has joined, or stayed, on the strength of what an earlier incarnation had fetched."""
+    """G-S7: no member of the ISR has joined, or stayed, on the strength of what an earlier incarnation had fetched.
+
+    Does not apply to the last member, which without ELR stays in the ISR when it is fenced and registers again.
+    """
     return s.ghost_stale & newest(s).isr == 0
 
 

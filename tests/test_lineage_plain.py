@@ -6,11 +6,11 @@ from itertools import product
 from typing import TYPE_CHECKING, Any
 
 import pytest
-
 from fencepost.invariants import lineage
 from fencepost.model.language.records import Schema
 from fencepost.model.language.subset import check
 from fencepost.model.lineage import base, kip101, kip279, kip320, kip320_first_try, truncate_to_hwm
+
 from tests.machines import async_isr, finite_replicated_log, id_sequence, mailbox
 from tests.search import explore
 
@@ -110,9 +110,12 @@ def all_logs(longest: int) -> list[Log]:
     return [log for length in range(longest + 1) for log in product(records, repeat=length)]
 
 
+SCHEMA = Schema(base.State, base.C(**sizes(2, 2, 2, 2)))
+
+
 def two_replicas(leader: Log, follower: Log, high_watermark: int) -> tuple[Any, Any]:
     """Return plain replicas with these logs."""
-    state = Schema(base.State, base.C(**sizes(2, 2, 2, 2))).new()
+    state = SCHEMA.new()
     for replica, log in zip(state.replica, (leader, follower), strict=True):
         for record, epoch in log:
             base.append(replica, record, epoch)

@@ -100,7 +100,7 @@ def broker_registers(s: State, c: C, broker: int, checkpoint: int) -> None:
     require(checkpoint <= r.high_watermark)
     require(checkpoint == r.high_watermark or c.restart_high_watermark != Checkpoint.LAST)
     require(checkpoint == 0 or c.restart_high_watermark != Checkpoint.LOG_START)
-    stays = bits.contains(isr, broker)
+    stays = bits.contains(isr, broker) and bits.size(isr) > 1
     changes = isr != image.isr or elr != s.elr
     append_image(s)
     now = newest(s)

@@ -4,7 +4,7 @@ What was wrong before (KIP-279): a new leader's high watermark lags behind the o
 are the ISR and commit a record; replica 1 is elected, its high watermark still before the record, and replica 2, which
 has nothing, has reached that high watermark: it joins the ISR without the record (12 states with three replicas).
 
-So nobody joins before the high watermark has reached the leader's own epoch. Besides, followers are told by the epoch of
+So nobody joins before the high watermark has reached the leader's own epoch. Besides, followers are judged by the epoch of
 their last record, in fetches, in the ISR and for the high watermark, and truncation is left to the fetch.
 After hachikuji/kafka-specification, Kip320FirstTry.
 """

@@ -1,8 +1,7 @@
 """The leader and its followers before KIP-320: nobody asks in which leader epoch the other one is.
 
-What the first three models share. A follower is told from others by whom it believes to lead, a log by how
-long it is. Each of these actions is replaced in the end; until then the models differ only in where a new
-follower truncates. After hachikuji/kafka-specification, KafkaReplication.
+What the first three models share: they differ only in where a new follower truncates. A follower is judged by whom it
+believes to lead, a log by how long it is. After hachikuji/kafka-specification, KafkaReplication.
 """
 
 from fencepost.model.language import action, bits, require

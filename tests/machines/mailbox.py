@@ -32,7 +32,6 @@ from fencepost.model.language import (
     switch,
 )
 
-
 MOST_REQUESTS = 5
 """What `requests` may be at most: the domain of a sum over clients needs a number here."""
 

@@ -1,0 +1,161 @@
+"""How fast the explorers are, as ratios in one run: `python -m benchmarks.lineage`.
+
+The model is kip320 with 3 replicas, 2 records, logs of 2 and 3 leader epochs, with all properties and coverage on.
+Compilation is left out. Each figure is the median of several runs, taken in turns, so that what else the machine does
+falls on all alike.
+"""
+
+from __future__ import annotations
+
+import argparse
+import time
+from statistics import median
+from typing import TYPE_CHECKING
+
+from rich.console import Console
+from rich.table import Table
+
+from benchmarks import handwritten, tuples, yardsticks
+from fencepost.explorers import plain
+from fencepost.explorers.native.compile import compiled
+from fencepost.explorers.native.search import Search
+from fencepost.explorers.verdict import Options
+from fencepost.invariants.protocols import protocol
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from fencepost.explorers.verdict import Result
+
+SIZE = {"replicas": 3, "log_size": 2, "max_records": 2, "max_leader_epoch": 2}
+PLAIN_SIZE = {**SIZE, "max_leader_epoch": 1}
+KERNELS = {"expand": "expand (guards, effects, hashes)", "insert": "table (insert, compare)", "judge": "properties", "rebuild": "table (grow)"}
+
+
+def main() -> None:
+    """Measure and print."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--rounds", type=int, default=5, help="runs of each, of which the median counts")
+    rounds = parser.parse_args().rounds
+    console = Console(width=110)
+    found = protocol("kip320")
+    constants = found.machine.set_constants(SIZE)
+    kernels = compiled(found.machine, constants, found.properties)
+    packed = compiled(found.machine, constants, found.properties, compact=True)
+
+    def native(workers: int, *, compact: bool = False) -> Result:
+        options = Options(workers=workers, compact=compact)
+        return Search(found.machine, constants, found.properties, options, kernels=packed if compact else kernels).run()
+
+    native(2)
+    one: list[Result] = []
+    two: list[Result] = []
+    simple: list[float] = []
+    clever: list[float] = []
+    in_c: list[float] = []
+    bound: list[float] = []
+    latency: list[float] = []
+    for turn in range(rounds):
+        one.append(native(1))
+        two.append(native(2))
+        in_c += _figure(yardsticks.c_search(*SIZE.values()), "seconds")
+        bound += _figure(yardsticks.c_latency_bound(*SIZE.values()), "overlapped_seconds")
+        latency += _figure(yardsticks.c_latency_bound(*SIZE.values()), "seconds")
+        if turn < max(1, rounds // 2):
+            simple.append(_time(lambda: tuples.search(*SIZE.values())))
+            clever.append(_time(lambda: handwritten.search(*SIZE.values())))
+    reference = plain.search(found.machine, found.machine.set_constants(PLAIN_SIZE), found.properties)
+    small = median(_small(found, PLAIN_SIZE) for _ in range(rounds))
+    compact = native(1, compact=True)
+    base = median(result.seconds for result in one)
+    pair = median(result.seconds for result in two)
+    distinct, generated = one[0].distinct, one[0].generated
+
+    table = Table(title=f"kip320 3/2/2/2: {distinct:,} states, {generated:,} generated", title_justify="left")
+    for column in ("search", "seconds", "states/s", "transitions/s", "against native, one worker"):
+        table.add_column(column, justify="left" if column == "search" else "right")
+    rows = [
+        ("native, one worker", base),
+        ("native, two workers", pair),
+        ("hand-written Python (tuples and a set)", median(simple)),
+        ("hand-written Python (packed integers, memoised actions)", median(clever)),
+        *([("hand-written C, one thread", median(in_c))] if in_c else []),
+        *([("table accesses alone, one after the other", median(latency))] if latency else []),
+        *([("table accesses alone, overlapped: the bound", median(bound))] if bound else []),
+    ]
+    for name, seconds in rows:
+        ratio = f"{seconds / base:.2f} times" if seconds > base else f"1/{base / seconds:.2f}"
+        table.add_row(name, f"{seconds:.3f}", f"{distinct / seconds:,.0f}", f"{generated / seconds:,.0f}", ratio)
+    console.print(table)
+
+    checks = Table(title="What must hold", title_justify="left")
+    for column in ("what", "wanted", "measured"):
+        checks.add_column(column, justify="left" if column == "what" else "right")
+    plain_ratio = reference.seconds / small
+    checks.add_row("native, one worker, against the plain reference search (3/2/2/1)", "60", f"{plain_ratio:.0f}")
+    checks.add_row("native, one worker, against hand-written Python (tuples and a set)", "9", f"{median(simple) / base:.1f}")
+    checks.add_row("two workers against one", "1.6", f"{base / pair:.2f}")
+    checks.add_row("bytes a state, exact", "at most 120", f"{one[0].store_bytes / distinct:.1f}")
+    checks.add_row("bytes a state, compact", "at most 24", f"{compact.store_bytes / distinct:.1f}")
+    console.print(checks)
+    console.print(_shares(found, constants, kernels))
+    if not in_c:
+        console.print(f"No C yardstick: {yardsticks.reason(*SIZE.values())}")
+
+
+def _figure(measured: yardsticks.Measured | None, name: str) -> list[float]:
+    return [float(measured[name])] if measured else []
+
+
+def _time(work: Callable[[], object]) -> float:
+    began = time.perf_counter()
+    work()
+    return time.perf_counter() - began
+
+
+def _small(found: object, size: dict[str, int]) -> float:
+    kip320 = protocol("kip320")
+    del found
+    constants = kip320.machine.set_constants(size)
+    return Search(kip320.machine, constants, kip320.properties, Options(workers=1)).run().seconds
+
+
+def _shares(found: object, constants: object, kernels: object) -> Table:
+    """Return where the time of one worker goes, by kernel."""
+    import types
+
+    kip320 = protocol("kip320")
+    del found, constants
+    search = Search(kip320.machine, kip320.machine.set_constants(SIZE), kip320.properties, Options(workers=1), kernels=kernels)  # type: ignore[arg-type]
+    spent = dict.fromkeys(KERNELS, 0.0)
+
+    def timed(name: str, kernel: Callable[..., object]) -> Callable[..., object]:
+        def run(*arguments: object) -> object:
+            began = time.perf_counter()
+            try:
+                return kernel(*arguments)
+            finally:
+                spent[name] += time.perf_counter() - began
+
+        return run
+
+    module = types.SimpleNamespace(**vars(search.module))
+    for name in KERNELS:
+        setattr(module, name, timed(name, getattr(search.module, name)))
+    object.__setattr__(search.kernels, "module", module)
+    original, search.module = search.module, module
+    try:
+        seconds = search.run().seconds
+    finally:
+        object.__setattr__(search.kernels, "module", original)
+    table = Table(title="Where the time goes, one worker", title_justify="left")
+    table.add_column("kernel")
+    table.add_column("share", justify="right")
+    for name, words in KERNELS.items():
+        table.add_row(words, f"{spent[name] / seconds:.0%}")
+    table.add_row("everything else", f"{1 - sum(spent.values()) / seconds:.0%}")
+    return table
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,132 @@
+"""`fencepost check`: explore protocols and say what holds of them."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from fencepost.cli.console import print_json, results
+from fencepost.cli.data import FORMAT, result_data
+from fencepost.cli.display import Display
+from fencepost.cli.engines import ENGINES, Question, explore, was_interrupted
+from fencepost.cli.request import Request
+from fencepost.cli.status import Exit, exit_of, worst_exit
+from fencepost.cli.traces import first_violation, make_trace, write_trace
+from fencepost.explorers.verdict import Verdict
+from fencepost.invariants.catalogue import Profile
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from fencepost.explorers.verdict import Options, Result
+    from fencepost.invariants.protocols import Protocol
+
+_VERDICTS = ", ".join(Verdict)
+
+
+@click.command(short_help="Explore protocols and say what holds of them.")
+@click.argument("protocols", nargs=-1, metavar="[PROTOCOL_OR_FILE]...")
+@click.option("--set", "settings", multiple=True, metavar="NAME=VALUE", help="Set a constant.")
+@click.option("--version", metavar="NAME", help="Take the constants of a named version, such as a Kafka release.")
+@click.option("--with", "with_", multiple=True, metavar="SWITCH", help="Turn a switch on.")
+@click.option("--without", multiple=True, metavar="SWITCH", help="Turn a switch off.")
+@click.option("--property", "properties", multiple=True, metavar="NAME", help="Check this property, not all.")
+@click.option("--engine", default="native", show_default=True, metavar="NAME", help=f"Search with: {', '.join(ENGINES)}.")
+@click.option("--workers", type=click.IntRange(1, 1024), default=None, metavar="N", help="Threads; all processors if not given.")
+@click.option("--compact", is_flag=True, help="Keep 64-bit fingerprints instead of states; prints the probability of an omission.")
+@click.option("--memory", metavar="SIZE", help="End before the states take more than this, such as 8G.  [default: 80 % of what is available]")
+@click.option("--budget", metavar="TIME", help="End after this time of searching, such as 10m.")
+@click.option("--max-depth", type=click.IntRange(1), metavar="N", help="End after so many levels.")
+@click.option("--max-states", type=click.IntRange(1), metavar="N", help="End after so many states.")
+@click.option("--checked", is_flag=True, help="Check every index and every value, naming action and field.")
+@click.option("--stop-on-violation", is_flag=True, help="End after the level of the first violation.")
+@click.option("--deadlock", is_flag=True, help="Show the way to the first state without a successor.")
+@click.option("--normalize/--no-normalize", default=True, help="Drop what nobody can ever observe.  [default: on]")
+@click.option("--profile", metavar="NAME", help=f"Run the catalogue, of all or of the named protocols: {', '.join(Profile)}.")
+@click.option("--checkpoint", metavar="DIR", help="Keep there what an unfinished search needs to go on.")
+@click.option("--resume", is_flag=True, help="Go on from the checkpoint.")
+@click.option("--expect", metavar="VERDICT", help=f"Succeed if this is the verdict: {_VERDICTS}.")
+@click.option("--trace", metavar="FILE", help="Write the first violation's trace there.")
+@click.option("--coverage", is_flag=True, help="Show how often each action fired and each guard refused.")
+@click.option("--json", is_flag=True, help="Print JSON.")
+@click.option("--quiet", is_flag=True, help="No notes and no progress, only results.")
+def check(**given: Any) -> Exit:
+    """Explore every reachable state of PROTOCOL and say for each property whether it holds.
+
+    PROTOCOL is a name that `fencepost list` shows, or a Python file that defines MACHINE and PROPERTIES.
+    Without PROTOCOL, the catalogue is run and compared with what it must find.
+
+    \b
+    Exit status: 0 as expected, 1 violated or not as expected, 2 bad input,
+    3 undetermined or a witness not reached, 4 Fencepost is wrong about itself.
+    """
+    request = Request(**{**given, "workers": given["workers"] or 0})
+    if request.of_catalogue:
+        from fencepost.cli.catalogue import run_catalogue
+
+        return run_catalogue(request)
+    return run_checks(request)
+
+
+def run_checks(request: Request) -> Exit:
+    """Check the named protocols, one after the other."""
+    expected, questions, options, file = request.expected(), request.questions(), request.options(), request.trace_file()
+    ends, data = [], []
+    with Display(quiet=request.quiet) as display:
+        for found, question in questions:
+            result = request.with_memory_explained(explore(question, request.engine, options, display))
+            traces = _write(request, found, result, file, display) if file else {}
+            if request.json:
+                data.append(result_data(result, traces, steps_of(question, result, options)))
+            else:
+                _print(request, found, question, result, first=not ends)
+            ends.append(exit_of(result.verdict, expected))
+            if was_interrupted(result):
+                ends.append(Exit.UNDETERMINED)
+                break
+    if request.json:
+        print_json(data[0] if len(questions) == 1 else {"format": FORMAT, "runs": data})
+    return worst_exit(ends)
+
+
+def _print(request: Request, found: Protocol, question: Question, result: Result, *, first: bool) -> None:
+    from fencepost.cli.report import print_page
+
+    console = results()
+    if not first:
+        console.print()
+        console.rule(style="dim")
+    print_page(
+        console,
+        found,
+        question,
+        result,
+        version=request.version or "",
+        normalize=request.normalize,
+        coverage=request.coverage,
+    )
+
+
+def _write(request: Request, found: Protocol, result: Result, file: Path, display: Display) -> dict[str, str]:
+    """Write the first violation's trace; return the file by property."""
+    item = first_violation(result)
+    if item is None or item.path is None:
+        display.note(f"nothing is violated: {file} was not written")
+        return {}
+    trace = make_trace(found, result, item.name, version=request.version or "", normalize=request.normalize)
+    write_trace(trace, item.path, file)
+    display.note(f"the trace of {item.name} is in {file}: `fencepost replay {file}` replays it")
+    return {item.name: str(file)}
+
+
+def steps_of(question: Question, result: Result, options: Options) -> dict[str, list[str]]:
+    """Return the actions on the way to each violation, as text."""
+    from fencepost.model.language.interpreter import Interpreter
+
+    plain = Interpreter(question.machine, question.constants, normalize=options.normalize)
+    return {
+        item.name: [plain.show(step) for step in item.path.steps]
+        for item in result.properties
+        if item.path is not None and item.verdict is Verdict.VIOLATED
+    }

@@ -1,0 +1,73 @@
+"""Results as JSON, in the words of the contract. Names have dashes; constants are spelt as they are set."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from fencepost.cli.traces import archived
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from fencepost.explorers.judge import Judgement
+    from fencepost.explorers.verdict import PropertyResult, Result
+
+FORMAT = 1
+
+
+def result_data(result: Result, traces: Mapping[str, str], steps: Mapping[str, list[str]]) -> dict[str, Any]:
+    """Return a result; `traces` gives the file of a property's trace, `steps` its actions as text."""
+    return {
+        "format": FORMAT,
+        "protocol": result.protocol,
+        "constants": dict(result.constants),
+        "engine": result.engine,
+        "workers": result.workers,
+        "verdict": str(result.verdict),
+        "complete": result.complete,
+        "why_stopped": result.why_stopped,
+        "distinct": result.distinct,
+        "generated": result.generated,
+        "depth": result.depth,
+        "seconds": round(result.seconds, 4),
+        "properties": [_property(item, traces, steps) for item in result.properties],
+        "actions": [{"name": name, "fired": fired} for name, fired in result.fired.items()],
+        "guards": [
+            {"action": item.action, "condition": item.condition, "refused": item.refused} for item in result.guards
+        ],
+        "deadlocks": result.deadlocks,
+        "levels": list(result.levels),
+        "omission": result.omission,
+        "notes": list(result.notes),
+        "store_bytes": result.store_bytes,
+        "peak_memory_bytes": result.peak_memory_bytes,
+    }
+
+
+def _property(item: PropertyResult, traces: Mapping[str, str], steps: Mapping[str, list[str]]) -> dict[str, Any]:
+    found: dict[str, Any] = {"name": item.name, "kind": str(item.kind), "verdict": str(item.verdict)}
+    if item.path is not None:
+        found["length"] = item.path.length
+    if item.verdict == "violated":
+        found["trace"] = traces.get(item.name)
+        found["steps"] = steps.get(item.name, [])
+    return found
+
+
+def judgement_data(judgement: Judgement, steps: Mapping[str, list[str]]) -> dict[str, Any]:
+    """Return a run of the catalogue: its result, what was expected, and how they differ."""
+    run = judgement.run
+    traces = {name: archived(file) for name, file in run.traces.items()}
+    return {
+        **result_data(judgement.result, {name: file for name, file in traces.items() if file}, steps),
+        "run": run.name,
+        "expected": {
+            "verdict": "violated" if run.violated else "unreached" if run.unreached else "holds",
+            "distinct": run.distinct,
+            "depth": run.depth,
+            "violated": dict(run.violated),
+            "unreached": list(run.unreached),
+        },
+        "as_expected": judgement.as_expected,
+        "differences": list(judgement.differences),
+    }

@@ -1,0 +1,90 @@
+"""The command `fencepost`: which commands there are, and how each of them ends."""
+
+from __future__ import annotations
+
+import os
+import sys
+import traceback
+from contextlib import suppress
+from importlib.metadata import version
+from typing import TYPE_CHECKING, Any, NoReturn
+
+import click
+
+from fencepost.cli.check import check
+from fencepost.cli.failures import debugging, explain
+from fencepost.cli.guarantees import guarantees
+from fencepost.cli.listing import list_protocols
+from fencepost.cli.replaying import replay, show
+from fencepost.cli.status import Exit
+from fencepost.model.language.errors import nearest
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+
+class Commands(click.Group):
+    """A group of commands that ends every error as one message on stderr with the exit status of the contract."""
+
+    def main(self, args: Sequence[str] | None = None, prog_name: str | None = None, **extra: Any) -> NoReturn:  # type: ignore[override]
+        """Run a command and end the process with its exit status."""
+        extra["standalone_mode"] = False
+        status = Exit.AS_EXPECTED
+        try:
+            status = Exit(super().main(args, prog_name or "fencepost", **extra) or 0)
+            _flush()
+        except BrokenPipeError:
+            _close_stdout()  # whoever read us had enough
+        except (Exception, KeyboardInterrupt) as error:  # the last resort: no traceback for users
+            status = _end(error)
+        sys.exit(status)
+
+    def resolve_command(self, ctx: click.Context, args: list[str]) -> tuple[str | None, click.Command | None, list[str]]:
+        """Return the command of this name; the error for an unknown one names the nearest."""
+        known = self.list_commands(ctx)
+        if args and not args[0].startswith("-") and args[0] not in known:
+            raise click.UsageError(f"There is no command {args[0]!r}.{nearest(args[0], known)}", ctx)
+        return super().resolve_command(ctx, args)
+
+
+@click.group(cls=Commands, invoke_without_command=True, context_settings={"help_option_names": ["-h", "--help"]})
+@click.version_option(version("fencepost"), prog_name="fencepost", message="%(prog)s %(version)s")
+@click.pass_context
+def run(ctx: click.Context) -> None:
+    """Check Kafka's replication protocol: every reachable state, every step, and what the KIPs promise of them.
+
+    Start with `fencepost check`, which runs a selection that shows every protocol.
+    """
+    if ctx.invoked_subcommand is None:
+        click.echo(ctx.get_help())
+
+
+for _command in (check, list_protocols, guarantees, replay, show):
+    run.add_command(_command)
+
+
+def _end(error: BaseException) -> Exit:
+    """Tell the user what went wrong and return the exit status."""
+    status, message = explain(error)
+    with suppress(OSError):
+        if debugging() and not isinstance(error, click.ClickException):
+            traceback.print_exception(error, file=sys.stderr)
+        sys.stderr.write(f"fencepost: {message}\n")
+    return status
+
+
+def _flush() -> None:
+    """Write out what is left; a full disk is the user's to repair."""
+    try:
+        sys.stdout.flush()
+    except BrokenPipeError:
+        raise
+    except OSError as error:
+        _close_stdout()
+        raise click.ClickException(f"The output cannot be written: {error.strerror}. Send it elsewhere") from error
+
+
+def _close_stdout() -> None:
+    """Send what is left of the output nowhere, or the interpreter complains when it ends."""
+    with suppress(OSError, ValueError):
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())

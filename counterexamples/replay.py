@@ -1,0 +1,219 @@
+"""Replay of traces on the plain carrier, which is the definition: every step must be possible, the end must show it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from itertools import zip_longest
+from pathlib import Path as File
+from typing import TYPE_CHECKING, NoReturn
+
+from fencepost.counterexamples.guards import refusing_guard
+from fencepost.counterexamples.reader import read
+from fencepost.counterexamples.states import states_text
+from fencepost.counterexamples.trace import starting_points
+from fencepost.explorers.verdict import Path, Verdict
+from fencepost.invariants.protocols import protocol as named_protocol
+from fencepost.model.language.actions import Kind
+from fencepost.model.language.errors import DisabledError, FencepostError, MismatchError, UsageError
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from fencepost.counterexamples.reader import TraceFile
+    from fencepost.counterexamples.trace import Trace
+    from fencepost.invariants.protocols import Protocol
+    from fencepost.model.language.actions import Property
+    from fencepost.model.language.interpreter import Interpreter, Step, Transition
+    from fencepost.model.language.records import Key
+
+SHOWN = 4
+"""Enabled steps that an error message lists: enough to see what was meant, few enough to read."""
+
+
+@dataclass(frozen=True)
+class Replay:
+    """A trace that was replayed: its history, and the verdict on its property (a witness that is reached holds)."""
+
+    trace: Trace
+    path: Path
+    verdict: Verdict
+
+    @property
+    def text(self) -> str:
+        """The whole file as Fencepost would write it."""
+        return self.trace.head() + states_text(self.trace, self.path)
+
+
+def follow(trace: Trace, file: TraceFile | None = None) -> Replay:
+    """Replay a trace; raise UsageError where a step cannot happen, or where the end does not show what the trace says.
+
+    `file` is where the trace was read: messages then name the line, and what has changed since the states were recorded.
+    """
+    return _Replaying(trace, file).run()
+
+
+def replay(path: str | File, lookup: Callable[[str], Protocol] = named_protocol) -> Replay:
+    """Replay a trace file, and compare its states with the model's; raise UsageError if anything is not as it says."""
+    file = read(path, lookup)
+    made = follow(file.trace, file)
+    difference = _first_difference(file, states_text(made.trace, made.path))
+    if difference:
+        raise UsageError(
+            f"{difference} Either was changed since the states were written. Look at the steps, then refresh the states with "
+            f"`fencepost replay --rewrite {path}`."
+        )
+    return made
+
+
+def rewrite(path: str | File, lookup: Callable[[str], Protocol] = named_protocol) -> Replay:
+    """Replay a trace file and write its states again; header and actions, with their comments, stay as they are."""
+    file = read(path, lookup)
+    made = follow(file.trace, file)
+    _save(path, file.head + states_text(made.trace, made.path), file.newline)
+    return made
+
+
+def write(path: str | File, trace: Trace) -> Replay:
+    """Write a trace to a file, after a replay: no trace is shown that the plain carrier does not confirm.
+
+    Raises MismatchError if the trace does not replay, UsageError if the file cannot be written.
+    """
+    try:
+        made = follow(trace)
+    except UsageError as error:
+        raise MismatchError(f"a trace for {trace.title!r} was found that does not replay: {error}") from error
+    _save(path, made.text)
+    return made
+
+
+class _Replaying:
+    """One replay, and how to say where it went wrong."""
+
+    def __init__(self, trace: Trace, file: TraceFile | None) -> None:
+        self.trace, self.file = trace, file
+        self.plain = trace.interpreter()
+        self.states: list[Key] = []
+
+    def run(self) -> Replay:
+        """Take all steps and judge the end."""
+        self.states.append(self.start())
+        last = None
+        for step in self.trace.steps:
+            last = self.take(step)
+            self.states.append(last.after)
+        path = self.path()
+        if not _shows(self.plain, self.trace.prop, path, last):
+            self.refuse_end(path)
+        witness = self.trace.prop is not None and self.trace.prop.kind is Kind.SOMETIMES
+        return Replay(self.trace, path, Verdict.HOLDS if witness else Verdict.VIOLATED)
+
+    def start(self) -> Key:
+        """Return the initial state that the trace names, or the only one."""
+        wanted = self.trace.initial
+        return next(state for step, state in starting_points(self.plain) if wanted is None or step.args == wanted)
+
+    def path(self) -> Path:
+        """Return the history so far."""
+        return Path(self.states[0], self.trace.steps[: len(self.states) - 1], tuple(self.states))
+
+    def take(self, step: Step) -> Transition:
+        """Take one step, or say what refuses it."""
+        number = len(self.states)
+        place = f"{self.file.path}:{self.file.steps[number - 1]}: " if self.file else ""
+        try:
+            return self.plain.apply(self.states[-1], step)
+        except DisabledError as error:
+            guard = refusing_guard(step.action, error)
+            reason = f"{guard} refuses" if guard else "no such message is in flight"
+            raise UsageError(
+                f"{place}step {number}, `{self.plain.show(step)}`, cannot happen: {reason}. {self.enabled(step)}{self.changed()}"
+            ) from None
+        except FencepostError as error:
+            raise type(error)(f"{place}step {number}: {error}") from error
+
+    def enabled(self, step: Step) -> str:
+        """Return what could be written instead: steps that can happen, those of the same action first."""
+        possible = [item.step for item in self.plain.transitions(self.states[-1])]
+        possible.sort(key=lambda item: item.action.name != step.action.name)
+        if not possible:
+            return "No step is enabled there: remove this one and what follows."
+        more = f" or one of {len(possible) - SHOWN} others" if len(possible) > SHOWN else ""
+        return f"Write a step that is enabled there: {', '.join(f'`{self.plain.show(item)}`' for item in possible[:SHOWN])}{more}."
+
+    def refuse_end(self, path: Path) -> NoReturn:
+        """Raise UsageError: all steps are possible, but the end does not show what the trace says."""
+        trace, count = self.trace, len(self.trace.steps)
+        place = f"{self.file.path}:{self.file.verdict}: " if self.file else ""
+        earlier = next((length for length in range(1, path.length) if self.shows_after(length)), None)
+        if trace.prop is None:
+            fact = "some action is enabled in the last state, so this is no deadlock"
+        elif trace.prop.kind is Kind.SOMETIMES:
+            fact = f"witness {trace.prop.name!r} is not reached at the end"
+        else:
+            fact = f"property {trace.prop.name!r} is not violated at the end"
+        if earlier:
+            kept = f"after step {earlier - 1}" if earlier > 1 else "in the initial state"
+            raise UsageError(f"{place}{fact} of the {count} steps, but {kept} it is. Remove the steps after that.")
+        raise UsageError(
+            f"{place}all {count} steps can happen, but {fact}. The steps were edited, or the model has changed: "
+            f"find another trace with `{self.command()}`, or remove the file.{self.changed()}"
+        )
+
+    def shows_after(self, length: int) -> bool:
+        """Say whether the first `length` states show it already."""
+        path = Path(self.states[0], self.trace.steps[: length - 1], tuple(self.states[:length]))
+        last = self.plain.apply(self.states[length - 2], self.trace.steps[length - 2]) if length > 1 else None
+        return _shows(self.plain, self.trace.prop, path, last)
+
+    def command(self) -> str:
+        """Return the command that finds such a trace."""
+        wanted = f" --property {self.trace.prop.name}" if self.trace.prop else ""
+        where = self.file.path if self.file else "FILE"
+        return f"fencepost check {self.trace.protocol.name}{wanted} --trace {where}"
+
+    def changed(self) -> str:
+        """Say where the states part from those that were recorded, if they do."""
+        if self.file is None or not any(self.file.recorded):
+            return ""
+        difference = _first_difference(self.file, states_text(self.trace, self.path(), ended=False), whole=False)
+        if difference:
+            return f" What has changed: {difference}"
+        return " Up to there the states are as recorded."
+
+
+def _shows(plain: Interpreter, prop: Property | None, path: Path, last: Transition | None) -> bool:
+    """Say whether the end of a path is what a trace of this property must end in."""
+    end = path.states[-1]
+    if prop is None:
+        return next(plain.transitions(end), None) is None
+    witness = prop.kind is Kind.SOMETIMES
+    if prop.over_steps:
+        return last is not None and plain.holds_step(prop, path.states[-2], last) is witness
+    return plain.holds(prop, end) is witness
+
+
+def _first_difference(file: TraceFile, text: str, *, whole: bool = True) -> str:
+    """Return a sentence on the first line where recorded states and `text` differ; `whole`: neither may go on."""
+    made = [line.rstrip() for line in text.splitlines()]
+    recorded = list(file.recorded)
+    while recorded and not recorded[-1]:
+        recorded.pop()
+    for number, (was, now) in enumerate(zip_longest(recorded, made), file.states):
+        if now is None and not whole:
+            return ""
+        if was != now:
+            there = "the states end" if was is None else f"the states say {was.strip()!r}"
+            here = "has nothing more" if now is None else f"gives {now.strip()!r}"
+            return f"{file.path}:{number}: {there} where the model {here}."
+    return ""
+
+
+def _save(path: str | File, text: str, newline: str = "\n") -> None:
+    try:
+        File(path).write_text(text, encoding="utf-8", newline=newline)
+    except OSError as error:
+        raise UsageError(
+            f"{path}: the trace cannot be written: {error.strerror}. Give a path in a folder that exists and may be written to."
+        ) from None
+
+
