@@ -17,7 +17,7 @@ from fencepost.cli.guarantees import guarantees
 from fencepost.cli.listing import list_protocols
 from fencepost.cli.replaying import replay, show
 from fencepost.cli.status import Exit
-from fencepost.model.language.errors import nearest
+from fencepost.model.language.errors import UsageError, nearest
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -81,7 +81,7 @@ def _flush() -> None:
         raise
     except OSError as error:
         _close_stdout()
-        raise click.ClickException(f"The output cannot be written: {error.strerror}. Send it elsewhere") from error
+        raise UsageError(f"the output cannot be written: {error.strerror}. Send it to where there is room.") from error
 
 
 def _close_stdout() -> None:

@@ -48,7 +48,9 @@ def load(path: str | File) -> Lines:
         raise UsageError(f"{path}: there is no such file. Give the path of a trace, such as {AN_EXAMPLE}.") from None
     except (OSError, ValueError) as error:
         reason = error.strerror if isinstance(error, OSError) else error
-        raise UsageError(f"{path}: the file cannot be read: {reason}. Give the path of a trace, such as {AN_EXAMPLE}.") from None
+        raise UsageError(
+            f"{path}: the file cannot be read: {reason}. Give the path of a trace, such as {AN_EXAMPLE}."
+        ) from None
     try:
         text = raw.decode("utf-8")
     except UnicodeDecodeError as error:
@@ -131,7 +133,10 @@ class Lines:
         for line in lines:
             name, colon, value = line.text.partition(":")
             if not colon:
-                self.refuse(line.number, f"{quoted(line.text)} is no header. Write `name: value`, or indent what continues the line above.")
+                self.refuse(
+                    line.number,
+                    f"{quoted(line.text)} is no header. Write `name: value`, or indent what continues the line above.",
+                )
             if name not in HEADERS:
                 hint = nearest(name, list(HEADERS))
                 self.refuse(line.number, f"there is no header {quoted(name)}.{hint} Headers are: {', '.join(HEADERS)}.")
@@ -142,5 +147,7 @@ class Lines:
             found[name] = Line(line.number, value.strip())
         for name in NEEDED:
             if name not in found:
-                self.refuse(lines[-1].number, f"the header ends without {name!r}, which every trace has. Write a line `{name}: ...`.")
+                self.refuse(
+                    lines[-1].number, f"the header ends without {name!r}, which every trace has. Write a line `{name}: ...`."
+                )
         return found

@@ -133,10 +133,14 @@ class _Reader:
         if verdict.text == "deadlock":
             if "property" in header:
                 line = header["property"]
-                self.refuse(line.number, f"property {line.text!r} is named, but a deadlock is of no property. Leave the line out.")
+                self.refuse(
+                    line.number, f"property {line.text!r} is named, but a deadlock is of no property. Leave the line out."
+                )
             return None
         if "property" not in header:
-            self.refuse(verdict.number, f"the verdict is {verdict.text!r}, but no property is named. Write a line `property: ...`.")
+            self.refuse(
+                verdict.number, f"the verdict is {verdict.text!r}, but no property is named. Write a line `property: ...`."
+            )
         with self.at(header["property"].number):
             prop = found.select((header["property"].text,))[0]
         if verdict.text != verdict_of(prop):
@@ -153,7 +157,10 @@ class _Reader:
             return True
         line = header["normalize"]
         if line.text not in ("on", "off"):
-            self.refuse(line.number, f"normalize is given as {quoted(line.text)}, which is neither on nor off. Write `off`, or leave the line out.")
+            self.refuse(
+                line.number,
+                f"normalize is given as {quoted(line.text)}, which is neither on nor off. Write `off`, or leave the line out.",
+            )
         return line.text == "on"
 
     def initial(self, plain: Interpreter, header: Mapping[str, Line]) -> tuple[Any, ...] | None:
@@ -172,12 +179,18 @@ class _Reader:
             return None
         line = header["initial"]
         if not item.params:
-            self.refuse(line.number, f"protocol {plain.machine.name!r} has one initial state, which takes no parameters. Leave the line out.")
+            self.refuse(
+                line.number,
+                f"protocol {plain.machine.name!r} has one initial state, which takes no parameters. Leave the line out.",
+            )
         with self.at(line.number):
             step = Step(item, arguments(plain, item, "initial", line.text))
         if step.args not in [start.args for start, _ in starts]:
             example = plain.show(starts[0][0]).partition(" ")[2]
-            self.refuse(line.number, f"{quoted(line.text)} is no initial state: a guard of {item.label!r} refuses it. Write for instance `{example}`.")
+            self.refuse(
+                line.number,
+                f"{quoted(line.text)} is no initial state: a guard of {item.label!r} refuses it. Write for instance `{example}`.",
+            )
         return step.args if several else None
 
     def step(self, plain: Interpreter, line: Line) -> Step:

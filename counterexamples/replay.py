@@ -138,7 +138,9 @@ class _Replaying:
         if not possible:
             return "No step is enabled there: remove this one and what follows."
         more = f" or one of {len(possible) - SHOWN} others" if len(possible) > SHOWN else ""
-        return f"Write a step that is enabled there: {', '.join(f'`{self.plain.show(item)}`' for item in possible[:SHOWN])}{more}."
+        return (
+            f"Write a step that is enabled there: {', '.join(f'`{self.plain.show(item)}`' for item in possible[:SHOWN])}{more}."
+        )
 
     def refuse_end(self, path: Path) -> NoReturn:
         """Raise UsageError: all steps are possible, but the end does not show what the trace says."""
@@ -215,5 +217,3 @@ def _save(path: str | File, text: str, newline: str = "\n") -> None:
         raise UsageError(
             f"{path}: the trace cannot be written: {error.strerror}. Give a path in a folder that exists and may be written to."
         ) from None
-
-

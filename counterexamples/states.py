@@ -115,20 +115,35 @@ def tables(state: list[Part]) -> Iterator[tuple[str, list[Part]]]:
 
 
 def log_ends(record: type[Record]) -> dict[str, str]:
-    """Return, for each array field that is a log, the field that says where it ends.
+    """Return, for each array field that is a log, the field beside it that says where it ends.
 
-    That field stands in the same record, is called `end`, `log_end_offset` or `<array>_end`, and ranges from 0 to the
-    array's length.
+    That field is called `<array>_end`, or for an array of records `end` or `log_end_offset`, and ranges from 0 to the array's
+    length.
     """
     scalars = {name: field.domain for name, field in fields(record) if isinstance(field, Scalar)}
     found = {}
     for name, field in fields(record):
         if isinstance(field, ArrayOf):
-            for end in (f"{name}_end", "end", "log_end_offset"):
+            names = (f"{name}_end", "end", "log_end_offset") if isinstance(field.element, Nested) else (f"{name}_end",)
+            for end in names:
                 domain = scalars.get(end)
                 if isinstance(domain, Range) and _spans(domain, field):
                     found.setdefault(name, end)
     return found
+
+
+def blocks(rows: Sequence[Sequence[str]], width: int = WIDTH) -> Iterator[list[list[str]]]:
+    """Yield a table in pieces of whole columns that are at most `width` wide; each starts with the first column."""
+    widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
+    start = 1
+    while start < len(widths) or start == 1:
+        end = start + 1
+        used = widths[0] + sum(2 + size for size in widths[start:end])
+        while end < len(widths) and used + 2 + widths[end] <= width:
+            used += 2 + widths[end]
+            end += 1
+        yield [[row[0], *row[start:end]] for row in rows]
+        start = end
 
 
 def _spans(domain: Range, array: ArrayOf) -> bool:
@@ -206,9 +221,15 @@ def _full(state: list[Part]) -> list[str]:
         if cell.messages is not None:
             lines += [f"  {cell.name}: {text}" for text in cell.messages or ("empty",)]
     for name, rows in tables(state):
-        header = [name, *(cell.name for cell in rows[0].cells)]
-        lines += _aligned([header, *([index, *(cell.text for cell in cells)] for index, cells in merged(rows))])
+        for block in blocks(matrix(name, rows), WIDTH - 2):
+            lines += _aligned(block)
     return lines
+
+
+def matrix(name: str, rows: list[Part]) -> list[list[str]]:
+    """Return a table as text: the names of the columns, then the rows."""
+    header = [name, *(cell.name for cell in rows[0].cells)]
+    return [header, *([index, *(cell.text for cell in cells)] for index, cells in merged(rows))]
 
 
 def _aligned(rows: Sequence[Sequence[str]]) -> list[str]:

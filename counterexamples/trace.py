@@ -62,6 +62,11 @@ class Trace:
         """What the trace shows, as a clause: `weak-isr is violated`."""
         return "no action is enabled" if self.prop is None else f"{self.prop.name} is {self.verdict}"
 
+    @property
+    def constants_told(self) -> str:
+        """The constants that matter to a reader: all numbers, and the switches that are not as they usually are."""
+        return self._constants()[0]
+
     def interpreter(self) -> Interpreter:
         """Return the plain carrier that the trace is replayed on."""
         return Interpreter(self.protocol.machine, self.constants, normalize=self.normalize)

@@ -47,7 +47,9 @@ def pairs(text: str, example: str) -> Iterator[tuple[str, str]]:
     for word in text.split():
         name, equals, value = word.partition("=")
         if not (name and equals and value):
-            raise UsageError(f"{quoted(word)} is no `name=value`. Write for instance `{example}`, without spaces around the sign.")
+            raise UsageError(
+                f"{quoted(word)} is no `name=value`. Write for instance `{example}`, without spaces around the sign."
+            )
         yield name, value
 
 

@@ -321,7 +321,7 @@ class _Writer:
         path = self.expression(source)
         if isinstance(kind, Arr):
             return f"for {index} in range({self.checks.size(kind.field.length)}):", [f"{name} = {path}[{index}]"]
-        return f"for {index} in range({path}.count):", [f"{name} = {path}.items[{index}]"]
+        return f"for {index} in range({path}.count - 1, -1, -1):", [f"{name} = {path}.items[{index}]"]
 
     # -- expressions
 

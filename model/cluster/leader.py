@@ -117,7 +117,8 @@ def is_caught_up(s: State, c: C, leader: int, end: int) -> bool:
 
 def may_request(s: State, c: C, leader: int) -> bool:
     """Say whether the leader may send an AlterPartition request: none is pending, none is unanswered."""
-    return s.replica[leader].proposed_isr == 0 and not (
+    r = s.replica[leader]
+    return r.proposed_isr == 0 and r.checked == 0 and not (
         c.one_request_in_flight
         and any(m.leader == leader and m.broker_epoch == newest(s).broker_epoch[leader] for m in s.alter_partitions)
     )
@@ -142,7 +143,6 @@ def request(s: State, c: C, leader: int, isr: int) -> None:
     r = s.replica[leader]
     image = local(s, leader)
     r.proposed_isr = isr
-    r.checked = 0
     own = newest(s).broker_epoch[leader]
     m = s.alter_partitions.add(
         status=Status.SENT,
@@ -162,17 +162,19 @@ def request(s: State, c: C, leader: int, isr: int) -> None:
 def record_fetch(s: State, c: C, leader: int, follower: int, end: int, broker_epoch: int) -> None:
     """Take over what a fetch says of its sender, propose it for the ISR if it may join, and try the high watermark.
 
-    Partition.updateFollowerFetchState and maybeExpandIsr. Before KAFKA-15221 the check and the request were two steps.
+    Partition.updateFollowerFetchState and maybeExpandIsr. Before KAFKA-15221 a fetch was noted without a lock, so it
+    could come in while the leader, holding the lock, had looked at a log end and not yet at the broker epoch.
     """
     r = s.replica[leader]
     expands = may_expand(s, c, leader, follower, end, broker_epoch)
     r.follower[follower].end = end
     r.follower[follower].broker_epoch = broker_epoch
-    if expands and c.atomic_expansion:
-        request(s, c, leader, bits.with_member(r.isr, follower))
-    elif expands:
-        r.checked = bits.only(follower)
-    advance_high_watermark(s, c, leader)
+    if r.checked == 0:
+        if expands and c.atomic_expansion:
+            request(s, c, leader, bits.with_member(r.isr, follower))
+        elif expands:
+            r.checked = bits.only(follower)
+        advance_high_watermark(s, c, leader)
 
 
 def fetch_epoch(s: State, c: C, follower: int) -> int:
@@ -210,7 +212,7 @@ def brings_news(s: State, c: C, leader: int, follower: int) -> bool:
         or known.end != f.end
         or known.broker_epoch != broker_epoch
         or departs(s, c, leader, follower)
-        or (may_expand(s, c, leader, follower, f.end, broker_epoch) and not bits.contains(r.checked, follower))
+        or (may_expand(s, c, leader, follower, f.end, broker_epoch) and r.checked == 0)
     )
 
 
@@ -290,22 +292,22 @@ def leader_tells_epoch_end(s: State, c: C, leader: int, follower: int) -> None:
 
 @action(leader=Broker)
 def leader_requests_expansion(s: State, c: C, leader: int) -> None:
-    """A leader asks for the expansion that it checked before, with what it knows of the follower now.
+    """A leader looks at the broker epoch of a follower whose log end it has checked, and asks for the expansion.
 
-    Before KAFKA-15221: the second look at the broker epoch came after the look at the log end.
+    Before KAFKA-15221 both came from the follower's state as it then was, which a later fetch may have changed. If the
+    epoch does not fit, it asks for nothing.
     """
     r = s.replica[leader]
     require(leads(s, leader))
     require(r.checked != 0)
-    require(may_request(s, c, leader))
-    require(
-        all(
-            is_eligible_in_cache(c, local(s, leader), member, r.follower[member].broker_epoch)
-            for member in range(c.brokers)
-            if bits.contains(r.checked, member)
-        )
-    )
-    request(s, c, leader, r.isr | r.checked)
+    member = 0
+    for broker in range(c.brokers):
+        if bits.contains(r.checked, broker):
+            member = broker
+    r.checked = 0
+    if is_eligible_in_cache(c, local(s, leader), member, r.follower[member].broker_epoch):
+        request(s, c, leader, bits.with_member(r.isr, member))
+    advance_high_watermark(s, c, leader)
 
 
 @action(leader=Broker, members=Brokers)
@@ -342,6 +344,7 @@ def leader_learns_change_applied(s: State, c: C, m: AlterPartition) -> None:
     """A leader takes over the ISR that the controller has committed at its request (Partition.handleAlterPartitionUpdate)."""
     require(m.status == Status.APPLIED)
     require(is_awaited(s, m))
+    require(s.replica[m.leader].checked == 0)
     r = s.replica[m.leader]
     s.alter_partitions.remove(m)
     r.isr = m.isr
@@ -359,6 +362,7 @@ def leader_learns_change_refused(s: State, c: C, m: AlterPartition) -> None:
     """
     require(m.status in (Status.INELIGIBLE, Status.REFUSED))
     require(is_awaited(s, m))
+    require(s.replica[m.leader].checked == 0)
     r = s.replica[m.leader]
     s.alter_partitions.remove(m)
     if m.status == Status.INELIGIBLE or c.rollback_on == Rollback.ANY_ERROR:

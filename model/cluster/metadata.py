@@ -17,14 +17,15 @@ def broker_applies_metadata(s: State, c: C, broker: int, index: int) -> None:
 
     BrokerMetadataPublisher: a batch or a snapshot may hold many records, so images between are skipped.
     """
-    require(is_running(s, broker))
-    require(s.replica[broker].applied < index)
-    require(index <= s.newest)
     r = s.replica[broker]
     old, new = s.image[r.applied], s.image[index]
+    changes = new.partition_epoch != old.partition_epoch
+    require(is_running(s, broker))
+    require(r.applied < index)
+    require(index <= s.newest)
+    require(r.checked == 0 or not changes)
     was_leader = old.leader == broker
     in_new_epoch = new.leader_epoch > old.leader_epoch
-    changes = new.partition_epoch != old.partition_epoch
     r.applied = index
     if changes and new.leader == broker:
         make_leader(s, c, broker, was_leader, in_new_epoch)

@@ -17,6 +17,7 @@ def leader_appends(s: State, c: C, leader: int) -> None:
     require(s.written < c.max_records)
     require(leads(s, leader))
     require(bits.size(r.isr) >= c.min_isr)
+    require(r.checked == 0)
     record = s.written + 1
     r.waiting[r.end] = record
     log.append(r, record, local(s, leader).leader_epoch)

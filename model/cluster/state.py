@@ -105,7 +105,8 @@ class Replica(Record):
     """A broker, its log, and what it keeps in memory as leader or as follower.
 
     `waiting[offset]` is the record whose write is answered once the high watermark passes `offset`; 0 for none.
-    `checked` holds a follower that passed the first look at an ISR expansion (before KAFKA-15221). `truncating` is set
+    `checked` holds the follower whose log end was found good enough for the ISR while the leader, which holds its lock,
+    has still to look at the broker epoch (before KAFKA-15221). `truncating` is set
     while a follower has still to ask where to cut its log (before Fetch carried the last epoch).
     """
 

@@ -51,7 +51,10 @@ class Action:
 
 
 def action(**domains: Any) -> Callable[[Callable[..., None]], Action]:
-    """Make a function `(state, constants, *parameters)` an action; each parameter is given its domain."""
+    """Make a function `(state, constants, *parameters)` an action; each parameter is given its domain.
+
+    NONE is never tried as a parameter: a domain that starts at NONE gives the values from 0.
+    """
 
     def make(function: Callable[..., None]) -> Action:
         names = list(inspect.signature(function).parameters)[2:]

@@ -165,6 +165,12 @@ def choice(default: E, *, meaning: str) -> Constant[E]:
 class Constants:
     """The constants of one machine; subclass it and assign `shape`, `capacity`, `bound`, `switch`, `choice`."""
 
+    def __init_subclass__(cls) -> None:
+        taken = {name for name in dir(Constants) if not name.startswith("__")}
+        for name, item in vars(cls).items():
+            if isinstance(item, Constant) and name in taken:
+                raise ModelError(f"constants {cls.__name__}: the name {name!r} is taken by the language: use another.")
+
     def __init__(self, **values: int) -> None:
         declared = self.declared()
         for name in values:

@@ -44,14 +44,15 @@ class Machine:
     versions: tuple[Version, ...] = ()
     source: str = ""
 
-    def replacing(self, *, name: str, sentence: str, **actions: Action | None) -> Machine:
-        """Return this machine with some actions replaced by others (None drops one), under a new name."""
+    def replacing(self, *, name: str, sentence: str, source: str = "", **actions: Action | None) -> Machine:
+        """Return this machine with some actions replaced by others (None drops one), under a new name and source."""
         known = [item.name for item in self.actions]
         for old in actions:
             if old not in known:
                 raise UsageError(f"machine {self.name!r} has no action {old!r}.{nearest(old, known)}")
         kept = (actions.get(item.name, item) for item in self.actions)
-        return replace(self, name=name, sentence=sentence, actions=tuple(item for item in kept if item is not None))
+        left = tuple(item for item in kept if item is not None)
+        return replace(self, name=name, sentence=sentence, source=source or self.source, actions=left)
 
     def action(self, name: str) -> Action:
         """Return the action of this name, with dashes or underscores; raise UsageError if there is none."""

@@ -128,7 +128,8 @@ class Bag(Generic[T]):
         raise DomainError(f"{self._label}: there is no message {message!r} in flight to remove.")
 
     def __iter__(self) -> Iterator[T]:
-        return iter(tuple(self._items))
+        """Go through the messages from the last to the first, so that the one at hand may be removed."""
+        return iter(tuple(reversed(self._items)))
 
     def __len__(self) -> int:
         return len(self._items)

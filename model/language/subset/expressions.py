@@ -107,7 +107,7 @@ class Expressions:
         if name in self.scope.stale:
             self.scope.refuse(
                 node,
-                f"{name!r} refers to a place that `{self.scope.stale[name]} = ...` has overwritten",
+                f"{name!r} refers to a place that `{self.scope.stale[name]}` has overwritten",
                 "copy what you need into locals before the write",
             )
         if name in self.scope.env:
@@ -319,6 +319,9 @@ class Expressions:
                 )
             if len(node.args) != 1 or self.value(node.args[0]) != Rec(record):
                 self.scope.refuse(node, "remove() takes the message to remove", f"pass a {record.__name__} that was received")
+            given = node.args[0]
+            if isinstance(given, ast.Name) and self.scope.origin.get(given.id, "").endswith("[]"):
+                self.scope.stale[given.id] = f"{bag}.remove({given.id})"
             return NOTHING
         self.scope.refuse(node, f"a bag has no method {node.func.attr!r}", "use add, remove, len and for")
 

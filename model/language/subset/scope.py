@@ -57,7 +57,7 @@ class Scope:
         place = self.path(target)
         for name, origin in self.origin.items():
             if origin.startswith(place) and isinstance(self.env.get(name), Rec):
-                self.stale[name] = ast.unparse(target)
+                self.stale[name] = f"{ast.unparse(target)} = ..."
 
     def path(self, node: ast.expr) -> str:
         """Return where a record expression lives, with indices left out: `s.replica[].log[]`."""

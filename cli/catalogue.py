@@ -1,0 +1,158 @@
+"""`fencepost check` without a protocol: the runs of the catalogue, each compared with what it must find."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from fencepost.cli.console import print_json, results
+from fencepost.cli.data import FORMAT, judgement_data
+from fencepost.cli.display import Display
+from fencepost.cli.finished import Finished
+from fencepost.cli.status import Exit
+from fencepost.cli.table import RunTable
+from fencepost.invariants.catalogue import Profile, Run, runs
+from fencepost.invariants.protocols import protocol
+from fencepost.model.language.errors import UsageError
+
+if TYPE_CHECKING:
+    from fencepost.cli.request import Request
+    from fencepost.explorers.judge import Judgement
+    from fencepost.explorers.native.generate import Source
+    from fencepost.explorers.verdict import Options
+
+
+@dataclass
+class Tally:
+    """What came of the runs so far, as JSON objects."""
+
+    done: list[dict[str, Any]] = field(default_factory=list)
+    waiting: list[Run] = field(default_factory=list)
+    """The runs that were not begun."""
+    why_stopped: str = ""
+
+    @property
+    def exit(self) -> Exit:
+        """Failed if anything found differs from what was expected; undetermined if something is missing."""
+        if any(item["complete"] and not item["as_expected"] for item in self.done):
+            return Exit.FAILED
+        return Exit.AS_EXPECTED if all(item["as_expected"] for item in self.done) and not self.waiting else Exit.UNDETERMINED
+
+
+def run_catalogue(request: Request) -> Exit:
+    """Run the catalogue at the profile's sizes and print what was found."""
+    profile = request.look_at_catalogue()
+    chosen = choose_runs(profile, request.protocols)
+    options = request.options()
+    with Display(quiet=request.quiet) as display:
+        table = None if request.json else RunTable(results(), chosen, display)
+        tally = Tally(waiting=list(chosen))
+        _run_all(request, options, tally, table, display)
+    if table is not None:
+        table.summary(tally.done, tally.waiting, tally.why_stopped)
+    else:
+        print_json(
+            {
+                "format": FORMAT,
+                "profile": str(profile),
+                "as_expected": tally.exit is Exit.AS_EXPECTED,
+                "runs": tally.done,
+                "not_run": [run.name for run in tally.waiting],
+            }
+        )
+    return tally.exit
+
+
+def choose_runs(profile: Profile, names: tuple[str, ...]) -> tuple[Run, ...]:
+    """Return the catalogue's runs of a profile and the smaller ones, of all or of the named protocols."""
+    for name in names:
+        if name.endswith(".py") or "/" in name:
+            raise UsageError(f"{name} has no runs in the catalogue: leave --profile out to check it under constants of your own.")
+        protocol(name)
+    order = list(Profile)
+    found = tuple(
+        run
+        for run in runs()
+        if order.index(run.profile) <= order.index(profile) and (not names or run.protocol in names)
+    )
+    if not found:
+        raise UsageError(f"profile {profile} has no run of {', '.join(names)}: write --profile {order[-1]}, or leave it out.")
+    return found
+
+
+def _run_all(request: Request, options: Options, tally: Tally, table: RunTable | None, display: Display) -> None:
+    """Compile everything that is not in the cache, several at a time, and explore one run after the other."""
+    from fencepost.cli.engines import was_interrupted
+    from fencepost.explorers.judge import judge
+
+    sources = {run.name: _source(run, options) for run in tally.waiting}
+    _compile(tally.waiting, sources, options, display)
+    finished = Finished(Path(request.checkpoint)) if request.checkpoint else None
+    left = options.budget
+    while tally.waiting:
+        run = tally.waiting[0]
+        data = finished.recall(run, sources[run.name]) if finished and request.resume else None
+        if data is None:
+            if left is not None and left <= 0:
+                tally.why_stopped = f"the time budget of {options.budget:g} s ran out"
+                return
+            own = finished.options_for(run, options) if finished else options
+            judgement = judge(run, replace(own, budget=left), display.telling(run.name))
+            judgement = replace(judgement, result=request.with_memory_explained(judgement.result))
+            left = None if left is None else left - judgement.result.seconds
+            data = judgement_data(judgement, _steps(judgement, options))
+            if finished and judgement.result.complete:
+                finished.keep(run, sources[run.name], data)
+            if was_interrupted(judgement.result):
+                tally.why_stopped = judgement.result.why_stopped
+        tally.done.append(data)
+        tally.waiting.pop(0)
+        if table is not None:
+            table.row(run, data)
+        if tally.why_stopped:
+            return
+
+
+def _compile(chosen: list[Run], sources: dict[str, Source], options: Options, display: Display) -> None:
+    from fencepost.explorers.judge import values_of
+    from fencepost.explorers.native.build import build_all
+    from fencepost.explorers.native.compile import is_cached
+
+    fresh = {source.text: name.split()[0] for name, source in sources.items() if not is_cached(source)}
+    if not fresh:
+        return
+    names = ", ".join(dict.fromkeys(fresh.values()))
+    what = f"compiling {len(fresh)} of {len({source.text for source in sources.values()})} machines: {names}"
+    with display.busy(f"{what} ... (kept for the next time)"):
+        jobs = [(run.protocol, values_of(run), run.properties, options.normalize, _compact(run, options)) for run in chosen]
+        build_all(jobs, options.workers or _processors())
+
+
+def _source(run: Run, options: Options) -> Source:
+    from fencepost.explorers.judge import values_of
+    from fencepost.explorers.native.build import source_of
+
+    return source_of(
+        run.protocol, values_of(run), run.properties, normalize=options.normalize, compact=_compact(run, options)
+    )
+
+
+def _compact(run: Run, options: Options) -> bool:
+    return run.compact or options.compact
+
+
+def _processors() -> int:
+    import os
+
+    return os.cpu_count() or 1
+
+
+def _steps(judgement: Judgement, options: Options) -> dict[str, list[str]]:
+    from fencepost.cli.check import steps_of
+    from fencepost.cli.engines import Question
+    from fencepost.explorers.judge import values_of
+
+    found = protocol(judgement.run.protocol)
+    constants = found.machine.set_constants(values_of(judgement.run))
+    return steps_of(Question(found.machine, constants, found.properties), judgement.result, options)

@@ -1,0 +1,185 @@
+"""A trace for people: what it shows, then each step with its sentence and what it changed.
+
+Replicas, and whatever else has a log, are shown as a table after each step that touches one of them: leader and
+followers side by side. What else changed is a line each.
+"""
+
+from __future__ import annotations
+
+from itertools import groupby
+from typing import TYPE_CHECKING
+
+from rich.console import Group
+from rich.padding import Padding
+from rich.table import Table
+from rich.text import Text
+
+from fencepost.counterexamples.states import blocks, changes, matrix, parts, tables
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+    from rich.console import RenderableType
+
+    from fencepost.counterexamples.states import Cell, Change, Part
+    from fencepost.counterexamples.trace import Trace
+    from fencepost.explorers.verdict import Path
+    from fencepost.model.language.interpreter import Step
+    from fencepost.model.language.records import Key
+
+ARROW = " → "
+OLD, NEW, QUIET, NAME = "red", "bold green", "dim", "cyan"
+INDENT = 5
+MANY = 8
+"""Columns of a table that a terminal shows side by side."""
+PROGRESS = ("end", "log_end_offset", "high_watermark", "leader_epoch", "leader", "isr")
+"""Columns that are always shown beside the log."""
+
+
+def render(trace: Trace, path: Path) -> RenderableType:
+    """Return a trace for a terminal: header, initial state, steps, and what the end shows."""
+    record, before = trace.protocol.machine.state, path.start
+    shown: list[RenderableType] = [*_header(trace), Text(), Text("Initial state", "bold"), *_initial(parts(record, before))]
+    plain = trace.interpreter()
+    for number, (step, after) in enumerate(zip(path.steps, path.states[1:], strict=True), 1):
+        shown += [Text(), _title(number, plain.show(step)), *_step(trace, step, before, after)]
+        before = after
+    return Group(*shown, Text(), *_end(trace, path))
+
+
+def _header(trace: Trace) -> Iterator[RenderableType]:
+    yield Text(trace.title, "bold")
+    grid = Table.grid(padding=(0, 2))
+    grid.add_column(style=QUIET)
+    grid.add_column(overflow="fold")
+    for name, value in (
+        ("protocol", f"{trace.protocol.name}: {trace.protocol.machine.sentence}"),
+        ("version", trace.version),
+        ("constants", trace.constants_told),
+        ("normalize", "" if trace.normalize else "off"),
+        ("source", trace.source),
+        ("why", trace.why),
+    ):
+        if value:
+            grid.add_row(Text(name), Text(value))
+    yield grid
+
+
+def _title(number: int, action: str) -> Text:
+    label, _, parameters = action.partition(" ")
+    return Text.assemble((f"{number:>3}  ", QUIET), (label, "bold"), " ", (parameters, NAME))
+
+
+def _initial(state: list[Part]) -> Iterator[RenderableType]:
+    own = state[0].cells
+    words = [f"{_words(cell.name)} {cell.text}" for cell in own if cell.messages is None]
+    words += [f"{_words(cell.name)} {text}" for cell in own if cell.messages for text in cell.messages]
+    yield _indented(Text("  ".join(words)))
+    for name, rows in tables(state):
+        for header, *lines in blocks(matrix(name, rows)):
+            table = _table(header)
+            for line in lines:
+                table.add_row(*map(Text, line))
+            yield _indented(table)
+
+
+def _step(trace: Trace, step: Step, before: Key, after: Key) -> Iterator[RenderableType]:
+    """Yield the action's sentence, what changed line by line, and the tables with logs that changed."""
+    yield _indented(Text(step.action.sentence, f"italic {QUIET}"))
+    record = trace.protocol.machine.state
+    was, now = parts(record, before), parts(record, after)
+    with_log = [name for name, rows in tables(now) if any(_is_log(cell) for cell in rows[0].cells)]
+    labels = {part.label for part in now if part.table in with_log}
+    found = changes(record, before, after)
+    for label, group in groupby(
+        (item for item in found if item.label not in labels and not item.is_message), lambda item: item.label
+    ):
+        yield _indented(_line(label, list(group)))
+    for change in found:
+        if change.is_message:
+            yield _indented(_message(change))
+    touched = {change.label for change in found}
+    for name in with_log:
+        pairs = [(old, new) for old, new in zip(was, now, strict=True) if new.table == name]
+        if touched & {new.label for _, new in pairs}:
+            yield _indented(_compared(name, pairs))
+    if not found:
+        yield _indented(Text("nothing changes", QUIET))
+
+
+def _line(label: str, group: list[Change]) -> Text:
+    parts_of_line = [Text.assemble(f"{_words(item.name)} ", (item.old, OLD), ARROW, (item.new, NEW)) for item in group]
+    line = Text(", ").join(parts_of_line)
+    return Text.assemble((f"{_words(label)}: ", NAME), line) if label else line
+
+
+def _message(change: Change) -> Text:
+    return Text.assemble(f"{_words(change.name)} ", (f"- {change.old}", OLD) if change.old else (f"+ {change.new}", NEW))
+
+
+def _compared(name: str, pairs: list[tuple[Part, Part]]) -> Table:
+    """Return a table after a step: rows that it left alone are dim, in the others what changed stands out.
+
+    Of many columns, those are kept that tell how far replicas are, and those that changed.
+    """
+    cells = range(len(pairs[0][1].cells))
+    kept = [
+        place
+        for place in cells
+        if len(cells) <= MANY
+        or _is_log(pairs[0][1].cells[place])
+        or pairs[0][1].cells[place].name in PROGRESS
+        or any(old.cells[place] != new.cells[place] for old, new in pairs)
+    ]
+    table = _table([name, *(pairs[0][1].cells[place].name for place in kept)])
+    for old, new in pairs:
+        row = [_cell(old.cells[place], new.cells[place]) for place in kept]
+        table.add_row(Text(".".join(map(str, new.index))), *row, style=QUIET if old == new else "")
+    return table
+
+
+def _cell(before: Cell, after: Cell) -> Text:
+    if before.text == after.text:
+        return Text(after.text)
+    if _is_log(after):
+        return _log(before.text, after.text)
+    return Text.assemble((before.text, OLD), ARROW, (after.text, NEW))
+
+
+def _log(before: str, after: str) -> Text:
+    """Return a log that changed: records that stayed, then `-` for each one dropped and `+` for each one appended."""
+    old, new = before[1:-1].split(), after[1:-1].split()
+    same = next(
+        (index for index, pair in enumerate(zip(old, new, strict=False)) if pair[0] != pair[1]), min(len(old), len(new))
+    )
+    marked = [Text(item) for item in new[:same]]
+    marked += [Text(f"-{item}", OLD) for item in old[same:]] + [Text(f"+{item}", NEW) for item in new[same:]]
+    return Text.assemble("[", Text(" ").join(marked), "]")
+
+
+def _end(trace: Trace, path: Path) -> Iterator[RenderableType]:
+    count = "1 state" if path.length == 1 else f"{path.length} states"
+    reached = trace.verdict == "reached"
+    yield Text(f"{trace.finding}: {count}", "bold green" if reached else "bold red")
+    if trace.prop is not None:
+        yield Text(trace.prop.sentence, "italic")
+
+
+def _table(header: Sequence[str]) -> Table:
+    table = Table(box=None, padding=(0, 2, 0, 0), header_style=QUIET, pad_edge=False)
+    for title in header:
+        table.add_column(Text(_words(title)), overflow="fold")
+    return table
+
+
+def _is_log(cell: Cell) -> bool:
+    """Whether the name carries a legend (`log offset:epoch/id`), as that of a log does."""
+    return " " in cell.name
+
+
+def _words(name: str) -> str:
+    return name.replace("_", " ")
+
+
+def _indented(what: RenderableType) -> Padding:
+    return Padding(what, (0, 0, 0, INDENT), expand=False)

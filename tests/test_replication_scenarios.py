@@ -1,0 +1,162 @@
+"""Histories of the replication model told step by step, in the order in which their sources tell them."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import pytest
+from fencepost.invariants import replication
+from fencepost.model.cluster.machine import MACHINE
+from fencepost.model.cluster.state import Life, newest
+from fencepost.model.language.interpreter import Interpreter
+
+if TYPE_CHECKING:
+    from fencepost.model.language import Property
+    from fencepost.model.language.records import Key
+
+
+class Story:
+    """One history on the plain carrier: every step names an action and enough arguments to tell it from others."""
+
+    def __init__(self, **constants: int) -> None:
+        self.plain = Interpreter(MACHINE, MACHINE.set_constants(constants))
+        (self.key,) = self.plain.initial_states()
+
+    @property
+    def state(self) -> Any:
+        """The state that has been reached."""
+        return self.plain.schema.restore(self.key)
+
+    def can(self, action: str, **arguments: int) -> list[Any]:
+        """Return the transitions of this action that fit."""
+        found = MACHINE.action(action)
+        return [
+            item
+            for item in self.plain._fire(found, self.key)
+            if all(
+                dict(zip([name for name, _ in found.params], item.step.args, strict=True))[name] == value
+                for name, value in arguments.items()
+            )
+        ]
+
+    def do(self, action: str, **arguments: int) -> Story:
+        """Take the one step that fits."""
+        (only,) = self.can(action, **arguments)
+        self.before, self.step = self.key, only
+        self.key = only.after
+        return self
+
+    def holds(self, prop: Property) -> bool:
+        """Judge the state, or the last step."""
+        if prop.over_steps:
+            return self.plain.holds_step(prop, self.before, self.step)
+        return self.plain.holds(prop, self.key)
+
+
+def catch_up(story: Story, follower: int = 1, leader: int = 0) -> None:
+    """One record is written and fetched; the fetch after it shows that the follower has caught up."""
+    story.do("leader-appends", leader=leader)
+    story.do("leader-handles-fetch", leader=leader, follower=follower)
+    story.do("follower-appends", follower=follower)
+    story.do("leader-handles-fetch", leader=leader, follower=follower)
+
+
+def reboot(story: Story, broker: int = 1, kept: int = 0) -> None:
+    """A broker crashes, is fenced, registers anew and is unfenced."""
+    story.do("broker-crashes", broker=broker, kept=kept)
+    story.do("controller-fences-broker", broker=broker)
+    story.do("broker-registers", broker=broker)
+    story.do("controller-unfences-broker", broker=broker)
+
+
+@pytest.fixture
+def kip_903() -> dict[str, int]:
+    """Two brokers, the second outside the ISR; it crashes once and loses what it had."""
+    return {"brokers": 2, "max_records": 1, "initial_isr": 1, "crashes": 1, "fences": 2, "shrinks": 0, "max_leader_epoch": 2, "metadata_lag": 4}
+
+
+def test_without_broker_epochs_a_delayed_request_takes_a_rebooted_replica_into_the_isr(kip_903: dict[str, int]) -> None:
+    """KIP-903, Motivation, in its order: caught up, request sent, crash with loss, rebooted, request accepted, data lost."""
+    story = Story(**kip_903, alter_partition_version=2)
+    catch_up(story)
+    (request,) = story.state.alter_partitions
+    assert (request.leader, request.isr, newest(story.state).isr) == (0, 0b11, 0b01)
+    reboot(story)
+    assert story.state.replica[1].end == 0
+    assert all(story.holds(item) for item in replication.PROPERTIES if item.kind == "always")
+    story.do("controller-applies-alter-partition")
+    assert newest(story.state).isr == 0b11
+    for violated in (
+        replication.joining_epoch_is_registered,
+        replication.joining_replica_has_committed,
+        replication.isr_members_are_current,
+        replication.candidates_have_committed,
+    ):
+        assert not story.holds(violated)
+    assert story.holds(replication.leader_has_committed)
+    story.do("leader-learns-change-applied")
+    story.do("broker-applies-metadata", broker=0, index=story.state.newest)
+    story.do("controller-fences-broker", broker=0)
+    story.do("broker-applies-metadata", broker=1, index=story.state.newest)
+    assert newest(story.state).leader == 1
+    assert not story.holds(replication.leader_has_committed)
+    assert not story.holds(replication.leader_has_acknowledged)
+
+
+def test_with_broker_epochs_the_delayed_request_is_ineligible_and_the_leader_goes_back(kip_903: dict[str, int]) -> None:
+    """KIP-903, Controller and Leader: INELIGIBLE_REPLICA, and the leader reverts to the committed ISR."""
+    story = Story(**kip_903)
+    catch_up(story)
+    reboot(story)
+    assert not story.can("controller-applies-alter-partition")
+    story.do("controller-finds-replica-ineligible")
+    story.do("leader-learns-change-refused")
+    leader = story.state.replica[0]
+    assert (leader.isr, leader.proposed_isr, newest(story.state).isr) == (0b01, 0, 0b01)
+    story.do("leader-handles-fetch", leader=0, follower=1)
+    assert not story.state.replica[0].proposed_isr, "the leader's cache still shows the old broker epoch"
+    story.do("broker-applies-metadata", broker=0, index=story.state.newest)
+    story.do("follower-appends", follower=1)
+    story.do("leader-handles-fetch", leader=0, follower=1)
+    story.do("controller-applies-alter-partition")
+    assert newest(story.state).isr == 0b11
+    assert all(story.holds(item) for item in replication.PROPERTIES if item.kind in ("always", "step"))
+
+
+def test_a_fetch_of_the_previous_incarnation_is_refused_once_the_cache_knows_better(kip_903: dict[str, int]) -> None:
+    """KAFKA-15221: Replica.updateFetchStateOrThrow throws for an older broker epoch than that of an unfenced broker."""
+    story = Story(**kip_903)
+    story.do("leader-appends", leader=0)
+    story.do("leader-handles-fetch", leader=0, follower=1)
+    story.do("follower-appends", follower=1)
+    reboot(story)
+    assert story.can("leader-handles-late-fetch")
+    story.do("broker-applies-metadata", broker=0, index=story.state.newest)
+    assert not story.can("leader-handles-late-fetch")
+
+
+def test_the_last_member_stays_in_the_isr_when_it_is_fenced(kip_903: dict[str, int]) -> None:
+    """ReplicationControlManager.handleBrokerFenced without ELR: no leader, and the ISR as it was."""
+    story = Story(**kip_903)
+    story.do("controller-fences-broker", broker=0)
+    image = newest(story.state)
+    assert (image.leader, image.isr, image.leader_epoch) == (-1, 0b01, 1)
+    story.do("controller-unfences-broker", broker=0)
+    assert (newest(story.state).leader, newest(story.state).leader_epoch) == (0, 2)
+
+
+def test_a_member_that_is_ahead_of_the_new_leader_cuts_its_log() -> None:
+    """KIP-595: the fetch names the last epoch, and the leader answers where it ends."""
+    story = Story(brokers=2, max_records=2, crashes=0, fences=1, shrinks=0, max_leader_epoch=2)
+    story.do("leader-appends", leader=0)
+    story.do("controller-fences-broker", broker=0)
+    story.do("broker-applies-metadata", broker=1, index=1)
+    story.do("leader-appends", leader=1)
+    story.do("broker-applies-metadata", broker=0, index=story.state.newest)
+    assert [entry.epoch for entry in story.state.replica[0].log][:1] == [0]
+    story.do("leader-reports-divergence", leader=1, follower=0)
+    story.do("follower-truncates", follower=0)
+    assert (story.state.replica[0].end, story.state.replica[0].life) == (0, Life.RUNNING)
+    story.do("leader-handles-fetch", leader=1, follower=0)
+    story.do("follower-appends", follower=0)
+    assert (story.state.replica[0].log[0].record, story.state.replica[0].log[0].epoch) == (2, 1)
