@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from fencepost.cli.console import heading, print_json, print_lines, results, styled
+from fencepost.cli.console import heading, print_json, print_lines, print_rows, results, styled
 from fencepost.cli.data import FORMAT
 from fencepost.cli.status import Exit
 from fencepost.cli.targets import find_protocol
@@ -98,21 +98,15 @@ def _print_one(console: Console, item: Protocol) -> None:
 
 
 def _part(console: Console, title: str, rows: list[tuple[str, str, str]]) -> None:
-    """Print a part of the page: names, a word each, and what they mean."""
-    from rich.table import Table
-
+    """Print a part of the page: names, a word each if there is one, and what they mean."""
     if not rows:
         return
-    table = Table(box=None, show_header=False, padding=(0, 2, 0, 0))
-    table.add_column(overflow="fold", ratio=4)
-    if any(word for _, word, _ in rows):
-        table.add_column(style="dim", no_wrap=True)
-    table.add_column(overflow="fold", ratio=6)
-    for name, word, meaning in rows:
-        table.add_row(*(text for text in (name, word, meaning) if text or len(table.columns) == 3))  # noqa: PLR2004
     console.print()
     console.print(heading(title))
-    console.print(table)
+    if any(word for _, word, _ in rows):
+        print_rows(console, [(name, styled(word, "dim"), meaning) for name, word, meaning in rows], indent=2)
+    else:
+        print_rows(console, [(name, meaning) for name, _, meaning in rows], indent=2)
 
 
 def _call(action: Action) -> str:

@@ -44,7 +44,7 @@ def show_size(size: float) -> str:
     """Return a number of bytes in the largest unit that leaves a number of at least 1."""
     for unit in ("B", "KiB", "MiB"):
         if size < 1000:
-            return f"{size:.0f} {unit}" if size >= 100 or unit == "B" else f"{size:.2g} {unit}"
+            return f"{size:.0f} {unit}" if size >= 10 or unit == "B" else f"{size:.1f} {unit}"
         size /= 1024
     return f"{size:.1f} GiB"
 
@@ -59,13 +59,13 @@ def show_seconds(seconds: float) -> str:
     return f"{minutes // 60} h {minutes % 60:02} min"
 
 
-def show_rate(count: int, seconds: float) -> str:
-    """Return how many there are per second, rounded."""
+def show_rate(count: int, seconds: float, noun: str) -> str:
+    """Return how many there are per second, rounded: `1.05 M states/s`."""
     rate = count / seconds if seconds > 0 else 0.0
-    for bound, unit in ((1e6, " M"), (1e3, " k")):
+    for bound, unit in ((1e6, "M "), (1e3, "k ")):
         if rate >= bound:
-            return f"{rate / bound:.2f}{unit}/s"
-    return f"{rate:.0f} /s"
+            return f"{rate / bound:.3g} {unit}{noun}/s"
+    return f"{rate:.0f} {noun}/s"
 
 
 def default_memory() -> int:

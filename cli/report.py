@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from fencepost.cli.console import counted, heading, print_lines, styled, verdict_text
+from fencepost.cli.console import counted, heading, print_lines, print_rows, styled, verdict_text
 from fencepost.cli.quantities import show_rate, show_seconds, show_size
 from fencepost.cli.traces import make_trace, show_trace
 from fencepost.explorers.verdict import Verdict
@@ -17,11 +17,10 @@ if TYPE_CHECKING:
     from rich.text import Text
 
     from fencepost.cli.engines import Question
-    from fencepost.explorers.verdict import PropertyResult, Result
+    from fencepost.explorers.verdict import Path, PropertyResult, Result
     from fencepost.invariants.protocols import Protocol
 
 INDENT = 2
-LABEL = 13
 
 
 def print_page(  # noqa: PLR0913 (what a page shows)
@@ -40,17 +39,25 @@ def print_page(  # noqa: PLR0913 (what a page shows)
     print_reach(console, result, version)
     if coverage:
         print_coverage(console, result)
-    for item in result.properties:
-        if item.verdict is Verdict.VIOLATED and item.path is not None:
-            console.print()
-            console.print(heading(f"{item.name} is violated: the shortest trace has {counted(item.path.length, 'state')}"))
-            trace = make_trace(found, result, item.name, version=version, normalize=normalize)
-            console.print(show_trace(trace, item.path).rstrip(), soft_wrap=True)
-    if result.deadlock is not None:
+    print_traces(console, found, result, version=version, normalize=normalize)
+
+
+def print_traces(console: Console, found: Protocol, result: Result, *, version: str, normalize: bool) -> None:
+    """Print the way to each violation, one way only once, and the way to the deadlock if it was asked for."""
+    shown: dict[Path, str] = {}
+    ways = [(item.name, item.path) for item in result.properties if item.verdict is Verdict.VIOLATED]
+    for name, path in [*ways, (None, result.deadlock)]:
+        if path is None:
+            continue
         console.print()
-        console.print(heading(f"No action is enabled after {counted(result.deadlock.length, 'state')}"))
-        trace = make_trace(found, result, None, version=version, normalize=normalize)
-        console.print(show_trace(trace, result.deadlock).rstrip(), soft_wrap=True)
+        what = f"{name} is violated" if name else "no action is enabled"
+        if path in shown:
+            console.print(heading(f"{what}: by the same steps as {shown[path]}"))
+            continue
+        console.print(heading(f"{what}: the shortest trace has {counted(path.length, 'state')}"))
+        shown[path] = name or "the deadlock"
+        trace = make_trace(found, result, name, version=version, normalize=normalize)
+        console.print(show_trace(trace, path).rstrip(), soft_wrap=True)
 
 
 def print_verdict(console: Console, question: Question, result: Result) -> None:
@@ -93,15 +100,8 @@ def _length(item: PropertyResult) -> str:
 
 def print_reach(console: Console, result: Result, version: str) -> None:
     """Print under which constants the verdict was found, how far the search went and what it took."""
-    from rich.table import Table
-
-    table = Table(box=None, show_header=False, padding=(0, 2, 0, 0))
-    table.add_column(style="dim", width=LABEL)
-    table.add_column(overflow="fold")
-    for name, text in reach(result, version):
-        table.add_row(name, text)
     console.print()
-    console.print(table)
+    print_rows(console, [(styled(name, "dim"), text) for name, text in reach(result, version)])
 
 
 def reach(result: Result, version: str) -> Iterator[tuple[str, Text | str]]:
@@ -112,16 +112,13 @@ def reach(result: Result, version: str) -> Iterator[tuple[str, Text | str]]:
     yield "search", "complete: every reachable state was visited" if result.complete else f"partial: {result.why_stopped}"
     yield "states", f"{result.distinct:,} distinct, {result.generated:,} generated, depth {result.depth}"
     workers = f" with {counted(result.workers, 'worker')}" if result.workers else ""
-    yield (
-        "time",
-        f"{show_seconds(result.seconds)}{workers} ({result.engine} engine): {show_rate(result.distinct, result.seconds)} states, "
-        f"{show_rate(result.generated, result.seconds)} steps",
-    )
+    rates = f"{show_rate(result.distinct, result.seconds, 'states')}, {show_rate(result.generated, result.seconds, 'steps')}"
+    yield "time", f"{show_seconds(result.seconds)}{workers} ({result.engine} engine): {rates}"
     yield "memory", _memory(result)
     if result.omission:
         yield "compact", f"states are kept as 64-bit fingerprints: the probability that one was omitted is at most {result.omission:.1e}"
     if result.deadlocks:
-        yield "deadlocks", f"{counted(result.deadlocks, 'state')} without a successor"
+        yield "deadlocks", f"{counted(result.deadlocks, 'state')} without a successor; --deadlock shows the way to one"
     dead = [name for name, fired in result.fired.items() if not fired]
     if dead:
         yield "never fired", styled(", ".join(dead) + ("" if result.complete else " (so far)"), "yellow")
@@ -133,25 +130,34 @@ def _memory(result: Result) -> str:
     parts = []
     if result.store_bytes:
         parts.append(f"{show_size(result.store_bytes)} of states ({result.store_bytes / max(1, result.distinct):.0f} bytes each)")
-    return ", ".join([*parts, f"{show_size(result.peak_memory_bytes)} at most in all"])
+    return ", ".join([*parts, f"the whole process {show_size(result.peak_memory_bytes)} at most"])
+
+
+def print_numbers(console: Console, rows: list[tuple[Text, Text]]) -> None:
+    """Print rows of a number, aligned to the right, and what it counts."""
+    width = max(number.cell_len for number, _ in rows)
+    for number, _ in rows:
+        number.pad_left(width - number.cell_len)
+    console.print()
+    print_rows(console, rows)
 
 
 def print_coverage(console: Console, result: Result) -> None:
     """Print how often each action fired, and how often each of its guards was the first to refuse."""
-    from rich.table import Table
+    from rich.text import Text
 
-    table = Table(box=None, padding=(0, 2, 0, 0), header_style="bold")
-    table.add_column("action and its guards", overflow="fold")
-    table.add_column("fired", justify="right", no_wrap=True)
-    table.add_column("refused", justify="right", no_wrap=True)
+    rows: list[tuple[Text, Text]] = [(styled("fired", "bold"), styled("action", "bold"))]
     for name, fired in result.fired.items():
-        table.add_row(styled(name, "bold" if fired else "bold yellow"), f"{fired:,}", "")
-        for guard in result.guards:
-            if guard.action == name:
-                style = "dim" if guard.refused else "yellow"
-                table.add_row(styled(f"  {guard.condition}", style), "", f"{guard.refused:,}")
-    console.print()
-    console.print(table)
+        rows.append((Text(f"{fired:,}"), styled(name, "bold" if fired else "bold yellow")))
+    print_numbers(console, rows)
+    rows = [(styled("refused", "bold"), styled("guard, where those before it let pass", "bold"))]
+    action = ""
+    for guard in result.guards:
+        if guard.action != action:
+            action = guard.action
+            rows.append((Text(""), styled(action, "bold")))
+        rows.append((Text(f"{guard.refused:,}"), styled(guard.condition, "" if guard.refused else "yellow")))
+    print_numbers(console, rows)
     idle = [guard for guard in result.guards if not guard.refused]
     if idle:
         print_lines(

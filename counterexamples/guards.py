@@ -8,14 +8,11 @@ import textwrap
 from pathlib import Path as File
 from typing import TYPE_CHECKING, NamedTuple
 
-from fencepost.model.language.errors import DisabledError
-
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from fencepost.model.language.actions import Action
-    from fencepost.model.language.interpreter import Interpreter, Step
-    from fencepost.model.language.records import Key
+    from fencepost.model.language.errors import DisabledError
 
 
 class Guard(NamedTuple):
@@ -46,14 +43,4 @@ def refusing_guard(action: Action, error: DisabledError) -> Guard | None:
         if trace.tb_frame.f_code is action.function.__code__:
             return next((guard for guard, end in guards(action) if guard.line <= trace.tb_lineno <= end), None)
         trace = trace.tb_next
-    return None
-
-
-def why_disabled(plain: Interpreter, before: Key, step: Step) -> str | None:
-    """Return what refuses a step in a state, as the subject of a sentence; None if the step can happen."""
-    try:
-        plain.apply(before, step)
-    except DisabledError as error:
-        guard = refusing_guard(step.action, error)
-        return str(guard) if guard else "no such message is in flight, which"
     return None

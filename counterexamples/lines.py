@@ -99,7 +99,7 @@ class Lines:
     def rules(self) -> tuple[int, int]:
         """Return where header and actions end, as indices of their `----`."""
         found = [index for index, line in enumerate(self.lines) if line.rstrip() == RULE][:2]
-        if len(found) < 2:  # noqa: PLR2004 (after the header, after the actions)
+        if len(found) < 2:
             where, after = ("actions", "last action") if found else ("header", "header, and one after the actions")
             self.refuse(
                 len(self.lines),

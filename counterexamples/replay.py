@@ -56,6 +56,10 @@ def replay(path: str | File, lookup: Callable[[str], Protocol] = named_protocol)
     """Replay a trace file, and compare its states with the model's; raise UsageError if anything is not as it says."""
     file = read(path, lookup)
     made = follow(file.trace, file)
+    if not any(file.recorded):
+        raise UsageError(
+            f"{path}:{file.states - 1}: the file ends without states. Write them with `fencepost replay --rewrite {path}`."
+        )
     difference = _first_difference(file, states_text(made.trace, made.path))
     if difference:
         raise UsageError(
@@ -110,7 +114,9 @@ class _Replaying:
     def start(self) -> Key:
         """Return the initial state that the trace names, or the only one."""
         wanted = self.trace.initial
-        return next(state for step, state in starting_points(self.plain) if wanted is None or step.args == wanted)
+        if wanted is None:
+            return self.plain.initial_states()[0]
+        return next(state for step, state in starting_points(self.plain) if step.args == wanted)
 
     def path(self) -> Path:
         """Return the history so far."""

@@ -12,8 +12,8 @@ from itertools import groupby
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from fencepost.counterexamples.trace import WIDTH
-from fencepost.model.language.domains import Range
 from fencepost.model.language.constants import linear
+from fencepost.model.language.domains import Range
 from fencepost.model.language.printing import leaves, show_message
 from fencepost.model.language.records import ArrayOf, BagOf, Nested, Scalar, fields
 
@@ -40,7 +40,7 @@ class Part(NamedTuple):
     """The state's own fields (`table` is empty), or one element of an array of records: a row of its table."""
 
     table: str
-    index: tuple[int, ...]
+    place: tuple[int, ...]
     label: str
     cells: tuple[Cell, ...]
 
@@ -100,8 +100,8 @@ def states_text(trace: Trace, path: Path, *, ended: bool = True) -> str:
 def merged(rows: Iterable[Part]) -> list[tuple[str, tuple[Cell, ...]]]:
     """Return the rows of a table with their index as text; equal neighbours are one row, `0..2`."""
     found = []
-    for (prefix, cells), same in groupby(rows, key=lambda part: (part.index[:-1], part.cells)):
-        last = [part.index[-1] for part in same]
+    for (prefix, cells), same in groupby(rows, key=lambda part: (part.place[:-1], part.cells)):
+        last = [part.place[-1] for part in same]
         span = str(last[0]) if len(last) == 1 else f"{last[0]}..{last[-1]}"
         found.append((".".join([*map(str, prefix), span]), cells))
     return found
@@ -121,7 +121,7 @@ def log_ends(record: type[Record]) -> dict[str, str]:
     length.
     """
     scalars = {name: field.domain for name, field in fields(record) if isinstance(field, Scalar)}
-    found = {}
+    found: dict[str, str] = {}
     for name, field in fields(record):
         if isinstance(field, ArrayOf):
             names = (f"{name}_end", "end", "log_end_offset") if isinstance(field.element, Nested) else (f"{name}_end",)
@@ -160,7 +160,7 @@ def _collect(found: list[Part], part: Part, record: type[Record], key: Key) -> N
         table = f"{part.table}.{name}" if part.table else name
         for index, item in enumerate(items):
             label = f"{part.label}.{name}[{index}]" if part.label else f"{name}[{index}]"
-            _collect(found, Part(table, (*part.index, index), label, ()), element, item)
+            _collect(found, Part(table, (*part.place, index), label, ()), element, item)
 
 
 def _flatten(

@@ -9,23 +9,21 @@ from __future__ import annotations
 from itertools import groupby
 from typing import TYPE_CHECKING
 
+from fencepost.counterexamples.states import blocks, changes, matrix, parts, tables
 from rich.console import Group
 from rich.padding import Padding
 from rich.table import Table
 from rich.text import Text
 
-from fencepost.counterexamples.states import blocks, changes, matrix, parts, tables
-
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
-
-    from rich.console import RenderableType
 
     from fencepost.counterexamples.states import Cell, Change, Part
     from fencepost.counterexamples.trace import Trace
     from fencepost.explorers.verdict import Path
     from fencepost.model.language.interpreter import Step
     from fencepost.model.language.records import Key
+    from rich.console import RenderableType
 
 ARROW = " → "
 OLD, NEW, QUIET, NAME = "red", "bold green", "dim", "cyan"
@@ -134,7 +132,7 @@ def _compared(name: str, pairs: list[tuple[Part, Part]]) -> Table:
     table = _table([name, *(pairs[0][1].cells[place].name for place in kept)])
     for old, new in pairs:
         row = [_cell(old.cells[place], new.cells[place]) for place in kept]
-        table.add_row(Text(".".join(map(str, new.index))), *row, style=QUIET if old == new else "")
+        table.add_row(Text(".".join(map(str, new.place))), *row, style=QUIET if old == new else "")
     return table
 
 

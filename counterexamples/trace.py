@@ -101,7 +101,8 @@ class Trace:
         """
         machine = self.protocol.machine
         usual = dict(machine.version(self.version).values) if self.version else {}
-        told, quiet = [], []
+        told: list[str] = []
+        quiet: list[str] = []
         for name, constant in machine.constants.declared().items():
             value = self.constants.values[name]
             text = f"{name}={str(constant.show(value)).lower()}"
@@ -117,7 +118,7 @@ def verdict_of(prop: Property | None) -> str:
     return "reached" if prop.kind is Kind.SOMETIMES else "violated"
 
 
-def trace_of(  # noqa: PLR0913 (the lines of a header)
+def trace_of(
     result: Result,
     prop: str | None,
     *,
@@ -134,7 +135,7 @@ def trace_of(  # noqa: PLR0913 (the lines of a header)
     """
     path = result.deadlock if prop is None else result.of(prop).path
     if path is None:
-        raise ModelError(
+        raise UsageError(
             f"the exploration of {result.protocol!r} has no path for {prop or 'a deadlock'}, so there is no trace to write."
         )
     found = lookup(result.protocol)

@@ -55,7 +55,7 @@ def pairs(text: str, example: str) -> Iterator[tuple[str, str]]:
 
 def quoted(text: str) -> str:
     """Return the text in quotes, shortened to what fits into a message."""
-    return repr(text if len(text) <= 60 else text[:57] + "...")  # noqa: PLR2004 (what fits beside the message)
+    return repr(text if len(text) <= 60 else text[:57] + "...")
 
 
 def parameter(schema: Schema, what: str, domain: Domain, text: str) -> int:
@@ -92,7 +92,8 @@ def describe(domain: Domain, low: int, high: int) -> str:
 def _scalar(what: str, domain: Domain, text: str, low: int, high: int) -> int:
     value = _number(domain, text)
     if value is None:
-        guess = nearest(text, list(domain.spellings())) if WORD.fullmatch(text) and not text.isdigit() else ""
+        words = [word for word, number in domain.spellings().items() if low <= number <= high]
+        guess = nearest(text, words) if words else ""
         raise UsageError(f"{what} was given {text!r}, which is no such value.{guess} Write {describe(domain, low, high)}.")
     if not low <= value <= high:
         raise UsageError(f"{what} was given {text!r}, which is out of its domain. Write {describe(domain, low, high)}.")
@@ -105,7 +106,7 @@ def _number(domain: Domain, text: str) -> int | None:
     words = domain.spellings()
     if text in words:
         return words[text]
-    if isinstance(domain, Flag | Member) or not NUMBER.fullmatch(text) or text == str(NONE) and words:
+    if isinstance(domain, Flag | Member) or not NUMBER.fullmatch(text) or (text == str(NONE) and words):
         return None
     return int(text)
 
@@ -114,7 +115,7 @@ def _bits(text: str) -> int | None:
     members = text[1:-1].split(",") if text != "{}" else []
     if not (text.startswith("{") and text.endswith("}")) or len(set(members)) < len(members):
         return None
-    if not all(NUMBER.fullmatch(item) and not item.startswith("-") and len(item) < 3 for item in members):  # noqa: PLR2004
+    if not all(NUMBER.fullmatch(item) and not item.startswith("-") and len(item) < 3 for item in members):
         return None
     return sum(1 << int(item) for item in members)
 
@@ -133,10 +134,15 @@ class _Message:
 
     def expect(self, sign: str) -> None:
         """Read one character."""
-        if self.text[self.at : self.at + 1] != sign:
-            found = repr(self.text[self.at]) if self.at < len(self.text) else "the end"
-            self.refuse(f"{sign!r} is missing before {found}" if found != "the end" else f"the closing {sign!r} is missing")
-        self.at += 1
+        if not self.comes(sign):
+            place = f"before {self.text[self.at]!r}" if self.at < len(self.text) else "at the end"
+            self.refuse(f"{sign!r} is missing {place}")
+
+    def comes(self, sign: str) -> bool:
+        """Read one character if it is this one, and say whether it was."""
+        found = self.text.startswith(sign, self.at)
+        self.at += found
+        return found
 
     def word(self) -> str:
         """Read a name or a value, which may be empty."""
@@ -151,9 +157,7 @@ class _Message:
         self.top = self.top or record
         known, values = dict(fields(record)), dict[str, Any]()
         self.expect("{")
-        while len(values) < len(known):
-            if values:
-                self.expect(",")
+        while not values or self.comes(","):
             name = self.word()
             if name not in known:
                 self.refuse(f"{name!r} is no field of {record.__name__}{_question(nearest(name, list(known)))}")
@@ -162,6 +166,9 @@ class _Message:
             self.expect("=")
             values[name] = self.value(name, known[name])
         self.expect("}")
+        for name in known:
+            if name not in values:
+                self.refuse(f"field {name!r} of {record.__name__} is missing")
         return tuple(values[name] for name in known)
 
     def value(self, name: str, field: FieldType) -> Any:
@@ -177,12 +184,13 @@ class _Message:
     def array(self, name: str, field: ArrayOf) -> Key:
         """Read `[value,...]` with as many values as the array is long."""
         self.expect("[")
-        values = []
-        for index in range(self.schema.length(field)):
-            if index:
-                self.expect(",")
-            values.append(self.value(f"{name}[{index}]", field.element))
+        values: list[Any] = []
+        while not values or self.comes(","):
+            values.append(self.value(f"{name}[{len(values)}]", field.element))
         self.expect("]")
+        length = self.schema.length(field)
+        if len(values) != length:
+            self.refuse(f"field {name!r} has {len(values)} values instead of {length}")
         return tuple(values)
 
     def scalar(self, name: str, domain: Domain) -> int:

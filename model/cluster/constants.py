@@ -73,6 +73,7 @@ class C(Constants):
     clean_stops = bound(0, low=0, high=4, meaning="controlled shutdowns")
     fences = bound(1, low=0, high=6, meaning="times that the controller fences a broker")
     shrinks = bound(1, low=0, high=4, meaning="times that a leader asks to shrink the ISR")
+    lags = bound(0, low=0, high=2, meaning="times that a follower has not caught up for too long (with waits_for_joining)")
     elections = bound(0, low=0, high=4, meaning="preferred leader elections")
     disk_swaps = bound(0, low=0, high=2, meaning="logs that vanish under a running broker")
     resends = bound(0, low=0, high=2, meaning="AlterPartition requests that are sent again on another connection")
@@ -109,6 +110,9 @@ class C(Constants):
     atomic_expansion = switch(default=True, meaning="check and request of an ISR expansion are one step (KAFKA-15221)")
     one_request_in_flight = switch(default=True, meaning="one AlterPartition in flight per leader (KAFKA-12686)")
     high_watermark_needs_min_isr = switch(default=True, meaning="below min ISR the high watermark stands (KAFKA-15583)")
+    waits_for_joining = switch(
+        default=False, meaning="the high watermark waits for followers outside the ISR that were caught up of late"
+    )
     reset_followers_on_reelection = switch(
         default=False, meaning="a leader that is elected again forgets its followers' log ends (HYP-1)"
     )

@@ -29,6 +29,11 @@ def forget_followers(r: Replica) -> None:
         f.broker_epoch = NONE
 
 
+def start_epoch(r: Replica, c: C, leader: int) -> None:
+    """Count the members of the ISR as caught up when a leader epoch starts, and nobody else (Replica.resetReplicaState)."""
+    r.recent = bits.without(r.isr, leader) if c.waits_for_joining else 0
+
+
 def forget_leadership(r: Replica) -> None:
     """Forget all that only a leader keeps, except the writes that wait."""
     forget_followers(r)
@@ -36,6 +41,7 @@ def forget_leadership(r: Replica) -> None:
     r.partition_epoch = 0
     r.proposed_isr = 0
     r.checked = 0
+    r.recent = 0
 
 
 def fail_writes(r: Replica) -> None:
@@ -52,6 +58,20 @@ def maximal_isr(c: C, r: Replica) -> int:
     return r.isr | r.proposed_isr if c.maximal_isr else r.isr
 
 
+def waits_for(s: State, c: C, leader: int, follower: int) -> bool:
+    """Say whether the high watermark waits for this follower although it is in no ISR (shouldWaitForReplicaToJoinIsr).
+
+    It was caught up within the lag time and may join: this only holds the high watermark back.
+    """
+    r = s.replica[leader]
+    known = r.follower[follower]
+    return (
+        bits.contains(r.recent, follower)
+        and known.end != NONE
+        and is_eligible_in_cache(c, local(s, leader), follower, known.broker_epoch)
+    )
+
+
 def advance_high_watermark(s: State, c: C, leader: int) -> None:
     """Move the high watermark to the least log end in the maximal ISR, never back (Partition.maybeIncrementLeaderHW).
 
@@ -62,7 +82,7 @@ def advance_high_watermark(s: State, c: C, leader: int) -> None:
         return
     reached = r.end
     for member in range(c.brokers):
-        if member != leader and bits.contains(maximal_isr(c, r), member):
+        if member != leader and (bits.contains(maximal_isr(c, r), member) or waits_for(s, c, leader, member)):
             reached = min(reached, r.follower[member].end)
     if reached > r.high_watermark:
         r.high_watermark = reached
@@ -169,6 +189,8 @@ def record_fetch(s: State, c: C, leader: int, follower: int, end: int, broker_ep
     expands = may_expand(s, c, leader, follower, end, broker_epoch)
     r.follower[follower].end = end
     r.follower[follower].broker_epoch = broker_epoch
+    if c.waits_for_joining and end >= r.end:
+        r.recent = bits.with_member(r.recent, follower)
     if r.checked == 0:
         if expands and c.atomic_expansion:
             request(s, c, leader, bits.with_member(r.isr, follower))
@@ -310,6 +332,19 @@ def leader_requests_expansion(s: State, c: C, leader: int) -> None:
     advance_high_watermark(s, c, leader)
 
 
+@action(leader=Broker, follower=Broker)
+def follower_lags_too_long(s: State, c: C, leader: int, follower: int) -> None:
+    """The lag time passes since a follower was last caught up with the leader (replica.lag.time.max.ms)."""
+    r = s.replica[leader]
+    require(s.budget.lags > 0)
+    require(leads(s, leader))
+    require(bits.contains(r.recent, follower))
+    require(r.follower[follower].end < r.end)
+    r.recent = bits.without(r.recent, follower)
+    s.budget.lags -= 1
+    advance_high_watermark(s, c, leader)
+
+
 @action(leader=Broker, members=Brokers)
 def leader_requests_shrink(s: State, c: C, leader: int, members: int) -> None:
     """A leader asks to remove members that have not caught up for too long; until the answer they still count.
@@ -322,6 +357,7 @@ def leader_requests_shrink(s: State, c: C, leader: int, members: int) -> None:
     require(leads(s, leader))
     require(bits.is_subset(members, bits.without(r.isr, leader)))
     require(may_request(s, c, leader))
+    require(members & r.recent == 0)
     require(all(r.follower[member].end < r.end for member in range(c.brokers) if bits.contains(members, member)))
     request(s, c, leader, r.isr & ~members)
     s.budget.shrinks -= 1

@@ -59,6 +59,7 @@ MACHINE = Machine(
         leader.leader_tells_epoch_end,
         network.leader_handles_late_fetch,
         leader.leader_requests_expansion,
+        leader.follower_lags_too_long,
         leader.leader_requests_shrink,
         leader.leader_learns_change_applied,
         leader.leader_learns_change_refused,

@@ -6,7 +6,7 @@ After ReplicaManager.applyDelta, Partition.makeLeader and Partition.makeFollower
 from fencepost.model.cluster import log
 from fencepost.model.cluster.constants import C, Truncation
 from fencepost.model.cluster.follower import forget_answer
-from fencepost.model.cluster.leader import advance_high_watermark, fail_writes, forget_followers, forget_leadership
+from fencepost.model.cluster.leader import advance_high_watermark, fail_writes, forget_followers, forget_leadership, start_epoch
 from fencepost.model.cluster.state import Broker, Image, ImageIndex, State, is_running
 from fencepost.model.language import action, require
 
@@ -60,6 +60,8 @@ def make_leader(s: State, c: C, broker: int, was_leader: bool, in_new_epoch: boo
     r.checked = 0
     if in_new_epoch and (not was_leader or c.reset_followers_on_reelection):
         forget_followers(r)
+    if in_new_epoch:
+        start_epoch(r, c, broker)
     forget_answer(r)
     r.truncating = False
     r.last_epoch_lost = False

@@ -106,7 +106,8 @@ class Replica(Record):
 
     `waiting[offset]` is the record whose write is answered once the high watermark passes `offset`; 0 for none.
     `checked` holds the follower whose log end was found good enough for the ISR while the leader, which holds its lock,
-    has still to look at the broker epoch (before KAFKA-15221). `truncating` is set
+    has still to look at the broker epoch (before KAFKA-15221). `recent` holds followers that were caught up within the lag
+    time, if the leader waits for such. `truncating` is set
     while a follower has still to ask where to cut its log (before Fetch carried the last epoch).
     """
 
@@ -119,6 +120,7 @@ class Replica(Record):
     partition_epoch: PartitionEpoch
     proposed_isr: Brokers
     checked: Brokers
+    recent: Brokers
     follower: Annotated[Array[FollowerState], Per(Broker)]
     waiting: Annotated[Array[RecordId], Size(C.max_records)]
     answer: FetchAnswer
@@ -156,6 +158,7 @@ class Budget(Record):
     clean_stops: Annotated[int, Range(0, C.clean_stops)]
     fences: Annotated[int, Range(0, C.fences)]
     shrinks: Annotated[int, Range(0, C.shrinks)]
+    lags: Annotated[int, Range(0, C.lags)]
     elections: Annotated[int, Range(0, C.elections)]
     disk_swaps: Annotated[int, Range(0, C.disk_swaps)]
     resends: Annotated[int, Range(0, C.resends)]
@@ -198,10 +201,13 @@ def initial(s: State, c: C) -> None:
             f.end = NONE
             f.broker_epoch = NONE
     s.replica[c.initial_leader].isr = first.isr
+    if c.waits_for_joining:
+        s.replica[c.initial_leader].recent = bits.without(first.isr, c.initial_leader)
     s.budget.crashes = c.crashes
     s.budget.clean_stops = c.clean_stops
     s.budget.fences = c.fences
     s.budget.shrinks = c.shrinks
+    s.budget.lags = c.lags
     s.budget.elections = c.elections
     s.budget.disk_swaps = c.disk_swaps
     s.budget.resends = c.resends

@@ -194,5 +194,6 @@ class Statements:
         before = dict(self.scope.env)
         self.expressions.iterate(node.target, node.iter)
         self.block(node.body)
+        self.expressions.iterate(node.target, node.iter)
         self.block(node.body)  # a second time: what the first round overwrote is stale in the next
         self.scope.env = {name: kind for name, kind in before.items() if name in self.scope.env}
