@@ -115,7 +115,7 @@ def _write(request: Request, found: Protocol, result: Result, file: Path, displa
         display.note(f"nothing is violated: {file} was not written")
         return {}
     trace = make_trace(found, result, item.name, version=request.version or "", normalize=request.normalize)
-    write_trace(trace, item.path, file)
+    write_trace(trace, file)
     display.note(f"the trace of {item.name} is in {file}: `fencepost replay {file}` replays it")
     return {item.name: str(file)}
 

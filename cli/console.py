@@ -12,11 +12,13 @@ from fencepost.explorers.verdict import Verdict
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from rich.console import Console
+    from rich.console import Console, RenderableType
     from rich.text import Text
 
 GAP = 2
 """Blanks between two columns."""
+NARROWEST = 24
+"""Columns that a paragraph gets at the least, even where the terminal has fewer."""
 WIDTH = 100
 """Columns of a page that does not go to a terminal: what fits a build's log and a mail."""
 _STYLES = {
@@ -42,18 +44,12 @@ def print_json(data: dict[str, Any]) -> None:
     sys.stdout.write(json.dumps(data, indent=2, ensure_ascii=False) + "\n")
 
 
-def print_lines(console: Console, *lines: Text | str, indent: int = 0, hanging: int = 0) -> None:
-    """Print paragraphs wrapped to the width, indented; lines after the first of a paragraph by `hanging` more."""
+def print_lines(console: Console, *lines: Text | str, indent: int = 0) -> None:
+    """Print paragraphs, each wrapped to the width and indented."""
     from rich.text import Text
 
     for line in lines:
-        text = line if isinstance(line, Text) else Text(line)
-        first = text.wrap(console, max(20, console.width - indent))[0]
-        _print_bare(console, first, indent)
-        rest = text[len(first.plain) :]
-        rest = rest[len(rest.plain) - len(rest.plain.lstrip()) :]
-        for piece in rest.wrap(console, max(20, console.width - indent - hanging)) if rest.plain else ():
-            _print_bare(console, piece, indent + hanging)
+        _print_hanging(console, Text(" " * indent), line if isinstance(line, Text) else Text(line))
 
 
 def print_rows(console: Console, rows: Sequence[Sequence[Text | str]], *, indent: int = 0) -> None:
@@ -61,21 +57,32 @@ def print_rows(console: Console, rows: Sequence[Sequence[Text | str]], *, indent
     from rich.text import Text
 
     cells = [[item if isinstance(item, Text) else Text(item) for item in row] for row in rows]
-    widths = [max(item.cell_len for item in column) for column in zip(*cells, strict=True)][:-1]
-    for row in cells:
-        head = Text()
-        for item, width in zip(row, widths, strict=False):
-            head += item
-            head += Text(" " * (width - item.cell_len + GAP))
-        print_lines(console, head + row[-1], indent=indent, hanging=head.cell_len)
+    widths = [max(item.cell_len for item in column) for column in zip(*cells, strict=True)]
+    for *first, last in cells:
+        head = Text(" " * indent)
+        for item, width in zip(first, widths, strict=False):
+            head += item + Text(" " * (width - item.cell_len + GAP))
+        _print_hanging(console, head, last)
 
 
-def _print_bare(console: Console, line: Text, indent: int) -> None:
-    """Print one line without blanks at its end."""
-    line.rstrip()
-    if line.plain:
-        line.pad_left(indent)
-    console.print(line, soft_wrap=True)
+def _print_hanging(console: Console, head: Text, body: Text) -> None:
+    """Print `body` after `head`, wrapped so that its lines stand under each other; no line ends in blanks."""
+    from rich.text import Text
+
+    start = head
+    for piece in body.wrap(console, max(NARROWEST, console.width - head.cell_len)):
+        line = start + piece
+        line.rstrip()
+        console.print(line, soft_wrap=True)
+        start = Text(" " * head.cell_len)
+
+
+def print_bare(console: Console, content: RenderableType) -> None:
+    """Print what Rich lays out, without the blanks that it fills lines with."""
+    with console.capture() as caught:
+        console.print(content)
+    lines = (line.rstrip() for line in caught.get().splitlines())
+    console.file.write("".join(f"{line}\n" for line in lines))
 
 
 def styled(text: str, style: str) -> Text:

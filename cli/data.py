@@ -57,7 +57,7 @@ def _property(item: PropertyResult, traces: Mapping[str, str], steps: Mapping[st
 def judgement_data(judgement: Judgement, steps: Mapping[str, list[str]]) -> dict[str, Any]:
     """Return a run of the catalogue: its result, what was expected, and how they differ."""
     run = judgement.run
-    traces = {name: archived(file) for name, file in run.traces.items()}
+    traces = {name: archived(run, name) for name in run.violated}
     return {
         **result_data(judgement.result, {name: file for name, file in traces.items() if file}, steps),
         "run": run.name,

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from fencepost.cli.console import counted, heading, print_lines, print_rows, styled, verdict_text
 from fencepost.cli.quantities import show_rate, show_seconds, show_size
-from fencepost.cli.traces import make_trace, show_trace
+from fencepost.cli.traces import make_trace, print_trace
 from fencepost.explorers.verdict import Verdict
 from fencepost.model.language.actions import Kind
 
@@ -54,10 +54,10 @@ def print_traces(console: Console, found: Protocol, result: Result, *, version: 
         if path in shown:
             console.print(heading(f"{what}: by the same steps as {shown[path]}"))
             continue
-        console.print(heading(f"{what}: the shortest trace has {counted(path.length, 'state')}"))
         shown[path] = name or "the deadlock"
-        trace = make_trace(found, result, name, version=version, normalize=normalize)
-        console.print(show_trace(trace, path).rstrip(), soft_wrap=True)
+        title = f"{what}: the shortest trace has {counted(path.length, 'state')}"
+        trace = make_trace(found, result, name, version=version, normalize=normalize, title=title, told=False)
+        print_trace(console, trace, path)
 
 
 def print_verdict(console: Console, question: Question, result: Result) -> None:
@@ -83,19 +83,19 @@ def print_properties(console: Console, question: Question, result: Result) -> No
     if not result.properties:
         print_lines(console, "No property was asked for: the states were counted.")
     for item in result.properties:
-        line = Text.assemble(
-            f"{item.name:{width}}  ", (f"{item.kind!s:9}  ", "dim"), verdict_text(item.verdict), _length(item)
-        )
+        line = Text.assemble(f"{item.name:{width}}  ", (f"{item.kind!s:9}  ", "dim"), *_found(item))
         print_lines(console, line)
         print_lines(console, styled(sentences[item.name], "dim"), indent=INDENT)
 
 
-def _length(item: PropertyResult) -> str:
+def _found(item: PropertyResult) -> tuple[Text, str]:
+    """Return the verdict and the length of the shortest trace; a witness is said to be reached."""
     if item.path is None:
-        return ""
-    return f"  {'reached' if item.kind is Kind.SOMETIMES else 'trace'} of {counted(item.path.length, 'state')}".replace(
-        "reached of", "reached in"
-    )
+        return verdict_text(item.verdict), ""
+    states = counted(item.path.length, "state")
+    if item.kind is Kind.SOMETIMES:
+        return styled("reached", "bold green"), f" in {states}"
+    return verdict_text(item.verdict), f" in {states}"
 
 
 def print_reach(console: Console, result: Result, version: str) -> None:

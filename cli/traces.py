@@ -4,46 +4,69 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from fencepost.cli.failures import write_text
+from fencepost.cli.console import print_bare
+from fencepost.invariants.protocols import protocol
 
 if TYPE_CHECKING:
     from pathlib import Path as File
 
+    from rich.console import Console
+
     from fencepost.counterexamples.trace import Trace
     from fencepost.explorers.verdict import Path, PropertyResult, Result
+    from fencepost.invariants.catalogue import Run
     from fencepost.invariants.protocols import Protocol
 
 
-def make_trace(found: Protocol, result: Result, prop: str | None, *, version: str = "", normalize: bool = True) -> Trace:
-    """Return the trace of a property's path; of the deadlock if `prop` is None."""
+def make_trace(  # noqa: PLR0913 (the lines of a header)
+    found: Protocol,
+    result: Result,
+    prop: str | None,
+    *,
+    version: str = "",
+    normalize: bool = True,
+    title: str = "",
+    told: bool = True,
+) -> Trace:
+    """Return the trace of a property's path, or of the deadlock if `prop` is None; `told` adds source and reason."""
     from fencepost.counterexamples.trace import trace_of
 
-    source = found.machine.source
-    why = next((item.sentence for item in found.properties if item.name == prop), "")
+    source = found.machine.source if told else ""
+    why = next((item.sentence for item in found.properties if told and item.name == prop), "")
     return trace_of(
-        result, prop, source=source, why=why, version=version, normalize=normalize, lookup=lambda _: found
+        result, prop, title=title, source=source, why=why, version=version, normalize=normalize, lookup=lambda _: found
     )
 
 
-def show_trace(trace: Trace, path: Path) -> str:
-    """Return a trace for people: numbered steps, each with only what it changed."""
-    from fencepost.counterexamples.states import states_text
+def print_trace(console: Console, trace: Trace, path: Path) -> None:
+    """Print a trace for people: numbered steps, each with only what it changed."""
+    from fencepost.counterexamples.text import render
 
-    return states_text(trace, path)
+    print_bare(console, render(trace, path))
 
 
-def write_trace(trace: Trace, path: Path, file: File) -> None:
+def write_trace(trace: Trace, file: File) -> None:
     """Write a trace file; raise UsageError if it cannot be written."""
-    from fencepost.counterexamples.states import states_text
+    from fencepost.counterexamples.replay import write
 
-    write_text(file, trace.head() + states_text(trace, path))
+    write(file, trace)
 
 
-def archived(name: str) -> str:
-    """Return the archived trace of this file name as the repository names it, or an empty string if there is none."""
+def archived(run: Run, prop: str) -> str:
+    """Return the archived trace for a violation in a run as the repository names it; empty if there is none.
+
+    The archive has one trace for each protocol and property: it belongs to the run only if the constants are the same.
+    """
+    from fencepost.counterexamples.reader import read
     from fencepost.counterexamples.trace import ARCHIVE
 
-    return f"counterexamples/archive/{name}" if (ARCHIVE / name).is_file() else ""
+    name = run.traces.get(prop, "")
+    if not name or not (ARCHIVE / name).is_file():
+        return ""
+    machine = protocol(run.protocol).machine
+    base = machine.version(run.version).values if run.version else {}
+    same = read(ARCHIVE / name).trace.constants == machine.set_constants({**base, **run.constants})
+    return f"counterexamples/archive/{name}" if same else ""
 
 
 def first_violation(result: Result) -> PropertyResult | None:

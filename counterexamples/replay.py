@@ -3,18 +3,18 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from itertools import zip_longest
 from pathlib import Path as File
 from typing import TYPE_CHECKING, NoReturn
 
-from fencepost.counterexamples.guards import refusing_guard
 from fencepost.counterexamples.reader import read
+from fencepost.counterexamples.recorded import changes_since, first_difference
 from fencepost.counterexamples.states import states_text
 from fencepost.counterexamples.trace import starting_points
 from fencepost.explorers.verdict import Path, Verdict
 from fencepost.invariants.protocols import protocol as named_protocol
 from fencepost.model.language.actions import Kind
 from fencepost.model.language.errors import DisabledError, FencepostError, MismatchError, UsageError
+from fencepost.model.language.subset import check, guards_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -39,9 +39,14 @@ class Replay:
     verdict: Verdict
 
     @property
+    def states(self) -> str:
+        """The states as text, the last part of the file."""
+        return states_text(self.trace, self.path)
+
+    @property
     def text(self) -> str:
         """The whole file as Fencepost would write it."""
-        return self.trace.head() + states_text(self.trace, self.path)
+        return self.trace.head() + self.states
 
 
 def follow(trace: Trace, file: TraceFile | None = None) -> Replay:
@@ -60,11 +65,11 @@ def replay(path: str | File, lookup: Callable[[str], Protocol] = named_protocol)
         raise UsageError(
             f"{path}:{file.states - 1}: the file ends without states. Write them with `fencepost replay --rewrite {path}`."
         )
-    difference = _first_difference(file, states_text(made.trace, made.path))
+    difference = first_difference(file, made.states)
     if difference:
         raise UsageError(
-            f"{difference} Either was changed since the states were written. Look at the steps, then refresh the states with "
-            f"`fencepost replay --rewrite {path}`."
+            f"{difference} The file was edited, or the model has changed, since the states were written. Look at the steps, then "
+            f"refresh the states with `fencepost replay --rewrite {path}`."
         )
     return made
 
@@ -73,7 +78,7 @@ def rewrite(path: str | File, lookup: Callable[[str], Protocol] = named_protocol
     """Replay a trace file and write its states again; header and actions, with their comments, stay as they are."""
     file = read(path, lookup)
     made = follow(file.trace, file)
-    _save(path, file.head + states_text(made.trace, made.path), file.newline)
+    _save(path, file.head + made.states, file.newline)
     return made
 
 
@@ -129,13 +134,23 @@ class _Replaying:
         try:
             return self.plain.apply(self.states[-1], step)
         except DisabledError as error:
-            guard = refusing_guard(step.action, error)
-            reason = f"{guard} refuses" if guard else "no such message is in flight"
+            shown, reason = self.plain.show(step), self.reason(step, error)
+            text = states_text(self.trace, self.path(), ending=f"{number} {shown}")
             raise UsageError(
-                f"{place}step {number}, `{self.plain.show(step)}`, cannot happen: {reason}. {self.enabled(step)}{self.changed()}"
+                f"{place}step {number}, `{shown}`, cannot happen: {reason}. {self.enabled(step)}"
+                f"{changes_since(self.file, text, 'the guard', whole=False)}"
             ) from None
         except FencepostError as error:
             raise type(error)(f"{place}step {number}: {error}") from error
+
+    def reason(self, step: Step, error: DisabledError) -> str:
+        """Return which guard of the model refused a step."""
+        guards = guards_of(check(self.plain.machine))
+        number = guards.refused(step.action, error)
+        if number < 0:
+            return "no such message is in flight"
+        line, _, condition = guards.lines[step.action.name][number]
+        return f"the guard `{condition}` ({File(step.action.function.__code__.co_filename).name}:{line}) refuses"
 
     def enabled(self, step: Step) -> str:
         """Return what could be written instead: steps that can happen, those of the same action first."""
@@ -162,9 +177,9 @@ class _Replaying:
         if earlier:
             kept = f"after step {earlier - 1}" if earlier > 1 else "in the initial state"
             raise UsageError(f"{place}{fact} of the {count} steps, but {kept} it is. Remove the steps after that.")
+        since = changes_since(self.file, states_text(trace, path), "the property", whole=True)
         raise UsageError(
-            f"{place}all {count} steps can happen, but {fact}. The steps were edited, or the model has changed: "
-            f"find another trace with `{self.command()}`, or remove the file.{self.changed()}"
+            f"{place}all {count} steps can happen, but {fact}. Find another trace with `{self.command()}`, or remove the file.{since}"
         )
 
     def shows_after(self, length: int) -> bool:
@@ -175,18 +190,12 @@ class _Replaying:
 
     def command(self) -> str:
         """Return the command that finds such a trace."""
-        wanted = f" --property {self.trace.prop.name}" if self.trace.prop else ""
-        where = self.file.path if self.file else "FILE"
-        return f"fencepost check {self.trace.protocol.name}{wanted} --trace {where}"
-
-    def changed(self) -> str:
-        """Say where the states part from those that were recorded, if they do."""
-        if self.file is None or not any(self.file.recorded):
-            return ""
-        difference = _first_difference(self.file, states_text(self.trace, self.path(), ended=False), whole=False)
-        if difference:
-            return f" What has changed: {difference}"
-        return " Up to there the states are as recorded."
+        trace = self.trace
+        words = ["fencepost check", trace.protocol.name]
+        words += ["--version", trace.version] if trace.version else []
+        words += [f"--set {pair}" for pair in trace.constants_told.split()]
+        words += ["--property", trace.prop.name] if trace.prop else []
+        return " ".join([*words, "--trace", self.file.path if self.file else "FILE"])
 
 
 def _shows(plain: Interpreter, prop: Property | None, path: Path, last: Transition | None) -> bool:
@@ -198,22 +207,6 @@ def _shows(plain: Interpreter, prop: Property | None, path: Path, last: Transiti
     if prop.over_steps:
         return last is not None and plain.holds_step(prop, path.states[-2], last) is witness
     return plain.holds(prop, end) is witness
-
-
-def _first_difference(file: TraceFile, text: str, *, whole: bool = True) -> str:
-    """Return a sentence on the first line where recorded states and `text` differ; `whole`: neither may go on."""
-    made = [line.rstrip() for line in text.splitlines()]
-    recorded = list(file.recorded)
-    while recorded and not recorded[-1]:
-        recorded.pop()
-    for number, (was, now) in enumerate(zip_longest(recorded, made), file.states):
-        if now is None and not whole:
-            return ""
-        if was != now:
-            there = "the states end" if was is None else f"the states say {was.strip()!r}"
-            here = "has nothing more" if now is None else f"gives {now.strip()!r}"
-            return f"{file.path}:{number}: {there} where the model {here}."
-    return ""
 
 
 def _save(path: str | File, text: str, newline: str = "\n") -> None:

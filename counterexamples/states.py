@@ -85,15 +85,14 @@ def changes(record: type[Record], before: Key, after: Key) -> list[Change]:
     return found
 
 
-def states_text(trace: Trace, path: Path, *, ended: bool = True) -> str:
-    """Return the states part of a trace file; `ended` adds the line that says what the end shows."""
+def states_text(trace: Trace, path: Path, *, ending: str = "") -> str:
+    """Return the states part of a trace file. It ends in a line that says what the end shows, unless `ending` is another."""
     plain, record = trace.interpreter(), trace.protocol.machine.state
     lines = ["initial", *_full(parts(record, path.start))]
     for number, (step, before, after) in enumerate(zip(path.steps, path.states, path.states[1:], strict=False), 1):
         lines += ["", *_folded(f"{number} {plain.show(step)}", ""), *_difference(changes(record, before, after))]
-    if ended:
-        count = "1 state" if path.length == 1 else f"{path.length} states"
-        lines += ["", f"{trace.finding}: {count}"]
+    count = "1 state" if path.length == 1 else f"{path.length} states"
+    lines += ["", *_folded(ending or f"{trace.finding}: {count}", "")]
     return "\n".join(lines) + "\n"
 
 

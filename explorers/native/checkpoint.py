@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+from fencepost.explorers.native.position import Position
 from fencepost.model.language.errors import UsageError
 
 if TYPE_CHECKING:
@@ -61,8 +62,6 @@ def save(search: Search) -> Path:
 
 def load(search: Search) -> None:
     """Bring a search to where its checkpoint stands; raise UsageError if there is none that fits."""
-    from fencepost.explorers.native.search import Position
-
     folder = _folder(search)
     manifest = _manifest(folder)
     if manifest.get("format") != FORMAT:

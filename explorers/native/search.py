@@ -7,84 +7,32 @@ which states enter a partition, and with it every number and every trace, is the
 
 from __future__ import annotations
 
-import itertools
-import resource
-import signal
 import threading
 import time
-from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from fencepost.explorers.native.compile import NO_PARENT, Kernels, compiled
+from fencepost.explorers.native.crew import Crew, Signals, Worker, processors
+from fencepost.explorers.native.outcome import blame, explain, result_of
+from fencepost.explorers.native.position import Position, Progress
 from fencepost.explorers.native.store import Buffers, Partition, TooManyStates
-from fencepost.explorers.paths import Found, confirm
-from fencepost.explorers.verdict import GuardCount, Options, PropertyResult, Result, Verdict
+from fencepost.explorers.verdict import Options, Result
 from fencepost.model.language.actions import Kind
-from fencepost.model.language.errors import DomainError, MismatchError
 from fencepost.model.language.interpreter import Interpreter
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Callable
 
     from fencepost.model.language.actions import Property
     from fencepost.model.language.constants import Constants
     from fencepost.model.language.machine import Machine
-    from fencepost.model.language.records import Key
 
 BATCH = 1024
 """States expanded into one buffer: their successors still fit a core's cache when they are inserted."""
-WORTH_SHARING = 2048
-UNDECIDED = 1 << 62
 ROUND = 16
 """Batches expanded before their successors are inserted."""
-
-
-@dataclass
-class Progress:
-    """What a search tells while it runs."""
-
-    distinct: int
-    generated: int
-    depth: int
-    frontier: int
-    expanded: int
-    seconds: float
-    levels: list[int]
-
-
-@dataclass
-class Worker:
-    """What one worker counts."""
-
-    checks: np.ndarray[Any, Any]
-    fired: np.ndarray[Any, Any]
-    refused: np.ndarray[Any, Any]
-    ends: np.ndarray[Any, Any]
-    alive: np.ndarray[Any, Any]
-
-
-@dataclass
-class Position:
-    """Where a search stands: all that a checkpoint has to keep beside the partitions."""
-
-    depth: int = 1
-    next_round: int = 0
-    starts: list[int] = field(default_factory=list)
-    """For each owner the number of the first state of the level that is being expanded."""
-    ends: list[int] = field(default_factory=list)
-    judged: list[int] = field(default_factory=list)
-    """For each owner how many states the properties were evaluated on."""
-    levels: list[int] = field(default_factory=list)
-    fired: list[int] = field(default_factory=list)
-    refused: list[int] = field(default_factory=list)
-    deadlocks: int = 0
-    deadlock: int = -1
-    initial: int = 0
-    found: dict[str, int] = field(default_factory=dict)
-    """For each decided property the state, as owner + number * OWNERS, that decides it; for steps the state before."""
-    seconds: float = 0.0
+UNDECIDED = 1 << 62
 
 
 class Search:
@@ -111,8 +59,8 @@ class Search:
         self.partitions = [Partition(self.kernels, compact=options.compact) for _ in range(self.owners)]
         self.position = Position()
         self.stop_asked = ""
-        self.workers = options.workers or len(_processors())
-        self._workers = [self._worker() for _ in range(self.workers)]
+        self.workers = options.workers or processors()
+        self.crew = Crew([self._worker() for _ in range(self.workers)])
         self._buffers = Buffers(self.kernels, ROUND, BATCH * self.kernels.source.most_successors)
         self._found = np.zeros((ROUND, max(1, len(self.kernels.source.step_properties))), np.int64)
 
@@ -127,8 +75,7 @@ class Search:
             load(self)
         earlier = self.position.seconds
         why = ""
-        with ThreadPoolExecutor(self.workers) as pool, _Signals(self):
-            self._pool = pool
+        with self.crew, Signals(self._ask):
             if not self.position.levels:
                 self._begin()
             try:
@@ -140,7 +87,7 @@ class Search:
             from fencepost.explorers.native.checkpoint import save
 
             save(self)
-        return self._result(why)
+        return result_of(self, why)
 
     def _begin(self) -> None:
         keys = self.plain.initial_states()
@@ -213,11 +160,11 @@ class Search:
         steps = self.kernels.source.step_properties
         self._found[:] = self._open(steps)
         states = sum(last - first for _, first, last in pieces)
-        self._share(list(range(len(pieces))), lambda worker, n: self._expand(worker, n, *pieces[n]), states)
+        self.crew.share(len(pieces), lambda worker, n: self._expand(worker, n, *pieces[n]), states)
         for (owner, _, _), found in zip(pieces, self._found, strict=False):
             self._note(steps, found, owner, self.partitions[owner].base)
-        self._share(
-            list(range(self.owners)),
+        self.crew.share(
+            self.owners,
             lambda _, owner: self.partitions[owner].insert(self._buffers, len(pieces), owner),
             states,
         )
@@ -233,8 +180,8 @@ class Search:
         )  # fmt: skip
         if worker.checks[0]:
             for row in part.rows[first - base : last - base]:
-                self._explain(row)
-            self._blame()
+                explain(self, row)
+            blame(self)
         if worker.ends[1] >= 0:
             end = owner + (int(worker.ends[1]) + base) * self.owners
             with self._lock:
@@ -246,21 +193,6 @@ class Search:
     _lock = threading.Lock()
     _deadlock_key: tuple[int, int, int] = (0, 0, 0)
 
-    def _share(self, tasks: list[int], work: Callable[[Worker, int], None], states: int) -> None:
-        """Do the tasks with all workers; each takes the next one when it is free. Few states are not worth a switch."""
-        if self.workers == 1 or len(tasks) == 1 or states < WORTH_SHARING:
-            for task in tasks:
-                work(self._workers[0], task)
-            return
-        queue = iter(tasks)
-
-        def drain(worker: Worker) -> None:
-            for task in queue:
-                work(worker, task)
-
-        for future in [self._pool.submit(drain, worker) for worker in self._workers]:
-            future.result()
-
     # -- properties
 
     def _judge(self) -> None:
@@ -268,8 +200,8 @@ class Search:
         state_properties = self.kernels.source.state_properties
         results = np.tile(self._open(state_properties), (self.owners, 1))
         bases = [0] * self.owners
-        self._share(
-            list(range(self.owners)),
+        self.crew.share(
+            self.owners,
             lambda worker, owner: self._judge_owner(worker, owner, results[owner], bases),
             self.distinct - sum(self.position.judged),
         )
@@ -287,8 +219,8 @@ class Search:
         base = bases[owner]
         self.module.judge(worker.checks, rows, first - base, last - base, self.c, found)
         if worker.checks[0]:
-            self._explain(rows[worker.checks[1]])
-            self._blame()
+            explain(self, rows[worker.checks[1]])
+            blame(self)
         self.position.judged[owner] = last
 
     def _open(self, properties: tuple[Property, ...]) -> np.ndarray[Any, Any]:
@@ -332,29 +264,32 @@ class Search:
     @property
     def generated(self) -> int:
         """Initial states plus successors computed, with repetition."""
-        return self.position.initial + sum(self._fired())
+        return self.position.initial + sum(self.fired())
 
     @property
     def store_bytes(self) -> int:
         """Memory of all partitions."""
         return sum(part.bytes for part in self.partitions)
 
-    def _fired(self) -> list[int]:
+    def fired(self) -> list[int]:
+        """How often each action happened."""
         earlier = self.position.fired or [0] * len(self.machine.actions)
-        return [first + sum(int(w.fired[n]) for w in self._workers) for n, first in enumerate(earlier)]
+        return [first + sum(int(w.fired[n]) for w in self.crew.workers) for n, first in enumerate(earlier)]
 
-    def _refused(self) -> list[int]:
+    def refused(self) -> list[int]:
+        """How often each guard refused first."""
         earlier = self.position.refused or [0] * len(self.kernels.source.guards)
-        return [first + sum(int(w.refused[n]) for w in self._workers) for n, first in enumerate(earlier)]
+        return [first + sum(int(w.refused[n]) for w in self.crew.workers) for n, first in enumerate(earlier)]
 
-    def _deadlocks(self) -> int:
-        return self.position.deadlocks + sum(int(worker.ends[0]) for worker in self._workers)
+    def deadlocks(self) -> int:
+        """States without a successor."""
+        return self.position.deadlocks + sum(int(worker.ends[0]) for worker in self.crew.workers)
 
     def settle(self) -> Position:
         """Move the workers' counts into the position and return it, for a checkpoint."""
         position = self.position
-        position.fired, position.refused, position.deadlocks = self._fired(), self._refused(), self._deadlocks()
-        for worker in self._workers:
+        position.fired, position.refused, position.deadlocks = self.fired(), self.refused(), self.deadlocks()
+        for worker in self.crew.workers:
             worker.fired[:] = 0
             worker.refused[:] = 0
             worker.ends[0] = 0
@@ -375,97 +310,11 @@ class Search:
             )
         )
 
-    # -- results
-
-    def _explain(self, row: Any) -> None:
-        """A check failed natively: let the strict carrier say what is wrong."""
-        key = self.layout.decode(row, self.constants)
-        for transition in self.plain.transitions(key):
-            for prop in self.properties:
-                if prop.over_steps:
-                    self.plain.holds_step(prop, key, transition)
-        for prop in self.properties:
-            if not prop.over_steps:
-                self.plain.holds(prop, key)
-
-    def _blame(self) -> None:
-        raise MismatchError(
-            f"the native engine found a value out of its domain in protocol {self.machine.name!r}, the plain carrier did not. "
-            "This is a defect of Fencepost: please report it with the model."
-        )
-
-    def _result(self, why: str) -> Result:
-        complete = not why
-        deadlock = None
-        if self.options.deadlock and self.position.deadlock >= 0:
-            deadlock = confirm(self.plain, self.trail(self.position.deadlock), Found(None))
-        levels = list(self.position.levels)
-        fired = self._fired()
-        limits = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024
-        return Result(
-            protocol=self.machine.name,
-            constants=self.constants.shown(),
-            engine="native",
-            workers=self.workers,
-            complete=complete,
-            why_stopped=why,
-            distinct=self.distinct,
-            generated=self.generated,
-            depth=self.position.depth if complete or not self._partial() else self.position.depth + 1,
-            seconds=self.position.seconds,
-            properties=tuple(self._property_result(item, complete=complete) for item in self.properties),
-            fired={item.label: count for item, count in zip(self.machine.actions, fired, strict=True)},
-            guards=tuple(
-                GuardCount(action.replace("_", "-"), text, count)
-                for (action, text), count in zip(self.kernels.source.guards, self._refused(), strict=True)
-            ),
-            deadlocks=self._deadlocks(),
-            deadlock=deadlock,
-            store_bytes=self.store_bytes,
-            peak_memory_bytes=limits,
-            compile_seconds=self.kernels.seconds,
-            levels=tuple(levels),
-            omission=min(1.0, self.distinct**2 / 2.0**65) if self.options.compact else 0.0,
-        )
-
-    def _partial(self) -> bool:
-        return self.distinct > sum(self.position.levels)
-
-    def _property_result(self, item: Property, *, complete: bool) -> PropertyResult:
-        state = self.position.found.get(item.name)
-        if state is None:
-            if item.kind is Kind.SOMETIMES:
-                return PropertyResult(item.name, item.kind, Verdict.UNREACHED if complete else Verdict.UNDETERMINED)
-            return PropertyResult(item.name, item.kind, Verdict.HOLDS if complete else Verdict.UNDETERMINED)
-        path = confirm(self.plain, self.trail(state), Found(item))
-        verdict = Verdict.HOLDS if item.kind is Kind.SOMETIMES else Verdict.VIOLATED
-        return PropertyResult(item.name, item.kind, verdict, path)
-
-    def trail(self, state: int) -> Iterator[Callable[[Key], bool]]:
-        """Return, from the initial state on, how to recognise each state on the way to `state`."""
-        chain: list[int] = []
-        while state != NO_PARENT:
-            chain.append(state)
-            state = int(self.partitions[state % self.owners].parents[state // self.owners])
-        return (self._recogniser(item) for item in reversed(chain))
-
-    def _recogniser(self, state: int) -> Callable[[Key], bool]:
-        owner, number = state % self.owners, state // self.owners
-        part = self.partitions[owner]
-        if not self.options.compact:
-            key = self.layout.decode(part.rows[number], self.constants)
-            return lambda candidate: candidate == key
-        wanted = part.hashes[number]
-        return lambda candidate: bool(self.hash_of(candidate) == wanted)
-
-    def hash_of(self, key: Key) -> Any:
-        """Return the fingerprint of a state."""
-        row = self.layout.encode([key], self.constants)
-        hashes = np.empty(1, np.uint64)
-        self.module.hash_rows(row.view(np.uint64).reshape(1, -1), hashes)
-        return hashes[0]
-
-    # -- buffers
+    def _ask(self, why: str) -> bool:
+        """Ask to stop after the round; return whether this is the first time."""
+        first = not self.stop_asked
+        self.stop_asked = self.stop_asked or why
+        return first
 
     def _worker(self) -> Worker:
         guards = max(1, len(self.kernels.source.guards))
@@ -476,37 +325,6 @@ class Search:
             np.zeros(2, np.int64),
             np.zeros(BATCH, np.uint8),
         )
-
-
-class _Signals:
-    """While a search runs, SIGINT and SIGTERM ask it to stop after the round; a second one ends it at once."""
-
-    def __init__(self, search: Search) -> None:
-        self.search = search
-        self.earlier: dict[int, Any] = {}
-
-    def __enter__(self) -> None:
-        if threading.current_thread() is threading.main_thread():
-            for number in (signal.SIGINT, signal.SIGTERM):
-                self.earlier[number] = signal.signal(number, self.ask)
-
-    def __exit__(self, *error: object) -> None:
-        for number, handler in self.earlier.items():
-            signal.signal(number, handler)
-
-    def ask(self, number: int, frame: object) -> None:
-        """Ask the search to stop."""
-        del frame
-        if self.search.stop_asked:
-            raise KeyboardInterrupt
-        self.search.stop_asked = f"{signal.Signals(number).name} was received"
-
-
-def _processors() -> range:
-    import os
-
-    affinity = getattr(os, "sched_getaffinity", None)
-    return range(len(affinity(0)) if affinity else os.cpu_count() or 1)
 
 
 def search(
@@ -520,6 +338,3 @@ def search(
 ) -> Result:
     """Explore every reachable state of a machine and judge the properties."""
     return Search(machine, constants, properties, options or Options(), kernels=kernels, tell=tell).run()
-
-
-__all__ = ["DomainError", "Search", "itertools", "search"]

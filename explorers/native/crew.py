@@ -1,0 +1,90 @@
+"""The workers of a search: threads that take tasks one after the other, and the signals that ask them to stop."""
+
+from __future__ import annotations
+
+import os
+import signal
+import threading
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Self
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    import numpy as np
+
+WORTH_SHARING = 2048
+"""Fewer states than this are done by one worker: waking another costs more."""
+
+
+@dataclass
+class Worker:
+    """What one worker counts."""
+
+    checks: np.ndarray[Any, Any]
+    fired: np.ndarray[Any, Any]
+    refused: np.ndarray[Any, Any]
+    ends: np.ndarray[Any, Any]
+    alive: np.ndarray[Any, Any]
+
+
+class Crew:
+    """Workers that share tasks. Use it as a context manager; a crew of one needs no thread."""
+
+    def __init__(self, workers: list[Worker]) -> None:
+        self.workers = workers
+        self._pool: ThreadPoolExecutor | None = None
+
+    def __enter__(self) -> Self:
+        self._pool = ThreadPoolExecutor(len(self.workers)) if len(self.workers) > 1 else None
+        return self
+
+    def __exit__(self, *error: object) -> None:
+        if self._pool is not None:
+            self._pool.shutdown()
+            self._pool = None
+
+    def share(self, tasks: int, work: Callable[[Worker, int], None], states: int) -> None:
+        """Do tasks 0 to tasks - 1; each worker takes the next one when it is free. Few states are not shared."""
+        if self._pool is None or tasks == 1 or states < WORTH_SHARING:
+            for task in range(tasks):
+                work(self.workers[0], task)
+            return
+        queue = iter(range(tasks))
+
+        def drain(worker: Worker) -> None:
+            for task in queue:
+                work(worker, task)
+
+        for future in [self._pool.submit(drain, worker) for worker in self.workers]:
+            future.result()
+
+
+class Signals:
+    """While a search runs, SIGINT and SIGTERM ask it to stop after the round; a second one ends it at once."""
+
+    def __init__(self, ask: Callable[[str], bool]) -> None:
+        self.ask = ask
+        self.earlier: dict[int, Any] = {}
+
+    def __enter__(self) -> None:
+        if threading.current_thread() is threading.main_thread():
+            for number in (signal.SIGINT, signal.SIGTERM):
+                self.earlier[number] = signal.signal(number, self.take)
+
+    def __exit__(self, *error: object) -> None:
+        for number, handler in self.earlier.items():
+            signal.signal(number, handler)
+
+    def take(self, number: int, frame: object) -> None:
+        """Ask the search to stop."""
+        del frame
+        if not self.ask(f"{signal.Signals(number).name} was received"):
+            raise KeyboardInterrupt
+
+
+def processors() -> int:
+    """Return how many processors this process may use."""
+    affinity = getattr(os, "sched_getaffinity", None)
+    return len(affinity(0)) if affinity else os.cpu_count() or 1

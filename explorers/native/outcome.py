@@ -1,0 +1,114 @@
+"""What a search found, as a result: verdicts, and traces that the plain carrier has confirmed."""
+
+from __future__ import annotations
+
+import resource
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from fencepost.explorers.native.compile import NO_PARENT
+from fencepost.explorers.paths import Found, confirm
+from fencepost.explorers.verdict import GuardCount, PropertyResult, Result, Verdict
+from fencepost.model.language.actions import Kind
+from fencepost.model.language.errors import MismatchError
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
+    from fencepost.explorers.native.search import Search
+    from fencepost.model.language.actions import Property
+    from fencepost.model.language.records import Key
+
+
+def explain(search: Search, row: Any) -> None:
+    """A check failed natively: let the strict carrier say what is wrong."""
+    key = search.layout.decode(row, search.constants)
+    for transition in search.plain.transitions(key):
+        for prop in search.properties:
+            if prop.over_steps:
+                search.plain.holds_step(prop, key, transition)
+    for prop in search.properties:
+        if not prop.over_steps:
+            search.plain.holds(prop, key)
+
+
+def blame(search: Search) -> None:
+    raise MismatchError(
+        f"the native engine found a value out of its domain in protocol {search.machine.name!r}, the plain carrier did not. "
+        "This is a defect of Fencepost: please report it with the model."
+    )
+
+
+def result_of(search: Search, why: str) -> Result:
+    complete = not why
+    deadlock = None
+    if search.options.deadlock and search.position.deadlock >= 0:
+        deadlock = confirm(search.plain, trail(search, search.position.deadlock), Found(None))
+    levels = list(search.position.levels)
+    fired = search.fired()
+    limits = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024
+    return Result(
+        protocol=search.machine.name,
+        constants=search.constants.shown(),
+        engine="native",
+        workers=search.workers,
+        complete=complete,
+        why_stopped=why,
+        distinct=search.distinct,
+        generated=search.generated,
+        depth=search.position.depth
+        if complete or not search.distinct > sum(search.position.levels)
+        else search.position.depth + 1,
+        seconds=search.position.seconds,
+        properties=tuple(_property_result(search, item, complete=complete) for item in search.properties),
+        fired={item.label: count for item, count in zip(search.machine.actions, fired, strict=True)},
+        guards=tuple(
+            GuardCount(action.replace("_", "-"), text, count)
+            for (action, text), count in zip(search.kernels.source.guards, search.refused(), strict=True)
+        ),
+        deadlocks=search.deadlocks(),
+        deadlock=deadlock,
+        store_bytes=search.store_bytes,
+        peak_memory_bytes=limits,
+        compile_seconds=search.kernels.seconds,
+        levels=tuple(levels),
+        omission=min(1.0, search.distinct**2 / 2.0**65) if search.options.compact else 0.0,
+    )
+
+
+def _property_result(search: Search, item: Property, *, complete: bool) -> PropertyResult:
+    state = search.position.found.get(item.name)
+    if state is None:
+        if item.kind is Kind.SOMETIMES:
+            return PropertyResult(item.name, item.kind, Verdict.UNREACHED if complete else Verdict.UNDETERMINED)
+        return PropertyResult(item.name, item.kind, Verdict.HOLDS if complete else Verdict.UNDETERMINED)
+    path = confirm(search.plain, trail(search, state), Found(item))
+    verdict = Verdict.HOLDS if item.kind is Kind.SOMETIMES else Verdict.VIOLATED
+    return PropertyResult(item.name, item.kind, verdict, path)
+
+
+def trail(search: Search, state: int) -> Iterator[Callable[[Key], bool]]:
+    """Return, from the initial state on, how to recognise each state on the way to `state`."""
+    chain: list[int] = []
+    while state != NO_PARENT:
+        chain.append(state)
+        state = int(search.partitions[state % search.owners].parents[state // search.owners])
+    return (_recogniser(search, item) for item in reversed(chain))
+
+
+def _recogniser(search: Search, state: int) -> Callable[[Key], bool]:
+    owner, number = state % search.owners, state // search.owners
+    part = search.partitions[owner]
+    if not search.options.compact:
+        key = search.layout.decode(part.rows[number], search.constants)
+        return lambda candidate: candidate == key
+    wanted = part.hashes[number]
+    return lambda candidate: bool(hash_of(search, candidate) == wanted)
+
+
+def hash_of(search: Search, key: Key) -> Any:
+    """Return the fingerprint of a state."""
+    row = search.layout.encode([key], search.constants)
+    hashes = np.empty(1, np.uint64)
+    search.module.hash_rows(row.view(np.uint64).reshape(1, -1), hashes)
+    return hashes[0]

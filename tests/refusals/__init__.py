@@ -1,0 +1,1 @@
+"""Models that the language refuses, and the whole message of each refusal."""

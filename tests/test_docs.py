@@ -1,0 +1,65 @@
+"""The documentation says what is so."""
+
+from __future__ import annotations
+
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parent.parent
+
+
+def blocks(page: str, language: str) -> list[str]:
+    """Return the fenced blocks of a page in this language."""
+    return re.findall(rf"^```{language}\n(.*?)^```", (ROOT / page).read_text(), re.MULTILINE | re.DOTALL)
+
+
+def fencepost(*arguments: str, folder: Path = ROOT) -> subprocess.CompletedProcess[str]:
+    """Run the command line."""
+    command = [sys.executable, "-m", "fencepost.cli", *arguments]
+    return subprocess.run(command, capture_output=True, text=True, check=False, cwd=folder)  # noqa: S603
+
+
+def test_the_readmes_model_can_be_checked_as_it_stands(tmp_path: Path) -> None:
+    (tmp_path / "epochs.py").write_text(blocks("README.md", "python")[0])
+    done = fencepost("check", "epochs.py", "--json", folder=tmp_path)
+    assert (done.returncode, done.stderr) == (0, "")
+    assert '"verdict": "holds"' in done.stdout
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        line.split("#")[0].strip()
+        for line in blocks("README.md", "sh")[2].splitlines()
+        if line.startswith("fencepost") and "--budget" not in line
+    ],
+)
+def test_the_readmes_commands_are_accepted(line: str) -> None:
+    done = fencepost(*line.split()[1:])
+    assert done.returncode in (0, 1), done.stderr
+    assert "Traceback" not in done.stderr
+
+
+def test_the_generated_pages_are_not_stale() -> None:
+    done = fencepost("guarantees", "--check", "docs")
+    assert done.returncode == 0, done.stdout + done.stderr
+
+
+@pytest.mark.parametrize("page", ["README.md", "ARCHITECTURE.md", "docs/language.md"])
+def test_every_path_that_a_page_names_exists(page: str) -> None:
+    text = (ROOT / page).read_text()
+    named = set(re.findall(r"\]\(([^)#:]+)\)", text))
+    named |= {item for item in re.findall(r"`([a-z_]+/[a-z_./0-9-]*)`", text)}
+    missing = [item for item in named if not (ROOT / item).exists() and not (ROOT / page).parent.joinpath(item).exists()]
+    assert missing == []
+
+
+def test_the_language_pages_blocks_are_python_that_runs() -> None:
+    scope: dict[str, object] = {}
+    for block in blocks("docs/language.md", "python"):
+        exec(compile(block, "docs/language.md", "exec"), scope)  # noqa: S102 (our own page)
+    assert "follower_fetch" in scope
