@@ -10,6 +10,7 @@ from fencepost.cli.console import print_json, results
 from fencepost.cli.data import FORMAT, judgement_data
 from fencepost.cli.display import Display
 from fencepost.cli.finished import Finished
+from fencepost.cli.interrupts import heard
 from fencepost.cli.status import Exit
 from fencepost.cli.table import RunTable
 from fencepost.invariants.catalogue import Profile, Run, runs
@@ -48,7 +49,10 @@ def run_catalogue(request: Request) -> Exit:
     with Display(quiet=request.quiet) as display:
         table = None if request.json else RunTable(results(), chosen, display)
         tally = Tally(waiting=list(chosen))
-        _run_all(request, options, tally, table, display)
+        try:
+            _run_all(request, options, tally, table, display)
+        except KeyboardInterrupt:  # while a machine was compiled: a search that is interrupted has a result
+            tally.why_stopped = "SIGINT was received"
     if table is not None:
         table.summary(tally.done, tally.waiting, tally.why_stopped)
     else:
@@ -68,13 +72,13 @@ def choose_runs(profile: Profile, names: tuple[str, ...]) -> tuple[Run, ...]:
     """Return the catalogue's runs of a profile and the smaller ones, of all or of the named protocols."""
     for name in names:
         if name.endswith(".py") or "/" in name:
-            raise UsageError(f"{name} has no runs in the catalogue: leave --profile out to check it under constants of your own.")
+            raise UsageError(
+                f"{name} has no runs in the catalogue: leave --profile out to check it under constants of your own."
+            )
         protocol(name)
     order = list(Profile)
     found = tuple(
-        run
-        for run in runs()
-        if order.index(run.profile) <= order.index(profile) and (not names or run.protocol in names)
+        run for run in runs() if order.index(run.profile) <= order.index(profile) and (not names or run.protocol in names)
     )
     if not found:
         raise UsageError(f"profile {profile} has no run of {', '.join(names)}: write --profile {order[-1]}, or leave it out.")
@@ -95,11 +99,12 @@ def _run_all(request: Request, options: Options, tally: Tally, table: RunTable |
         data = finished.recall(run, sources[run.name]) if finished and request.resume else None
         if data is None:
             if left is not None and left <= 0:
-                tally.why_stopped = f"the time budget of {options.budget:g} s ran out"
+                tally.why_stopped = f"the time budget of {options.budget:g} s for all runs ran out"
                 return
             own = finished.options_for(run, options) if finished else options
-            judgement = judge(run, replace(own, budget=left), display.telling(run.name))
-            judgement = replace(judgement, result=request.with_memory_explained(judgement.result))
+            with heard():
+                judgement = judge(run, replace(own, budget=left), display.telling(run.name))
+            judgement = _explained(request, judgement, options.budget)
             left = None if left is None else left - judgement.result.seconds
             data = judgement_data(judgement, _steps(judgement, options))
             if finished and judgement.result.complete:
@@ -112,6 +117,17 @@ def _run_all(request: Request, options: Options, tally: Tally, table: RunTable |
             table.row(run, data)
         if tally.why_stopped:
             return
+
+
+def _explained(request: Request, judgement: Judgement, budget: float | None) -> Judgement:
+    """Return a judgement that names the limit that the user set, not what was left of it for this run."""
+    result = judgement.result
+    why = result.why_stopped
+    if budget is not None and "time budget" in why:
+        why = f"the time budget of {budget:g} s for all runs ran out"
+    result = request.with_memory_explained(replace(result, why_stopped=why))
+    differences = judgement.differences if result.complete else (f"the search did not finish: {result.why_stopped}",)
+    return replace(judgement, result=result, differences=differences)
 
 
 def _compile(chosen: list[Run], sources: dict[str, Source], options: Options, display: Display) -> None:
@@ -133,9 +149,7 @@ def _source(run: Run, options: Options) -> Source:
     from fencepost.explorers.judge import values_of
     from fencepost.explorers.native.build import source_of
 
-    return source_of(
-        run.protocol, values_of(run), run.properties, normalize=options.normalize, compact=_compact(run, options)
-    )
+    return source_of(run.protocol, values_of(run), run.properties, normalize=options.normalize, compact=_compact(run, options))
 
 
 def _compact(run: Run, options: Options) -> bool:

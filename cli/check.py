@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 import click
-
 from fencepost.cli.console import print_json, results
 from fencepost.cli.data import FORMAT, result_data
 from fencepost.cli.display import Display
@@ -33,9 +32,17 @@ _VERDICTS = ", ".join(Verdict)
 @click.option("--without", multiple=True, metavar="SWITCH", help="Turn a switch off.")
 @click.option("--property", "properties", multiple=True, metavar="NAME", help="Check this property, not all.")
 @click.option("--engine", default="native", show_default=True, metavar="NAME", help=f"Search with: {', '.join(ENGINES)}.")
-@click.option("--workers", type=click.IntRange(1, 1024), default=None, metavar="N", help="Threads; all processors if not given.")
-@click.option("--compact", is_flag=True, help="Keep 64-bit fingerprints instead of states; prints the probability of an omission.")
-@click.option("--memory", metavar="SIZE", help="End before the states take more than this, such as 8G.  [default: 80 % of what is available]")
+@click.option(
+    "--workers", type=click.IntRange(1, 1024), default=None, metavar="N", help="Threads; all processors if not given."
+)
+@click.option(
+    "--compact", is_flag=True, help="Keep 64-bit fingerprints instead of states; prints the probability of an omission."
+)
+@click.option(
+    "--memory",
+    metavar="SIZE",
+    help="End before the states take more than this, such as 8G.  [default: 80 % of what is available]",
+)
 @click.option("--budget", metavar="TIME", help="End after this time of searching, such as 10m.")
 @click.option("--max-depth", type=click.IntRange(1), metavar="N", help="End after so many levels.")
 @click.option("--max-states", type=click.IntRange(1), metavar="N", help="End after so many states.")
@@ -60,7 +67,7 @@ def check(**given: Any) -> Exit:
     \b
     Exit status: 0 as expected, 1 violated or not as expected, 2 bad input,
     3 undetermined or a witness not reached, 4 Fencepost is wrong about itself.
-    """
+    """  # noqa: D301 (\b is the mark by which click keeps lines)
     request = Request(**{**given, "workers": given["workers"] or 0})
     if request.of_catalogue:
         from fencepost.cli.catalogue import run_catalogue
@@ -72,11 +79,14 @@ def check(**given: Any) -> Exit:
 def run_checks(request: Request) -> Exit:
     """Check the named protocols, one after the other."""
     expected, questions, options, file = request.expected(), request.questions(), request.options(), request.trace_file()
-    ends, data = [], []
+    ends: list[Exit] = []
+    data = []
     with Display(quiet=request.quiet) as display:
         for found, question in questions:
             result = request.with_memory_explained(explore(question, request.engine, options, display))
-            traces = _write(request, found, result, file, display) if file else {}
+            traces = _write(request, found, result, file) if file else {}
+            if file:
+                display.note(_where(request, file, traces))
             if request.json:
                 data.append(result_data(result, traces, steps_of(question, result, options)))
             else:
@@ -108,16 +118,22 @@ def _print(request: Request, found: Protocol, question: Question, result: Result
     )
 
 
-def _write(request: Request, found: Protocol, result: Result, file: Path, display: Display) -> dict[str, str]:
+def _write(request: Request, found: Protocol, result: Result, file: Path) -> dict[str, str]:
     """Write the first violation's trace; return the file by property."""
     item = first_violation(result)
     if item is None or item.path is None:
-        display.note(f"nothing is violated: {file} was not written")
         return {}
     trace = make_trace(found, result, item.name, version=request.version or "", normalize=request.normalize)
     write_trace(trace, file)
-    display.note(f"the trace of {item.name} is in {file}: `fencepost replay {file}` replays it")
     return {item.name: str(file)}
+
+
+def _where(request: Request, file: Path, traces: dict[str, str]) -> str:
+    """Return the note that says where the trace is, and how to replay it."""
+    if not traces:
+        return f"nothing is violated: {file} was not written"
+    model = f" --model {request.protocols[0]}" if request.protocols[0].endswith(".py") else ""
+    return f"the trace of {', '.join(traces)} is in {file}: `fencepost replay {file}{model}` replays it"
 
 
 def steps_of(question: Question, result: Result, options: Options) -> dict[str, list[str]]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import os
 import sys
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NoReturn
 
 from fencepost.explorers.verdict import Verdict
 
@@ -36,7 +36,14 @@ def results() -> Console:
     from rich.console import Console
 
     fixed = None if sys.stdout.isatty() or os.environ.get("COLUMNS") else WIDTH
-    return Console(file=sys.stdout, highlight=False, markup=False, emoji=False, width=fixed)
+    console = Console(file=sys.stdout, highlight=False, markup=False, emoji=False, width=fixed)
+    console.on_broken_pipe = _reader_gone  # type: ignore[method-assign]
+    return console
+
+
+def _reader_gone() -> NoReturn:
+    """Let the command end itself; Rich would end it with the status of a violation."""
+    raise BrokenPipeError
 
 
 def print_json(data: dict[str, Any]) -> None:

@@ -32,9 +32,7 @@ def result_data(result: Result, traces: Mapping[str, str], steps: Mapping[str, l
         "seconds": round(result.seconds, 4),
         "properties": [_property(item, traces, steps) for item in result.properties],
         "actions": [{"name": name, "fired": fired} for name, fired in result.fired.items()],
-        "guards": [
-            {"action": item.action, "condition": item.condition, "refused": item.refused} for item in result.guards
-        ],
+        "guards": [{"action": item.action, "condition": item.condition, "refused": item.refused} for item in result.guards],
         "deadlocks": result.deadlocks,
         "levels": list(result.levels),
         "omission": result.omission,

@@ -13,11 +13,10 @@ from fencepost.cli.quantities import show_rate, show_seconds
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
+    from fencepost.explorers.native.position import Progress
     from rich.console import Console, RenderableType
     from rich.live import Live
     from rich.text import Text
-
-    from fencepost.explorers.native.search import Progress
 
 PERIOD = 0.125
 """Seconds between two updates: faster than this nobody reads."""

@@ -6,6 +6,7 @@ import time
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from fencepost.cli.interrupts import heard
 from fencepost.explorers.verdict import Options, PropertyResult, Result, Verdict
 from fencepost.model.language.constants import SHAPE
 from fencepost.model.language.errors import UsageError, nearest
@@ -25,7 +26,7 @@ LATER = ("spark",)
 
 @dataclass(frozen=True)
 class Question:
-    """What is asked: does this machine, under these constants, have these properties?"""
+    """What is asked: whether a machine, under these constants, has these properties."""
 
     machine: Machine
     constants: Constants
@@ -90,7 +91,7 @@ def kernels_of(question: Question, options: Options, display: Display) -> Kernel
     )
     if is_cached(source):
         return load(source, question.constants)
-    with display.busy(f"compiling {question.compiled_as} ... (kept for the next time)"):
+    with display.busy(f"compiling {question.compiled_as} ... (kept for the next time)"), heard():
         return load(source, question.constants)
 
 
@@ -115,5 +116,5 @@ def _interrupted(question: Question, engine: str, options: Options, seconds: flo
 
 
 def was_interrupted(result: Result) -> bool:
-    """Say whether the user ended the search. (The result should say this itself: it only has a sentence.)"""
+    """Say whether the user ended the search; a result tells it by its sentence only."""
     return "was received" in result.why_stopped

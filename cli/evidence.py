@@ -33,7 +33,7 @@ def of_kind(name: str) -> list[Entry]:
 
 @cache
 def groups() -> dict[str, tuple[str, ...]]:
-    """Return the ids under each heading of `claims.toml`, which only its comments tell. (The catalogue should.)"""
+    """Return the ids under each heading of `claims.toml`, which only its comments tell."""
     text = resources.files("fencepost.invariants").joinpath("claims.toml").read_text()
     found: dict[str, list[str]] = {}
     title = ""
@@ -101,9 +101,7 @@ def catalogue_data() -> dict[str, Any]:
             {**_common(item), "switch": item.switch, "verdict": _hypothesis(item), "answer": answer_of(item)}
             for item in of_kind("hypothesis")
         ],
-        "claims": [
-            {**_common(item), "same_as": list(item.same_as), "status": status(item)} for item in of_kind("claim")
-        ],
+        "claims": [{**_common(item), "same_as": list(item.same_as), "status": status(item)} for item in of_kind("claim")],
     }
 
 

@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
+import errno
 import os
 from typing import TYPE_CHECKING
 
 import click
-
 from fencepost.cli.status import Exit
 from fencepost.model.language.errors import DomainError, FencepostError, MismatchError, ModelError, UsageError
 
 if TYPE_CHECKING:
     from pathlib import Path
+
+_NO_ROOM = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO, errno.EROFS)
+"""What the system says when it cannot take what is printed."""
 
 
 def explain(error: BaseException) -> tuple[Exit, str]:
@@ -29,13 +32,16 @@ def explain(error: BaseException) -> tuple[Exit, str]:
             Exit.UNDETERMINED,
             "memory ran out before there was a result. Give a limit with --memory, or search with --compact.",
         )
+    if isinstance(error, OSError) and error.errno in _NO_ROOM:
+        return Exit.BAD_INPUT, f"the output cannot be written: {error.strerror}. Send it to where there is room."
     return Exit.WRONG, _unforeseen(error)
 
 
 def _of_click(error: click.ClickException) -> str:
     message = " ".join(error.format_message().split())
     command = error.ctx.command_path if isinstance(error, click.UsageError) and error.ctx else "fencepost"
-    return f"{message.rstrip('.')}. `{command} --help` lists what there is."
+    stop = "" if message.endswith((".", "?")) else "."
+    return f"{message}{stop} `{command} --help` lists what there is."
 
 
 def _unforeseen(error: BaseException) -> str:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import json
 import re
+import shutil
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
@@ -43,7 +44,8 @@ class Finished:
         return found
 
     def keep(self, run: Run, source: Source, found: dict[str, Any]) -> None:
-        """Store what a run found."""
+        """Store what a run found, and drop the checkpoint that it does not need any more."""
+        shutil.rmtree(self.folder / _slug(run), ignore_errors=True)
         write_text(self._file(run), json.dumps({"mark": _mark(run, source), "found": found}))
 
     def _file(self, run: Run) -> Path:

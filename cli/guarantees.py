@@ -6,7 +6,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 import click
-
 from fencepost.cli.console import heading, print_json, print_lines, print_rows, results, styled
 from fencepost.cli.failures import make_sure_folder, write_text
 from fencepost.cli.status import Exit
@@ -22,11 +21,15 @@ _STYLES = {"holds": "green", "settled": "green", "broken": "red", "known-gap": "
 @click.command(short_help="Show what is promised, and what the runs say of it.")
 @click.option("--json", "as_json", is_flag=True, help="Print the whole catalogue as JSON.")
 @click.option("--write", metavar="DIR", help="Write guarantees.md and coverage.md there.")
-@click.option("--check", is_flag=False, flag_value=DOCS, metavar="[DIR]", help=f"Fail if the pages there are stale.  [default: {DOCS}]")
+@click.option(
+    "--check", is_flag=False, flag_value=DOCS, metavar="[DIR]", help=f"Fail if the pages there are stale.  [default: {DOCS}]"
+)
 def guarantees(as_json: bool, write: str | None, check: str | None) -> Exit:  # noqa: FBT001 (as click calls it)
     """Show the guarantees, bugs, hypotheses and questions that runs of the catalogue have settled."""
     if sum((as_json, write is not None, check is not None)) > 1:
-        raise UsageError("--json, --write and --check were given together, and each is an action of its own: write one of them.")
+        raise UsageError(
+            "--json, --write and --check were given together, and each is an action of its own: write one of them."
+        )
     if as_json:
         from fencepost.cli.evidence import catalogue_data
 
@@ -86,7 +89,10 @@ def _print(console: Console) -> None:
             print_lines(console, styled(entry.source, "dim"), indent=2)
             if answer_of(entry):
                 print_lines(console, answer_of(entry), indent=2)
-            rows = [(case.run.name, case.prop, case.expect + (f" in {case.length} states" if case.length else "")) for case in cases_of(entry)]
+            rows = [
+                (case.run.name, case.prop, case.expect + (f" in {case.length} states" if case.length else ""))
+                for case in cases_of(entry)
+            ]
             if rows:
                 print_rows(console, rows, indent=2)
             console.print()

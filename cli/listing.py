@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 import click
-
 from fencepost.cli.console import heading, print_json, print_lines, print_rows, results, styled
 from fencepost.cli.data import FORMAT
 from fencepost.cli.status import Exit
@@ -13,11 +12,10 @@ from fencepost.cli.targets import find_protocol
 from fencepost.invariants.protocols import PROTOCOLS
 
 if TYPE_CHECKING:
-    from rich.console import Console
-
     from fencepost.invariants.protocols import Protocol
     from fencepost.model.language import Action
     from fencepost.model.language.constants import Constant
+    from rich.console import Console
 
 
 @click.command("list", short_help="Show protocols, constants, actions and properties.")
@@ -51,9 +49,7 @@ def protocol_data(item: Protocol) -> dict[str, Any]:
             {"name": action.label, "sentence": action.sentence, "parameters": [name for name, _ in action.params]}
             for action in machine.actions
         ],
-        "properties": [
-            {"name": prop.name, "kind": str(prop.kind), "sentence": prop.sentence} for prop in item.properties
-        ],
+        "properties": [{"name": prop.name, "kind": str(prop.kind), "sentence": prop.sentence} for prop in item.properties],
     }
 
 

@@ -7,17 +7,17 @@ import sys
 import traceback
 from contextlib import suppress
 from importlib.metadata import version
+from io import TextIOWrapper
 from typing import TYPE_CHECKING, Any, NoReturn
 
 import click
-
 from fencepost.cli.check import check
 from fencepost.cli.failures import debugging, explain
 from fencepost.cli.guarantees import guarantees
 from fencepost.cli.listing import list_protocols
 from fencepost.cli.replaying import replay, show
 from fencepost.cli.status import Exit
-from fencepost.model.language.errors import UsageError, nearest
+from fencepost.model.language.errors import nearest
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -30,13 +30,18 @@ class Commands(click.Group):
         """Run a command and end the process with its exit status."""
         extra["standalone_mode"] = False
         status = Exit.AS_EXPECTED
+        if isinstance(sys.stdout, TextIOWrapper):
+            sys.stdout.reconfigure(errors="replace")  # an arrow on a terminal without arrows is no reason to fail
         try:
             status = Exit(super().main(args, prog_name or "fencepost", **extra) or 0)
-            _flush()
+            sys.stdout.flush()
         except BrokenPipeError:
-            _close_stdout()  # whoever read us had enough
-        except (Exception, KeyboardInterrupt) as error:  # the last resort: no traceback for users
+            _close_stdout()  # whoever read us had enough, and did not see the whole answer
+            status = Exit.UNDETERMINED
+        except (Exception, KeyboardInterrupt) as error:  # noqa: BLE001 (the last resort: no traceback for users)
             status = _end(error)
+            if isinstance(error, OSError):
+                _close_stdout()
         sys.exit(status)
 
     def resolve_command(self, ctx: click.Context, args: list[str]) -> tuple[str | None, click.Command | None, list[str]]:
@@ -47,7 +52,7 @@ class Commands(click.Group):
         return super().resolve_command(ctx, args)
 
 
-@click.group(cls=Commands, invoke_without_command=True, context_settings={"help_option_names": ["-h", "--help"]})
+@click.group("fencepost", cls=Commands, invoke_without_command=True, context_settings={"help_option_names": ["-h", "--help"]})
 @click.version_option(version("fencepost"), prog_name="fencepost", message="%(prog)s %(version)s")
 @click.pass_context
 def run(ctx: click.Context) -> None:
@@ -71,17 +76,6 @@ def _end(error: BaseException) -> Exit:
             traceback.print_exception(error, file=sys.stderr)
         sys.stderr.write(f"fencepost: {message}\n")
     return status
-
-
-def _flush() -> None:
-    """Write out what is left; a full disk is the user's to repair."""
-    try:
-        sys.stdout.flush()
-    except BrokenPipeError:
-        raise
-    except OSError as error:
-        _close_stdout()
-        raise UsageError(f"the output cannot be written: {error.strerror}. Send it to where there is room.") from error
 
 
 def _close_stdout() -> None:

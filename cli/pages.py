@@ -65,7 +65,7 @@ def _entry(entry: Entry) -> Iterator[str]:
         ("Source", entry.source),
         ("Reference", entry.reference),
         ("Comes back with", f"`{entry.switch}`" if entry.switch else ""),
-        ("Found", answer_of(entry)),
+        ("Answer", answer_of(entry)),
     ):
         if text:
             yield f"- {name}: {text}"
@@ -79,14 +79,23 @@ def _entry(entry: Entry) -> Iterator[str]:
 def _case(case: Case) -> list[str]:
     run, file = case.run, trace_of_case(case)
     link = f"[{file.rpartition('/')[2]}](../{file})" if file else ""
-    return [_title(run), _constants(run), case.prop, case.expect, _number(case.length), _number(run.distinct), _number(run.depth), link]
+    return [
+        _title(run),
+        _constants(run),
+        case.prop,
+        case.expect,
+        _number(case.length),
+        _number(run.distinct),
+        _number(run.depth),
+        link,
+    ]
 
 
 def _lineage() -> Iterator[str]:
     yield from ("## The lineage, against TLC", "")
     yield from (
-        "The published models (hachikuji/kafka-specification) as TLC explores them, breadth first, without symmetry or",
-        "view. The figures are TLC's; every run of ours has to give the same ones. Properties without a length hold.",
+        "The published models (hachikuji/kafka-specification). Distinct states, depths and the lengths of shortest traces",
+        "are those that TLC gives, breadth first, without symmetry or view; every run of ours has to give the same ones.",
         "",
     )
     head = ("protocol", "constants", "distinct", "depth", "weak-isr", "strong-isr")

@@ -6,7 +6,6 @@ import sys
 from typing import TYPE_CHECKING
 
 import click
-
 from fencepost.cli.console import counted, results, styled
 from fencepost.cli.failures import explain
 from fencepost.cli.status import Exit, worst_exit
@@ -36,7 +35,7 @@ def replay(files: tuple[str, ...], rewrite: bool, model: str | None) -> Exit:  #
     \b
     Exit status: 0 all replay, 2 a file is no trace or a step cannot be taken,
     4 Fencepost is wrong about itself.
-    """
+    """  # noqa: D301 (\b is the mark by which click keeps lines)
     from fencepost.counterexamples import replay as replaying
 
     lookup, take = _lookup(model), replaying.rewrite if rewrite else replaying.replay
@@ -51,10 +50,14 @@ def replay(files: tuple[str, ...], rewrite: bool, model: str | None) -> Exit:  #
             continue
         ends.append(Exit.AS_EXPECTED)
         shown = f"{made.trace.finding} in {counted(made.path.length, 'state')}, as it says"
-        console.print(f"{file}: {made.trace.protocol.name}: {shown}" + ("; states rewritten" if rewrite else ""), soft_wrap=True)
+        console.print(
+            f"{file}: {made.trace.protocol.name}: {shown}" + ("; states rewritten" if rewrite else ""), soft_wrap=True
+        )
     if len(files) > 1:
         good = ends.count(Exit.AS_EXPECTED)
-        console.print(styled(f"{good} of {counted(len(files), 'trace')} replayed.", "bold green" if good == len(files) else "bold red"))
+        console.print(
+            styled(f"{good} of {counted(len(files), 'trace')} replayed.", "bold green" if good == len(files) else "bold red")
+        )
     return worst_exit(ends)
 
 
@@ -80,4 +83,13 @@ def show(file: str, form: str, model: str | None) -> Exit:
 def _lookup(model: str | None) -> Callable[[str], Protocol]:
     """Return how a trace finds its protocol: in the user's file if it is the one defined there, else by name."""
     own = find_protocol(model) if model else None
-    return lambda name: own if own is not None and own.name == name else named_protocol(name)
+
+    def find(name: str) -> Protocol:
+        if own is not None and own.name == name:
+            return own
+        try:
+            return named_protocol(name)
+        except UsageError as error:
+            raise UsageError(f"{error} A protocol of your own is found with --model FILE.py.") from None
+
+    return find

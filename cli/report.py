@@ -13,17 +13,18 @@ from fencepost.model.language.actions import Kind
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from rich.console import Console
-    from rich.text import Text
-
     from fencepost.cli.engines import Question
     from fencepost.explorers.verdict import Path, PropertyResult, Result
     from fencepost.invariants.protocols import Protocol
+    from rich.console import Console
+    from rich.text import Text
 
 INDENT = 2
+MANY = 10_000
+"""States from which on the memory of each says something: before, it is what was reserved."""
 
 
-def print_page(  # noqa: PLR0913 (what a page shows)
+def print_page(
     console: Console,
     found: Protocol,
     question: Question,
@@ -116,9 +117,13 @@ def reach(result: Result, version: str) -> Iterator[tuple[str, Text | str]]:
     yield "time", f"{show_seconds(result.seconds)}{workers} ({result.engine} engine): {rates}"
     yield "memory", _memory(result)
     if result.omission:
-        yield "compact", f"states are kept as 64-bit fingerprints: the probability that one was omitted is at most {result.omission:.1e}"
+        yield (
+            "compact",
+            f"states are kept as 64-bit fingerprints: the probability that one was omitted is at most {result.omission:.1e}",
+        )
     if result.deadlocks:
-        yield "deadlocks", f"{counted(result.deadlocks, 'state')} without a successor; --deadlock shows the way to one"
+        hint = "" if result.deadlock else "; --deadlock shows the way to one"
+        yield "deadlocks", f"{counted(result.deadlocks, 'state')} without a successor{hint}"
     dead = [name for name, fired in result.fired.items() if not fired]
     if dead:
         yield "never fired", styled(", ".join(dead) + ("" if result.complete else " (so far)"), "yellow")
@@ -129,7 +134,8 @@ def reach(result: Result, version: str) -> Iterator[tuple[str, Text | str]]:
 def _memory(result: Result) -> str:
     parts = []
     if result.store_bytes:
-        parts.append(f"{show_size(result.store_bytes)} of states ({result.store_bytes / max(1, result.distinct):.0f} bytes each)")
+        each = f" ({result.store_bytes / result.distinct:.0f} bytes each)" if result.distinct >= MANY else ""
+        parts.append(f"{show_size(result.store_bytes)} of states{each}")
     return ", ".join([*parts, f"the whole process {show_size(result.peak_memory_bytes)} at most"])
 
 
@@ -162,5 +168,8 @@ def print_coverage(console: Console, result: Result) -> None:
     if idle:
         print_lines(
             console,
-            styled(f"{counted(len(idle), 'guard')} refused nothing that the guards before it let through: idle under these constants.", "yellow"),
+            styled(
+                f"{counted(len(idle), 'guard')} refused nothing that the guards before it let through: idle under these constants.",
+                "yellow",
+            ),
         )

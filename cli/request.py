@@ -15,6 +15,8 @@ from fencepost.invariants.catalogue import Profile
 from fencepost.model.language.errors import UsageError, nearest
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     from fencepost.invariants.protocols import Protocol
 
 
@@ -135,10 +137,12 @@ class Request:
             raise UsageError(f"there is no profile {name!r}.{nearest(name, known)} Profiles are: {', '.join(known)}.")
         return Profile(name)
 
-    def _refuse(self, what: str, options: dict[str, object]) -> None:
+    def _refuse(self, what: str, options: Mapping[str, object]) -> None:
         for option, value in options.items():
             if value:
-                raise UsageError(f"{option} does not apply to {what}: name one protocol, such as `fencepost check kip320 {option} ...`.")
+                raise UsageError(
+                    f"{option} does not apply to {what}: name one protocol, such as `fencepost check kip320 {option} ...`."
+                )
 
     def with_memory_explained(self, result: Result) -> Result:
         """Return the result; if a memory limit that nobody set ended the search, it says where the limit came from."""

@@ -9,11 +9,10 @@ from fencepost.cli.quantities import show_seconds
 from fencepost.explorers.verdict import Verdict
 
 if TYPE_CHECKING:
-    from rich.console import Console
-    from rich.text import Text
-
     from fencepost.cli.display import Display
     from fencepost.invariants.catalogue import Run
+    from rich.console import Console
+    from rich.text import Text
 
 WORD = max(len(item) for item in Verdict)
 
@@ -80,7 +79,10 @@ class RunTable:
             self.console.print(styled(f"Stopped: {why_stopped}.", "yellow"))
         distinct, seconds = sum(item["distinct"] for item in done), sum(item["seconds"] for item in done)
         print_lines(self.console, styled(f"{counted(distinct, 'state')} in {show_seconds(seconds)} of searching.", "dim"))
-        print_lines(self.console, styled("`fencepost check PROTOCOL` shows one with its traces; `fencepost guarantees` what is promised.", "dim"))
+        print_lines(
+            self.console,
+            styled("`fencepost check PROTOCOL` shows one with its traces; `fencepost guarantees` what is promised.", "dim"),
+        )
 
 
 def _title(run: Run) -> str:

@@ -60,7 +60,9 @@ def _run_file(path: Path) -> ModuleType:
         raise ModelError(f"{error.filename}:{error.lineno}: {error.msg}:\n{(error.text or '').rstrip()}") from error
     except Exception as error:
         line = next((f.lineno for f in reversed(traceback.extract_tb(error.__traceback__)) if f.filename == spec.origin), 1)
-        raise ModelError(f"{path}:{line}: {type(error).__name__}: {error}. The file must run before its model can be read.") from error
+        raise ModelError(
+            f"{path}:{line}: {type(error).__name__}: {error}. The file must run before its model can be read."
+        ) from error
     finally:
         sys.path.remove(str(path.resolve().parent))
     return module
@@ -75,7 +77,9 @@ def choose_constants(
     for text in settings:
         name, mark, value = text.partition("=")
         if not mark:
-            raise UsageError(f"--set was given {text!r}, which has no value: write NAME=VALUE, such as --set {_example(machine)}.")
+            raise UsageError(
+                f"--set was given {text!r}, which has no value: write NAME=VALUE, such as --set {_example(machine)}."
+            )
         _choose(chosen, _constant_name(machine, name), f"--set {text}", _parse(machine, _constant_name(machine, name), value))
     for text, on in switches:
         name = _constant_name(machine, text)

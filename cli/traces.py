@@ -10,15 +10,14 @@ from fencepost.invariants.protocols import protocol
 if TYPE_CHECKING:
     from pathlib import Path as File
 
-    from rich.console import Console
-
     from fencepost.counterexamples.trace import Trace
     from fencepost.explorers.verdict import Path, PropertyResult, Result
     from fencepost.invariants.catalogue import Run
     from fencepost.invariants.protocols import Protocol
+    from rich.console import Console
 
 
-def make_trace(  # noqa: PLR0913 (the lines of a header)
+def make_trace(
     found: Protocol,
     result: Result,
     prop: str | None,

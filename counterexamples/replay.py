@@ -179,7 +179,7 @@ class _Replaying:
             raise UsageError(f"{place}{fact} of the {count} steps, but {kept} it is. Remove the steps after that.")
         since = changes_since(self.file, states_text(trace, path), "the property", whole=True)
         raise UsageError(
-            f"{place}all {count} steps can happen, but {fact}. Find another trace with `{self.command()}`, or remove the file.{since}"
+            f"{place}all steps can happen, but {fact}. Find another trace with `{self.command()}`, or remove the file.{since}"
         )
 
     def shows_after(self, length: int) -> bool:

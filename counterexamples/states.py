@@ -28,12 +28,18 @@ if TYPE_CHECKING:
 class Cell(NamedTuple):
     """A field of a record, or of a record inside it (`quorum.leader`), with its value as text.
 
-    `messages` are those of a bag, which has no other text.
+    `messages` are those of a bag, which has no other text. A log has a `legend`: what its entries consist of.
     """
 
     name: str
     text: str
     messages: tuple[str, ...] | None = None
+    legend: str = ""
+
+    @property
+    def title(self) -> str:
+        """The name as the title of a column."""
+        return f"{self.name} {self.legend}" if self.legend else self.name
 
 
 class Part(NamedTuple):
@@ -177,7 +183,7 @@ def _flatten(
             cells.append(Cell(name, "", tuple(show_message(field.record, item) for item in value)))
         elif plain_name in ends:
             end = key[names.index(ends[plain_name])]
-            cells.append(Cell(f"{name} {_legend(field, value)}", _log(field, value, end)))
+            cells.append(Cell(name, _log(field, value, end), legend=_legend(field, value)))
         elif isinstance(field.element, Scalar):
             domain = field.element.domain
             cells.append(Cell(name, "[" + ",".join(domain.show(item) for item in value) + "]"))
@@ -227,7 +233,7 @@ def _full(state: list[Part]) -> list[str]:
 
 def matrix(name: str, rows: list[Part]) -> list[list[str]]:
     """Return a table as text: the names of the columns, then the rows."""
-    header = [name, *(cell.name for cell in rows[0].cells)]
+    header = [name, *(cell.title for cell in rows[0].cells)]
     return [header, *([index, *(cell.text for cell in cells)] for index, cells in merged(rows))]
 
 
@@ -241,14 +247,9 @@ def _difference(found: list[Change]) -> list[str]:
         return ["  nothing changes"]
     lines = []
     for label, group in groupby((item for item in found if not item.is_message), key=lambda item: item.label):
-        text = ", ".join(map(_short, group))
+        text = ", ".join(map(str, group))
         lines += _folded(f"{label}: {text}" if label else text, "  ")
     return lines + [f"  {item}" for item in found if item.is_message]
-
-
-def _short(change: Change) -> str:
-    """Return a change without the legend of a log, which the table of the initial state has."""
-    return str(change._replace(name=change.name.partition(" ")[0]))
 
 
 def _folded(text: str, indent: str) -> list[str]:

@@ -86,7 +86,7 @@ def _step(trace: Trace, step: Step, before: Key, after: Key) -> Iterator[Rendera
     yield _indented(Text(step.action.sentence, f"italic {QUIET}"))
     record = trace.protocol.machine.state
     was, now = parts(record, before), parts(record, after)
-    with_log = [name for name, rows in tables(now) if any(_is_log(cell) for cell in rows[0].cells)]
+    with_log = [name for name, rows in tables(now) if any(cell.legend for cell in rows[0].cells)]
     labels = {part.label for part in now if part.table in with_log}
     found = changes(record, before, after)
     for label, group in groupby(
@@ -106,8 +106,7 @@ def _step(trace: Trace, step: Step, before: Key, after: Key) -> Iterator[Rendera
 
 
 def _line(label: str, group: list[Change]) -> Text:
-    parts_of_line = [Text.assemble(f"{_words(item.name)} ", (item.old, OLD), ARROW, (item.new, NEW)) for item in group]
-    line = Text(", ").join(parts_of_line)
+    line = Text(", ").join(Text.assemble(f"{_words(item.name)} ", (item.old, OLD), ARROW, (item.new, NEW)) for item in group)
     return Text.assemble((f"{_words(label)}: ", NAME), line) if label else line
 
 
@@ -120,16 +119,16 @@ def _compared(name: str, pairs: list[tuple[Part, Part]]) -> Table:
 
     Of many columns, those are kept that tell how far replicas are, and those that changed.
     """
-    cells = range(len(pairs[0][1].cells))
+    cells = pairs[0][1].cells
     kept = [
         place
-        for place in cells
+        for place, cell in enumerate(cells)
         if len(cells) <= MANY
-        or _is_log(pairs[0][1].cells[place])
-        or pairs[0][1].cells[place].name in PROGRESS
+        or cell.legend
+        or cell.name in PROGRESS
         or any(old.cells[place] != new.cells[place] for old, new in pairs)
     ]
-    table = _table([name, *(pairs[0][1].cells[place].name for place in kept)])
+    table = _table([name, *(cells[place].title for place in kept)])
     for old, new in pairs:
         row = [_cell(old.cells[place], new.cells[place]) for place in kept]
         table.add_row(Text(".".join(map(str, new.place))), *row, style=QUIET if old == new else "")
@@ -139,7 +138,7 @@ def _compared(name: str, pairs: list[tuple[Part, Part]]) -> Table:
 def _cell(before: Cell, after: Cell) -> Text:
     if before.text == after.text:
         return Text(after.text)
-    if _is_log(after):
+    if after.legend:
         return _log(before.text, after.text)
     return Text.assemble((before.text, OLD), ARROW, (after.text, NEW))
 
@@ -168,11 +167,6 @@ def _table(header: Sequence[str]) -> Table:
     for title in header:
         table.add_column(Text(_words(title)), overflow="fold")
     return table
-
-
-def _is_log(cell: Cell) -> bool:
-    """Whether the name carries a legend (`log offset:epoch/id`), as that of a log does."""
-    return " " in cell.name
 
 
 def _words(name: str) -> str:

@@ -7,7 +7,7 @@ header and actions; the states are regenerated (`states`).
 from __future__ import annotations
 
 import textwrap
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path as File
 from typing import TYPE_CHECKING, Any
 
@@ -160,8 +160,6 @@ def trace_of(
 
 def from_start(trace: Trace, path: Path) -> Trace:
     """Return the trace with the parameters of the initial state of `path`, if there are several to choose from."""
-    from dataclasses import replace
-
     plain = trace.interpreter()
     starts = list(starting_points(plain))
     if len({state for _, state in starts}) == 1:

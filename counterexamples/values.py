@@ -190,7 +190,7 @@ class _Message:
         self.expect("]")
         length = self.schema.length(field)
         if len(values) != length:
-            self.refuse(f"field {name!r} has {len(values)} values instead of {length}")
+            self.refuse(f"field {name!r} has length {len(values)} instead of {length}")
         return tuple(values)
 
     def scalar(self, name: str, domain: Domain) -> int:

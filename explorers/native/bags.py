@@ -7,12 +7,14 @@ from typing import TYPE_CHECKING
 from fencepost.model.language.records import ArrayOf, BagOf, Record, Scalar, fields
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Callable
+
+    from fencepost.model.language.constants import Linear
 
 
-def bag_text(record: type[Record], suffix: str, rooms: Mapping[str, int]) -> str:
+def bag_text(record: type[Record], suffix: str, most: Callable[[Linear], int]) -> str:
     """Return the operations on a bag of these messages: a count and slots in canonical order."""
-    paths = list(_leaf_paths(record, rooms))
+    paths = list(_leaf_paths(record, most))
     order = []
     equal = []
     clear = []
@@ -105,7 +107,7 @@ def _swaps(paths: list[tuple[list[str], str]]) -> list[str]:
 
 
 def _leaf_paths(
-    record: type[Record], rooms: Mapping[str, int], prefix: str = "", loops: tuple[str, ...] = ()
+    record: type[Record], most: Callable[[Linear], int], prefix: str = "", loops: tuple[str, ...] = ()
 ) -> list[tuple[list[str], str]]:
     """Return (loop heads, path) for every scalar of a message; arrays are walked to their full room."""
     found: list[tuple[list[str], str]] = []
@@ -115,11 +117,11 @@ def _leaf_paths(
             found.append((list(loops), path))
         elif isinstance(field, ArrayOf):
             variable = f"i{len(loops)}"
-            inner = (*loops, f"for {variable} in range({field.length.value(rooms)}):")
+            inner = (*loops, f"for {variable} in range({most(field.length)}):")
             if isinstance(field.element, Scalar):
                 found.append((list(inner), f"{path}[{variable}]"))
             else:
-                found += _leaf_paths(field.element.record, rooms, f"{path}[{variable}].", inner)
+                found += _leaf_paths(field.element.record, most, f"{path}[{variable}].", inner)
         elif not isinstance(field, BagOf):
-            found += _leaf_paths(field.record, rooms, f"{path}.", loops)
+            found += _leaf_paths(field.record, most, f"{path}.", loops)
     return found

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from fencepost.explorers.native.layout import ends_of, extent
 from fencepost.model.language.constants import SHAPE, Linear, linear
+from fencepost.model.language.domains import NONE
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -22,9 +24,9 @@ class Checks:
 
     FIRST = 4
 
-    def __init__(self, program: Program, rooms: Mapping[str, int]) -> None:
+    def __init__(self, program: Program, rooms: Mapping[str, int], lows: Mapping[str, int]) -> None:
         declared = program.machine.constants.declared()
-        self.rooms = rooms
+        self.rooms, self.lows = rooms, lows
         self.exact = {name: rooms[name] for name, item in declared.items() if item.sort == SHAPE}
         self._slots: dict[object, int] = {}
         self._read: list[Callable[[Mapping[str, int]], int]] = []
@@ -40,6 +42,19 @@ class Checks:
             self._add(lambda values: domain.bounds(values)[1])
         slot = self._slots[domain]
         return f"_e[{slot}]", f"_e[{slot + 1}]"
+
+    def ends(self, domain: Domain, end: str) -> tuple[int, int]:
+        """Return how low and how high the `low` or the `high` bound of a domain may be in this shape."""
+        return ends_of(domain, self.rooms, self.lows)[end == "high"]
+
+    def least(self, domain: Domain) -> int:
+        """Return how few values a domain may have in this shape, NONE left out."""
+        low, high = self.ends(domain, "low")[1], self.ends(domain, "high")[0]
+        return high - (0 if low == NONE else low) + 1
+
+    def most(self, value: Linear | int) -> int:
+        """Return the greatest value of a sum of constants in this shape."""
+        return extent(value, self.rooms, self.lows)[1]
 
     def slot(self, domain: Domain) -> int:
         """Return the slot of a domain's low bound; the high bound follows it."""

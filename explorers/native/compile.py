@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import hashlib
-import importlib.util
 import os
 import sys
 import tempfile
@@ -14,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from fencepost.explorers.native.generate import Source, generate
+from fencepost.explorers.native.warm import Sample, import_kernels, names_of, warm, warm_aside
 
 if TYPE_CHECKING:
     from fencepost.model.language.actions import Property
@@ -74,22 +74,19 @@ def load(source: Source, constants: Constants) -> Kernels:
     folder = _folder(source)
     fresh = not is_cached(source)
     folder.mkdir(parents=True, exist_ok=True)
-    name = f"fencepost_native_{folder.name}"
-    path = folder / f"{name}.py"
+    path = folder / f"fencepost_native_{folder.name}.py"
     if not path.exists():
         with tempfile.NamedTemporaryFile("w", dir=folder, delete=False, suffix=".tmp") as file:
             file.write(source.text)
         Path(file.name).replace(path)
-    module = sys.modules.get(name)
-    if module is None:
-        spec = importlib.util.spec_from_file_location(name, path)
-        assert spec is not None
-        assert spec.loader is not None
-        module = importlib.util.module_from_spec(spec)
-        sys.modules[name] = module
-        spec.loader.exec_module(module)
-    kernels = Kernels(source, folder.name, module, 0.0, fresh)
-    _warm(kernels, constants)
+    values = [int(value) for value in constants.values.values()]
+    sample = Sample(
+        source.layout.dtype, len(source.guards), len(source.step_properties), values, source.checks.values(constants.values)
+    )
+    module = import_kernels(path)
+    if fresh:
+        warm_aside(path, module, sample)
+    warm(module, sample, names_of(module))
     (folder / "compiled").touch()
     return Kernels(source, folder.name, module, time.perf_counter() - began, fresh)
 
@@ -99,25 +96,3 @@ def _folder(source: Source) -> Path:
 
     mark = f"{numba.__version__} {sys.version_info[:3]} {np.__version__}\n{source.text}"
     return cache_folder() / hashlib.sha256(mark.encode()).hexdigest()[:20]
-
-
-def _warm(kernels: Kernels, constants: Constants) -> None:
-    """Call every kernel once on nothing, which compiles it or loads it from the cache."""
-    source, module = kernels.source, kernels.module
-    words = source.layout.words
-    rows = np.zeros(1, source.layout.dtype)
-    view = rows.view(np.uint64).reshape(1, words)
-    hashes, parents, table = np.zeros(1, np.uint64), np.zeros(1, np.uint32), np.zeros(8, np.uint32)
-    order, counters = np.zeros(1, np.uint32), np.zeros(2, np.int64)
-    starts = np.zeros((1, module.OWNERS + 1), np.int64)
-    many = np.zeros(1 + len(source.guards) + len(source.step_properties) + 256, np.int64)
-    alive = np.zeros(1, np.uint8)
-    c, e = kernels.constants(constants), kernels.checks(constants)
-    module.hash_rows(view, hashes)
-    module.order_by_owner(hashes, 0, starts[0], order)
-    module.insert(
-        view[None], hashes[None], parents[None], order[None], starts, 0, 0, counters, table, view, hashes, parents, counters, 1
-    )
-    module.rebuild(table, hashes, 0)
-    module.judge(e, rows, 0, 0, c, many)
-    module.expand(e, rows, view, 0, 0, 0, c, rows, view, hashes, parents, many, many, many, alive, counters)

@@ -46,5 +46,5 @@ class Emitter:
         """Write the operations on bags of these messages and return the suffix of their names."""
         if record not in self.bags:
             self.bags[record] = f"{record.__name__}{len(self.bags)}"
-            self.texts.append(bag_text(record, self.bags[record], self.checks.rooms))
+            self.texts.append(bag_text(record, self.bags[record], self.checks.most))
         return self.bags[record]

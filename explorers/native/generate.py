@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import ast
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -21,6 +20,8 @@ if TYPE_CHECKING:
     from fencepost.model.language.machine import Machine
 
 OWNER_BITS = 5
+GROUP_TEXT = 14_000
+"""Characters of generated text after which the actions of a machine go on in another kernel: kernels compile side by side."""
 AHEAD = 6
 """How many successors ahead the table is prefetched: measured, 4 to 8 are alike."""
 
@@ -45,7 +46,7 @@ def generate(
     """Return the module for a machine in the shape of these constants."""
     program = check(machine, properties)
     layout = layout_of(machine.state, constants)
-    checks = Checks(program, layout.rooms)
+    checks = Checks(program, layout.rooms, layout.lows)
     writer = Module(program, checks, properties, normalize=normalize)
     text = writer.text(layout, compact=compact)
     return Source(
@@ -81,14 +82,19 @@ COMPACT = {compact}
 
 
 class Module:
+    """The module being written."""
+
     def __init__(self, program: Program, checks: Checks, properties: tuple[Property, ...], *, normalize: bool) -> None:
         self.program, self.checks, self.properties = program, checks, properties
         self.emitter = Emitter(program, checks)
         self.guards: list[tuple[str, str]] = []
         self.most_successors = 0
+        self.lengths: list[int] = []
+        """Characters written for each action, its helpers included."""
         self.normalize = program.normalize if normalize else None
 
     def text(self, layout: Layout, *, compact: bool) -> str:
+        """Return the whole text."""
         machine = self.program.machine
         parts = [
             _HEAD.format(
@@ -106,7 +112,9 @@ class Module:
         steps = [item for item in self.properties if item.over_steps]
         predicates = {item.name: self.emitter.function(self.program.properties[item.name]) for item in self.properties}
         for number, item in enumerate(machine.actions):
+            before = sum(map(len, self.emitter.texts))
             self.action(number, item, normal, [(k, p, predicates[p.name]) for k, p in enumerate(steps)])
+            self.lengths.append(sum(map(len, self.emitter.texts)) - before)
         states = [(item, predicates[item.name]) for item in self.properties if not item.over_steps]
         return "\n\n".join([*parts, *self.emitter.texts, self.judge(states), self.expand()])
 
@@ -115,7 +123,7 @@ class Module:
     def action(self, number: int, item: Action, normal: str, steps: list[tuple[int, Property, str]]) -> None:
         """Write the loops over an action's parameters, its guards at the outermost loop they allow, its effect."""
         made = self.program.actions[item.name]
-        effect = [statement for statement in made.node.body if not is_guard(statement)]
+        effect = [statement for statement in made.node.body if not is_guard(made, statement)]
         own = list(made.params)
         body = self.emitter.body(made, effect)
         self.emitter.texts.append(f"@helper\ndef effect{number}({', '.join(['_e', *own])}):\n{body}\n")
@@ -126,12 +134,12 @@ class Module:
         body = "\n".join("        " + line for line in lines)
         s, c = own[0], own[1]
         self.emitter.texts.append(
-            f"@helper\ndef act{number}(_e, rows, words, first, last, number, {c}, out, out_words, hashes, parents, n, "
-            f"fired, refused, found, alive):\n    _before = n\n"
+            f"@helper\ndef act{number}(_e, _rows, _words, _first, _last, _number, {c}, _out, _out_words, _hashes, _parents, _n, "
+            f"_fired, _refused, _found, _alive):\n    _before = _n\n"
             + "".join(f"    {name} = 0\n" for name in counters)
-            + f"    for row in range(first, last):\n        {s} = rows[row]\n{body}\n"
-            + "".join(f"    refused[{first + k}] += {name}\n" for k, name in enumerate(counters))
-            + f"    fired[{number}] += n - _before\n    return n\n"
+            + f"    for _row in range(_first, _last):\n        {s} = _rows[_row]\n{body}\n"
+            + "".join(f"    _refused[{first + k}] += {name}\n" for k, name in enumerate(counters))
+            + f"    _fired[{number}] += _n - _before\n    return _n\n"
         )
 
     def fire(self, item: Action, made: Function, normal: str, steps: list[tuple[int, Property, str]], number: int) -> list[str]:
@@ -140,8 +148,8 @@ class Module:
         s, c, *params = own
         lines = [
             "for _w in range(WORDS):",
-            "    out_words[n, _w] = words[row, _w]",
-            "_t = out[n]",
+            "    _out_words[_n, _w] = _words[_row, _w]",
+            "_t = _out[_n]",
             f"effect{number}({', '.join(['_e', '_t', c, *params])})",
         ]
         lines += [f"sort_{suffix}(_t.{bag})" for bag, suffix in self.touched(made)]
@@ -152,18 +160,18 @@ class Module:
             verdict = f"{name}({', '.join(['_e', s, '_t', c, *extra])})"
             bad = verdict if prop.kind is Kind.SOMETIMES else f"not {verdict}"
             lines += [
-                f"if row < found[{position}] and {bad}:",
-                f"    found[{position}] = row",
+                f"if _row < _found[{position}] and {bad}:",
+                f"    _found[{position}] = _row",
             ]
         if normal:
             lines.append(f"{normal}(_e, _t, {c})")
             lines += [f"sort_{self.emitter.bag(field.record)}(_t.{bag})" for bag, field in self.bags()]
         return [
             *lines,
-            "hashes[n] = hash_row(out_words, n)",
-            "parents[n] = number + row * OWNERS",
-            "alive[row - first] = 1",
-            "n += 1",
+            "_hashes[_n] = hash_row(_out_words, _n)",
+            "_parents[_n] = _number + _row * OWNERS",
+            "_alive[_row - _first] = 1",
+            "_n += 1",
         ]
 
     def bags(self) -> list[tuple[str, BagOf]]:
@@ -171,8 +179,8 @@ class Module:
         return [(name, field) for name, field in fields(self.program.machine.state) if isinstance(field, BagOf)]
 
     def touched(self, made: Function) -> list[tuple[str, str]]:
-        """Return the bags that an action, or a helper it calls, may have added to."""
-        if not any(isinstance(node, ast.Attribute) and node.attr == "add" for node in _reach(made)):
+        """Return the bags that an action, or a helper it calls, may leave out of order."""
+        if not made.disorders:
             return []
         return [(name, self.emitter.bag(field.record)) for name, field in self.bags()]
 
@@ -194,30 +202,25 @@ class Module:
         return "\n".join(lines) + "\n"
 
     def expand(self) -> str:
-        """Write the kernel that computes all successors of states first..last-1 of one owner."""
-        calls = "\n".join(
-            f"    n = act{number}(_e, rows, words, first, last, number, c, out, out_words, hashes, parents, n, "
-            "fired, refused, found, alive)"
-            for number in range(len(self.program.machine.actions))
-        )
-        return f"""@kernel
-def expand(_e, rows, words, first, last, number, c, out, out_words, hashes, parents, fired, refused, found, alive, ends):
-    n = 0
-    for row in range(last - first):
-        alive[row] = 0
-{calls}
-    for row in range(last - first):
-        if alive[row] == 0:
-            ends[0] += 1
-            if ends[1] < 0:
-                ends[1] = first + row
-    return n
-"""
-
-
-def _reach(made: Function) -> list[ast.AST]:
-    """Return all nodes of a function and of what it calls."""
-    nodes = list(ast.walk(made.node))
-    for callee in made.calls.values():
-        nodes += _reach(callee)
-    return nodes
+        """Write the kernels that compute all successors of states first..last-1 of one owner, each for some actions."""
+        groups: list[list[int]] = [[]]
+        size = 0
+        for number, length in enumerate(self.lengths):
+            if size > GROUP_TEXT:
+                groups.append([])
+                size = 0
+            groups[-1].append(number)
+            size += length
+        texts = []
+        for group, numbers in enumerate(groups):
+            calls = "\n".join(
+                f"    n = act{number}(_e, rows, words, first, last, number, c, out, out_words, hashes, parents, n, "
+                "fired, refused, found, alive)"
+                for number in numbers
+            )
+            texts.append(
+                f"@kernel\ndef expand_{group}(_e, rows, words, first, last, number, c, out, out_words, hashes, parents, n, "
+                f"fired, refused, found, alive):\n{calls}\n    return n\n"
+            )
+        names = ", ".join(f"expand_{group}" for group in range(len(groups)))
+        return "\n\n".join([*texts, f"EXPANDS = ({names},)\n"])

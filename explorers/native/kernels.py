@@ -7,11 +7,12 @@ It is never imported for itself: what a bare name such as WORDS means is decided
 # ruff: noqa: F821 (see above)
 # mypy: ignore-errors
 
-INDEX, VALUE, SHIFT, FULL, ABSENT = 1, 2, 3, 4, 5
+INDEX, VALUE, SHIFT, FULL, ABSENT, NUMBER = 1, 2, 3, 4, 5, 6
+BITS = 62
 
 
 @helper
-def at(_e, index, length):
+def _at(_e, index, length):
     """Return `index` if it is inside an array of `length`, else note the error and return 0."""
     if 0 <= index < length:
         return index
@@ -20,7 +21,7 @@ def at(_e, index, length):
 
 
 @helper
-def put(_e, value, slot):
+def _put(_e, value, slot):
     """Return `value` if it is inside the domain whose bounds start at `slot`, else note the error."""
     if value < _e[slot] or value > _e[slot + 1]:
         _e[0] = VALUE
@@ -28,12 +29,43 @@ def put(_e, value, slot):
 
 
 @helper
-def by(_e, count):
-    """Return a shift count if it is one, else note the error and return 0."""
-    if 0 <= count < 62:
-        return count
-    _e[0] = SHIFT
+def _bit(_e, count):
+    """Return `1 << count` if it fits a number, else note the error and return 0."""
+    if 0 <= count < BITS:
+        return 1 << count
+    _e[0] = SHIFT if count < 0 else NUMBER
     return 0
+
+
+@helper
+def _left(_e, value, count):
+    """Return `value << count` if it fits a number, else note the error and return 0."""
+    if count < 0:
+        _e[0] = SHIFT
+        return 0
+    if count >= BITS or abs(value) > ((1 << BITS) - 1) >> count:
+        if value != 0:
+            _e[0] = NUMBER
+        return 0
+    return value << count
+
+
+@helper
+def _right(_e, value, count):
+    """Return `value >> count`; note the error where the count is negative."""
+    if count < 0:
+        _e[0] = SHIFT
+        return 0
+    return value >> min(count, BITS)
+
+
+@helper
+def _times(_e, value, other):
+    """Return `value * other` if it fits a number, else note the error and return 0."""
+    if value != 0 and abs(other) > ((1 << BITS) - 1) // abs(value):
+        _e[0] = NUMBER
+        return 0
+    return value * other
 
 
 @helper
@@ -72,6 +104,16 @@ def order_by_owner(hashes, count, starts, order):
     for owner in range(OWNERS, 0, -1):
         starts[owner] = starts[owner - 1]
     starts[0] = 0
+
+
+@kernel
+def close(alive, first, last, ends):
+    """Count the states first..last-1 without a successor: `ends` = [how many, the first of them]."""
+    for row in range(last - first):
+        if alive[row] == 0:
+            ends[0] += 1
+            if ends[1] < 0:
+                ends[1] = first + row
 
 
 @helper

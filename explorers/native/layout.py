@@ -6,12 +6,15 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+from fencepost.model.language.constants import linear
+from fencepost.model.language.domains import BitSet, Range
+from fencepost.model.language.errors import ModelError
 from fencepost.model.language.records import ArrayOf, FieldType, Key, Nested, Record, Scalar, fields
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from fencepost.model.language.constants import Constants
+    from fencepost.model.language.constants import Constants, Linear
     from fencepost.model.language.domains import Domain
 
 WORD = 8
@@ -99,23 +102,35 @@ def _described(field: FieldType, rooms: Mapping[str, int], lows: Mapping[str, in
     if isinstance(field, Nested):
         return (_describe(field.record, rooms, lows),)
     if isinstance(field, ArrayOf):
-        return (*_described(field.element, rooms, lows), (field.length.value(rooms),))
-    items = (_describe(field.record, rooms, lows), (field.room.value(rooms),))
-    return ([("count", np.int16 if field.room.value(rooms) > np.iinfo(np.int8).max else np.int8), ("items", *items)],)
+        return (*_described(field.element, rooms, lows), (extent(field.length, rooms, lows)[1],))
+    room = extent(field.room, rooms, lows)[1]
+    items = (_describe(field.record, rooms, lows), (room,))
+    return ([("count", np.int16 if room > np.iinfo(np.int8).max else np.int8), ("items", *items)],)
 
 
-def extremes(domain: Domain, rooms: Mapping[str, int], lows: Mapping[str, int]) -> tuple[int, int]:
-    """Return the least and the greatest value the domain takes for any constants of this shape."""
-    low_a, high_a = domain.bounds(rooms)
-    low_b, high_b = domain.bounds(lows)
-    return min(low_a, low_b), max(high_a, high_b)
+def extent(value: Linear | int, rooms: Mapping[str, int], lows: Mapping[str, int]) -> tuple[int, int]:
+    """Return the least and the greatest value of a sum for any constants of this shape."""
+    total = linear(value)
+    ends = [sorted((factor * lows[name], factor * rooms[name])) for name, factor in total.terms.items()]
+    return total.offset + sum(low for low, _ in ends), total.offset + sum(high for _, high in ends)
+
+
+def ends_of(domain: Domain, rooms: Mapping[str, int], lows: Mapping[str, int]) -> tuple[tuple[int, int], tuple[int, int]]:
+    """Return how low and how high the low bound of a domain may be, and the same of its high bound."""
+    if isinstance(domain, Range):
+        return extent(domain.low, rooms, lows), extent(domain.high, rooms, lows)
+    if isinstance(domain, BitSet):
+        least, most = extent(domain.count, rooms, lows)
+        return (0, 0), ((1 << least) - 1, (1 << most) - 1)
+    low, high = domain.bounds(rooms)
+    return (low, low), (high, high)
 
 
 def width(domain: Domain, rooms: Mapping[str, int], lows: Mapping[str, int]) -> type[np.signedinteger[Any]]:
-    """Return the narrowest signed integer type that holds the domain."""
-    low, high = extremes(domain, rooms, lows)
+    """Return the narrowest signed integer type that holds the domain; raise ModelError if none does."""
+    (low, _), (_, high) = ends_of(domain, rooms, lows)
     for kind in (np.int8, np.int16, np.int32, np.int64):
         limits = np.iinfo(kind)
         if limits.min <= low and high <= limits.max:
             return kind
-    return np.int64
+    raise ModelError(f"{domain}: values from {low} to {high} do not fit 64 bits. Give its constants smaller ranges.")

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import ast
+import re
 from typing import TYPE_CHECKING, Any
 
 from fencepost.explorers.native.writer import Writer
-from fencepost.model.language.domains import BitSet, InFlight, Member
+from fencepost.model.language.domains import NONE, InFlight
 from fencepost.model.language.records import BagOf, fields
+from fencepost.model.language.subset import is_require as is_guard
 
 if TYPE_CHECKING:
     from fencepost.explorers.native.generate import Module
@@ -19,7 +21,8 @@ if TYPE_CHECKING:
 class Nest:
     """The nest of loops over an action's parameters, with each guard as far out as its names allow.
 
-    Guards keep their order, so one that protects the next still does. Locals are computed where a guard first needs them.
+    Guards keep their order, so one that protects the next still does. Locals are computed where a guard first needs them,
+    but never after a guard that they stand before, if computing them can go wrong: the plain carrier would say so.
     """
 
     def __init__(self, module: Module, made: Function, item: Action) -> None:
@@ -28,8 +31,9 @@ class Nest:
         self.domains = dict(zip(list(made.params)[2:], (domain for _, domain in item.params), strict=True))
         self.open: list[str] = []
         self.counters: dict[ast.stmt, int] = {}
+        self.written: dict[ast.stmt, list[str]] = {}
         for guard in made.node.body[: made.guards]:
-            if is_guard(guard):
+            if is_guard(made, guard):
                 self.counters[guard] = len(module.guards)
                 module.guards.append((item.name, ast.unparse(guard.value.args[0])))  # type: ignore[attr-defined]
 
@@ -40,20 +44,33 @@ class Nest:
             combinations *= self.most(domain)
         self.module.most_successors += combinations
         statements = _split(self.made.node.body[: self.made.guards])
-        simple = all(is_guard(item) or isinstance(item, ast.Assign) for item in statements)
-        targets = [item.targets[0].id for item in statements if isinstance(item, ast.Assign)]  # type: ignore[attr-defined]
+        named = [_target(item) for item in statements]
+        simple = all(name or is_guard(self.made, item) for name, item in zip(named, statements, strict=True))
+        targets = [name for name in named if name]
         if not simple or len(set(targets)) != len(targets):
-            return self.plain(statements, innermost)
-        waiting = {item.targets[0].id: item for item in statements if isinstance(item, ast.Assign)}  # type: ignore[attr-defined]
-        guards = [item for item in statements if is_guard(item)]
-        return self.nest(guards, waiting, innermost)
+            return self.where_there_are_values(self.plain(statements, innermost))
+        waiting = {name: item for name, item in zip(named, statements, strict=True) if isinstance(item, ast.Assign)}
+        return self.where_there_are_values(self.nest(statements, waiting, innermost))
 
-    def nest(self, guards: list[ast.stmt], waiting: dict[str, ast.Assign], innermost: list[str]) -> list[str]:
+    def where_there_are_values(self, lines: list[str]) -> list[str]:
+        """Return lines that run only where every parameter has a value: without one, no guard is evaluated."""
+        s = next(iter(self.made.params))
+        tests = []
+        for domain in self.domains.values():
+            if isinstance(domain, InFlight):
+                tests.append(f"{s}.{domain.bag}.count > 0")
+            elif self.module.checks.least(domain) <= 0:
+                tests.append("{1} > {0}".format(*self.span(domain)))
+        return [f"if {' and '.join(tests)}:", *("    " + line for line in lines)] if tests else lines
+
+    def nest(self, statements: list[ast.stmt], waiting: dict[str, ast.Assign], innermost: list[str]) -> list[str]:
         """Return the nest from the next guard inwards."""
-        if not guards:
+        position = next((n for n, item in enumerate(statements) if is_guard(self.made, item)), None)
+        if position is None:
             return self.enter([name for name in self.domains if name not in self.open], lambda: innermost)
-        guard, rest = guards[0], guards[1:]
-        needed = _names(guard)
+        guard, rest = statements[position], statements[position + 1 :]
+        risky = {_target(item) for item in statements[:position] if self.can_fail(item)} & set(waiting)
+        needed = _names(guard) | risky
         order: list[str] = []
         self.collect(needed, waiting, order)
         wanted = set(needed)
@@ -62,7 +79,7 @@ class Nest:
         missing = [name for name in self.domains if name in wanted and name not in self.open]
 
         def inside() -> list[str]:
-            lines = [line for name in order for line in self.writer.statement(waiting[name])]
+            lines = [line for name in order for line in self.write(waiting[name])]
             left = {name: item for name, item in waiting.items() if name not in order}
             return [*lines, *self.test(guard, self.nest(rest, left, innermost))]
 
@@ -81,11 +98,31 @@ class Nest:
         def inside(rest: list[ast.stmt]) -> list[str]:
             if not rest:
                 return innermost
-            if is_guard(rest[0]):
+            if is_guard(self.made, rest[0]):
                 return self.test(rest[0], inside(rest[1:]))
             return [*self.writer.statement(rest[0]), *inside(rest[1:])]
 
         return self.enter(list(self.domains), lambda: inside(statements))
+
+    def write(self, statement: ast.stmt) -> list[str]:
+        """Return a local's assignment as text, written once."""
+        if statement not in self.written:
+            self.written[statement] = self.writer.statement(statement)
+        return self.written[statement]
+
+    def can_fail(self, statement: ast.stmt) -> bool:
+        """Say whether a local's value goes through a check, here or in a function that it calls."""
+        text = "\n".join(self.write(statement))
+        waiting, seen = [text], {text}
+        while waiting:
+            text = waiting.pop()
+            if re.search(r"\b_(at|put|bit|left|right|times)\(", text):
+                return True
+            called = set(re.findall(r"\b[fg]\d+_\w+(?=\()", text))
+            found = {item for item in self.module.emitter.texts if any(f"def {name}(" in item for name in called)}
+            waiting += found - seen
+            seen |= found
+        return False
 
     def test(self, guard: ast.stmt, lines: list[str]) -> list[str]:
         """Return `if guard: lines`, counting refusals, each for all the parameters not chosen yet."""
@@ -94,7 +131,7 @@ class Nest:
         condition = guard.value.args[0]
         times = " * ".join(self.count(domain) for name, domain in self.domains.items() if name not in self.open) or "1"
         return [
-            f"if {self.writer.expression(condition)}:",
+            f"if {self.writer.condition(condition)}:",
             *("    " + line for line in lines),
             "else:",
             f"    _r{self.counters[guard]} += {times}",
@@ -112,9 +149,9 @@ class Nest:
             s = next(iter(self.made.params))
             suffix = self.module.emitter.bag(_bag_of(self.module.program, domain))
             head = [
-                f"for _{name} in range({s}.{domain.bag}.count):",
-                f"    {name} = {s}.{domain.bag}.items[_{name}]",
-                f"    if _{name} == 0 or not same_{suffix}({name}, {s}.{domain.bag}.items[_{name} - 1]):",
+                f"for _at_{name} in range({s}.{domain.bag}.count):",
+                f"    {name} = {s}.{domain.bag}.items[_at_{name}]",
+                f"    if _at_{name} == 0 or not same_{suffix}({name}, {s}.{domain.bag}.items[_at_{name} - 1]):",
             ]
             lines = [*head, *("        " + line for line in self.enter(rest, inside))]
         else:
@@ -125,18 +162,13 @@ class Nest:
 
     def span(self, domain: Domain) -> tuple[str, str]:
         """Return the range of a parameter as text; NONE is no choice."""
-        if isinstance(domain, BitSet | Member):
-            low, high = domain.bounds(self.module.checks.rooms)
-            if isinstance(domain, Member) or not self.module.checks.size(domain.count).startswith("_e"):
-                return str(low), str(high + 1)
-        low_text, high_text = self.module.checks.bounds(domain)
-        fixed = getattr(domain, "high", 1)
-        text = self.module.checks.size(fixed + 1)
-        high_text = text if not text.startswith("_e") and not isinstance(domain, BitSet) else f"{high_text} + 1"
-        lowest = getattr(domain, "low", 0)
-        if isinstance(lowest, int):
-            return str(max(lowest, 0) if lowest == -1 else lowest), high_text
-        return low_text, high_text
+        checks = self.module.checks
+        (lowest, low), (least, high) = checks.ends(domain, "low"), checks.ends(domain, "high")
+        low_text, high_text = checks.bounds(domain)
+        first = str(max(low, 0) if low == NONE else low)
+        if lowest != low:
+            first = f"({low_text} if {low_text} != {NONE} else 0)" if lowest <= NONE <= low else low_text
+        return first, str(high + 1) if least == high else f"{high_text} + 1"
 
     def count(self, domain: Domain | InFlight) -> str:
         """Return how many values a parameter has, as text."""
@@ -148,13 +180,12 @@ class Nest:
 
     def most(self, domain: Domain | InFlight) -> int:
         """Return how many values a parameter has at most."""
-        rooms = self.module.checks.rooms
         if isinstance(domain, InFlight):
             field = dict(fields(self.module.program.machine.state))[domain.bag]
             assert isinstance(field, BagOf)
-            return field.room.value(rooms)
-        low, high = domain.bounds(rooms)
-        return max(0, high - max(low, 0) + 1) if low == -1 else max(0, high - low + 1)
+            return self.module.checks.most(field.room)
+        (low, _), (_, high) = self.module.checks.ends(domain, "low"), self.module.checks.ends(domain, "high")
+        return max(0, high - (0 if low == NONE else low) + 1)
 
 
 def _bag_of(program: Program, domain: InFlight) -> Any:
@@ -163,14 +194,10 @@ def _bag_of(program: Program, domain: InFlight) -> Any:
     return field.record
 
 
-def is_guard(statement: ast.stmt) -> bool:
-    """Say whether a statement is a `require`."""
-    return (
-        isinstance(statement, ast.Expr)
-        and isinstance(statement.value, ast.Call)
-        and isinstance(statement.value.func, ast.Name)
-        and statement.value.func.id == "require"
-    )
+def _target(statement: ast.stmt) -> str:
+    """Return the one local that a statement assigns, or an empty string."""
+    target = statement.targets[0] if isinstance(statement, ast.Assign) else None
+    return target.id if isinstance(target, ast.Name) else ""
 
 
 def _split(statements: list[ast.stmt]) -> list[ast.stmt]:

@@ -10,7 +10,7 @@ from fencepost.explorers.native.compile import NO_PARENT
 from fencepost.explorers.paths import Found, confirm
 from fencepost.explorers.verdict import GuardCount, PropertyResult, Result, Verdict
 from fencepost.model.language.actions import Kind
-from fencepost.model.language.errors import MismatchError
+from fencepost.model.language.errors import DomainError, MismatchError
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -32,7 +32,13 @@ def explain(search: Search, row: Any) -> None:
             search.plain.holds(prop, key)
 
 
-def blame(search: Search) -> None:
+def blame(search: Search, code: int) -> None:
+    """Raise the error that a check noted and the plain carrier does not see: its numbers have no end, ours have."""
+    if code == search.module.NUMBER:
+        raise DomainError(
+            f"protocol {search.machine.name!r}: a shift or a product does not fit {search.module.BITS} bits, which is all "
+            "that a compiled number has. Keep numbers small: shift by less, or multiply less."
+        )
     raise MismatchError(
         f"the native engine found a value out of its domain in protocol {search.machine.name!r}, the plain carrier did not. "
         "This is a defect of Fencepost: please report it with the model."

@@ -173,15 +173,20 @@ class Search:
         part, buffers, found = self.partitions[owner], self._buffers, self._found[batch]
         base = part.base
         worker.ends[1] = -1
-        count = self.module.expand(
-            worker.checks, part.rows, part.rows.view(np.uint64).reshape(-1, self.layout.words), first - base, last - base,
-            owner + base * self.owners, self.c, buffers.rows[batch], buffers.words[batch], buffers.hashes[batch],
-            buffers.parents[batch], worker.fired, worker.refused, found, worker.alive, worker.ends,
-        )  # fmt: skip
+        worker.alive[: last - first] = 0
+        words = part.rows.view(np.uint64).reshape(-1, self.layout.words)
+        number, count = owner + base * self.owners, 0
+        for expand in self.module.EXPANDS:
+            count = expand(
+                worker.checks, part.rows, words, first - base, last - base, number, self.c,
+                buffers.rows[batch], buffers.words[batch], buffers.hashes[batch], buffers.parents[batch], count,
+                worker.fired, worker.refused, found, worker.alive,
+            )  # fmt: skip
+        self.module.close(worker.alive, first - base, last - base, worker.ends)
         if worker.checks[0]:
             for row in part.rows[first - base : last - base]:
                 explain(self, row)
-            blame(self)
+            blame(self, int(worker.checks[0]))
         if worker.ends[1] >= 0:
             end = owner + (int(worker.ends[1]) + base) * self.owners
             with self._lock:
@@ -220,7 +225,7 @@ class Search:
         self.module.judge(worker.checks, rows, first - base, last - base, self.c, found)
         if worker.checks[0]:
             explain(self, rows[worker.checks[1]])
-            blame(self)
+            blame(self, int(worker.checks[0]))
         self.position.judged[owner] = last
 
     def _open(self, properties: tuple[Property, ...]) -> np.ndarray[Any, Any]:

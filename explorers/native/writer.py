@@ -1,7 +1,8 @@
 """One function as text: statements and expressions.
 
-Every index, every store and every shift goes through a small check that leaves a code in `_e[0]`; loops over arrays
-become loops over indices; generators inside all, any and sum become functions; bags become a count and sorted slots.
+Every index, every store, every shift and every product goes through a small check that leaves a code in `_e[0]`; loops
+over arrays become loops over indices; generators inside all, any and sum become functions; bags become a count and sorted
+slots. Names of our own begin with an underscore, which no name of a model does.
 """
 
 from __future__ import annotations
@@ -9,13 +10,12 @@ from __future__ import annotations
 import ast
 from typing import TYPE_CHECKING
 
-from fencepost.model.language.domains import Index
+from fencepost.model.language.domains import Flag, Index
 from fencepost.model.language.records import Scalar, fields
-from fencepost.model.language.subset import Arr, BagRef, Consts, Function, Rec
+from fencepost.model.language.subset import BITS, Arr, BagRef, Consts, Function, Rec
 
 if TYPE_CHECKING:
     from fencepost.explorers.native.emit import Emitter
-
 
 class Writer:
     """Writes one function."""
@@ -30,6 +30,7 @@ class Writer:
                 for name, domain in item.params:
                     if isinstance(domain, Index):
                         self.below[name] = self.checks.size(domain.count)
+        self.rebound = _rebound(made.node)
         self.fresh = 0
 
     # -- statements
@@ -56,7 +57,7 @@ class Writer:
                 value = self.operation(node.op, left, node.value)
                 return [self.store(node.target, value)]
             case ast.If():
-                lines = [f"if {self.expression(node.test)}:", *self.block(node.body)]
+                lines = [f"if {self.condition(node.test)}:", *self.block(node.body)]
                 return [*lines, "else:", *self.block(node.orelse)] if node.orelse else lines
             case ast.For():
                 return self.loop(node)
@@ -83,7 +84,7 @@ class Writer:
         place = self.expression(target)
         if domain_slot is None:
             return f"{place} = {value}"
-        return f"{place} = put(_e, {value}, {domain_slot})"
+        return f"{place} = _put(_e, {value}, {domain_slot})"
 
     def slot(self, target: ast.expr) -> int | None:
         """Return the slot of the bounds of the scalar that is stored, None for a record."""
@@ -113,7 +114,8 @@ class Writer:
         """Return the head of a loop and the lines that bind its variable."""
         if isinstance(source, ast.Call):
             arguments = [self.expression(item) for item in source.args]
-            if len(arguments) == 1:
+            self.below.pop(name, None)
+            if len(arguments) == 1 and name not in self.rebound:
                 self.below[name] = arguments[0]
             return f"for {name} in range({', '.join(arguments)}):", []
         kind = self.made.types[source]
@@ -141,25 +143,70 @@ class Writer:
             case ast.BinOp():
                 return self.operation(node.op, self.expression(node.left), node.right)
             case ast.UnaryOp():
-                sign = {ast.Not: "not ", ast.USub: "-", ast.UAdd: "+", ast.Invert: "~"}[type(node.op)]
+                if isinstance(node.op, ast.Not):
+                    return f"(not {self.condition(node.operand)})"
+                sign = {ast.USub: "-", ast.UAdd: "+", ast.Invert: "~"}[type(node.op)]
                 return f"({sign}{self.expression(node.operand)})"
             case ast.BoolOp():
-                word = " and " if isinstance(node.op, ast.And) else " or "
-                return "(" + word.join(self.truth(item) for item in node.values) + ")"
+                return self.condition(node) if all(map(self.is_flag, node.values)) else self.first(node)
             case ast.Compare():
                 return self.compare(node)
             case ast.IfExp():
-                return f"({self.expression(node.body)} if {self.expression(node.test)} else {self.expression(node.orelse)})"
+                return f"({self.expression(node.body)} if {self.condition(node.test)} else {self.expression(node.orelse)})"
             case ast.Call():
                 return self.call(node)
         raise AssertionError(ast.dump(node))
 
-    def truth(self, node: ast.expr) -> str:
-        """Return an operand of and/or; numbers are made flags, so that Numba sees one type."""
+    def condition(self, node: ast.expr) -> str:
+        """Return an expression of which only the truth matters; numbers are made flags, so that Numba sees one type."""
+        if isinstance(node, ast.BoolOp):
+            word = " and " if isinstance(node.op, ast.And) else " or "
+            return "(" + word.join(self.condition(item) for item in node.values) + ")"
         text = self.expression(node)
-        if isinstance(node, ast.Compare | ast.BoolOp) or (isinstance(node, ast.UnaryOp) and isinstance(node.op, ast.Not)):
+        if isinstance(node, ast.Compare) or (isinstance(node, ast.UnaryOp) and isinstance(node.op, ast.Not)):
             return text
         return f"({text} != 0)"
+
+    def is_flag(self, node: ast.expr) -> bool:
+        """Say whether an expression is false or true for sure, so that `and` and `or` give a flag."""
+        match node:
+            case ast.Compare():
+                return True
+            case ast.UnaryOp():
+                return isinstance(node.op, ast.Not)
+            case ast.BoolOp():
+                return all(map(self.is_flag, node.values))
+            case ast.Constant():
+                return isinstance(node.value, bool)
+            case ast.Attribute():
+                owner = self.made.types.get(node.value)
+                field = dict(fields(owner.record))[node.attr] if isinstance(owner, Rec) else None
+                return isinstance(field, Scalar) and isinstance(field.domain, Flag)
+            case ast.Call():
+                callee = self.made.calls.get(node)
+                if callee is None:
+                    return ast.unparse(node.func) in ("all", "any", "bool")
+                writer = Writer(self.emitter, callee)
+                returned = [item.value for item in ast.walk(callee.node) if isinstance(item, ast.Return) and item.value]
+                return all(map(writer.is_flag, returned))
+        return False
+
+    def first(self, node: ast.BoolOp) -> str:
+        """Return and/or of numbers as a function of its own: its value is that of the operand that decides."""
+        name = "and" if isinstance(node.op, ast.And) else "or"
+        lines = []
+        for item in node.values[:-1]:
+            lines += [f"_value = {self.expression(item)}", f"if _value {'==' if name == 'and' else '!='} 0:", "    return _value"]
+        return self.lift(name, self.free(node), [*lines, f"return {self.expression(node.values[-1])}"])
+
+    def lift(self, name: str, free: list[str], lines: list[str]) -> str:
+        """Write a function of its own, of these locals, and return the call of it."""
+        self.emitter.lifted += 1
+        lifted = f"g{self.emitter.lifted}_{name}"
+        body = "\n".join("    " + line for line in lines)
+        arguments = ", ".join(["_e", *free])
+        self.emitter.texts.append(f"@helper\ndef {lifted}({arguments}):\n{body}\n")
+        return f"{lifted}({arguments})"
 
     def attribute(self, node: ast.Attribute) -> str:
         owner = self.made.types[node.value]
@@ -175,7 +222,7 @@ class Writer:
         path = self.expression(node.value)
         known = isinstance(node.slice, ast.Name) and self.below.get(node.slice.id) == length
         fixed = index.isdigit() and length.isdigit() and int(index) < int(length)
-        return f"{path}[{index}]" if known or fixed else f"{path}[at(_e, {index}, {length})]"
+        return f"{path}[{index}]" if known or fixed else f"{path}[_at(_e, {index}, {length})]"
 
     def operation(self, operator: ast.operator, left: str, right: ast.expr) -> str:
         signs = {
@@ -183,9 +230,14 @@ class Writer:
             ast.BitAnd: "&", ast.BitOr: "|", ast.BitXor: "^", ast.LShift: "<<", ast.RShift: ">>",
         }  # fmt: skip
         other = self.expression(right)
-        if isinstance(operator, ast.LShift | ast.RShift) and not other.isdigit():
-            known = isinstance(right, ast.Name) and right.id in self.below
-            other = other if known else f"by(_e, {other})"
+        bound = self.below.get(right.id, "") if isinstance(right, ast.Name) else ""
+        few = other.isdigit() or (bound.isdigit() and int(bound) <= BITS)
+        if isinstance(operator, ast.RShift) and not few:
+            return f"_right(_e, {left}, {other})"
+        if isinstance(operator, ast.LShift) and not (left == "1" and few):
+            return f"_bit(_e, {other})" if left == "1" else f"_left(_e, {left}, {other})"
+        if isinstance(operator, ast.Mult):
+            return f"_times(_e, {left}, {other})"
         return f"({left} {signs[type(operator)]} {other})"
 
     def compare(self, node: ast.Compare) -> str:
@@ -212,7 +264,7 @@ class Writer:
             suffix = self.emitter.bag(owner.field.record)
             if node.func.attr == "remove":
                 return f"remove_{suffix}(_e, {self.expression(node.func.value)}, {self.expression(node.args[0])})"
-            return "; ".join(self.add(node, "_new"))
+            return "; ".join(self.add(node, "_added"))
         name = ast.unparse(node.func)
         if name == "len":
             kind = made.types[node.args[0]]
@@ -247,7 +299,7 @@ class Writer:
             assert item.arg is not None
             field = dict(fields(record))[item.arg]
             assert isinstance(field, Scalar)
-            lines.append(f"{name}.{item.arg} = put(_e, {self.expression(item.value)}, {self.checks.slot(field.domain)})")
+            lines.append(f"{name}.{item.arg} = _put(_e, {self.expression(item.value)}, {self.checks.slot(field.domain)})")
         return lines
 
     def fold(self, node: ast.Call, name: str) -> str:
@@ -255,8 +307,6 @@ class Writer:
         generator = node.args[0]
         assert isinstance(generator, ast.GeneratorExp)
         free = self.free(generator)
-        self.emitter.lifted += 1
-        lifted = f"g{self.emitter.lifted}_{name}"
         below = dict(self.below)
         lines: list[str] = []
         pad = ""
@@ -267,27 +317,24 @@ class Writer:
             pad += "    "
             lines += [pad + line for line in inner_lines]
             for test in clause.ifs:
-                lines.append(f"{pad}if {self.expression(test)}:")
+                lines.append(f"{pad}if {self.condition(test)}:")
                 pad += "    "
-        element = self.expression(generator.elt)
-        lines += {
-            "all": [f"{pad}if not {element}:", f"{pad}    return False"],
-            "any": [f"{pad}if {element}:", f"{pad}    return True"],
-            "sum": [f"{pad}total += {element}"],
-        }[name]
-        lines = {"all": [*lines, "return True"], "any": [*lines, "return False"], "sum": ["total = 0", *lines, "return total"]}[
-            name
-        ]
+        match name:
+            case "all":
+                lines += [f"{pad}if not {self.condition(generator.elt)}:", f"{pad}    return False", "return True"]
+            case "any":
+                lines += [f"{pad}if {self.condition(generator.elt)}:", f"{pad}    return True", "return False"]
+            case "sum":
+                lines = ["_total = 0", *lines, f"{pad}_total += {self.expression(generator.elt)}", "return _total"]
         self.below = below
-        body = "\n".join("    " + line for line in lines)
-        self.emitter.texts.append(f"@helper\ndef {lifted}({', '.join(['_e', *free])}):\n{body}\n")
-        return f"{lifted}({', '.join(['_e', *free])})"
+        return self.lift(name, free, lines)
 
-    def free(self, generator: ast.GeneratorExp) -> list[str]:
-        """Return the locals that a generator reads from around it, in order; inner generators bind names of their own."""
-        bound = {item.target.id for item in generator.generators if isinstance(item.target, ast.Name)}
+    def free(self, around: ast.expr) -> list[str]:
+        """Return the locals that a lifted expression reads from around it, in order; generators bind names of their own."""
+        clauses = around.generators if isinstance(around, ast.GeneratorExp) else []
+        bound = {item.target.id for item in clauses if isinstance(item.target, ast.Name)}
         found: dict[str, None] = {}
-        waiting: list[ast.AST] = list(ast.iter_child_nodes(generator))
+        waiting: list[ast.AST] = list(ast.iter_child_nodes(around))
         while waiting:
             node = waiting.pop(0)
             if isinstance(node, ast.GeneratorExp):
@@ -299,3 +346,15 @@ class Writer:
             else:
                 waiting += ast.iter_child_nodes(node)
         return list(found)
+
+
+def _rebound(function: ast.FunctionDef) -> set[str]:
+    """Return the names of loop variables that may change inside their loop: no bound is known for them."""
+    found: set[str] = set()
+    for node in ast.walk(function):
+        targets = node.targets if isinstance(node, ast.Assign) else [node.target] if isinstance(node, ast.AugAssign | ast.AnnAssign) else []
+        found |= {name.id for target in targets for name in ast.walk(target) if isinstance(name, ast.Name)}
+        if isinstance(node, ast.For):
+            inner = {item.target.id for item in ast.walk(node) if isinstance(item, ast.For) and item is not node and isinstance(item.target, ast.Name)}
+            found |= {node.target.id} & inner if isinstance(node.target, ast.Name) else set()
+    return found

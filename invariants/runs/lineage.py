@@ -19,7 +19,7 @@ def _run(
 
 
 RUNS = (
-    _run("truncate-to-hwm", "2/2/2/1", 1_251, 16),
+    _run("truncate-to-hwm", "2/2/2/1", 1_251, 16, weak=9, strong=10),
     _run("kip101", "2/2/2/1", 1_177, 15),
     _run("kip279", "2/2/2/1", 1_177, 15),
     _run("kip320-first-try", "2/2/2/1", 1_165, 15),
@@ -64,11 +64,12 @@ EVIDENCE: tuple[Evidence, ...] = (
     Evidence(
         "B03",
         _cases(
-            ("kip279 3/2/2/1", "strong-isr"),
             ("kip320-first-try 3/2/2/2", "weak-isr"),
             ("kip320 3/2/2/2", "weak-isr"),
             ("kip320 3/2/2/2", "strong-isr"),
         ),
-        answer="Three replicas show it; the first try of KIP-320 (the epoch of the last record only) fails too.",
+        answer="With the epoch of the last record only, three replicas and three leader epochs lose a committed record; "
+        "with the current leader epoch in every fetch nothing is lost at this size. What kip279 loses with two epochs is "
+        "another bug, KAFKA-7128: a follower rejoins the ISR before the high watermark has reached the leader's epoch.",
     ),
 )

@@ -2,9 +2,8 @@
 
 from fencepost.model.cluster import log
 from fencepost.model.cluster.constants import C, Truncation
-from fencepost.model.cluster.leader import acknowledge
 from fencepost.model.cluster.state import Answer, Broker, Replica, State
-from fencepost.model.language import NONE, action, require
+from fencepost.model.language import NONE, action, bits, require
 
 
 def forget_answer(r: Replica) -> None:
@@ -14,6 +13,17 @@ def forget_answer(r: Replica) -> None:
     r.answer.epoch = 0
     r.answer.end = 0
     r.answer.high_watermark = 0
+
+
+def complete_writes(s: State, r: Replica) -> None:
+    """Acknowledge what the replica appended when it led, once its high watermark passes the offset (KAFKA-20634).
+
+    Unsafe: the record may have been cut off since, and another one stands there.
+    """
+    for offset in range(r.high_watermark):
+        if r.waiting[offset] != 0:
+            s.ghost_acknowledged = bits.with_member(s.ghost_acknowledged, r.waiting[offset])
+        r.waiting[offset] = 0
 
 
 @action(follower=Broker)
@@ -31,7 +41,7 @@ def follower_appends(s: State, c: C, follower: int) -> None:
     r.last_epoch_lost = c.last_epoch_lost_on_empty and record == 0
     forget_answer(r)
     if c.acknowledge_after_leadership:
-        acknowledge(s, c, r)
+        complete_writes(s, r)
 
 
 @action(follower=Broker)
@@ -43,9 +53,7 @@ def follower_truncates(s: State, c: C, follower: int) -> None:
     """
     r = s.replica[follower]
     require(r.answer.kind == Answer.DIVERGING)
-    epoch, end, high_watermark = r.answer.epoch, r.answer.end, r.answer.high_watermark
-    if c.high_watermark_before_truncation:
-        r.high_watermark = min(high_watermark, r.end)
+    epoch, end = r.answer.epoch, r.answer.end
     if epoch == NONE:
         log.truncate(r, r.high_watermark)
         r.truncating = False
@@ -56,3 +64,13 @@ def follower_truncates(s: State, c: C, follower: int) -> None:
         r.truncating = asks_again and r.end > 0
     r.last_epoch_lost = False
     forget_answer(r)
+
+
+@action(follower=Broker)
+def follower_trusts_diverging_answer(s: State, c: C, follower: int) -> None:
+    """A follower takes over the high watermark of an answer that tells it to truncate, before it does (KAFKA-14704)."""
+    r = s.replica[follower]
+    require(c.high_watermark_before_truncation)
+    require(r.answer.kind == Answer.DIVERGING)
+    require(r.high_watermark != min(r.answer.high_watermark, r.end))
+    r.high_watermark = min(r.answer.high_watermark, r.end)

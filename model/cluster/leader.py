@@ -357,8 +357,8 @@ def leader_requests_shrink(s: State, c: C, leader: int, members: int) -> None:
     require(leads(s, leader))
     require(bits.is_subset(members, bits.without(r.isr, leader)))
     require(may_request(s, c, leader))
-    require(members & r.recent == 0)
     require(all(r.follower[member].end < r.end for member in range(c.brokers) if bits.contains(members, member)))
+    r.recent &= ~members
     request(s, c, leader, r.isr & ~members)
     s.budget.shrinks -= 1
 

@@ -67,6 +67,7 @@ MACHINE = Machine(
         network.leader_resends_request,
         follower.follower_appends,
         follower.follower_truncates,
+        follower.follower_trusts_diverging_answer,
     ),
     normalize=network.normalize,
     refuse=refuse,

@@ -78,8 +78,8 @@ def is_outdated(c: C, partition_epoch: int, image: Image) -> bool:
 def make_follower(s: State, c: C, broker: int, was_leader: bool, in_new_epoch: bool) -> None:  # noqa: FBT001
     """The broker follows by the image it has just applied, or waits for a leader (Partition.makeFollower).
 
-    Writes that wait are failed. In a new leader epoch it fetches anew from its log end. Since IBP 2.7 it truncates only when the leader answers that
-    the logs depart; before that, first of all.
+    Writes that wait are failed. In a new leader epoch it fetches anew from its log end. Since IBP 2.7 it truncates only
+    when the leader answers that the logs depart; before that, first of all.
     """
     r = s.replica[broker]
     if was_leader:

@@ -85,11 +85,14 @@ def leader_resends_request(s: State, c: C, m: AlterPartition) -> None:
     s.budget.resends -= 1
 
 
-def is_moot(s: State, c: C, m: AlterPartition) -> bool:
-    """Say whether nothing can come of this message: a request that will be refused, an answer that nobody waits for."""
-    if m.status == Status.SENT:
-        return c.rollback_on != Rollback.ANY_ERROR and not is_from_current_leader(newest(s), m)
-    return not is_awaited(s, m)
+def is_refused(s: State, m: AlterPartition) -> bool:
+    """Say whether the controller will refuse this request whatever happens: epochs only grow."""
+    return m.status == Status.SENT and not is_from_current_leader(newest(s), m)
+
+
+def is_heeded(s: State, c: C, m: AlterPartition) -> bool:
+    """Say whether the leader still waits for this answer and will do something on it."""
+    return is_awaited(s, m) and (m.status != Status.REFUSED or c.rollback_on == Rollback.ANY_ERROR)
 
 
 def is_read_alike(s: State, broker: int, index: int, later: int) -> bool:
@@ -102,9 +105,9 @@ def normalize(s: State, c: C) -> None:
     """Forget what nobody can observe.
 
     A broker that does not lead reads only leader and leader epoch, so it has applied all images that agree with its own
-    in these. Images that all running brokers have passed are dropped, and partition epochs are counted from the oldest
-    image that is kept. Requests that the controller must refuse, answers that nobody waits for and late fetches that no
-    leader will serve are dropped.
+    in these. Requests that the controller must refuse are refused at once; refusals that change nothing, answers that
+    nobody waits for and late fetches that no leader will serve are dropped. Images that all running brokers have passed
+    are dropped too, and partition epochs are counted from the oldest image that is kept.
     """
     for broker in range(c.brokers):
         for index in range(c.metadata_lag):
@@ -120,10 +123,15 @@ def normalize(s: State, c: C) -> None:
 
 
 def drop_moot_messages(s: State, c: C) -> None:
-    """Take messages without a future out of flight."""
+    """Refuse requests that have no chance, and take messages without a future out of flight."""
+    for m in s.alter_partitions:
+        if is_refused(s, m):
+            m.status = Status.REFUSED
+            for member in range(c.brokers):
+                m.member_epoch[member] = 0
     for _ in range(c.alter_partitions):
         for m in s.alter_partitions:
-            if is_moot(s, c, m):
+            if m.status != Status.SENT and not is_heeded(s, c, m):
                 s.alter_partitions.remove(m)
                 break
     for _ in range(c.late_fetches):

@@ -1,13 +1,18 @@
 """What the replication model remembers, and where it starts.
 
-Folded, so that states are small (what each fold loses is in docs/replication.md):
+Folded, so that states are small:
 
-* The controller is the newest of a window of images; a broker's metadata is an index into that window.
-* A broker starts, registers and applies the image of its registration in one step, so the broker epoch of a
-  running broker is the one in the newest image. Broker epochs count incarnations.
-* A follower always has a fetch out. Its content follows from the follower's log and leader epoch, so only the
-  answer is stored, and requests whose sender has gone.
-* The leader epoch cache follows from the log and the leader epoch.
+* The controller is the newest of a window of images; a broker's metadata is an index into that window. Lost: brokers
+  that lag by more than `metadata_lag` images.
+* A broker starts, registers and applies the image of its registration in one step, so the broker epoch of a running
+  broker is the one in the newest image. Broker epochs count incarnations. Lost: the time in which it starts, when it
+  does nothing.
+* A follower always has a fetch out. Its content follows from the follower's log and leader epoch, so only the answer is
+  stored, and requests whose sender has gone. Lost: a fetch that is handled after its sender has entered another
+  epoch, and an answer from an earlier epoch of the same leader, which Kafka would match by its offset alone.
+* The leader epoch cache follows from the log and the leader epoch. Lost: the start of an epoch in which a former leader
+  wrote nothing, which costs Kafka one more round trip.
+* A write is answered in the step in which the high watermark passes it.
 """
 
 from enum import IntEnum

@@ -76,10 +76,20 @@ class Interpreter:
             raise
         except FencepostError as error:
             raise type(error)(f"{self.show(step)}: {error}") from error
+        except ValueError as error:
+            raise DomainError(f"{self.show(step)}: {error}") from error  # a shift by a negative number
 
     def holds(self, prop: Property, state: Key) -> bool:
         """Evaluate a predicate over states."""
-        return prop(self.schema.restore(state), self.constants)
+        return self._ask(prop, self.schema.restore(state), self.constants)
+
+    def _ask(self, prop: Property, *args: Any) -> bool:
+        try:
+            return prop(*args)
+        except FencepostError as error:
+            raise type(error)(f"property {prop.name!r}: {error}") from error
+        except ValueError as error:
+            raise DomainError(f"property {prop.name!r}: {error}") from error
 
     def holds_step(self, prop: Property, before: Key, transition: Transition) -> bool:
         """Evaluate a predicate over transitions; one that is limited to another action holds."""
@@ -90,7 +100,7 @@ class Interpreter:
         args = ()
         if prop.on is not None:
             args = tuple(self._argument(state, d, v) for (_, d), v in zip(step.action.params, step.args, strict=True))
-        return prop(state, self.schema.restore(transition.raw), self.constants, *args)
+        return self._ask(prop, state, self.schema.restore(transition.raw), self.constants, *args)
 
     def steps(self, item: Action, before: Key) -> Iterator[Step]:
         """Yield the action with every value of its parameters, whether enabled or not."""

@@ -5,7 +5,8 @@ gives every expression a type from the closed schema, and refuses what a carrier
 field, a NONE index, a swap of records, an unassigned local, a guard after a write.
 """
 
+from fencepost.model.language.subset.expressions import BITS
 from fencepost.model.language.subset.kinds import Arr, BagRef, Consts, Function, Int, Rec, Type
-from fencepost.model.language.subset.program import Guards, Program, check, guards_of
+from fencepost.model.language.subset.program import Guards, Program, check, guards_of, is_require
 
-__all__ = ["Arr", "BagRef", "Consts", "Function", "Guards", "Int", "Program", "Rec", "Type", "check", "guards_of"]
+__all__ = ["BITS", "Arr", "BagRef", "Consts", "Function", "Guards", "Int", "Program", "Rec", "Type", "check", "guards_of", "is_require"]

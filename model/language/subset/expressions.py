@@ -8,7 +8,7 @@ import types
 from typing import TYPE_CHECKING
 
 from fencepost.model.language.actions import Action, Property
-from fencepost.model.language.domains import NONE, InFlight
+from fencepost.model.language.domains import NONE
 from fencepost.model.language.errors import nearest
 from fencepost.model.language.records import Scalar, fields
 from fencepost.model.language.subset.kinds import (
@@ -30,6 +30,22 @@ if TYPE_CHECKING:
 
 ARITHMETIC = (ast.Add, ast.Sub, ast.Mult, ast.BitAnd, ast.BitOr, ast.BitXor, ast.LShift, ast.RShift)
 BUILTINS = {"min", "max", "abs", "len", "int", "bool"}
+BITS = 62
+"""Bits of a number that every carrier has, the sign left out."""
+MOST = (1 << BITS) - 1
+WORDS: dict[type[ast.expr], str] = {
+    ast.JoinedStr: "an f-string",
+    ast.NamedExpr: "`:=`",
+    ast.Slice: "a slice",
+    ast.ListComp: "a list",
+    ast.SetComp: "a set",
+    ast.DictComp: "a dict",
+    ast.GeneratorExp: "a generator that is not in all(), any() or sum()",
+    ast.Starred: "a star",
+    ast.Lambda: "`lambda`",
+    ast.List: "a list",
+    ast.Tuple: "a tuple",
+}
 FOLDS = {"all", "any", "sum"}
 
 
@@ -38,6 +54,22 @@ class Expressions:
 
     def __init__(self, scope: Scope) -> None:
         self.scope = scope
+        self.whole: ast.expr | None = None
+        """The call that makes up the statement at hand, where it is one."""
+        self.folding = ""
+
+    def declare(self, node: ast.AST, name: str) -> None:
+        """Check the name of a parameter or a local."""
+        if name.startswith("_") and name != "_":
+            self.scope.refuse(node, f"the name {name!r} begins with an underscore", "use one that does not")
+
+    def rebind(self, name: ast.Name, kind: Type) -> None:
+        """Check that a name may be given a value of this type."""
+        if name.id in self.scope.made.params:
+            self.scope.refuse(name, f"this rebinds the parameter {name.id!r}", "use another name")
+        before = self.scope.env.get(name.id)
+        if before is not None and before != kind:
+            self.scope.refuse(name, f"{name.id!r} held {say(before)} and now gets {say(kind)}", "use another name")
 
     def number(self, node: ast.expr) -> None:
         """Check an expression that must be a number or a flag."""
@@ -58,6 +90,8 @@ class Expressions:
                     self.scope.refuse(
                         node, f"{node.value!r} is outside the modelling language", "use whole numbers, flags and enum members"
                     )
+                if node.value > MOST:
+                    self.scope.refuse(node, f"{node.value} does not fit a number", f"use at most {MOST}")
                 return INT
             case ast.Name():
                 return self.load(node)
@@ -89,17 +123,20 @@ class Expressions:
                 return first
             case ast.Call():
                 return self.call(node)
-        word = type(node).__name__
+        word = WORDS.get(type(node), type(node).__name__.lower())
         self.scope.refuse(
             node,
-            f"`{word}` is outside the modelling language",
+            f"{word} is outside the modelling language",
             "use numbers, fields, comparisons, and, or, not, min, max, all, any, sum",
         )
 
     def divisor(self, operator: ast.operator, node: ast.expr) -> None:
-        """A divisor must be a positive literal: no carrier then has to define division by zero."""
+        """A divisor must be a positive literal: no carrier then has to define division by zero. Nor may a shift lose bits."""
         if isinstance(operator, ast.FloorDiv | ast.Mod) and not (isinstance(node, ast.Constant) and node.value):
             self.scope.refuse(node, "this divides by something that may be zero", "divide by a literal")
+        count = self.literal(node)
+        if isinstance(operator, ast.LShift | ast.RShift) and count is not None and not 0 <= count < BITS:
+            self.scope.refuse(node, f"this shifts by {count} bits", f"shift by 0 to {BITS - 1}")
 
     def load(self, node: ast.Name) -> Type:
         """Check the use of a name."""
@@ -110,6 +147,8 @@ class Expressions:
                 f"{name!r} refers to a place that `{self.scope.stale[name]}` has overwritten",
                 "copy what you need into locals before the write",
             )
+        if name in self.scope.places.gone:
+            self.scope.made.reads_gone.add(name)
         if name in self.scope.env:
             return self.scope.env[name]
         if name in self.scope.locals:
@@ -186,17 +225,9 @@ class Expressions:
             self.scope.refuse(node, "this cannot be assigned", "assign a local name or a field")
         kind = self.attribute(node) if isinstance(node, ast.Attribute) else self.subscript(node)
         self.scope.made.types[node] = kind
-        root: ast.expr = node
-        while isinstance(root, ast.Attribute | ast.Subscript):
-            root = root.value
-        if isinstance(root, ast.Name) and isinstance(self.scope.env.get(root.id), Consts):
+        if isinstance(self.scope.made.types.get(node.value), Consts):
             self.scope.refuse(node, "a constant is assigned", "keep what changes in the state")
-        machine = self.scope.program.machine
-        for item in machine.actions:
-            if item.function is self.scope.made.python and isinstance(root, ast.Name):
-                origin = (self.scope.origin.get(root.id) or root.id).split(".", maxsplit=1)[0]
-                if origin in [name for name, domain in item.params if isinstance(domain, InFlight)]:
-                    self.scope.refuse(node, "a message that was received is changed", "remove it and add another")
+        self.scope.places.write(node, self.scope.places.find(node.value))
         return kind
 
     def compare(self, node: ast.Compare) -> Type:
@@ -204,7 +235,7 @@ class Expressions:
         self_kind = self.value(node.left)
         for operator, other in zip(node.ops, node.comparators, strict=True):
             if isinstance(operator, ast.In | ast.NotIn):
-                if not isinstance(other, ast.Tuple) or len(node.ops) != 1:
+                if not isinstance(other, ast.Tuple) or len(node.ops) != 1 or not other.elts:
                     self.scope.refuse(
                         other,
                         "`in` is used with something else than a tuple of numbers",
@@ -240,15 +271,25 @@ class Expressions:
                 node, f"{ast.unparse(node.func)!r} is an action or a property", "put what both need into a helper"
             )
         if not isinstance(found, types.FunctionType):
+            helpers = [key for key, item in self.scope.made.python.__globals__.items() if isinstance(item, types.FunctionType)]
+            hint = nearest(name, [*helpers, *BUILTINS, *FOLDS]) if found is None else ""
             self.scope.refuse(
                 node,
-                f"{ast.unparse(node.func)!r} is no helper that the language knows",
+                f"{ast.unparse(node.func)!r} is no helper that the language knows.{hint}".rstrip("."),
                 "call a function of a model file, or min, max, abs, len, all, any, sum",
             )
         if node.keywords:
             self.scope.refuse(node, "a helper is called with keyword arguments", "pass arguments by position")
-        callee = self.scope.program.function(found, tuple(self.value(item) for item in node.args))
+        given = tuple(self.value(item) for item in node.args)
+        wanted = found.__code__.co_argcount
+        if len(given) != wanted:
+            words = f"{wanted} argument{'' if wanted == 1 else 's'}"
+            self.scope.refuse(node, f"{found.__name__}() takes {words} and gets {len(given)}", "pass them all")
+        callee = self.scope.program.function(found, given)
+        if callee.writes and self.folding:
+            self.scope.refuse(node, f"{found.__name__}() changes the state inside {self.folding}()", "write a loop")
         self.scope.made.calls[node] = callee
+        self.scope.places.call(node, callee)
         self.scope.made.writes = self.scope.made.writes or callee.writes
         self.scope.made.reads_ghost = self.scope.made.reads_ghost or callee.reads_ghost
         return callee.returns
@@ -257,6 +298,8 @@ class Expressions:
         """Check min, max, abs, len, int, bool."""
         if node.keywords:
             self.scope.refuse(node, f"{name}() is called with keyword arguments", "pass numbers")
+        if name not in ("min", "max") and len(node.args) != 1:
+            self.scope.refuse(node, f"{name}() takes 1 argument and gets {len(node.args)}", "pass one")
         if name == "len":
             kind = self.value(node.args[0])
             if not isinstance(kind, Arr | BagRef):
@@ -270,28 +313,36 @@ class Expressions:
 
     def fold(self, node: ast.Call, name: str) -> Type:
         """Check all(...), any(...), sum(...) over a generator."""
-        if len(node.args) != 1 or not isinstance(node.args[0], ast.GeneratorExp):
+        if len(node.args) != 1 or node.keywords or not isinstance(node.args[0], ast.GeneratorExp):
             self.scope.refuse(
-                node, f"{name}() is given something else than a generator", f"write {name}(condition for x in range(n))"
+                node, f"{name}() is given something else than one generator", f"write {name}(condition for x in range(n))"
             )
         generator = node.args[0]
-        before, stale, origin = dict(self.scope.env), dict(self.scope.stale), dict(self.scope.origin)
+        before, stale, of = dict(self.scope.env), dict(self.scope.stale), dict(self.scope.places.of)
+        folding, self.folding = self.folding, name
         for clause in generator.generators:
             self.iterate(clause.target, clause.iter)
             for test in clause.ifs:
                 self.number(test)
         self.number(generator.elt)
-        self.scope.env, self.scope.stale, self.scope.origin = before, stale, origin
+        self.folding = folding
+        self.scope.env, self.scope.stale, self.scope.places.of = before, stale, of
         return INT
 
     def bag_call(self, node: ast.Call, owner: BagRef) -> Type:
         """Check `s.bag.add(field=...)` and `s.bag.remove(m)`."""
         assert isinstance(node.func, ast.Attribute)
         self.scope.made.writes = True
-        bag = ast.unparse(node.func.value)
+        bags = self.scope.places.find(node.func.value)
         record = owner.field.record
+        if node is not self.whole:
+            self.scope.refuse(
+                node,
+                "a message is added or removed inside an expression",
+                "write it on a line of its own, or as `m = s.bag.add()`",
+            )
         if node.func.attr == "add":
-            self.scope.removed_after_add.add(bag)
+            self.scope.places.add(bags)
             known = dict(fields(record))
             if node.args:
                 self.scope.refuse(
@@ -313,15 +364,9 @@ class Expressions:
                 self.number(item.value)
             return Rec(record)
         if node.func.attr == "remove":
-            if bag in self.scope.removed_after_add:
-                self.scope.refuse(
-                    node, "a message is removed after one was added, which moves the new one", "remove first, then add"
-                )
             if len(node.args) != 1 or self.value(node.args[0]) != Rec(record):
                 self.scope.refuse(node, "remove() takes the message to remove", f"pass a {record.__name__} that was received")
-            given = node.args[0]
-            if isinstance(given, ast.Name) and self.scope.origin.get(given.id, "").endswith("[]"):
-                self.scope.stale[given.id] = f"{bag}.remove({given.id})"
+            self.scope.places.remove(node, bags, ast.unparse(node))
             return NOTHING
         self.scope.refuse(node, f"a bag has no method {node.func.attr!r}", "use add, remove, len and for")
 
@@ -345,8 +390,16 @@ class Expressions:
                 self.scope.refuse(
                     source, "this loop runs over something else than a range, an array or a bag", "write range(n)"
                 )
-        self.scope.env.pop(target.id, None)
+        self.declare(target, target.id)
+        if not self.folding:
+            self.rebind(target, kind)
         self.scope.env[target.id] = kind
         self.scope.made.types[target] = kind
-        self.scope.stale.pop(target.id, None)
-        self.scope.origin[target.id] = f"{self.scope.path(source)}[]" if isinstance(kind, Rec) else ""
+        inside = frozenset(f"{place}[]" for place in self.scope.places.find(source))
+        self.scope.places.name(target.id, inside if isinstance(kind, Rec) else frozenset())
+
+    def enter(self, target: ast.expr, source: ast.expr) -> None:
+        """Note that a loop is entered."""
+        assert isinstance(target, ast.Name)
+        over = self.scope.places.find(source) if isinstance(self.scope.made.types.get(source), BagRef) else frozenset([""])
+        self.scope.places.loops.append((next(iter(over)), target.id))

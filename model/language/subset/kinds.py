@@ -68,6 +68,17 @@ class Function:
     returns: Type = NOTHING
     writes: bool = False
     reads_ghost: str = ""
+    gives: frozenset[str] = frozenset()
+    """Where a record that it returns may live, as a path from a parameter: `s.replica[]`."""
+    changes: set[str] = field(default_factory=set)
+    """The records that it writes fields of, the records that it overwrites whole, the bags that it adds to or removes from."""
+    overwrites: set[str] = field(default_factory=set)
+    adds: set[str] = field(default_factory=set)
+    removes: set[str] = field(default_factory=set)
+    reads_gone: set[str] = field(default_factory=set)
+    """The parameters that it reads after it has removed the message from its bag."""
+    disorders: bool = False
+    """Whether a bag may be out of order afterwards."""
     guards: int = 0
     """For an action: how many statements of the body belong to the guard part (up to the last `require`)."""
 

@@ -12,8 +12,8 @@ from fencepost.model.language.actions import Action, Property, require
 from fencepost.model.language.domains import Domain, InFlight
 from fencepost.model.language.errors import ModelError, nearest
 from fencepost.model.language.records import ArrayOf, BagOf, Nested, Record, fields
-from fencepost.model.language.subset.kinds import CONSTS, INT, BagRef, Function, Rec, Type
-from fencepost.model.language.subset.scope import Scope
+from fencepost.model.language.subset.kinds import CONSTS, INT, NOTHING, BagRef, Function, Rec, Type, say
+from fencepost.model.language.subset.scope import Scope, place_of
 from fencepost.model.language.subset.statements import Statements
 
 if TYPE_CHECKING:
@@ -30,10 +30,11 @@ class Program:
         self.functions: dict[Callable[..., Any], Function] = {}
         self._open: list[Callable[..., Any]] = []
         _check_bags(machine.state)
-        state = Rec(machine.state)
+        _check_names("actions", [item.name for item in machine.actions])
+        _check_names("properties", [item.name for item in properties])
         self.initial = self._action(machine.initial)
         self.actions = {item.name: self._action(item) for item in machine.actions}
-        self.normalize = self.function(machine.normalize, (state, CONSTS)) if machine.normalize else None
+        self.normalize = self._normalize(machine.normalize) if machine.normalize else None
         self.properties = {item.name: self._property(item) for item in properties}
 
     def function(self, python: Callable[..., Any], arguments: tuple[Type, ...]) -> Function:
@@ -73,6 +74,12 @@ class Program:
         _check_guards(self, made)
         return made
 
+    def _normalize(self, python: Callable[..., Any]) -> Function:
+        made = self.function(python, (Rec(self.machine.state), CONSTS))
+        if made.returns != NOTHING:
+            Scope(self, made).refuse(made.node, f"{made.name}() returns a value", "change the state in place")
+        return made
+
     def _property(self, item: Property) -> Function:
         state = Rec(self.machine.state)
         arguments: tuple[Type, ...] = (state, state, CONSTS) if item.over_steps else (state, CONSTS)
@@ -84,6 +91,8 @@ class Program:
         made = self.function(item.function, arguments)
         if made.writes:
             Scope(self, made).refuse(made.node, f"property {item.name!r} changes the state", "only read in a property")
+        if made.returns != INT:
+            Scope(self, made).refuse(made.node, f"property {item.name!r} returns {say(made.returns)}", "return a flag")
         return made
 
 
@@ -103,6 +112,12 @@ def _check_bags(state: type[Record], inside: str = "") -> None:
             _check_bags(record, record.__name__)
 
 
+def _check_names(what: str, names: list[str]) -> None:
+    for name in names:
+        if names.count(name) > 1:
+            raise ModelError(f"two {what} are named {name!r}: counts and traces tell them by name. Rename one.")
+
+
 def _bag(state: type[Record], bag: str, item: Action, param: str) -> BagOf:
     found = dict(fields(state)).get(bag)
     if not isinstance(found, BagOf):
@@ -117,11 +132,15 @@ def _read(python: Callable[..., Any]) -> Function:
     try:
         lines, first = inspect.getsourcelines(python)
     except (OSError, TypeError):
-        raise ModelError(f"{python!r} has no source text: write model functions in a file.") from None
+        name = getattr(python, "__name__", repr(python))
+        raise ModelError(f"{name}() has no source text, which the language reads. Instead, write it in a file.") from None
     text = textwrap.dedent("".join(lines))
     node = ast.parse(text).body[0]
     if not isinstance(node, ast.FunctionDef):
-        raise ModelError(f"{python.__code__.co_filename}:{first}: a model function must be a plain `def`.")
+        raise ModelError(
+            f"{place_of(python.__code__)}:{first}: {python.__name__}() is no plain function.\n"
+            f"  {lines[0].strip()}\n  {'^' * len(lines[0].strip())}\nInstead, write it with `def`."
+        )
     ast.increment_lineno(node, first - 1)
     if isinstance(node.body[0], ast.Expr) and isinstance(node.body[0].value, ast.Constant):
         node.body = node.body[1:] or [ast.copy_location(ast.Pass(), node.body[0])]
@@ -133,12 +152,14 @@ def _check_guards(program: Program, made: Function) -> None:
     scope = Scope(program, made)
     last = 0
     for position, statement in enumerate(made.node.body):
-        if _is_require(made, statement):
+        if is_require(made, statement):
             last = position + 1
     made.guards = last
     for statement in made.node.body[:last]:
         for node in ast.walk(statement):
             callee = made.calls.get(node)
+            if isinstance(node, ast.Return):
+                scope.refuse(node, "this returns before the last `require`", "put all guards first")
             if _is_write(made, node) or (callee is not None and callee.writes):
                 scope.refuse(node, "this changes the state before the last `require`", "put all guards first, then the writes")
             if isinstance(node, ast.Attribute) and node.attr.startswith("ghost_"):
@@ -155,7 +176,7 @@ def _check_guards(program: Program, made: Function) -> None:
                 )
 
 
-def _is_require(made: Function, statement: ast.stmt) -> bool:
+def is_require(made: Function, statement: ast.stmt) -> bool:
     return (
         isinstance(statement, ast.Expr)
         and isinstance(statement.value, ast.Call)
@@ -206,6 +227,6 @@ def guards_of(program: Program) -> Guards:
         found[item.name] = [
             (statement.lineno, statement.end_lineno or statement.lineno, ast.unparse(statement.value.args[0]))
             for statement in made.node.body[: made.guards]
-            if isinstance(statement, ast.Expr) and isinstance(statement.value, ast.Call) and _is_require(made, statement)
+            if isinstance(statement, ast.Expr) and isinstance(statement.value, ast.Call) and is_require(made, statement)
         ]
     return Guards(found)

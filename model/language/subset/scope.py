@@ -11,9 +11,10 @@ from enum import IntEnum
 from typing import TYPE_CHECKING, Any, NoReturn
 
 from fencepost.model.language.errors import ModelError
-from fencepost.model.language.subset.kinds import Function, Rec, Type
+from fencepost.model.language.subset.places import Places
 
 if TYPE_CHECKING:
+    from fencepost.model.language.subset.kinds import Function, Type
     from fencepost.model.language.subset.program import Program
 
 
@@ -23,9 +24,8 @@ class Scope:
     def __init__(self, program: Program, made: Function) -> None:
         self.program, self.made = program, made
         self.env: dict[str, Type] = dict(made.params)
-        self.origin: dict[str, str] = {name: name for name in made.params}
+        self.places = Places(self)
         self.stale: dict[str, str] = {}
-        self.removed_after_add: set[str] = set()
         self.locals = {
             item.id for item in ast.walk(made.node) if isinstance(item, ast.Name) and isinstance(item.ctx, ast.Store)
         }
@@ -33,9 +33,7 @@ class Scope:
     def refuse(self, node: ast.AST, what: str, instead: str) -> NoReturn:
         """Raise ModelError: place, line, caret, what is wrong, what to write."""
         code = self.made.python.__code__
-        path = os.path.relpath(code.co_filename)
-        if path.startswith(".."):
-            path = code.co_filename
+        path = place_of(code)
         number = getattr(node, "lineno", code.co_firstlineno)
         lines, first = inspect.getsourcelines(self.made.python)
         line = lines[number - first].rstrip() if 0 <= number - first < len(lines) else ""
@@ -45,30 +43,13 @@ class Scope:
         width = max(1, end + indent - column) if getattr(node, "end_lineno", number) == number else max(1, len(line) - column)
         if isinstance(node, ast.FunctionDef):
             column, width = indent, max(1, len(line) - indent)
-        raise ModelError(f"{path}:{number}: {what}.\n  {line}\n  {' ' * column}{'^' * width}\nInstead, {instead}.")
+        end_mark = "" if what.endswith("?") else "."
+        raise ModelError(f"{path}:{number}: {what}{end_mark}\n  {line}\n  {' ' * column}{'^' * width}\nInstead, {instead}.")
 
     def is_action(self) -> bool:
         """Say whether the function is an action of the machine."""
         machine = self.program.machine
         return any(item.function is self.made.python for item in (machine.initial, *machine.actions))
-
-    def overwrite(self, target: ast.expr) -> None:
-        """Remember which names refer to a place that has just been overwritten."""
-        place = self.path(target)
-        for name, origin in self.origin.items():
-            if origin.startswith(place) and isinstance(self.env.get(name), Rec):
-                self.stale[name] = f"{ast.unparse(target)} = ..."
-
-    def path(self, node: ast.expr) -> str:
-        """Return where a record expression lives, with indices left out: `s.replica[].log[]`."""
-        match node:
-            case ast.Name():
-                return self.origin.get(node.id, "") or node.id
-            case ast.Attribute():
-                return f"{self.path(node.value)}.{node.attr}"
-            case ast.Subscript():
-                return f"{self.path(node.value)}[]"
-        return "?"
 
     def global_of(self, node: ast.expr) -> Any:
         """Return the module-level object that a dotted name stands for, or None."""
@@ -87,3 +68,9 @@ class Scope:
         """Return the number that a global name stands for, or None."""
         found = self.global_of(node)
         return int(found) if isinstance(found, int) else None
+
+
+def place_of(code: types.CodeType) -> str:
+    """Return the file of a function as the user would name it: from the working folder, if it is inside."""
+    path = os.path.relpath(code.co_filename)
+    return code.co_filename if path.startswith("..") else path

@@ -28,6 +28,9 @@ class Statements:
 
     def __init__(self, scope: Scope) -> None:
         self.scope, self.expressions = scope, Expressions(scope)
+        self.returned: list[Type] = []
+        self.jumped: dict[str, str] = {}
+        """What is stale where a `break` or `continue` leaves the body of the loop at hand."""
 
     def body(self) -> None:
         """Check the whole function."""
@@ -37,12 +40,17 @@ class Statements:
             self.scope.refuse(
                 node, f"{self.scope.made.name}() has default, keyword-only or starred parameters", "use plain parameters"
             )
-        self.block(node.body)
+        for item in arguments.args:
+            self.expressions.declare(item, item.arg)
+        if not self.block(node.body) and self.scope.made.returns != NOTHING:
+            self.scope.refuse(node, f"{self.scope.made.name}() returns a value on some ways only", "return one on every way")
 
     def block(self, statements: list[ast.stmt]) -> bool:
         """Check statements in order; return whether control always leaves them early."""
-        for statement in statements:
+        for position, statement in enumerate(statements):
             if self.statement(statement):
+                if position + 1 < len(statements):
+                    self.scope.refuse(statements[position + 1], "this line is never reached", "remove it")
                 return True
         return False
 
@@ -52,6 +60,7 @@ class Statements:
             case ast.Pass():
                 return False
             case ast.Break() | ast.Continue():
+                self.jumped.update(self.scope.stale)
                 return True
             case ast.Return():
                 self.give_back(node)
@@ -67,12 +76,14 @@ class Statements:
             case ast.AnnAssign(value=ast.expr()):
                 assert node.value is not None
                 self.assign(node.target, node.value, node)
+            case ast.AnnAssign():
+                self.scope.refuse(node, "this declares a name without a value", "give it one")
             case ast.If():
                 return self.branch(node)
             case ast.For():
                 self.loop(node)
             case _:
-                word = type(node).__name__.lower()
+                word = ast.unparse(node).split(maxsplit=1)[0].strip(":")
                 self.scope.refuse(
                     node, f"`{word}` is outside the modelling language", "use assignments, if, for, return and calls of helpers"
                 )
@@ -83,10 +94,14 @@ class Statements:
         given = NOTHING if node.value is None else self.expressions.value(node.value)
         if isinstance(given, Arr | BagRef | Consts):
             self.scope.refuse(node, "a helper returns an array, a bag or the constants", "return a number, a flag or a record")
-        before = self.scope.made.returns
-        if before not in (NOTHING, given):
+        if self.scope.is_action() and given != NOTHING:
+            self.scope.refuse(node, "an action returns a value", "write to the state, or make this a helper")
+        if self.returned and given != self.returned[0]:
             self.scope.refuse(node, "this returns another type than an earlier return", "return one type everywhere")
+        self.returned.append(given)
         self.scope.made.returns = given
+        if node.value is not None and isinstance(given, Rec):
+            self.scope.made.gives |= self.scope.places.find(node.value)
 
     def effect(self, node: ast.expr) -> None:
         """Check an expression statement: a call of `require`, of a helper, or of a bag."""
@@ -103,7 +118,8 @@ class Statements:
                 self.scope.refuse(node, "`require` stands in a helper", "return a flag and require it in the action")
             self.expressions.number(node.args[0])
             return
-        self.expressions.call(node)
+        self.expressions.whole = node
+        self.expressions.value(node)
 
     def assign(self, target: ast.expr, value: ast.expr, node: ast.stmt) -> None:
         """Check an assignment."""
@@ -129,6 +145,7 @@ class Statements:
                 self.bind(name, kind, item)
             return
         if isinstance(target, ast.Name):
+            self.expressions.whole = value
             self.bind(target, self.expressions.value(value), value)
             return
         kind = self.expressions.place(target)
@@ -139,21 +156,19 @@ class Statements:
             self.scope.refuse(value, f"{say(given_kind)} is stored where {say(kind)} belongs", "store the same type")
         self.scope.made.writes = True
         if isinstance(kind, Rec):
-            self.scope.overwrite(target)
+            self.scope.places.overwrite(self.scope.places.find(target), f"{ast.unparse(target)} = ...")
 
     def bind(self, name: ast.Name, kind: Type, value: ast.expr) -> None:
         """Give a local name a value."""
-        if isinstance(kind, Nothing | Consts | BagRef):
-            self.scope.refuse(value, f"{say(kind)} is given a name", "use it directly")
-        if name.id in self.scope.made.params:
-            self.scope.refuse(name, f"this rebinds the parameter {name.id!r}", "use another name")
-        before = self.scope.env.get(name.id)
-        if before is not None and before != kind:
-            self.scope.refuse(name, f"{name.id!r} held {say(before)} and now gets {say(kind)}", "use another name")
+        if isinstance(kind, Nothing):
+            self.scope.refuse(value, "a name is given to what a helper without a value returns", "call it on a line of its own")
+        if isinstance(kind, Consts | BagRef):
+            self.scope.refuse(value, f"a name is given to {say(kind)}", "write it out where it is used")
+        self.expressions.declare(name, name.id)
+        self.expressions.rebind(name, kind)
         self.scope.env[name.id] = kind
         self.scope.made.types[name] = kind
-        self.scope.stale.pop(name.id, None)
-        self.scope.origin[name.id] = self.scope.path(value) if isinstance(kind, Rec | Arr) else ""
+        self.scope.places.name(name.id, self.scope.places.find(value) if isinstance(kind, Rec | Arr) else frozenset())
 
     def augment(self, node: ast.AugAssign) -> None:
         """Check `x += 1`."""
@@ -161,6 +176,7 @@ class Statements:
             self.scope.refuse(node, "this operator is outside the modelling language", "use + - * // % & | ^ << >>")
         if isinstance(node.target, ast.Name):
             self.expressions.load(ast.copy_location(ast.Name(node.target.id, ast.Load()), node.target))
+            self.expressions.rebind(node.target, INT)
             self.scope.made.types[node.target] = INT
         else:
             if self.expressions.place(node.target) != INT:
@@ -172,12 +188,17 @@ class Statements:
     def branch(self, node: ast.If) -> bool:
         """Check an if; a name is assigned after it only if both ways assign it."""
         self.expressions.number(node.test)
-        before, stale = dict(self.scope.env), dict(self.scope.stale)
+        places = self.scope.places
+        before, stale, of, added = dict(self.scope.env), dict(self.scope.stale), dict(places.of), set(places.added)
         left_early = self.block(node.body)
-        after_body, stale_body = self.scope.env, self.scope.stale
-        self.scope.env, self.scope.stale = dict(before), dict(stale)
+        after_body, stale_body, of_body, added_body = self.scope.env, self.scope.stale, places.of, places.added
+        self.scope.env, self.scope.stale, places.of, places.added = dict(before), dict(stale), of, added
         other_early = self.block(node.orelse)
         after_else, stale_else = self.scope.env, self.scope.stale
+        for name, found in of_body.items():
+            places.of[name] = places.of.get(name, frozenset()) | found
+        if not left_early:
+            places.added = added_body if other_early else places.added | added_body
         if left_early:
             self.scope.env, self.scope.stale = after_else, stale_else
         elif other_early:
@@ -191,9 +212,15 @@ class Statements:
         """Check a for loop over range, an array or a bag."""
         if node.orelse:
             self.scope.refuse(node, "`for ... else` is outside the modelling language", "use a flag")
-        before = dict(self.scope.env)
-        self.expressions.iterate(node.target, node.iter)
-        self.block(node.body)
-        self.expressions.iterate(node.target, node.iter)
-        self.block(node.body)  # a second time: what the first round overwrote is stale in the next
+        before, of = dict(self.scope.env), dict(self.scope.places.of)
+        jumped, self.jumped = self.jumped, {}
+        for _ in range(2):  # twice: what the first round overwrote is stale in the next
+            self.expressions.iterate(node.target, node.iter)
+            self.expressions.enter(node.target, node.iter)
+            self.block(node.body)
+            self.scope.places.loops.pop()
+            self.scope.stale.update(self.jumped)
+            for name, places in of.items():
+                self.scope.places.of[name] |= places
+        self.jumped = jumped
         self.scope.env = {name: kind for name, kind in before.items() if name in self.scope.env}

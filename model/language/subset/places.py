@@ -1,0 +1,160 @@
+"""Where records live: which names refer to one place, and what has become of it.
+
+A place is a path from a parameter with indices left out: `s.replica[].log[]`. A name may stand for one of several. What a
+helper does to the places it is given is noted once, from its parameters, and carried over to each call.
+"""
+
+from __future__ import annotations
+
+import ast
+import re
+from typing import TYPE_CHECKING
+
+from fencepost.model.language.domains import InFlight
+from fencepost.model.language.subset.kinds import Arr, BagRef, Function, Rec
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from fencepost.model.language.subset.scope import Scope
+
+ADDED = "+"
+"""The place of a message that was just added: nothing else refers to it."""
+
+
+def head(place: str) -> str:
+    """Return the parameter that a place is reached from."""
+    return re.split(r"[.\[]", place, maxsplit=1)[0]
+
+
+def inside(place: str, outer: str) -> bool:
+    """Say whether a place is another one or a part of it."""
+    return place == outer or place.startswith((f"{outer}.", f"{outer}["))
+
+
+class Places:
+    """The places of one function's names, and the bags that its loops run over."""
+
+    def __init__(self, scope: Scope) -> None:
+        self.scope = scope
+        self.of: dict[str, frozenset[str]] = {name: frozenset([name]) for name in scope.made.params}
+        self.added: set[str] = set()
+        """The bags that a message was added to on the way here."""
+        self.gone: set[str] = set()
+        """Parameters whose message was removed: whether they may still be read is for the caller to know."""
+        self.loops: list[tuple[str, str]] = []
+        """(bag, variable) of the loops around the current statement."""
+        machine = scope.program.machine
+        self.received = {
+            name
+            for item in machine.actions
+            if item.function is scope.made.python
+            for name, domain in item.params
+            if isinstance(domain, InFlight)
+        }
+
+    def find(self, node: ast.expr) -> frozenset[str]:
+        """Return where a record, an array or a bag may live."""
+        match node:
+            case ast.Name():
+                return self.of.get(node.id, frozenset([node.id]))
+            case ast.Attribute():
+                return frozenset(f"{place}.{node.attr}" for place in self.find(node.value))
+            case ast.Subscript():
+                return frozenset(f"{place}[]" for place in self.find(node.value))
+            case ast.IfExp():
+                return self.find(node.body) | self.find(node.orelse)
+            case ast.Call():
+                callee = self.scope.made.calls.get(node)
+                return frozenset([ADDED]) if callee is None else self.carried(node, callee, callee.gives)
+        return frozenset()
+
+    def carried(self, node: ast.Call, callee: Function, places: Iterable[str]) -> frozenset[str]:
+        """Return what a helper's places are at a call of it."""
+        given = dict(zip(callee.params, node.args, strict=True))
+        return frozenset(
+            found + place[len(head(place)) :]
+            for place in places
+            for found in (self.find(given[head(place)]) if head(place) in given else [head(place)])
+        )
+
+    def name(self, name: str, places: frozenset[str]) -> None:
+        """Let a name refer to these places, and to no others."""
+        self.of[name] = places
+        self.scope.stale.pop(name, None)
+
+    def is_in_flight(self, place: str) -> bool:
+        """Say whether a place is a message in a bag, or part of one."""
+        return any(place.startswith(f"{head(place)}.{bag}[]") for bag in self.bags())
+
+    def bags(self) -> list[str]:
+        """Return the names of the state's bags."""
+        from fencepost.model.language.records import BagOf, fields
+
+        return [name for name, kind in fields(self.scope.program.machine.state) if isinstance(kind, BagOf)]
+
+    # -- what happens to places
+
+    def write(self, node: ast.expr, places: Iterable[str]) -> None:
+        """Note that fields of these records are written."""
+        for place in places:
+            if head(place) in self.received:
+                self.scope.refuse(node, "a message that was received is changed", "remove it and add another")
+            self.scope.made.changes.add(place)
+            self.scope.made.disorders |= self.is_in_flight(place)
+
+    def overwrite(self, places: Iterable[str], what: str) -> None:
+        """Note that records are overwritten as a whole: names that refer to them or into them are stale."""
+        for place in places:
+            self.scope.made.overwrites.add(place)
+            self.forget(place, what)
+
+    def forget(self, place: str, what: str) -> None:
+        """Make the names stale that refer to a place or into it."""
+        for name, places in self.of.items():
+            if isinstance(self.scope.env.get(name), Rec | Arr) and any(inside(item, place) for item in places):
+                self.scope.stale[name] = what
+
+    def add(self, bags: Iterable[str]) -> None:
+        """Note that a message is added."""
+        self.added |= set(bags)
+        self.scope.made.adds |= self.added
+        self.scope.made.disorders = True
+
+    def remove(self, node: ast.Call, bags: Iterable[str], what: str) -> None:
+        """Note that a message is removed: those after it move, so that names for messages of the bag are stale."""
+        direct = isinstance(node.func, ast.Attribute) and isinstance(self.scope.made.types.get(node.func.value), BagRef)
+        given = node.args[0].id if direct and isinstance(node.args[0], ast.Name) else ""
+        for bag in bags:
+            if bag in self.added:
+                self.scope.refuse(
+                    node, "a message is removed after one was added, which moves the new one", "remove first, then add"
+                )
+            around = [variable for over, variable in self.loops if over == bag]
+            if around and around != [given]:
+                self.scope.refuse(
+                    node,
+                    "a loop over a bag removes another message than the one at hand, or leaves that to a helper",
+                    f"write {bag}.remove({around[-1]}) in the loop itself",
+                )
+            self.scope.made.removes.add(bag)
+            self.forget(f"{bag}[]", what)
+        if given in self.scope.made.params and given not in self.received:
+            self.gone.add(given)
+
+    def call(self, node: ast.Call, callee: Function) -> None:
+        """Carry over what a helper does to the places that it is given."""
+        what = ast.unparse(node)
+        self.write(node, self.carried(node, callee, callee.changes))
+        self.overwrite(self.carried(node, callee, callee.overwrites), what)
+        self.remove(node, self.carried(node, callee, callee.removes), what)
+        for place in self.carried(node, callee, callee.reads_gone):
+            if self.is_in_flight(place):
+                self.scope.refuse(
+                    node, f"{callee.name}() reads a message after it has removed it", "pass a message that was received"
+                )
+            if head(place) in self.scope.made.params and head(place) not in self.received:
+                self.scope.made.reads_gone.add(head(place))
+        if callee.adds:
+            self.add(self.carried(node, callee, callee.adds))
+        self.scope.made.disorders |= callee.disorders

@@ -1,0 +1,149 @@
+"""One state on both carriers: all its successors, every guard that refused, every property, compared."""
+
+from __future__ import annotations
+
+import random
+from collections import Counter
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+from fencepost.explorers.native.compile import compiled
+from fencepost.model.language import Kind
+from fencepost.model.language.errors import DisabledError
+from fencepost.model.language.interpreter import Interpreter
+from fencepost.model.language.subset import check, guards_of
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping
+
+    from fencepost.explorers.native.compile import Kernels
+    from fencepost.model.language import Machine, Property
+    from fencepost.model.language.interpreter import Transition
+    from fencepost.model.language.records import Key
+
+UNDECIDED = 1 << 62
+EVERY = 8
+"""Of how many states on a walk one is judged by the properties too: on the plain carrier they cost more than all else."""
+
+
+class Seen(NamedTuple):
+    """What a carrier says of one state: its successors with repetition, in what order makes no difference."""
+
+    successors: tuple[bytes, ...]
+    fired: tuple[int, ...]
+    refused: tuple[int, ...]
+    """By guard: for how many values of the parameters it was the first to refuse."""
+    decided: tuple[str, ...]
+    """The properties that the state, or a step out of it, decides."""
+
+
+class Carriers:
+    """A machine on both carriers."""
+
+    def __init__(
+        self,
+        machine: Machine,
+        values: Mapping[str, int],
+        properties: tuple[Property, ...] = (),
+        *,
+        normalize: bool = True,
+        kernels: Kernels | None = None,
+    ) -> None:
+        self.machine, self.properties = machine, properties
+        self.constants = machine.set_constants(values)
+        self.plain = Interpreter(machine, self.constants, normalize=normalize)
+        self.guards = guards_of(check(machine, properties))
+        self.kernels = kernels or compiled(machine, self.constants, properties, normalize=normalize)
+        source = self.kernels.source
+        self.layout, self.room = source.layout, max(1, source.most_successors)
+        self.rows = np.empty(self.room, self.layout.dtype)
+        self.words = self.rows.view(np.uint64).reshape(self.room, -1)
+        self._encoded: dict[Key, bytes] = {}
+
+    def native(self, key: Key, *, judge: bool = True) -> Seen:
+        """Return what compiled code says of a state."""
+        source, module = self.kernels.source, self.kernels.module
+        checks, c = self.kernels.checks(self.constants), self.kernels.constants(self.constants)
+        row = np.frombuffer(self.row(key), self.layout.dtype).copy()
+        fired, refused = (np.zeros(max(1, len(items)), np.int64) for items in (self.machine.actions, source.guards))
+        in_steps = np.full(max(1, len(source.step_properties)), UNDECIDED, np.int64)
+        in_states = np.full(max(1, len(source.state_properties)), UNDECIDED, np.int64)
+        hashes, parents, alive = np.empty(self.room, np.uint64), np.empty(self.room, np.uint32), np.zeros(1, np.uint8)
+        words = row.view(np.uint64).reshape(1, -1)
+        count = 0
+        for expand in module.EXPANDS:
+            count = expand(
+                checks, row, words, 0, 1, 0, c, self.rows, self.words, hashes, parents, count, fired, refused, in_steps, alive
+            )
+        if judge:
+            module.judge(checks, row, 0, 1, c, in_states)
+        assert not checks[0], f"a check failed in {key}"
+        assert alive[0] == (count > 0)
+        decided = [item.name for item, found in zip(source.step_properties, in_steps, strict=False) if found == 0]
+        decided += [item.name for item, found in zip(source.state_properties, in_states, strict=False) if found == 0]
+        found = self.rows[:count].tobytes()
+        successors = sorted(found[at : at + row.nbytes] for at in range(0, len(found), row.nbytes))
+        return Seen(tuple(successors), tuple(map(int, fired)), tuple(map(int, refused)), tuple(sorted(decided)) if judge else ())
+
+    def ask_plain(self, key: Key, *, judge: bool = True) -> tuple[Seen, list[Key]]:
+        """Return what the definition says of a state, and its successors."""
+        transitions: list[Transition] = []
+        fired: Counter[str] = Counter()
+        refused: Counter[tuple[str, int]] = Counter()
+        state = self.plain.schema.restore(key)
+        for item in self.machine.actions:
+            for step in self.plain.steps(item, key):
+                try:
+                    transitions.append(self.plain._take(state, step))
+                    fired[item.name] += 1
+                    state = self.plain.schema.restore(key)
+                except DisabledError as error:
+                    refused[item.name, self.guards.refused(item, error)] += 1
+        names = [(item.name, n) for item in self.machine.actions for n in range(len(self.guards.texts(item)))]
+        keys = [item.after for item in transitions]
+        return Seen(
+            tuple(sorted(map(self.row, keys))),
+            tuple(fired[item.name] for item in self.machine.actions),
+            tuple(refused[name] for name in names),
+            tuple(sorted(self._decided(key, transitions))) if judge else (),
+        ), keys
+
+    def row(self, key: Key) -> bytes:
+        """Return a state as compiled code holds it."""
+        if key not in self._encoded:
+            self._encoded[key] = self.layout.encode([key], self.constants).tobytes()
+        return self._encoded[key]
+
+    def _decided(self, key: Key, transitions: list[Transition]) -> Iterator[str]:
+        for prop in self.properties:
+            wanted = prop.kind is Kind.SOMETIMES
+            if not prop.over_steps:
+                if self.plain.holds(prop, key) is wanted:
+                    yield prop.name
+            elif any(
+                self.plain.holds_step(prop, key, item) is wanted
+                for item in transitions
+                if prop.on is None or prop.on.name == item.step.action.name
+            ):
+                yield prop.name
+
+    def walk(self, steps: int, seed: int, longest: int = 200) -> int:
+        """Walk at random and compare every state on the way; return how many different ones there were."""
+        choose = random.Random(seed)  # noqa: S311 (no secret)
+        known: dict[Key, list[Key]] = {}
+        starts = self.plain.initial_states()
+        key, length = choose.choice(starts), 0
+        for _ in range(steps):
+            if key not in known:
+                judge = len(known) % EVERY == 0
+                expected, known[key] = self.ask_plain(key, judge=judge)
+                assert self.native(key, judge=judge) == expected, f"the carriers differ in {key}"
+            length += 1
+            ends = not known[key] or length > longest
+            key, length = (choose.choice(starts), 0) if ends else (choose.choice(known[key]), length)
+        return len(known)
+
+
+def show(value: Any) -> str:
+    """Return constants as they read in a test's name."""
+    return "-".join(f"{name}{number}" for name, number in value.items()) if isinstance(value, dict) else str(value)

@@ -1,0 +1,45 @@
+"""What the tests of the command line share: commands in this process and in one of their own."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from typing import Any
+
+from click.testing import CliRunner, Result
+from fencepost.cli.main import run
+
+SMALL = ["--set", "replicas=2", "--set", "log_size=2", "--set", "max_records=2", "--set", "max_leader_epoch=1"]
+KIP320 = ["check", "kip320", *SMALL]
+KIP101 = ["check", "kip101", "--set", "replicas=2"]
+VARIABLE = {"workers", "seconds", "store_bytes", "peak_memory_bytes"}
+"""The keys of a result that may differ from run to run."""
+
+
+def fencepost(*args: str) -> Result:
+    """Run a command in this process; lines are as wide as in a build's log."""
+    return CliRunner(env={"COLUMNS": None}).invoke(run, list(args))
+
+
+def data_of(result: Result) -> dict[str, Any]:
+    """Return the JSON object on stdout."""
+    found: dict[str, Any] = json.loads(result.stdout)
+    return found
+
+
+def fixed(data: dict[str, Any]) -> dict[str, Any]:
+    """Return what of a result is the same on every run."""
+    return {name: value for name, value in data.items() if name not in VARIABLE}
+
+
+def start(*args: str, stdout: int = subprocess.PIPE, **environment: str) -> subprocess.Popen[str]:
+    """Start a command in a process of its own."""
+    return subprocess.Popen(  # noqa: S603 (our own command)
+        [sys.executable, "-m", "fencepost.cli", *args],
+        stdout=stdout,
+        stderr=subprocess.PIPE,
+        text=True,
+        env={**os.environ, **environment},
+    )

@@ -1,0 +1,313 @@
+"""A machine that ticks three times and goes wrong at the second tick, each time in another way: `fault` says how.
+
+All faults share one machine, so that the native engine compiles it once.
+"""
+
+from enum import IntEnum, auto
+from typing import Annotated
+
+from fencepost.model.language import (
+    NONE,
+    Array,
+    Bag,
+    Constants,
+    InFlight,
+    Machine,
+    Range,
+    Record,
+    Size,
+    action,
+    always,
+    bits,
+    capacity,
+    choice,
+    require,
+    sometimes,
+    step,
+)
+
+WHEN = 2
+"""The tick at which the fault shows."""
+
+
+class Fault(IntEnum):
+    """What goes wrong, and where."""
+
+    NOTHING = 0
+    VALUE = auto()
+    VALUE_BELOW = auto()
+    VALUE_200 = auto()
+    VALUE_256 = auto()
+    VALUE_SHIFTED = auto()
+    VALUE_ADDED = auto()
+    ELEMENT = auto()
+    NESTED = auto()
+    FLAG = auto()
+    ENUM = auto()
+    MESSAGE = auto()
+    FILLED_MESSAGE = auto()
+    READ_NONE = auto()
+    READ_ABOVE = auto()
+    READ_BELOW = auto()
+    READ_BEYOND_CAPACITY = auto()
+    STORE_NONE = auto()
+    STORE_ABOVE = auto()
+    RECORD_NONE = auto()
+    HELPER_NONE = auto()
+    LOOP_ABOVE = auto()
+    RAISED_LOOP_VARIABLE = auto()
+    FOLD_ABOVE = auto()
+    SHADOWED_VARIABLE = auto()
+    SHIFT_BELOW = auto()
+    SHIFT_ABOVE = auto()
+    BAG_FULL = auto()
+    BAG_ABSENT = auto()
+    GUARD_NONE = auto()
+    GUARD_ABOVE = auto()
+    GUARD_SHIFT = auto()
+    GUARD_HELPER = auto()
+    LOCAL_BEFORE_GUARD = auto()
+    STATE_PROPERTY_NONE = auto()
+    STATE_PROPERTY_ABOVE = auto()
+    STATE_PROPERTY_SHIFT = auto()
+    WITNESS_NONE = auto()
+    STEP_PROPERTY_NONE = auto()
+    STEP_PROPERTY_ABOVE = auto()
+    NORMALIZE_VALUE = auto()
+    NORMALIZE_NONE = auto()
+    INITIAL_VALUE = auto()
+
+
+class Mood(IntEnum):
+    """Two members: 2 is none."""
+
+    CALM = 0
+    BUSY = 1
+
+
+class C(Constants):
+    """What goes wrong."""
+
+    fault = choice(Fault.NOTHING, meaning="what goes wrong at the second tick")
+    length = capacity(2, low=1, high=6, room=4, meaning="elements of the short array")
+
+
+Small = Annotated[int, Range(0, 3)]
+
+
+class Entry(Record):
+    """A record with a number."""
+
+    id: Small
+
+
+class Message(Record):
+    """A message with a number, and one that `add` does not fill in."""
+
+    number: Small
+    extra: Annotated[Array[Small], Size(2)]
+
+
+class State(Record):
+    """`maybe` is NONE until the fault shows, `three` is 3, and `hundred` needs no more than a byte."""
+
+    ticks: Small
+    maybe: Annotated[int, Range(NONE, 2)]
+    three: Small
+    hundred: Annotated[int, Range(0, 100)]
+    flag: bool
+    mood: Mood
+    values: Annotated[Array[Small], Size(3)]
+    short: Annotated[Array[Small], Size(C.length)]
+    entry: Annotated[Array[Entry], Size(2)]
+    box: Annotated[Bag[Message], Size(2)]
+
+
+def shows(s: State, c: C, fault: int) -> bool:
+    """Say whether this fault shows now."""
+    return c.fault == fault and s.ticks == WHEN
+
+
+def value_at(s: State, index: int) -> int:
+    """Return an element."""
+    return s.values[index]
+
+
+@action()
+def initial(s: State, c: C) -> None:
+    """One message is in flight."""
+    s.maybe = NONE
+    s.three = 3
+    s.box.add(number=1)
+    if c.fault == Fault.INITIAL_VALUE:
+        s.hundred = 101
+
+
+@action()
+def tick(s: State, c: C) -> None:
+    """Time passes."""
+    require(s.ticks < 3)
+    s.ticks += 1
+
+
+@action()
+def store(s: State, c: C) -> None:
+    """Values outside their domains are stored."""
+    require(s.ticks == WHEN)
+    if c.fault == Fault.VALUE:
+        s.three = s.three + 1
+    if c.fault == Fault.VALUE_BELOW:
+        s.hundred = -1
+    if c.fault == Fault.VALUE_200:
+        s.hundred = 200
+    if c.fault == Fault.VALUE_256:
+        s.hundred = 256
+    if c.fault == Fault.VALUE_SHIFTED:
+        s.hundred = 1 << 3 * s.three
+    if c.fault == Fault.VALUE_ADDED:
+        s.hundred += 256
+    if c.fault == Fault.ELEMENT:
+        s.values[1] = 4
+    if c.fault == Fault.NESTED:
+        s.entry[1].id = s.three + 1
+    if c.fault == Fault.FLAG:
+        s.flag = s.three
+    if c.fault == Fault.ENUM:
+        s.mood = 2
+    if c.fault == Fault.MESSAGE:
+        s.box.add(number=s.three + 1)
+    if c.fault == Fault.FILLED_MESSAGE:
+        m = s.box.add(number=1)
+        m.extra[1] = 4
+
+
+@action()
+def index(s: State, c: C) -> None:
+    """Elements outside their arrays are read and stored."""
+    require(s.ticks == WHEN)
+    found = 0
+    if c.fault == Fault.READ_NONE:
+        found = s.values[s.maybe]
+    if c.fault == Fault.READ_ABOVE:
+        found = s.values[s.three]
+    if c.fault == Fault.READ_BELOW:
+        found = s.values[s.maybe - s.three]
+    if c.fault == Fault.READ_BEYOND_CAPACITY:
+        found = s.short[c.length]
+    if c.fault == Fault.STORE_NONE:
+        s.values[s.maybe] = 1
+    if c.fault == Fault.STORE_ABOVE:
+        s.values[s.three] = 1
+    if c.fault == Fault.RECORD_NONE:
+        s.entry[s.maybe].id = 1
+    if c.fault == Fault.HELPER_NONE:
+        found = value_at(s, s.maybe)
+    if c.fault == Fault.SHIFT_BELOW:
+        found = 1 << s.maybe
+    if c.fault == Fault.SHIFT_ABOVE:
+        found = 1 >> 30 * s.three
+    s.flag = found == 1
+
+
+@action()
+def loop(s: State, c: C) -> None:
+    """Loops run beyond their arrays."""
+    require(s.ticks == WHEN)
+    found = 0
+    if c.fault == Fault.LOOP_ABOVE:
+        for i in range(s.three + 1):
+            found += s.values[i]
+    if c.fault == Fault.RAISED_LOOP_VARIABLE:
+        for i in range(3):
+            for _ in range(2):
+                found += s.values[i]
+                i += 1
+    if c.fault == Fault.FOLD_ABOVE:
+        found = sum(s.values[i] for i in range(4))
+    if c.fault == Fault.SHADOWED_VARIABLE:
+        for i in range(3):
+            found += s.values[i] + sum(s.values[i] for i in range(1, 4))
+    s.flag = found > 0
+
+
+@action()
+def overfill(s: State, c: C) -> None:
+    """One message too many is sent."""
+    require(shows(s, c, Fault.BAG_FULL))
+    for _ in range(2):
+        s.box.add(number=2)
+
+
+@action(m=InFlight("box"))
+def remove_twice(s: State, c: C, m: Message) -> None:
+    """A message is removed twice."""
+    require(shows(s, c, Fault.BAG_ABSENT))
+    s.box.remove(m)
+    s.box.remove(m)
+
+
+@action(i=Range(0, 4))
+def guard(s: State, c: C, i: int) -> None:
+    """A guard reads what it must not."""
+    require(not shows(s, c, Fault.GUARD_NONE) or s.values[s.maybe] == 0)
+    require(not shows(s, c, Fault.GUARD_ABOVE) or s.values[i] == 0)
+    require(not shows(s, c, Fault.GUARD_SHIFT) or 1 << s.maybe == 0)
+    require(not shows(s, c, Fault.GUARD_HELPER) or value_at(s, i) == 0)
+    require(s.ticks > 3)
+    s.flag = True
+
+
+@action()
+def local(s: State, c: C) -> None:
+    """A local that no guard needs is read before a guard that refuses."""
+    found = s.values[s.maybe if shows(s, c, Fault.LOCAL_BEFORE_GUARD) else 0]
+    require(s.ticks > 3)
+    s.flag = found == 0
+
+
+def clear_flag(s: State, c: C) -> None:
+    """What `normalize` does: it forgets the flag, and may go wrong."""
+    s.flag = False
+    if shows(s, c, Fault.NORMALIZE_VALUE):
+        s.hundred = 256
+    if shows(s, c, Fault.NORMALIZE_NONE):
+        s.values[s.maybe] = 0
+
+
+@always
+def reads_well(s: State, c: C) -> bool:
+    """The state property goes wrong."""
+    if shows(s, c, Fault.STATE_PROPERTY_NONE):
+        return s.values[s.maybe] == 0
+    if shows(s, c, Fault.STATE_PROPERTY_ABOVE):
+        return all(s.values[i] == 0 for i in range(4))
+    if shows(s, c, Fault.STATE_PROPERTY_SHIFT):
+        return bits.only(s.maybe) == 0
+    return True
+
+
+@sometimes
+def is_seen(s: State, c: C) -> bool:
+    """The witness goes wrong."""
+    return shows(s, c, Fault.WITNESS_NONE) and s.entry[s.maybe].id == 1
+
+
+@step(on=tick)
+def ticks_well(before: State, after: State, c: C) -> bool:
+    """The step property goes wrong."""
+    if shows(before, c, Fault.STEP_PROPERTY_NONE):
+        return after.values[after.maybe] == 0
+    return not shows(before, c, Fault.STEP_PROPERTY_ABOVE) or before.values[before.three] == 0
+
+
+MACHINE = Machine(
+    name="faulty",
+    sentence="a clock that goes wrong at its second tick",
+    state=State,
+    constants=C,
+    initial=initial,
+    actions=(tick, store, index, loop, overfill, remove_twice, guard, local),
+    normalize=clear_flag,
+)
+
+PROPERTIES = (reads_well, is_seen, ticks_well)

@@ -1,0 +1,131 @@
+"""`fencepost check`, `replay` and `show`: what they print, in which words, and how they end."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from tests.commands import KIP101, KIP320, VARIABLE, data_of, fencepost, fixed
+
+
+def test_json_of_a_check_has_the_keys_of_the_contract() -> None:
+    result = fencepost(*KIP320, "--json", "--quiet")
+    found = data_of(result)
+    assert result.exit_code == 0
+    assert result.stderr == ""
+    assert found["format"] == 1
+    assert (found["protocol"], found["engine"], found["verdict"], found["complete"]) == ("kip320", "native", "holds", True)
+    assert found["constants"] == {"replicas": 2, "log_size": 2, "max_records": 2, "max_leader_epoch": 1}
+    assert (found["distinct"], found["generated"], found["depth"]) == (957, 1801, 15)
+    assert found["properties"][:2] == [
+        {"name": "weak-isr", "kind": "always", "verdict": "holds"},
+        {"name": "strong-isr", "kind": "always", "verdict": "holds"},
+    ]
+    assert found["actions"][-1]["name"] == "follower-fetch"
+    assert sum(item["fired"] for item in found["actions"]) == found["generated"] - 1
+    assert VARIABLE | {"why_stopped", "guards", "deadlocks", "levels"} < found.keys()
+
+
+@pytest.mark.parametrize("protocol", ["kip320", "kip101"])
+def test_results_are_the_same_with_any_number_of_workers(protocol: str) -> None:
+    found = [
+        data_of(fencepost("check", protocol, "--set", "replicas=2", "--json", "--workers", str(workers)))
+        for workers in (1, 2, 4, 2)
+    ]
+    assert [item["workers"] for item in found] == [1, 2, 4, 2]
+    assert len({json.dumps(fixed(item)) for item in found}) == 1
+
+
+def test_engines_agree() -> None:
+    native, plain = (data_of(fencepost(*KIP320, "--json", "--engine", engine)) for engine in ("native", "plain"))
+    for key in ("verdict", "distinct", "generated", "depth", "actions", "guards", "levels", "deadlocks"):
+        assert native[key] == plain[key]
+
+
+def test_a_switch_is_a_bool_in_json() -> None:
+    machine = str(Path(__file__).parent / "machines" / "mailbox.py")
+    found = data_of(fencepost("check", machine, "--without", "deduplicate", "--json", "--engine", "plain", "--max-depth", "2"))
+    assert found["constants"]["deduplicate"] is False
+    assert found["constants"]["resend"] == "always"
+
+
+def test_a_violation_ends_with_status_1_and_its_trace_replays(tmp_path: Path) -> None:
+    file = tmp_path / "found.trace"
+    result = fencepost(*KIP101, "--trace", str(file), "--json")
+    weak, strong = data_of(result)["properties"][:2]
+    assert result.exit_code == 1
+    assert (weak["verdict"], weak["length"], weak["trace"]) == ("violated", 12, str(file))
+    assert (strong["verdict"], strong["length"], strong["trace"]) == ("violated", 12, None)
+    assert len(weak["steps"]) == 11
+    assert f"`fencepost replay {file}` replays it" in result.stderr
+    replayed = fencepost("replay", str(file))
+    assert replayed.stdout == f"{file}: kip101: weak-isr is violated in 12 states, as it says\n"
+    assert replayed.exit_code == 0
+    before = file.read_text()
+    assert fencepost("replay", "--rewrite", str(file)).exit_code == 0
+    assert file.read_text() == before
+    shown = fencepost("show", str(file), "--format", "text")
+    assert " 11  become-follower-and-truncate leader=0 follower=1 epoch=2" in shown.stdout
+    assert shown.exit_code == 0
+
+
+def test_no_trace_is_written_where_nothing_is_violated(tmp_path: Path) -> None:
+    file = tmp_path / "found.trace"
+    result = fencepost(*KIP320, "--trace", str(file))
+    assert result.exit_code == 0
+    assert f"nothing is violated: {file} was not written\n" in result.stderr
+    assert not file.exists()
+
+
+def test_a_page_tells_verdict_properties_reach_and_every_violation() -> None:
+    page = fencepost(*KIP101, "--coverage").stdout
+    assert page.startswith("kip101  violated\nKIP-101: ")
+    for text in (
+        "weak-isr                   always     violated in 12 states\n  Whoever presumes to lead",
+        "follower-truncates         sometimes  reached in 6 states\n",
+        "constants  replicas=2 log_size=2 max_records=2 max_leader_epoch=2\n",
+        "search     complete: every reachable state was visited\n",
+        "states     9,045 distinct, 21,447 generated, depth 18\n",
+        "  552  controller-elect-leader\n",
+        " 15,736  s.next_leader_epoch <= c.max_leader_epoch\n",
+        "weak-isr is violated: the shortest trace has 12 states\n",
+        "strong-isr is violated: by the same steps as weak-isr\n",
+    ):
+        assert text in page
+    assert not [line for line in page.splitlines() if line != line.rstrip()]
+
+
+def test_dead_actions_are_always_named() -> None:
+    page = fencepost(*KIP320, "--set", "max_records=2", "--max-depth", "1").stdout
+    assert "never fired  controller-elect-leader, " in page
+
+
+def test_a_deadlock_is_shown_if_asked_for() -> None:
+    page = fencepost(*KIP320, "--deadlock").stdout
+    assert "no action is enabled: the shortest trace has " in page
+
+
+@pytest.mark.parametrize(
+    ("arguments", "status"),
+    [
+        ([*KIP320, "--expect", "holds"], 0),
+        ([*KIP320, "--expect", "violated"], 1),
+        ([*KIP101, "--expect", "violated"], 0),
+        ([*KIP101, "--expect", "holds"], 1),
+        ([*KIP101, "--expect", "holds", "--property", "leader-in-isr-or-none"], 0),
+        ([*KIP320, "--expect", "holds", "--max-depth", "5"], 3),
+        ([*KIP320, "--expect", "undetermined", "--max-depth", "5"], 0),
+        (["check", "kip320", "--set", "replicas=1", "--engine", "plain"], 3),
+        (["check", "kip320", "--set", "replicas=1", "--engine", "plain", "--expect", "unreached"], 0),
+        (["check", "kip101", "kip320", "--set", "replicas=2"], 1),
+    ],
+)
+def test_the_exit_status_says_whether_the_verdict_is_as_expected(arguments: list[str], status: int) -> None:
+    assert fencepost(*arguments).exit_code == status
+
+
+def test_several_protocols_give_a_list_of_runs() -> None:
+    found = data_of(fencepost("check", "kip101", "kip320", "--set", "replicas=2", "--json"))
+    assert [(item["protocol"], item["verdict"]) for item in found["runs"]] == [("kip101", "violated"), ("kip320", "holds")]

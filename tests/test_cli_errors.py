@@ -1,0 +1,215 @@
+"""Whatever a user gets wrong ends as one message on stderr: what was given, why it is refused, what to write."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import pytest
+from click.testing import CliRunner
+from fencepost.cli.main import run
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+ENGINES = (
+    "Engines are: native (exhaustive breadth-first search in compiled code, on all processors); "
+    "plain (the reference search in Python: the definition, and slow)."
+)
+PROTOCOLS = "Protocols are: truncate-to-hwm, kip101, kip279, kip320-first-try, kip320."
+PROPERTIES = (
+    "Properties are: weak-isr, strong-isr, leader-in-isr-or-none, committed-on-all-replicas, follower-truncates, "
+    "leader-changes, isr-grows-back."
+)
+REFUSED = [
+    ("check kip32", f"there is no protocol 'kip32'. Did you mean 'kip320'? {PROTOCOLS}"),
+    ("list kip32", f"there is no protocol 'kip32'. Did you mean 'kip320'? {PROTOCOLS}"),
+    (
+        "check kip320 --property weak-is",
+        f"protocol 'kip320' has no property 'weak-is'. Did you mean 'weak-isr'? {PROPERTIES}",
+    ),
+    (
+        "check kip320 --set replica=3",
+        (
+            "protocol 'kip320' has no constant 'replica'. Did you mean 'replicas'? "
+            "Constants are: replicas, log_size, max_records, max_leader_epoch."
+        ),
+    ),
+    (
+        "check kip320 --set replicas",
+        "--set was given 'replicas', which has no value: write NAME=VALUE, such as --set replicas=3.",
+    ),
+    (
+        "check kip320 --set replicas=9",
+        "constant 'replicas' was given 9, which is out of range: write a value from 1 to 5 (replicas of the partition).",
+    ),
+    ("check kip320 --set replicas=two", "constant 'replicas' was given 'two': write one of: a whole number from 1 to 5."),
+    (
+        "check kip320 --set replicas=2 --set replicas=3",
+        "constant 'replicas' was given two values, by --set replicas=2 and by --set replicas=3: write one of them.",
+    ),
+    (
+        "check kip320 --with replicas",
+        "--with replicas: constant 'replicas' is no switch but a number or a choice: write --set replicas=VALUE.",
+    ),
+    ("check kip320 --version 3.5", "protocol 'kip320' has no version '3.5'. It has no named versions."),
+    ("check kip320 --engine spark", f"--engine spark is not part of this version. {ENGINES}"),
+    ("check kip320 --engine nativ", f"there is no engine 'nativ'. Did you mean 'native'? {ENGINES}"),
+    (
+        "check kip320 --engine plain --compact",
+        "the plain engine does not know --compact: leave it out, or write --engine native.",
+    ),
+    (
+        "check kip320 --expect hold",
+        (
+            "--expect was given 'hold', which is no verdict. Did you mean 'holds'? "
+            "Verdicts are: holds, proved, not-found, violated, unreached, undetermined."
+        ),
+    ),
+    (
+        "check kip320 --memory lots",
+        "--memory was given 'lots', which is no amount of memory: write a positive number with K, M, G or T, such as 8G.",
+    ),
+    (
+        "check kip320 --memory 0G",
+        "--memory was given '0G', which is no amount of memory: write a positive number with K, M, G or T, such as 8G.",
+    ),
+    (
+        "check kip320 --budget soon",
+        "--budget was given 'soon', which is no length of time: write a positive number with s, m or h, such as 10m or 1h30m.",
+    ),
+    (
+        "check kip320 --max-depth 0",
+        "Invalid value for '--max-depth': 0 is not in the range x>=1. `fencepost check --help` lists what there is.",
+    ),
+    ("check kip320 --resume", "--resume was given without a checkpoint to go on from: write --checkpoint DIR --resume."),
+    (
+        "check kip320 --trace /no/such/folder/x.trace",
+        "/no/such/folder/x.trace cannot be written: No such file or directory. Name a place where you may write.",
+    ),
+    (
+        "check kip320 --checkpoint /no/such/folder/x",
+        "/no/such/folder/x cannot be written: No such file or directory. Name a place where you may write.",
+    ),
+    (
+        "check kip320 kip101 --trace x.trace",
+        "--trace does not apply to several protocols: name one protocol, such as `fencepost check kip320 --trace ...`.",
+    ),
+    (
+        "check --set replicas=2",
+        (
+            "--set does not apply to runs of the catalogue, which have their own constants and expectations: "
+            "name one protocol, such as `fencepost check kip320 --set ...`."
+        ),
+    ),
+    ("check --profile big", "there is no profile 'big'. Profiles are: quick, ci, full."),
+    (
+        "check kip320/none.py",
+        "there is no file kip320/none.py: name a protocol, or a Python file that defines MACHINE and PROPERTIES.",
+    ),
+    ("chek", "There is no command 'chek'. Did you mean 'check'? `fencepost --help` lists what there is."),
+    (
+        "guarantees --write /no/such/folder/docs",
+        "/no/such/folder/docs cannot be written: No such file or directory. Name a place where you may write.",
+    ),
+    (
+        "guarantees --json --check",
+        "--json, --write and --check were given together, and each is an action of its own: write one of them.",
+    ),
+    ("show x.trace --format html", "--format html is not part of this version. Formats are: text."),
+    ("show x.trace --format txt", "there is no format 'txt'. Did you mean 'text'? Formats are: text."),
+]
+
+
+@pytest.mark.parametrize(("command", "message"), REFUSED, ids=[command for command, _ in REFUSED])
+def test_bad_input_ends_with_status_2_and_one_message(command: str, message: str) -> None:
+    result = CliRunner().invoke(run, command.split())
+    assert result.stderr == f"fencepost: {message}\n"
+    assert result.stdout == ""
+    assert result.exit_code == 2
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("", "{file} defines no MACHINE: assign a Machine to that name, and its properties to PROPERTIES."),
+        ("MACHINE = = 1", "{file}:1: invalid syntax:\nMACHINE = = 1"),
+        (
+            "import no_such_module",
+            "{file}:1: ModuleNotFoundError: No module named 'no_such_module'. The file must run before its model can be read.",
+        ),
+        (
+            "from fencepost.model.lineage.kip320 import MACHINE",
+            "{file} defines no PROPERTIES: assign to it a tuple of what @always, @step and @sometimes return.",
+        ),
+        (
+            (
+                "from fencepost.model.lineage.kip320 import MACHINE\nfrom fencepost.invariants.lineage import weak_isr\n"
+                "PROPERTIES = (weak_isr, weak_isr)"
+            ),
+            "{file}: PROPERTIES has 'weak-isr' twice: give each property a name of its own.",
+        ),
+    ],
+)
+def test_a_model_file_that_is_none_is_refused(tmp_path: Path, text: str, message: str) -> None:
+    file = tmp_path / "mine.py"
+    file.write_text(text)
+    result = CliRunner().invoke(run, ["check", str(file)])
+    assert result.stderr == f"fencepost: {message.format(file=file)}\n"
+    assert result.exit_code == 2
+
+
+def test_a_value_out_of_its_domain_is_the_models_error(counter: Any) -> None:
+    result = CliRunner().invoke(run, ["check", counter("s.n += 2"), "--engine", "plain", "--quiet"])
+    assert result.stderr == "fencepost: count: State.n: 4 is out of its domain 0..3.\n"
+    assert result.exit_code == 2
+
+
+def test_what_is_outside_the_language_names_line_and_place(counter: Any) -> None:
+    file = counter("s.m += 1")
+    result = CliRunner().invoke(run, ["check", file, "--quiet"])
+    assert result.stderr == (
+        f"fencepost: {file}:19: record State has no field 'm'.\n      s.m += 1\n      ^^^\nInstead, use one of: n.\n"
+    )
+    assert result.exit_code == 2
+
+
+@pytest.fixture
+def counter(tmp_path: Path) -> Any:
+    """Return a function that writes a machine that counts to three, with this effect, and returns its path."""
+
+    def write(effect: str) -> str:
+        file = tmp_path / "mine.py"
+        file.write_text(COUNTER.replace("EFFECT", effect))
+        return str(file)
+
+    return write
+
+
+COUNTER = '''"""A counter."""
+from typing import Annotated
+from fencepost.model.language import Constants, Machine, Range, Record, action, always, bound, require
+
+class C(Constants):
+    top = bound(3, low=1, high=9, meaning="the last number")
+
+class State(Record):
+    n: Annotated[int, Range(0, C.top)]
+
+@action()
+def initial(s: State, c: C) -> None:
+    """Zero."""
+
+@action()
+def count(s: State, c: C) -> None:
+    """Count on."""
+    require(s.n < c.top)
+    EFFECT
+
+@always
+def small(s: State, c: C) -> bool:
+    """The number stays below ten."""
+    return s.n < 10
+
+MACHINE = Machine(name="counter", sentence="it counts", state=State, constants=C, initial=initial, actions=(count,))
+PROPERTIES = (small,)
+'''

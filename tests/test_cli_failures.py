@@ -1,0 +1,74 @@
+"""What goes wrong in Fencepost itself, or around it, ends as one message too."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from click.testing import CliRunner
+from fencepost.cli import check as checking
+from fencepost.cli.main import run
+from fencepost.model.language.errors import MismatchError
+
+
+def test_a_contradiction_of_carriers_ends_with_status_4(monkeypatch: pytest.MonkeyPatch) -> None:
+    _fail_with(monkeypatch, MismatchError("native and plain differ."))
+    result = CliRunner().invoke(run, ["check", "kip320"])
+    assert result.stderr == "fencepost: Fencepost contradicts itself: native and plain differ.\n"
+    assert result.exit_code == 4
+
+
+def test_what_nobody_foresaw_ends_with_status_4_and_no_traceback(monkeypatch: pytest.MonkeyPatch) -> None:
+    _fail_with(monkeypatch, RuntimeError("odd\nsecond line"))
+    result = CliRunner().invoke(run, ["check", "kip320"])
+    assert result.stderr == (
+        "fencepost: something unforeseen failed: RuntimeError: odd\n"
+        "This is a defect of Fencepost: please report it with the command that you gave; "
+        "FENCEPOST_DEBUG=1 shows where it happened.\n"
+    )
+    assert result.exit_code == 4
+
+
+def test_a_failure_of_the_compiler_is_one_message(monkeypatch: pytest.MonkeyPatch) -> None:
+    from numba.core.errors import TypingError
+
+    _fail_with(monkeypatch, TypingError("cannot type this\n\nFile ...\n" + "many lines\n" * 50))
+    result = CliRunner().invoke(run, ["check", "kip320"])
+    assert result.stderr.startswith("fencepost: the model could not be compiled: TypingError: ")
+    assert result.stderr.count("\n") == 2
+    assert result.exit_code == 4
+
+
+def test_debugging_shows_the_traceback(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("FENCEPOST_DEBUG", "1")
+    _fail_with(monkeypatch, RuntimeError("odd"))
+    result = CliRunner().invoke(run, ["check", "kip320"])
+    assert result.stderr.startswith("Traceback (most recent call last):")
+    assert result.exit_code == 4
+
+
+def test_memory_that_runs_out_is_undetermined(monkeypatch: pytest.MonkeyPatch) -> None:
+    _fail_with(monkeypatch, MemoryError())
+    result = CliRunner().invoke(run, ["check", "kip320"])
+    assert result.stderr.startswith("fencepost: memory ran out before there was a result.")
+    assert result.exit_code == 3
+
+
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="the system has no full device")
+@pytest.mark.parametrize("command", [["list"], ["list", "--json"], ["guarantees"]])
+def test_output_that_cannot_be_written_ends_with_status_2(command: list[str]) -> None:
+    with Path("/dev/full").open("w") as full:
+        done = subprocess.run(  # noqa: S603 (our own command)
+            [sys.executable, "-m", "fencepost.cli", *command], stdout=full, stderr=subprocess.PIPE, text=True, check=False
+        )
+    assert done.stderr == "fencepost: the output cannot be written: No space left on device. Send it to where there is room.\n"
+    assert done.returncode == 2
+
+
+def _fail_with(monkeypatch: pytest.MonkeyPatch, error: BaseException) -> None:
+    def fail(*_: object) -> None:
+        raise error
+
+    monkeypatch.setattr(checking, "explore", fail)

@@ -1,0 +1,82 @@
+"""A search that ends early says so, in its verdict, its words and its exit status."""
+
+from __future__ import annotations
+
+import json
+import signal
+import time
+from typing import TYPE_CHECKING
+
+import pytest
+
+from tests.commands import KIP101, KIP320, data_of, fencepost, fixed, start
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+ENDLESS = ["check", "kip320", "--set", "max_records=60"]
+
+
+@pytest.mark.parametrize(
+    ("limit", "why"),
+    [
+        ("--max-depth 5", "the depth limit of 5 was reached"),
+        ("--max-states 100", "the limit of 100 states was reached"),
+        ("--memory 1M", "the memory limit of 1 MiB was reached"),
+        ("--budget 1ms", "the time budget of 0.001 s ran out"),
+    ],
+)
+def test_a_search_that_was_cut_short_says_so_and_never_that_it_holds(limit: str, why: str) -> None:
+    cut = ["check", "kip320", "--set", "replicas=2", *limit.split()]
+    found, page = fencepost(*cut, "--json"), fencepost(*cut)
+    assert (found.exit_code, page.exit_code) == (3, 3)
+    assert (data_of(found)["verdict"], data_of(found)["complete"]) == ("undetermined", False)
+    assert data_of(found)["why_stopped"] == why
+    assert all(item["verdict"] == "undetermined" for item in data_of(found)["properties"] if item["kind"] == "always")
+    assert f"Partial: {why}. What lies beyond was not visited" in " ".join(page.stdout.split())
+    assert "holds" not in page.stdout
+
+
+def test_a_limit_that_nobody_set_says_where_it_comes_from(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("fencepost.cli.request.default_memory", lambda: 1000)
+    found = data_of(fencepost(*KIP320, "--json"))
+    assert found["why_stopped"].endswith("was reached (80% of what was available; --memory sets another limit)")
+
+
+def test_stopping_on_a_violation_gives_an_incomplete_result() -> None:
+    found = data_of(fencepost(*KIP101, "--stop-on-violation", "--json"))
+    assert (found["verdict"], found["complete"]) == ("violated", False)
+    assert found["distinct"] < 9045
+
+
+def test_a_checkpoint_is_resumed(tmp_path: Path) -> None:
+    whole = data_of(fencepost(*KIP101, "--json"))
+    checkpoint = ["--checkpoint", str(tmp_path / "kept"), "--json"]
+    assert fencepost(*KIP101, *checkpoint, "--max-states", "2000").exit_code == 3
+    resumed = data_of(fencepost(*KIP101, *checkpoint, "--resume"))
+    assert fixed(resumed) == fixed(whole)
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+def test_a_signal_ends_with_a_partial_result(number: signal.Signals) -> None:
+    fencepost("check", "kip320", "--max-depth", "1")  # compiles it
+    process = start(*ENDLESS, "--json", "--quiet")
+    time.sleep(3)
+    process.send_signal(number)
+    stdout, stderr = process.communicate(timeout=60)
+    found = json.loads(stdout)
+    assert process.returncode == 3
+    assert stderr == ""
+    assert (found["verdict"], found["complete"]) == ("undetermined", False)
+    assert found["why_stopped"] == f"{number.name} was received"
+
+
+def test_ctrl_c_while_compiling_ends_with_an_empty_result(tmp_path: Path) -> None:
+    process = start(*KIP320, "--json", FENCEPOST_CACHE=str(tmp_path))
+    assert process.stderr is not None
+    assert process.stderr.readline() == "compiling kip320 for 2 replicas ... (kept for the next time)\n"
+    time.sleep(1)
+    process.send_signal(signal.SIGINT)
+    stdout, stderr = process.communicate(timeout=60)
+    assert (process.returncode, stderr) == (3, "")
+    assert json.loads(stdout)["why_stopped"] == "SIGINT was received before there were results"

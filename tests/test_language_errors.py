@@ -1,0 +1,183 @@
+"""Whatever a carrier would get wrong in silence is refused, with the place, the cause and what to write instead."""
+
+from __future__ import annotations
+
+import ast
+from dataclasses import replace
+from pathlib import Path
+from typing import Annotated, Any
+
+import fencepost.model.language.subset as language
+import pytest
+from fencepost.model.language import Array, Bag, Constants, InFlight, Per, Range, Record, Size, action, always, bound, step
+from fencepost.model.language.errors import ModelError
+from fencepost.model.language.records import fields
+from fencepost.model.language.subset import check
+
+from tests import refusal
+from tests.refusals.schema import C, Message, Small, State, machine
+
+
+@pytest.mark.parametrize("item", refusal.all_refusals(), ids=lambda item: item.title)
+def test_the_whole_message_of_a_refusal_is_as_written(item: refusal.Refusal) -> None:
+    assert refusal.message_for(item.model)[0] == item.message
+
+
+@pytest.mark.parametrize("item", refusal.all_refusals(), ids=lambda item: item.title)
+def test_a_refusal_says_where_what_and_what_to_write_instead(item: refusal.Refusal) -> None:
+    assert "Instead, " in item.message
+    if "^" in item.message:
+        place, line, caret, _ = item.message.split("\n")
+        number = int(place.split(":")[1])
+        assert line.strip() == f"{refusal.HEAD}{item.model}".splitlines()[number - 1].strip()
+        assert len(caret) <= len(line)
+
+
+def test_every_refusal_of_the_subset_checker_is_shown() -> None:
+    places = set()
+    for item in refusal.all_refusals():
+        places.update(refusal.message_for(item.model)[1])
+    missing = []
+    for path in sorted(Path(next(iter(language.__path__))).glob("*.py")):
+        for node in ast.walk(ast.parse(path.read_text())):
+            called = isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and node.func.attr == "refuse"
+            if called and not any(name == path.name and node.lineno <= line <= node.end_lineno for name, line in places):
+                missing.append(f"{path.name}:{node.lineno} {ast.unparse(node.args[1])}")
+    assert missing == []
+
+
+def nothing(s: State, c: C) -> None:
+    """Nothing happens."""
+
+
+def with_number(s: State, c: C, number: int) -> None:
+    """Nothing happens."""
+
+
+def test_the_state_must_have_the_bag_that_a_message_is_drawn_from() -> None:
+    act = action(number=InFlight("boxx"))(with_number)
+    with pytest.raises(ModelError) as caught:
+        check(machine(act=act))
+    assert str(caught.value) == (
+        "action with_number: InFlight('boxx') for 'number': the state has no such bag. Did you mean 'box'?"
+    )
+
+
+def test_a_property_of_a_message_needs_its_bag_too() -> None:
+    def judge(before: State, after: State, c: C, number: int) -> bool:
+        return True
+
+    with pytest.raises(ModelError, match=r"^action with_number: InFlight\('count'\) for 'number': the state has no such bag\."):
+        check(machine(), (step(on=action(number=InFlight("count"))(with_number))(judge),))
+
+
+def test_a_bag_inside_a_record_is_refused() -> None:
+    inner = type("Inner", (Record,), {"__annotations__": {"box": Annotated[Bag[Message], Size(2)]}})
+    outer = type("Outer", (Record,), {"__annotations__": {"inner": inner}})
+    with pytest.raises(ModelError) as caught:
+        check(replace(machine(), state=outer))
+    assert str(caught.value) == "Inner.box: a bag must be a field of the state itself."
+
+
+def test_two_actions_of_one_name_are_refused() -> None:
+    with pytest.raises(ModelError) as caught:
+        check(machine(one=action()(nothing), other=action()(nothing)))
+    assert str(caught.value) == "two actions are named 'nothing': counts and traces tell them by name. Rename one."
+
+
+def test_two_properties_of_one_name_are_refused() -> None:
+    def judge(s: State, c: C) -> bool:
+        return s.flag
+
+    with pytest.raises(ModelError, match=r"^two properties are named 'judge': "):
+        check(machine(), (always(judge), always(judge)))
+
+
+@pytest.mark.parametrize(
+    ("annotation", "says"),
+    [
+        (int, "<class 'int'>"),
+        (list[int], "list[int]"),
+        (Annotated[int, "anything"], "typing.Annotated[int, 'anything']"),
+        (Array[Message], "fencepost.model.language.records.Array[tests.refusals.schema.Message]"),
+    ],
+)
+def test_a_field_without_a_domain_is_refused(annotation: Any, says: str) -> None:
+    made = type("Wrong", (Record,), {"__annotations__": {"field": annotation}})
+    with pytest.raises(ModelError) as caught:
+        fields(made)
+    assert str(caught.value) == (
+        f"Wrong.field: {says} is not a field type: write a domain alias, bool, an IntEnum, a record class, "
+        "Annotated[Array[element], Size(n)] or Annotated[Bag[record], Size(n)]."
+    )
+
+
+def test_a_model_file_with_postponed_annotations_is_refused() -> None:
+    made = type("Wrong", (Record,), {"__annotations__": {"field": "bool"}})
+    with pytest.raises(ModelError) as caught:
+        fields(made)
+    assert str(caught.value) == "Wrong.field: a model file must not use `from __future__ import annotations`."
+
+
+def test_an_action_whose_parameters_have_no_domains_is_refused() -> None:
+    with pytest.raises(ModelError) as caught:
+        action(numbr=Small)(with_number)
+    assert str(caught.value) == (
+        "action with_number: its parameters are ['number'] but the domains given are ['numbr']: "
+        "name the same parameters, in the same order."
+    )
+
+
+def test_a_parameter_whose_domain_is_none_is_refused() -> None:
+    with pytest.raises(ModelError) as caught:
+        action(number=int)(with_number)
+    assert str(caught.value) == "action with_number: <class 'int'> is no domain for parameter 'number'."
+
+
+def test_a_step_property_takes_two_states() -> None:
+    def judge(s: State, c: C) -> bool:
+        return s.flag
+
+    with pytest.raises(ModelError) as caught:
+        step()(judge)
+    assert str(caught.value) == "property judge: the first parameters must be ['before', 'after'], not ['s', 'c']."
+
+
+def test_a_state_property_takes_one_state() -> None:
+    def judge(before: State, after: State, c: C) -> bool:
+        return before.flag
+
+    with pytest.raises(ModelError) as caught:
+        always(judge)
+    assert str(caught.value) == "property judge: it reads two states, so it is a step property: use @step()."
+
+
+def test_a_step_property_takes_the_parameters_of_its_action() -> None:
+    def judge(before: State, after: State, c: C, size: int) -> bool:
+        return before.flag
+
+    with pytest.raises(ModelError) as caught:
+        step(on=action(number=Small)(with_number))(judge)
+    assert str(caught.value) == "property judge: its parameters ['size'] should be ['number']."
+
+
+def test_an_array_by_something_that_is_no_index_is_refused() -> None:
+    with pytest.raises(ModelError) as caught:
+        Per(Annotated[int, Range(0, 3)])
+    assert str(caught.value) == (
+        "Per() was given typing.Annotated[int, Range(low=0, high=3)]: "
+        "it takes an alias such as Annotated[int, Index(C.brokers)]."
+    )
+
+
+def test_a_constant_named_as_something_of_the_language_is_refused() -> None:
+    with pytest.raises(ModelError) as caught:
+        type("C", (Constants,), {"values": bound(1, low=0, high=2, meaning="a name that is taken")})
+    assert str(caught.value) == "constants C: the name 'values' is taken by the language: use another."
+
+
+def test_constants_cannot_be_assigned() -> None:
+    c = C()
+    with pytest.raises(ModelError) as caught:
+        c.limit = 2
+    assert str(caught.value) == "constant 'limit' cannot be assigned: constants are fixed for a run."

@@ -1,0 +1,64 @@
+"""Traces of small machines, and what is said when one is refused."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
+
+import pytest
+from fencepost.counterexamples.replay import replay
+from fencepost.counterexamples.trace import ARCHIVE, Trace, trace_of
+from fencepost.explorers.plain import search
+from fencepost.explorers.verdict import Options
+from fencepost.invariants.protocols import Protocol, protocol
+from fencepost.model.language.errors import UsageError
+from fencepost.model.language.interpreter import Step
+
+from tests.machines import lamps, mailbox
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from pathlib import Path
+
+KIP101 = (ARCHIVE / "kip101-weak-isr.trace").read_text()
+LAMPS = Protocol(lamps.MACHINE, lamps.PROPERTIES)
+KNOWN = {"lamps": LAMPS, "mailbox": Protocol(mailbox.MACHINE, mailbox.PROPERTIES)}
+
+
+def lookup(name: str) -> Protocol:
+    """Find the test machines beside the protocols."""
+    return KNOWN[name] if name in KNOWN else protocol(name)
+
+
+def lamps_trace(prop: Any = lamps.some_lamp_is_dark, *actions: tuple[int, int], **changed: Any) -> Trace:
+    """Return a trace of (lamps, noise) steps; all lamps are lit at once if there are none."""
+    steps = tuple(Step(lamps.switch_to, arguments) for arguments in (actions or ((0b111, 0),)))
+    made = Trace("All lit", LAMPS, lamps.C(), prop, steps, initial=(1, 1), source="a switch", why="Somebody lit them all.")
+    return replace(made, **changed)
+
+
+def mailbox_trace(prop: str | None, *, normalize: bool = True, version: str = "", **values: int) -> Trace:
+    """Return the shortest trace for a property of the mailbox."""
+    constants = mailbox.MACHINE.set_constants(values)
+    chosen = tuple(item for item in mailbox.PROPERTIES if item.name == prop)
+    options = Options(normalize=normalize, stop_on_violation=prop is not None, deadlock=prop is None)
+    result = search(mailbox.MACHINE, constants, chosen, options)
+    return trace_of(result, prop, normalize=normalize, version=version, lookup=lookup)
+
+
+def message(file: Path, text: str, take: Callable[..., object] = replay) -> str:
+    """Return what is said of a file with this text."""
+    file.write_text(text)
+    with pytest.raises(UsageError) as caught:
+        take(file, lookup)
+    return str(caught.value)
+
+
+def outcome(file: Path, text: str) -> str:
+    """Return what is said of a file with this text, nothing if it replays."""
+    file.write_text(text)
+    try:
+        replay(file, lookup)
+    except UsageError as error:
+        return str(error)
+    return ""
