@@ -142,7 +142,7 @@ def _compile(chosen: list[Run], sources: dict[str, Source], options: Options, di
     what = f"compiling {len(fresh)} of {len({source.text for source in sources.values()})} machines: {names}"
     with display.busy(f"{what} ... (kept for the next time)"):
         jobs = [(run.protocol, values_of(run), run.properties, options.normalize, _compact(run, options)) for run in chosen]
-        build_all(jobs, options.workers or _processors())
+        build_all(jobs, options.workers or _processors(), lambda _, done, of: display.spin(f"{what}, {done} of {of} done"))
 
 
 def _source(run: Run, options: Options) -> Source:

@@ -72,13 +72,18 @@ class Display:
     def busy(self, text: str) -> Iterator[None]:
         """Say what is being done for as long as it takes: with a spinner, or as a note."""
         if self.live:
-            from rich.spinner import Spinner
-
-            self.show(Spinner("line", text, style="dim"))
+            self.spin(text)
         else:
             self.note(text)
         yield
         self.clear()
+
+    def spin(self, text: str) -> None:
+        """Show what is being done beside a spinner; nothing happens where there is no live block."""
+        if self.live:
+            from rich.spinner import Spinner
+
+            self.show(Spinner("line", text, style="dim"))
 
     def telling(self, title: str) -> Callable[[Progress], None] | None:
         """Return what a search is to call while it runs, or None if nobody would see it."""

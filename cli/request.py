@@ -129,6 +129,8 @@ class Request:
             "--property": self.properties,
             "--expect": self.expect,
             "--trace": self.trace,
+            "--coverage": self.coverage,
+            "--deadlock": self.deadlock,
         }
         self._refuse("runs of the catalogue, which have their own constants and expectations", own)
         known = [str(item) for item in Profile]

@@ -25,7 +25,7 @@ def fencepost(*arguments: str, folder: Path = ROOT) -> subprocess.CompletedProce
 
 def test_the_readmes_model_can_be_checked_as_it_stands(tmp_path: Path) -> None:
     (tmp_path / "epochs.py").write_text(blocks("README.md", "python")[0])
-    done = fencepost("check", "epochs.py", "--json", folder=tmp_path)
+    done = fencepost("check", "epochs.py", "--json", "--quiet", folder=tmp_path)
     assert (done.returncode, done.stderr) == (0, "")
     assert '"verdict": "holds"' in done.stdout
 

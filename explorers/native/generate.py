@@ -66,11 +66,10 @@ from collections import namedtuple
 
 import numpy as np
 from numba import njit
-from numba.extending import register_jitable
 
 from fencepost.explorers.native.prefetch import prefetch
 
-helper = register_jitable
+helper = njit(nogil=True, error_model="numpy", no_cpython_wrapper=True, no_cfunc_wrapper=True)
 kernel = njit(nogil=True, cache=True, error_model="numpy")
 C = namedtuple("C", {names})
 WORDS = {words}

@@ -145,7 +145,7 @@ class Writer:
             case ast.UnaryOp():
                 if isinstance(node.op, ast.Not):
                     return f"(not {self.condition(node.operand)})"
-                sign = {ast.USub: "-", ast.UAdd: "+", ast.Invert: "~"}[type(node.op)]
+                sign = {ast.USub: "-", ast.UAdd: "+", ast.Invert: "-1 - "}[type(node.op)]  # Numba's ~ negates a flag
                 return f"({sign}{self.expression(node.operand)})"
             case ast.BoolOp():
                 return self.condition(node) if all(map(self.is_flag, node.values)) else self.first(node)

@@ -176,7 +176,7 @@ def folds(s: State, c: C) -> None:
     at = s.flag
     if s.x > 0:
         at = s.x
-    s.out[3] = at + bits.size(s.members) + 10 * bits.contains(s.members, s.x) + len(s.holder) + len(s.box)
+    s.out[3] = at + ~s.flag + bits.size(s.members) + 10 * bits.contains(s.members, s.x) + len(s.holder) + len(s.box)
     put = 0
     for i in range(2, c.room + 2):
         put = 10 * put + s.holder[0].number[i - 2]

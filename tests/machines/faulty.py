@@ -59,7 +59,8 @@ class Fault(IntEnum):
     FOLD_ABOVE = auto()
     SHADOWED_VARIABLE = auto()
     SHIFT_BELOW = auto()
-    SHIFT_ABOVE = auto()
+    SHIFT_TOO_FAR = auto()
+    PRODUCT_TOO_LARGE = auto()
     BAG_FULL = auto()
     BAG_ABSENT = auto()
     GUARD_NONE = auto()
@@ -204,8 +205,11 @@ def index(s: State, c: C) -> None:
         found = value_at(s, s.maybe)
     if c.fault == Fault.SHIFT_BELOW:
         found = 1 << s.maybe
-    if c.fault == Fault.SHIFT_ABOVE:
-        found = 1 >> 30 * s.three
+    if c.fault == Fault.SHIFT_TOO_FAR:
+        found = 1 << 30 * s.three >> 30 * s.three
+    if c.fault == Fault.PRODUCT_TOO_LARGE:
+        large = 1 << 20 * s.three
+        found = large * large >> 40 * s.three
     s.flag = found == 1
 
 
@@ -221,7 +225,7 @@ def loop(s: State, c: C) -> None:
         for i in range(3):
             for _ in range(2):
                 found += s.values[i]
-                i += 1
+                i += 1  # noqa: PLW2901 (the fault)
     if c.fault == Fault.FOLD_ABOVE:
         found = sum(s.values[i] for i in range(4))
     if c.fault == Fault.SHADOWED_VARIABLE:

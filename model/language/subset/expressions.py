@@ -62,6 +62,8 @@ class Expressions:
         """Check the name of a parameter or a local."""
         if name.startswith("_") and name != "_":
             self.scope.refuse(node, f"the name {name!r} begins with an underscore", "use one that does not")
+        if name in BUILTINS | FOLDS | {"range"}:
+            self.scope.refuse(node, f"the name {name!r} is taken by the language", "use another name")
 
     def rebind(self, name: ast.Name, kind: Type) -> None:
         """Check that a name may be given a value of this type."""
@@ -108,6 +110,11 @@ class Expressions:
                 return INT
             case ast.UnaryOp():
                 self.number(node.operand)
+                condition = isinstance(node.operand, ast.Compare | ast.BoolOp) or (
+                    isinstance(node.operand, ast.UnaryOp) and isinstance(node.operand.op, ast.Not)
+                )
+                if isinstance(node.op, ast.Invert) and condition:
+                    self.scope.refuse(node, "`~` inverts the bits of a condition", "write `not`")
                 return INT
             case ast.BoolOp():
                 for item in node.values:

@@ -1,0 +1,122 @@
+"""Compiled code does what the plain carrier does: every successor, every guard that refuses, every property.
+
+Random walks, and in each state on the way both carriers are asked for everything. That they would be caught is tested too.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+import pytest
+from fencepost.explorers.native.compile import load
+from fencepost.explorers.native.generate import generate
+from fencepost.explorers.native.search import search
+from fencepost.explorers.verdict import Options
+from fencepost.invariants.protocols import PROTOCOLS
+from fencepost.model.language.errors import MismatchError
+
+from tests.carriers import Carriers
+from tests.machines import async_isr, constructs, finite_replicated_log, id_sequence, mailbox
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from fencepost.explorers.native.compile import Kernels
+    from fencepost.model.language import Machine, Property
+
+SMALL = {item.MACHINE.name: item for item in (id_sequence, finite_replicated_log, async_isr, mailbox, constructs)}
+WALKS: list[tuple[str, dict[str, int], int]] = [
+    *((name, {"replicas": 2}, 8_000) for name in PROTOCOLS),
+    *((name, {"replicas": 3}, 4_000) for name in PROTOCOLS),
+    *((name, {"replicas": 2, "log_size": 1, "max_records": 3, "max_leader_epoch": 1}, 4_000) for name in PROTOCOLS),
+    ("id-sequence", {}, 500),
+    ("id-sequence", {"max_id": 400}, 1_500),
+    ("finite-replicated-log", {}, 4_000),
+    ("finite-replicated-log", {"log_size": 1, "records": 5}, 4_000),
+    ("async-isr", {}, 4_000),
+    ("async-isr", {"max_version": 1, "max_offset": 5}, 4_000),
+    ("async-isr", {"replicas": 3}, 4_000),
+    ("mailbox", {}, 5_000),
+    ("mailbox", {"requests": 3, "resends": 1, "losses": 0, "resend": 1}, 5_000),
+    ("mailbox", {"resends": 0, "deduplicate": 0, "losses": 3}, 5_000),
+    ("constructs", {}, 1_000),
+    ("constructs", {"room": 1, "first": 110, "last": 10}, 600),
+    ("constructs", {"room": 4, "first": 40, "last": 200}, 400),
+]
+
+
+def machine_of(name: str) -> tuple[Machine, tuple[Property, ...]]:
+    if name in SMALL:
+        return SMALL[name].MACHINE, SMALL[name].PROPERTIES
+    return PROTOCOLS[name].machine, PROTOCOLS[name].properties
+
+
+def test_the_walks_have_more_than_100_000_steps() -> None:
+    assert sum(steps for _, _, steps in WALKS) > 100_000
+
+
+@pytest.mark.parametrize(
+    ("name", "values", "steps"),
+    [
+        pytest.param(
+            *walk,
+            id=f"{walk[0]} {'/'.join(map(str, walk[1].values()))}",
+            marks=pytest.mark.xdist_group(f"{walk[0]}-{walk[1].get('replicas', '')}"),
+        )
+        for walk in WALKS
+    ],
+)
+def test_carriers_agree_on_every_state_of_a_random_walk(name: str, values: Mapping[str, int], steps: int) -> None:
+    machine, properties = machine_of(name)
+    assert Carriers(machine, values, properties).walk(steps, seed=steps) > 1
+
+
+@pytest.mark.xdist_group("mailbox-")
+def test_carriers_agree_without_normalize() -> None:
+    machine, properties = machine_of("mailbox")
+    assert Carriers(machine, {}, properties, normalize=False).walk(2_000, seed=1) > 1
+
+
+PLANTED = {
+    "a guard that lets more through": ("finite-replicated-log", "if (b.end < a.end):", "if (b.end <= a.end):"),
+    "a guard that lets less through": ("finite-replicated-log", "if (offset <= log.end):", "if (offset < log.end):"),
+    "a loop that ends early": ("finite-replicated-log", "for dropped in range(offset, log.end):", "for dropped in range(0):"),
+    "an effect that stores another value": ("id-sequence", "_put(_e, (id + 1), ", "_put(_e, (id + (id < 2)), "),
+    "a property that judges otherwise": ("id-sequence", "(0 <= s.next_id <= ", "(1 <= s.next_id <= "),
+    "a refusal that is not counted": ("id-sequence", "    _r0 += 1\n", "    _r0 += 2\n"),
+}
+
+
+def planted(name: str, old: str, new: str) -> Kernels:
+    """Return the kernels of a machine with one piece of their text changed."""
+    machine, properties = machine_of(name)
+    constants = machine.set_constants({})
+    source = generate(machine, constants, properties, normalize=True, compact=False)
+    assert old in source.text
+    return load(replace(source, text=source.text.replace(old, new)), constants)
+
+
+@pytest.mark.parametrize("difference", PLANTED.values(), ids=PLANTED)
+def test_a_planted_difference_is_caught(difference: tuple[str, str, str]) -> None:
+    machine, properties = machine_of(difference[0])
+    with pytest.raises(AssertionError, match=r"^the carriers differ in \("):
+        Carriers(machine, {}, properties, kernels=planted(*difference)).walk(500, seed=1)
+
+
+def test_a_trace_that_the_plain_carrier_cannot_take_is_never_shown() -> None:
+    machine, properties = machine_of("id-sequence")
+    wrong = planted(*PLANTED["an effect that stores another value"])
+    with pytest.raises(MismatchError) as caught:
+        search(machine, machine.set_constants({}), properties, Options(workers=1, deadlock=True), kernels=wrong)
+    assert "plain carrier" in str(caught.value)
+
+
+def test_a_property_that_the_plain_carrier_judges_otherwise_is_never_shown() -> None:
+    machine, properties = machine_of("id-sequence")
+    wrong = planted(*PLANTED["a property that judges otherwise"])
+    with pytest.raises(MismatchError) as caught:
+        search(machine, machine.set_constants({}), properties, Options(workers=1), kernels=wrong)
+    assert str(caught.value) == (
+        "property 'ids-are-bounded': the engine and the plain carrier judge the last state differently."
+    )

@@ -1,0 +1,138 @@
+"""What goes wrong in a model ends as the plain carrier's error on every engine: compiled code notices, plain explains."""
+
+from __future__ import annotations
+
+from typing import Annotated, Any
+
+import pytest
+from fencepost.explorers.native.layout import layout_of
+from fencepost.explorers.native.search import search as native
+from fencepost.explorers.plain import search as plain
+from fencepost.explorers.verdict import Options
+from fencepost.model.language import BitSet, Constants, Record, bound, capacity
+from fencepost.model.language.domains import Domain, Range
+from fencepost.model.language.errors import DomainError, ModelError
+
+from tests.machines.faulty import MACHINE, PROPERTIES, Fault
+
+NONE_INDEX = "NONE used as an index: it has {} elements, numbered from 0."
+ABOVE = "index {} is outside the array: it has {} elements, numbered from 0."
+MESSAGES = {
+    Fault.VALUE: "store: State.three: 4 is out of its domain 0..3.",
+    Fault.VALUE_BELOW: "store: State.hundred: -1 is out of its domain 0..100.",
+    Fault.VALUE_200: "store: State.hundred: 200 is out of its domain 0..100.",
+    Fault.VALUE_256: "store: State.hundred: 256 is out of its domain 0..100.",
+    Fault.VALUE_SHIFTED: "store: State.hundred: 512 is out of its domain 0..100.",
+    Fault.VALUE_ADDED: "store: State.hundred: 256 is out of its domain 0..100.",
+    Fault.ELEMENT: "store: State.values: 4 is out of its domain 0..3.",
+    Fault.NESTED: "store: Entry.id: 4 is out of its domain 0..3.",
+    Fault.FLAG: "store: State.flag: 3 is out of its domain 0..1.",
+    Fault.ENUM: "store: State.mood: 2 is out of its domain 0..1.",
+    Fault.MESSAGE: "store: Message.number: 4 is out of its domain 0..3.",
+    Fault.FILLED_MESSAGE: "store: Message.extra: 4 is out of its domain 0..3.",
+    Fault.READ_NONE: "index: State.values: " + NONE_INDEX.format(3),
+    Fault.READ_ABOVE: "index: State.values: " + ABOVE.format(3, 3),
+    Fault.READ_BELOW: "index: State.values: " + ABOVE.format(-4, 3),
+    Fault.READ_BEYOND_CAPACITY: "index: State.short: " + ABOVE.format(2, 2),
+    Fault.STORE_NONE: "index: State.values: " + NONE_INDEX.format(3),
+    Fault.STORE_ABOVE: "index: State.values: " + ABOVE.format(3, 3),
+    Fault.RECORD_NONE: "index: State.entry: " + NONE_INDEX.format(2),
+    Fault.HELPER_NONE: "index: State.values: " + NONE_INDEX.format(3),
+    Fault.LOOP_ABOVE: "loop: State.values: " + ABOVE.format(3, 3),
+    Fault.RAISED_LOOP_VARIABLE: "loop: State.values: " + ABOVE.format(3, 3),
+    Fault.FOLD_ABOVE: "loop: State.values: " + ABOVE.format(3, 3),
+    Fault.SHADOWED_VARIABLE: "loop: State.values: " + ABOVE.format(3, 3),
+    Fault.SHIFT_BELOW: "index: negative shift count",
+    Fault.BAG_FULL: "overfill: State.box: the bag is full (2 in flight). Raise the bound that sizes it.",
+    Fault.BAG_ABSENT: (
+        "remove-twice m={number=1,extra=[0,0]}: State.box: there is no message Message(number=1, extra=[0, 0]) "
+        "in flight to remove."
+    ),
+    Fault.GUARD_NONE: "guard i=0: State.values: " + NONE_INDEX.format(3),
+    Fault.GUARD_ABOVE: "guard i=3: State.values: " + ABOVE.format(3, 3),
+    Fault.GUARD_SHIFT: "guard i=0: negative shift count",
+    Fault.GUARD_HELPER: "guard i=3: State.values: " + ABOVE.format(3, 3),
+    Fault.LOCAL_BEFORE_GUARD: "local: State.values: " + NONE_INDEX.format(3),
+    Fault.STATE_PROPERTY_NONE: "property 'reads-well': State.values: " + NONE_INDEX.format(3),
+    Fault.STATE_PROPERTY_ABOVE: "property 'reads-well': State.values: " + ABOVE.format(3, 3),
+    Fault.STATE_PROPERTY_SHIFT: "property 'reads-well': negative shift count",
+    Fault.WITNESS_NONE: "property 'is-seen': State.entry: " + NONE_INDEX.format(2),
+    Fault.STEP_PROPERTY_NONE: "property 'ticks-well': State.values: " + NONE_INDEX.format(3),
+    Fault.STEP_PROPERTY_ABOVE: "property 'ticks-well': State.values: " + ABOVE.format(3, 3),
+    Fault.NORMALIZE_VALUE: "tick: State.hundred: 256 is out of its domain 0..100.",
+    Fault.NORMALIZE_NONE: "tick: State.values: " + NONE_INDEX.format(3),
+    Fault.INITIAL_VALUE: "initial: State.hundred: 101 is out of its domain 0..100.",
+}
+BEYOND_62_BITS = (Fault.SHIFT_TOO_FAR, Fault.PRODUCT_TOO_LARGE)
+"""The plain carrier's numbers have no end, so only compiled code can refuse these."""
+
+pytestmark = pytest.mark.xdist_group("faulty")
+
+
+def test_every_fault_is_tried() -> None:
+    assert {*MESSAGES, *BEYOND_62_BITS, Fault.NOTHING} == set(Fault)
+
+
+@pytest.mark.parametrize("fault", MESSAGES, ids=lambda fault: fault.name)
+@pytest.mark.parametrize("search", [plain, native], ids=["plain", "native"])
+def test_a_fault_ends_the_search_with_its_place_and_cause(search: Any, fault: Fault) -> None:
+    with pytest.raises(DomainError) as caught:
+        search(MACHINE, MACHINE.set_constants({"fault": fault}), PROPERTIES, Options(workers=2))
+    assert str(caught.value) == MESSAGES[fault]
+
+
+@pytest.mark.parametrize("fault", BEYOND_62_BITS, ids=lambda fault: fault.name)
+def test_numbers_that_no_compiled_carrier_can_hold_end_the_search(fault: Fault) -> None:
+    with pytest.raises(DomainError) as caught:
+        native(MACHINE, MACHINE.set_constants({"fault": fault}), PROPERTIES, Options(workers=1))
+    assert str(caught.value) == (
+        "protocol 'faulty': a shift or a product does not fit 62 bits, which is all that a compiled number has. "
+        "Keep numbers small: shift by less, or multiply less."
+    )
+
+
+@pytest.mark.parametrize("search", [plain, native], ids=["plain", "native"])
+def test_without_a_fault_the_machine_is_fine(search: Any) -> None:
+    result = search(MACHINE, MACHINE.set_constants({}), PROPERTIES, Options(workers=1))
+    assert (result.distinct, result.depth, result.complete) == (4, 4, True)
+
+
+class Sizes(Constants):
+    """A bound that grows while another falls."""
+
+    low = bound(0, low=0, high=200, meaning="taken away")
+    high = bound(0, low=0, high=200, meaning="given")
+    room = capacity(2, low=1, high=6, meaning="sized for what is left")
+
+
+@pytest.mark.parametrize(
+    ("domain", "width"),
+    [
+        (Range(0, 127), "int8"),
+        (Range(0, 128), "int16"),
+        (Range(-128, 0), "int8"),
+        (Range(-129, 0), "int16"),
+        (Range(0, Sizes.high - Sizes.low), "int16"),
+        (Range(0, Sizes.high), "int16"),
+        (Range(-1 * Sizes.high, 0), "int16"),
+        (Range(0, 200 * Sizes.high), "int32"),
+        (Range(0, 1 << 40), "int64"),
+        (BitSet(7), "int8"),
+        (BitSet(8), "int16"),
+        (BitSet(Sizes.room + 29), "int32"),
+        (BitSet(Sizes.room + 30), "int64"),
+    ],
+    ids=str,
+)
+def test_a_field_is_wide_enough_for_its_domain_under_all_constants_of_a_shape(domain: Domain, width: str) -> None:
+    record = type("Wide", (Record,), {"__annotations__": {"field": Annotated[int, domain]}})
+    assert str(layout_of(record, Sizes()).dtype["field"]) == width
+
+
+def test_a_domain_that_does_not_fit_64_bits_is_refused() -> None:
+    record = type("Wide", (Record,), {"__annotations__": {"field": Annotated[int, BitSet(64)]}})
+    with pytest.raises(ModelError) as caught:
+        layout_of(record, Sizes())
+    assert str(caught.value) == (
+        "BitSet(count=64): values from 0 to 18446744073709551615 do not fit 64 bits. Give its constants smaller ranges."
+    )
