@@ -2,12 +2,9 @@
 
 from __future__ import annotations
 
-import os
 from dataclasses import dataclass, replace
-from functools import partial
 from typing import TYPE_CHECKING
 
-from fencepost.explorers.native.build import build_all
 from fencepost.explorers.native.search import search
 from fencepost.explorers.verdict import Options, Result, Verdict
 from fencepost.invariants.protocols import protocol
@@ -43,19 +40,6 @@ def values_of(run: Run) -> dict[str, int]:
     machine = protocol(run.protocol).machine
     base = dict(machine.version(run.version).values) if run.version else {}
     return {**base, **run.constants}
-
-
-def judge_all(
-    runs: tuple[Run, ...],
-    options: Options,
-    tell: Callable[[Run, Progress], None] | None = None,
-    compiling: Callable[[str, int, int], None] | None = None,
-) -> Iterator[Judgement]:
-    """Explore the runs one after the other, all compiled beforehand, several at a time."""
-    jobs = [(run.protocol, values_of(run), run.properties, options.normalize, run.compact) for run in runs]
-    build_all(jobs, options.workers or os.cpu_count() or 1, compiling)
-    for run in runs:
-        yield judge(run, options, partial(tell, run) if tell else None)
 
 
 def judge(run: Run, options: Options, tell: Callable[[Progress], None] | None = None) -> Judgement:

@@ -49,17 +49,21 @@ class Run:
     """The properties to evaluate; all of the protocol's if empty."""
     compact: bool = False
     why: str = ""
+    title: str = ""
+    """What tells the run from others of its protocol, where its constants are too many to be its name."""
+    trace: Mapping[str, str] = field(default_factory=dict)
+    """The archived traces that are not named after protocol and property: file name by property."""
 
     @property
     def name(self) -> str:
-        """The run in one word, unique in the catalogue: `kip320 3/2/2/2`."""
-        values = "/".join(str(value) for value in self.constants.values())
+        """The run in a few words, unique in the catalogue: `kip320 3/2/2/2`, `replication 2 brokers, B09`."""
+        values = self.title or "/".join(str(value) for value in self.constants.values())
         return " ".join(part for part in (self.protocol, self.version, values) if part)
 
     @property
     def traces(self) -> dict[str, str]:
         """The archived trace of each property that must fail, by file name; it need not exist for every run."""
-        return {name: f"{self.protocol}-{name}.trace" for name in self.violated}
+        return {name: self.trace.get(name, f"{self.protocol}-{name}.trace") for name in self.violated}
 
 
 @dataclass(frozen=True)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from fencepost.invariants import lineage
+from fencepost.invariants import lineage, replication
 from fencepost.model.language.errors import UsageError, nearest
 from fencepost.model.protocols import MACHINES
 
@@ -39,9 +39,12 @@ class Protocol:
         return tuple(known[name] for name in dict.fromkeys(names))
 
 
-_PROPERTIES = {machine.name: lineage.PROPERTIES for machine in MACHINES}
+_PROPERTIES = {"replication": replication.PROPERTIES}
+"""The properties of each machine; those not named are the published models, which share theirs."""
 
-PROTOCOLS: dict[str, Protocol] = {machine.name: Protocol(machine, _PROPERTIES[machine.name]) for machine in MACHINES}
+PROTOCOLS: dict[str, Protocol] = {
+    machine.name: Protocol(machine, _PROPERTIES.get(machine.name, lineage.PROPERTIES)) for machine in MACHINES
+}
 
 
 def protocol(name: str) -> Protocol:

@@ -1,5 +1,6 @@
 """The named machines, in the order in which the protocol grew."""
 
+from fencepost.model.cluster import machine as cluster
 from fencepost.model.language import Machine
 from fencepost.model.lineage import kip101, kip279, kip320, kip320_first_try, truncate_to_hwm
 
@@ -9,4 +10,5 @@ MACHINES: tuple[Machine, ...] = (
     kip279.MACHINE,
     kip320_first_try.MACHINE,
     kip320.MACHINE,
+    cluster.MACHINE,
 )

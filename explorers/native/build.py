@@ -5,8 +5,8 @@ from __future__ import annotations
 import pickle
 import subprocess
 import sys
+import time
 from base64 import b64decode, b64encode
-from concurrent.futures import ThreadPoolExecutor, as_completed
 from typing import TYPE_CHECKING
 
 from fencepost.explorers.native.compile import is_cached, load
@@ -25,6 +25,9 @@ def source_of(name: str, values: Mapping[str, int], properties: tuple[str, ...],
     return generate(found.machine, constants, found.select(properties), normalize=normalize, compact=compact)
 
 
+POLL = 0.05
+"""Seconds between two looks at the compilers."""
+
 Job = tuple[str, dict[str, int], tuple[str, ...], bool, bool]
 """(protocol, constants, properties, normalize, compact)"""
 
@@ -42,20 +45,36 @@ def build_all(jobs: list[Job], workers: int, tell: Callable[[str, int, int], Non
         return  # the caller compiles it in its own process, which it has to load anyway
     if tell is not None:
         tell("", 0, len(waiting))
-    with ThreadPoolExecutor(workers) as pool:
-        running = {pool.submit(_build, job): job for job in waiting}
-        for done, future in enumerate(as_completed(running), start=1):
-            future.result()
-            if tell is not None:
-                tell(running[future][0], done, len(waiting))
+    running: dict[subprocess.Popen[str], Job] = {}
+    done = 0
+    try:
+        while waiting or running:
+            while waiting and len(running) < workers:
+                job = waiting.pop(0)
+                running[_start(job)] = job
+            for process in [item for item in running if item.poll() is not None]:
+                job = running.pop(process)
+                _finish(process, job)
+                done += 1
+                if tell is not None:
+                    tell(job[0], done, len(different))
+            time.sleep(POLL)
+    finally:
+        for process in running:
+            process.terminate()
 
 
-def _build(job: Job) -> None:
+def _start(job: Job) -> subprocess.Popen[str]:
     text = b64encode(pickle.dumps(job)).decode()
     command = [sys.executable, "-m", "fencepost.explorers.native.build", text]
-    done = subprocess.run(command, capture_output=True, text=True, check=False)  # noqa: S603 (our own interpreter and module)
-    if done.returncode:
-        raise MismatchError(f"protocol {job[0]!r} could not be compiled: {done.stderr.strip().splitlines()[-1:]}")
+    return subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True)  # noqa: S603 (our own module)
+
+
+def _finish(process: subprocess.Popen[str], job: Job) -> None:
+    _, errors = process.communicate()
+    if process.returncode:
+        last = (errors.strip().splitlines() or [f"status {process.returncode}"])[-1]
+        raise MismatchError(f"protocol {job[0]!r} could not be compiled: {last}")
 
 
 def main(text: str) -> None:

@@ -17,6 +17,7 @@ from fencepost.model.language.subset import BITS, Arr, BagRef, Consts, Function,
 if TYPE_CHECKING:
     from fencepost.explorers.native.emit import Emitter
 
+
 class Writer:
     """Writes one function."""
 
@@ -196,7 +197,11 @@ class Writer:
         name = "and" if isinstance(node.op, ast.And) else "or"
         lines = []
         for item in node.values[:-1]:
-            lines += [f"_value = {self.expression(item)}", f"if _value {'==' if name == 'and' else '!='} 0:", "    return _value"]
+            lines += [
+                f"_value = {self.expression(item)}",
+                f"if _value {'==' if name == 'and' else '!='} 0:",
+                "    return _value",
+            ]
         return self.lift(name, self.free(node), [*lines, f"return {self.expression(node.values[-1])}"])
 
     def lift(self, name: str, free: list[str], lines: list[str]) -> str:
@@ -352,9 +357,19 @@ def _rebound(function: ast.FunctionDef) -> set[str]:
     """Return the names of loop variables that may change inside their loop: no bound is known for them."""
     found: set[str] = set()
     for node in ast.walk(function):
-        targets = node.targets if isinstance(node, ast.Assign) else [node.target] if isinstance(node, ast.AugAssign | ast.AnnAssign) else []
+        targets = (
+            node.targets
+            if isinstance(node, ast.Assign)
+            else [node.target]
+            if isinstance(node, ast.AugAssign | ast.AnnAssign)
+            else []
+        )
         found |= {name.id for target in targets for name in ast.walk(target) if isinstance(name, ast.Name)}
         if isinstance(node, ast.For):
-            inner = {item.target.id for item in ast.walk(node) if isinstance(item, ast.For) and item is not node and isinstance(item.target, ast.Name)}
+            inner = {
+                item.target.id
+                for item in ast.walk(node)
+                if isinstance(item, ast.For) and item is not node and isinstance(item.target, ast.Name)
+            }
             found |= {node.target.id} & inner if isinstance(node.target, ast.Name) else set()
     return found
