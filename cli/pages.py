@@ -80,7 +80,7 @@ def _case(case: Case) -> list[str]:
     run, file = case.run, trace_of_case(case)
     link = f"[{file.rpartition('/')[2]}](../{file})" if file else ""
     return [
-        _title(run),
+        run.name if run.title else _title(run),
         _constants(run),
         case.prop,
         case.expect,

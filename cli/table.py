@@ -40,8 +40,8 @@ class RunTable:
         from rich.text import Text
 
         self.display.clear()
-        names = tuple(run.constants)
-        if names != self.names:
+        names = () if run.title else tuple(run.constants)
+        if names and names != self.names:
             self.names = names
             print_lines(self.console, styled(f"{'':{self.protocol}}  {'/'.join(names)}", "dim"))
         line = Text.assemble(
@@ -90,7 +90,7 @@ def _title(run: Run) -> str:
 
 
 def _values(run: Run) -> str:
-    return "/".join(str(int(value)) for value in run.constants.values())
+    return run.title or "/".join(str(int(value)) for value in run.constants.values())
 
 
 def _expected_and_found(data: dict[str, Any], width: int) -> Text:

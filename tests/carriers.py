@@ -83,7 +83,9 @@ class Carriers:
         decided += [item.name for item, found in zip(source.state_properties, in_states, strict=False) if found == 0]
         found = self.rows[:count].tobytes()
         successors = sorted(found[at : at + row.nbytes] for at in range(0, len(found), row.nbytes))
-        return Seen(tuple(successors), tuple(map(int, fired)), tuple(map(int, refused)), tuple(sorted(decided)) if judge else ())
+        return Seen(
+            tuple(successors), tuple(map(int, fired)), tuple(map(int, refused)), tuple(sorted(decided)) if judge else ()
+        )
 
     def ask_plain(self, key: Key, *, judge: bool = True) -> tuple[Seen, list[Key]]:
         """Return what the definition says of a state, and its successors."""

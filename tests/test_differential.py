@@ -17,7 +17,7 @@ from fencepost.invariants.protocols import PROTOCOLS
 from fencepost.model.language.errors import MismatchError
 
 from tests.carriers import Carriers
-from tests.machines import async_isr, constructs, finite_replicated_log, id_sequence, mailbox
+from tests.machines import LINEAGE, async_isr, constructs, finite_replicated_log, id_sequence, mailbox
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -27,9 +27,9 @@ if TYPE_CHECKING:
 
 SMALL = {item.MACHINE.name: item for item in (id_sequence, finite_replicated_log, async_isr, mailbox, constructs)}
 WALKS: list[tuple[str, dict[str, int], int]] = [
-    *((name, {"replicas": 2}, 8_000) for name in PROTOCOLS),
-    *((name, {"replicas": 3}, 4_000) for name in PROTOCOLS),
-    *((name, {"replicas": 2, "log_size": 1, "max_records": 3, "max_leader_epoch": 1}, 4_000) for name in PROTOCOLS),
+    *((name, {"replicas": 2}, 8_000) for name in LINEAGE),
+    *((name, {"replicas": 3}, 4_000) for name in LINEAGE),
+    *((name, {"replicas": 2, "log_size": 1, "max_records": 3, "max_leader_epoch": 1}, 4_000) for name in LINEAGE),
     ("id-sequence", {}, 500),
     ("id-sequence", {"max_id": 400}, 1_500),
     ("finite-replicated-log", {}, 4_000),

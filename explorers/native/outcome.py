@@ -46,6 +46,7 @@ def blame(search: Search, code: int) -> None:
 
 
 def result_of(search: Search, why: str) -> Result:
+    """Return what a search found, and why it stopped, if it did."""
     complete = not why
     deadlock = None
     if search.options.deadlock and search.position.deadlock >= 0:

@@ -108,6 +108,8 @@ class Search:
     def _levels(self, began: float) -> str:
         """Expand level after level; return why the search stopped, or an empty string."""
         while True:
+            if self.options.stop_on_violation and self._violated():
+                return "a property is violated"
             if self.options.max_depth is not None and self.position.depth >= self.options.max_depth:
                 return f"the depth limit of {self.options.max_depth} was reached"
             why = self._expand_level(began)
@@ -116,11 +118,6 @@ class Search:
             grown = self.distinct - sum(self.position.levels)
             if not grown:
                 return ""
-            if self.options.stop_on_violation and self._violated():
-                self.position.levels.append(grown)
-                self.position.depth += 1
-                self._open_level()
-                return "a property is violated"
             self.position.levels.append(grown)
             self.position.depth += 1
             self._open_level()

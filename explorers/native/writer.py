@@ -37,6 +37,7 @@ class Writer:
     # -- statements
 
     def statement(self, node: ast.stmt) -> list[str]:
+        """Return one statement as lines."""
         match node:
             case ast.Pass():
                 return ["pass"]
@@ -65,9 +66,11 @@ class Writer:
         raise AssertionError(ast.dump(node))
 
     def block(self, statements: list[ast.stmt]) -> list[str]:
+        """Return statements as lines, one level in."""
         return ["    " + line for statement in statements for line in self.statement(statement)] or ["    pass"]
 
     def assign(self, target: ast.expr, value: ast.expr) -> list[str]:
+        """Return an assignment as lines."""
         if isinstance(target, ast.Tuple):
             assert isinstance(value, ast.Tuple)
             names = ", ".join(ast.unparse(item) for item in target.elts)
@@ -105,6 +108,7 @@ class Writer:
         return self.checks.slot(element.domain)
 
     def loop(self, node: ast.For) -> list[str]:
+        """Return a loop as lines."""
         assert isinstance(node.target, ast.Name)
         head, inner = self.header(node.target.id, node.iter)
         lines = [head, *("    " + line for line in inner), *self.block(node.body)]
@@ -130,6 +134,7 @@ class Writer:
     # -- expressions
 
     def expression(self, node: ast.expr) -> str:
+        """Return an expression as text."""
         if node in self.made.static:
             return f"({self.made.static[node]})" if self.made.static[node] < 0 else str(self.made.static[node])
         match node:
@@ -214,12 +219,14 @@ class Writer:
         return f"{lifted}({arguments})"
 
     def attribute(self, node: ast.Attribute) -> str:
+        """Return `record.field` or a constant."""
         owner = self.made.types[node.value]
         if isinstance(owner, Consts) and node.attr in self.checks.exact:
             return str(self.checks.exact[node.attr])
         return f"{self.expression(node.value)}.{node.attr}"
 
     def subscript(self, node: ast.Subscript) -> str:
+        """Return `array[index]`, the index checked unless it is known to be inside."""
         owner = self.made.types[node.value]
         assert isinstance(owner, Arr)
         length = self.checks.size(owner.field.length)
@@ -230,6 +237,7 @@ class Writer:
         return f"{path}[{index}]" if known or fixed else f"{path}[_at(_e, {index}, {length})]"
 
     def operation(self, operator: ast.operator, left: str, right: ast.expr) -> str:
+        """Return `left operator right`, shifts checked."""
         signs = {
             ast.Add: "+", ast.Sub: "-", ast.Mult: "*", ast.FloorDiv: "//", ast.Mod: "%",
             ast.BitAnd: "&", ast.BitOr: "|", ast.BitXor: "^", ast.LShift: "<<", ast.RShift: ">>",
@@ -246,6 +254,7 @@ class Writer:
         return f"({left} {signs[type(operator)]} {other})"
 
     def compare(self, node: ast.Compare) -> str:
+        """Return a comparison; `in` becomes a chain of ==."""
         if isinstance(node.ops[0], ast.In | ast.NotIn):
             others = node.comparators[0]
             assert isinstance(others, ast.Tuple)
@@ -259,6 +268,7 @@ class Writer:
         return f"({' '.join(parts)})"
 
     def call(self, node: ast.Call) -> str:
+        """Return a call of a helper, a builtin or a bag."""
         made = self.made
         if node in made.calls:
             callee = self.emitter.function(made.calls[node])
@@ -285,6 +295,7 @@ class Writer:
         return f"{name}({', '.join(self.expression(item) for item in node.args)})"
 
     def is_add(self, node: ast.expr) -> bool:
+        """Say whether an expression puts a message in flight."""
         return (
             isinstance(node, ast.Call)
             and isinstance(node.func, ast.Attribute)

@@ -138,9 +138,13 @@ def is_caught_up(s: State, c: C, leader: int, end: int) -> bool:
 def may_request(s: State, c: C, leader: int) -> bool:
     """Say whether the leader may send an AlterPartition request: none is pending, none is unanswered."""
     r = s.replica[leader]
-    return r.proposed_isr == 0 and r.checked == 0 and not (
-        c.one_request_in_flight
-        and any(m.leader == leader and m.broker_epoch == newest(s).broker_epoch[leader] for m in s.alter_partitions)
+    return (
+        r.proposed_isr == 0
+        and r.checked == 0
+        and not (
+            c.one_request_in_flight
+            and any(m.leader == leader and m.broker_epoch == newest(s).broker_epoch[leader] for m in s.alter_partitions)
+        )
     )
 
 

@@ -8,7 +8,6 @@ from enum import IntEnum
 from typing import Annotated
 
 from fencepost.model.language import (
-
     Array,
     Bag,
     BitSet,

@@ -9,4 +9,18 @@ from fencepost.model.language.subset.expressions import BITS
 from fencepost.model.language.subset.kinds import Arr, BagRef, Consts, Function, Int, Rec, Type
 from fencepost.model.language.subset.program import Guards, Program, check, guards_of, is_require
 
-__all__ = ["BITS", "Arr", "BagRef", "Consts", "Function", "Guards", "Int", "Program", "Rec", "Type", "check", "guards_of", "is_require"]
+__all__ = [
+    "BITS",
+    "Arr",
+    "BagRef",
+    "Consts",
+    "Function",
+    "Guards",
+    "Int",
+    "Program",
+    "Rec",
+    "Type",
+    "check",
+    "guards_of",
+    "is_require",
+]

@@ -1,0 +1,29 @@
+"""All runs of the replication model, and how cases of them are written down."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from fencepost.invariants.catalogue import Case
+from fencepost.invariants.runs import replication_logs, replication_three, replication_two, replication_versions
+from fencepost.invariants.runs.replication_rows import PROPERTY
+
+if TYPE_CHECKING:
+    from fencepost.invariants.catalogue import Run
+
+EVERY_RUN: tuple[Run, ...] = (
+    *replication_two.RUNS,
+    *replication_logs.RUNS,
+    *replication_versions.RUNS,
+    *replication_three.RUNS,
+)
+_BY_NAME = {item.name: item for item in EVERY_RUN}
+
+
+def cases(text: str) -> tuple[Case, ...]:
+    """Return cases from lines `title: id, id`; the title is the run's name without the protocol's."""
+    found = []
+    for line in filter(None, map(str.strip, text.splitlines())):
+        title, _, ids = line.rpartition(": ")
+        found += [Case(_BY_NAME[f"replication {title}"], PROPERTY[name]) for name in ids.split(", ")]
+    return tuple(found)

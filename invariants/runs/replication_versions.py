@@ -1,0 +1,178 @@
+"""Runs of the replication model as Kafka's versions are read, each beside its repaired twin.
+
+A version that fails is a finding: docs/findings.md says what was read, and what was not established.
+"""
+
+from __future__ import annotations
+
+from fencepost.invariants.catalogue import Profile, Run
+from fencepost.invariants.runs.replication_rows import UNAWARE, run
+
+TWO = "brokers=2 max_records=1 crashes=1 fences=1 shrinks=1 max_leader_epoch=2 waits_for_joining=1"
+THREE = "brokers=3 max_records=1 crashes=1 fences=1 shrinks=1 max_leader_epoch=2 min_isr=2 waits_for_joining=1"
+HYP_2 = "HYP-2: without ELR a broker may register again before it is fenced and stays in the ISR"
+HYP_3 = "HYP-3: metadata with an equal partition epoch wipes a pending ISR change"
+RACES = "; and the races of KAFKA-15221"
+
+RUNS: tuple[Run, ...] = (
+    # Two brokers: Kafka's versions, as the code is and repaired
+    run(
+        "2 brokers",
+        TWO,
+        "",
+        59_844,
+        28,
+        "G-S6 3, G-S7 3, G-S1b 13, G-S1 14, G-S2 14, KIP903-S2 16, G-S2b 17",
+        repaired=False,
+        version="kafka-3.5",
+        why=f"{HYP_2}{RACES}",
+    ),
+    run("2 brokers, repaired", TWO, "atomic_expansion=on fetch_broker_epoch_check=on", 9_045, 21, version="kafka-3.5"),
+    run(
+        "2 brokers, atomic expansion only",
+        TWO,
+        "atomic_expansion=on",
+        10_190,
+        23,
+        "G-S1b 19, KIP903-S2 19",
+        version="kafka-3.5",
+        why="one half of KAFKA-15221: fetches of an earlier incarnation still count",
+    ),
+    run(
+        "2 brokers, fetch check only",
+        TWO,
+        "fetch_broker_epoch_check=on",
+        9_784,
+        23,
+        "G-S1b 17, KIP903-S2 17",
+        version="kafka-3.5",
+        why="the other half of KAFKA-15221: check and request are still two steps",
+    ),
+    run(
+        "2 brokers",
+        TWO,
+        "",
+        48_892,
+        24,
+        "G-S6 3, G-S7 3, KIP903-S3 6, G-S8 7, G-S1b 10, KIP903-S2 10, G-S1 12, G-S2 12, G-S2b 15",
+        repaired=False,
+        version="kafka-3.7",
+        why=f"{HYP_2}; {HYP_3}",
+    ),
+    run("2 brokers, repaired", TWO, "", 7_090, 19, version="kafka-3.7"),
+    run(
+        "2 brokers",
+        TWO,
+        "",
+        48_892,
+        24,
+        "G-S6 3, G-S7 3, KIP903-S3 6, G-S8 7, G-S1b 10, KIP903-S2 10, G-S1 12, G-S2 12, G-S2b 15",
+        repaired=False,
+        version="kafka-4.0",
+        why=f"{HYP_2}; {HYP_3}",
+    ),
+    run("2 brokers, repaired", TWO, "", 7_090, 19, version="kafka-4.0"),
+    run(
+        "2 brokers",
+        TWO,
+        "",
+        33_319,
+        24,
+        "KIP903-S3 6, G-S8 7, G-S1b 10, KIP903-S2 10, G-S1 13, G-S2 13, G-S2b 15",
+        repaired=False,
+        version="kafka-4.1",
+        profile=Profile.QUICK,
+        trace="G-S1 hyp-3-kafka-4.1",
+        why=HYP_3,
+    ),
+    run(
+        "2 brokers, HYP-3 repaired", TWO, "equal_partition_epoch_overwrites=0", 30_204, 23, repaired=False, version="kafka-4.1"
+    ),
+    run("2 brokers, repaired", TWO, "", 7_090, 19, version="kafka-4.1", profile=Profile.QUICK),
+    # Three brokers: Kafka's versions, as the code is and repaired
+    run(
+        "3 brokers",
+        THREE,
+        "",
+        6_477_282,
+        39,
+        "G-S6 3, G-S7 3, KIP903-S4 6, G-S1b 13, KIP903-S3 13, G-S8 14, G-S1 15, KIP903-S2 17, G-S2 18, G-S2b 23",
+        repaired=False,
+        version="kafka-3.5",
+        why=f"{HYP_2}; {HYP_3}{RACES}",
+    ),
+    run("3 brokers, repaired", THREE, "atomic_expansion=on fetch_broker_epoch_check=on", 646_347, 31, version="kafka-3.5"),
+    run(
+        "3 brokers",
+        THREE,
+        "",
+        4_250_780,
+        35,
+        "G-S6 3, G-S7 3, KIP903-S3 6, KIP903-S4 6, G-S8 7, G-S1b 11, KIP903-S2 11, G-S1 13, G-S2 13, G-S2b 16",
+        repaired=False,
+        version="kafka-3.7",
+        why=f"{HYP_2}; {HYP_3}",
+    ),
+    run("3 brokers, repaired", THREE, "", 476_206, 30, version="kafka-3.7"),
+    run(
+        "3 brokers",
+        THREE,
+        "",
+        2_923_749,
+        33,
+        "KIP903-S3 6, G-S8 7, G-S1b 11, KIP903-S2 11, G-S1 13, G-S2 13, G-S2b 17",
+        repaired=False,
+        version="kafka-4.1",
+        why=HYP_3,
+    ),
+    run(
+        "3 brokers, HYP-1 and HYP-3 repaired",
+        THREE,
+        "equal_partition_epoch_overwrites=0 reset_followers_on_reelection=1",
+        2_542_111,
+        33,
+        repaired=False,
+        version="kafka-4.1",
+    ),
+    run("3 brokers, repaired", THREE, "", 447_687, 30, unreached=(UNAWARE,), version="kafka-4.1"),
+    run(
+        "3 brokers, size of KIP-966's specification",
+        "brokers=3 max_records=1 initial_isr=2 min_isr=2 crashes=1 fences=1 shrinks=0 loss=any max_leader_epoch=8 elr=on",
+        "",
+        55_691,
+        24,
+        unreached=(UNAWARE,),
+    ),
+    run(
+        "3 brokers, size of KIP-966's specification",
+        "brokers=3 max_records=1 initial_isr=2 min_isr=2 crashes=1 fences=1 shrinks=0 loss=any max_leader_epoch=8 waits_for_joining=1",
+        "",
+        641_676,
+        30,
+        "KIP903-S3 9, G-S8 10, G-S1b 13, KIP903-S2 13, G-S1 18, G-S2 18, G-S2b 22",
+        repaired=False,
+        version="kafka-4.1",
+        why=HYP_3,
+    ),
+    run(
+        "3 brokers, size of KIP-966's specification, repaired",
+        "brokers=3 max_records=1 initial_isr=2 min_isr=2 crashes=1 fences=1 shrinks=0 loss=any max_leader_epoch=8 waits_for_joining=1",
+        "",
+        67_936,
+        26,
+        unreached=(UNAWARE,),
+        version="kafka-4.1",
+    ),
+    run(
+        "3 brokers, size of KIP-966's specification and a shrink, repaired",
+        "brokers=3 max_records=1 initial_isr=2 min_isr=2 crashes=1 fences=1 shrinks=0 loss=any max_leader_epoch=8 waits_for_joining=1",
+        "shrinks=1",
+        659_476,
+        31,
+        unreached=(UNAWARE,),
+        version="kafka-4.1",
+    ),
+    run(
+        "3 brokers and two records, repaired", THREE, "max_records=2", 3_878_276, 39, unreached=(UNAWARE,), version="kafka-4.1"
+    ),
+)

@@ -1,0 +1,155 @@
+"""A walk on a grid from several starts, with steps that lead nowhere, back, or to a corner without an exit.
+
+All figures are known: with width w and s starts on the top row there are w * w places, each with noise or without.
+"""
+
+from typing import Annotated
+
+from fencepost.model.language import (
+    Constants,
+    Machine,
+    Range,
+    Record,
+    action,
+    always,
+    bound,
+    require,
+    sometimes,
+    step,
+    switch,
+)
+
+
+class C(Constants):
+    """Sizes and ways."""
+
+    width = bound(5, low=1, high=120, meaning="places in a row, and rows")
+    starts = bound(1, low=1, high=120, meaning="places to start from, the first ones of the top row")
+    noisy = switch(default=False, meaning="steps make noise, which normalize forgets")
+    resting = switch(default=False, meaning="one may stay where one is")
+    returning = switch(default=False, meaning="one may go back to the start")
+
+
+Place = Annotated[int, Range(0, C.width - 1)]
+
+
+class State(Record):
+    """A place on the grid."""
+
+    x: Place
+    y: Place
+    noise: bool
+
+
+@action(start=Range(0, C.starts - 1))
+def initial(s: State, c: C, start: int) -> None:
+    """The walk starts on the top row."""
+    s.x = start
+
+
+@action()
+def right(s: State, c: C) -> None:
+    """A step to the right."""
+    require(s.x + 1 < c.width)
+    s.x += 1
+    s.noise = c.noisy
+
+
+@action()
+def down(s: State, c: C) -> None:
+    """A step down."""
+    require(s.y + 1 < c.width)
+    s.y += 1
+    s.noise = False
+
+
+@action()
+def rest(s: State, c: C) -> None:
+    """A step that leads nowhere."""
+    require(c.resting)
+    s.noise = s.noise == 1
+
+
+@action()
+def go_back(s: State, c: C) -> None:
+    """A step back to the first start, where the walk has been."""
+    require(c.returning)
+    require(s.y == 2)
+    s.x = 0
+    s.y = 0
+    s.noise = False
+
+
+def hush(s: State, c: C) -> None:
+    """Nobody ever hears the noise."""
+    s.noise = False
+
+
+@always
+def is_near(s: State, c: C) -> bool:
+    """No place is more than three steps from the corner of the start."""
+    return s.x + s.y <= 3
+
+
+@always
+def is_left_of_the_last_column(s: State, c: C) -> bool:
+    """The last column is never reached."""
+    return s.x + 1 < c.width
+
+
+@always
+def is_on_the_grid(s: State, c: C) -> bool:
+    """Every place is on the grid."""
+    return 0 <= s.x < c.width and 0 <= s.y < c.width
+
+
+@step()
+def never_rests(before: State, after: State, c: C) -> bool:
+    """Every step leads to another place."""
+    return before.x != after.x or before.y != after.y
+
+
+@step(on=go_back)
+def never_goes_back(before: State, after: State, c: C) -> bool:
+    """Nobody goes back, which would lead to a known state."""
+    return before.x < after.x
+
+
+@step()
+def is_quiet(before: State, after: State, c: C) -> bool:
+    """No step makes noise; judged before normalize forgets it."""
+    return not after.noise
+
+
+@sometimes
+def reaches_the_corner(s: State, c: C) -> bool:
+    """The corner without an exit is reached."""
+    return s.x + 1 == c.width and s.y + 1 == c.width
+
+
+@sometimes
+def turns(before: State, after: State, c: C) -> bool:
+    """A step back to the top row."""
+    return after.y < before.y
+
+
+MACHINE = Machine(
+    name="grid",
+    sentence="a walk on a grid, to the right and down",
+    state=State,
+    constants=C,
+    initial=initial,
+    actions=(right, down, rest, go_back),
+    normalize=hush,
+)
+
+PROPERTIES = (
+    is_near,
+    is_left_of_the_last_column,
+    is_on_the_grid,
+    never_rests,
+    never_goes_back,
+    is_quiet,
+    reaches_the_corner,
+    turns,
+)

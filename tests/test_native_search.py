@@ -1,0 +1,311 @@
+"""The native search finds exactly what the plain search finds, for any number of workers, and says when it did not finish."""
+
+from __future__ import annotations
+
+from dataclasses import fields, replace
+from typing import TYPE_CHECKING, Any
+
+import pytest
+from fencepost.explorers.native.layout import layout_of
+from fencepost.explorers.native.search import search as native
+from fencepost.explorers.plain import search as plain
+from fencepost.explorers.verdict import Options, Verdict
+from fencepost.invariants.protocols import PROTOCOLS
+from fencepost.model.language import Constants, Kind, capacity
+from fencepost.model.language.interpreter import Interpreter
+
+from tests.machines import LINEAGE, async_isr, finite_replicated_log, grid, id_sequence, mailbox
+
+if TYPE_CHECKING:
+    from fencepost.explorers.native.position import Progress
+    from fencepost.explorers.verdict import Path, Result
+    from fencepost.model.language import Machine, Property
+
+MACHINES: dict[str, tuple[Machine, tuple[Property, ...]]] = {
+    **{
+        item.MACHINE.name: (item.MACHINE, item.PROPERTIES)
+        for item in (id_sequence, finite_replicated_log, async_isr, mailbox, grid)
+    },
+    **{name: (PROTOCOLS[name].machine, PROTOCOLS[name].properties) for name in LINEAGE},
+}
+DIFFERENT = {"seconds", "workers", "store_bytes", "peak_memory_bytes", "compile_seconds"}
+"""What a run may differ in from another one of the same question."""
+ALONE = Options(workers=1, deadlock=True)
+
+SIZES: list[tuple[str, dict[str, int]]] = [
+    ("id-sequence", {}),
+    ("id-sequence", {"max_id": 0}),
+    ("id-sequence", {"max_id": 300}),
+    ("finite-replicated-log", {}),
+    ("finite-replicated-log", {"log_size": 1, "records": 1}),
+    ("finite-replicated-log", {"log_size": 1, "records": 10}),
+    ("async-isr", {}),
+    ("async-isr", {"max_version": 1, "max_offset": 3}),
+    ("async-isr", {"max_version": 0}),
+    ("async-isr", {"replicas": 3, "max_offset": 1}),
+    ("mailbox", {}),
+    ("mailbox", {"resends": 1, "deduplicate": 0}),
+    ("mailbox", {"requests": 2, "resends": 0}),
+    ("mailbox", {"resend": 1, "losses": 2}),
+    ("grid", {}),
+    ("grid", {"width": 1}),
+    ("grid", {"starts": 5}),
+    ("grid", {"resting": 1}),
+    ("grid", {"returning": 1, "starts": 2}),
+    ("grid", {"noisy": 1, "width": 40, "starts": 3}),
+    *((name, {"replicas": 2, "max_leader_epoch": 1}) for name in LINEAGE),
+    ("kip101", {"replicas": 2, "log_size": 1, "max_records": 3}),
+]
+
+
+def ask(name: str, values: dict[str, int], options: Options = ALONE, search: Any = native) -> Result:
+    machine, properties = MACHINES[name]
+    result: Result = search(machine, machine.set_constants(values), properties, options)
+    return result
+
+
+def shared(result: Result, but: set[str] = DIFFERENT) -> dict[str, Any]:
+    """Return what must be equal in every run of one question."""
+    return {item.name: getattr(result, item.name) for item in fields(result) if item.name not in but}
+
+
+def found(result: Result) -> dict[str, Any]:
+    """Return what must be equal on every engine: everything but which of several shortest traces is shown."""
+    same = shared(result, DIFFERENT | {"engine", "properties", "deadlock", "omission"})
+    judged = {item.name: (item.verdict, item.path and item.path.length) for item in result.properties}
+    return same | {"properties": judged, "deadlock": result.deadlock and result.deadlock.length}
+
+
+def is_valid(name: str, values: dict[str, int], path: Path, *, normalize: bool = True) -> bool:
+    """Say whether a trace is one of the plain carrier, step by step."""
+    machine, _ = MACHINES[name]
+    interpreter = Interpreter(machine, machine.set_constants(values), normalize=normalize)
+    states = list(path.states)
+    steps = [interpreter.apply(before, step).after for before, step in zip(states, path.steps, strict=False)]
+    return states[0] in interpreter.initial_states() and steps == states[1:] and path.start == states[0]
+
+
+def case(name: str, values: dict[str, int]) -> Any:
+    return pytest.param(name, values, id=f"{name} {'/'.join(f'{k}={v}' for k, v in values.items())}", marks=group(name, values))
+
+
+def group(name: str, values: dict[str, int]) -> Any:
+    return pytest.mark.xdist_group(f"{name}-{values.get('replicas', '')}")
+
+
+@pytest.mark.parametrize(("name", "values"), [case(*item) for item in SIZES])
+def test_native_finds_what_plain_finds(name: str, values: dict[str, int]) -> None:
+    expected, result = ask(name, values, search=plain), ask(name, values)
+    assert found(result) == found(expected)
+    for item in result.properties:
+        assert item.path is None or is_valid(name, values, item.path)
+
+
+LARGER = [
+    case("kip101", {"replicas": 3, "max_leader_epoch": 1}),
+    case("mailbox", {"requests": 2, "resends": 1, "losses": 2, "deduplicate": 0}),
+    case("grid", {"width": 100, "starts": 7, "noisy": 1}),
+]
+
+
+@pytest.mark.parametrize(("name", "values"), LARGER)
+@pytest.mark.parametrize("compact", [False, True], ids=["exact", "compact"])
+def test_any_number_of_workers_gives_the_same_result(name: str, values: dict[str, int], compact: bool) -> None:  # noqa: FBT001
+    options = replace(ALONE, compact=compact)
+    results = [ask(name, values, replace(options, workers=workers)) for workers in (1, 2, 4, 2)]
+    assert [result.workers for result in results] == [1, 2, 4, 2]
+    assert all(shared(result) == shared(results[0]) for result in results)
+
+
+@pytest.mark.parametrize(
+    ("name", "values"),
+    [
+        case("kip101", {"replicas": 3, "max_leader_epoch": 1}),
+        case("mailbox", {}),
+        case("mailbox", {"requests": 2, "deduplicate": 0, "resends": 1}),
+        case("grid", {"width": 100, "starts": 7, "resting": 1, "returning": 1}),
+        case("grid", {"width": 1}),
+    ],
+)
+def test_compact_finds_what_exact_finds(name: str, values: dict[str, int]) -> None:
+    exact, compact = ask(name, values), ask(name, values, replace(ALONE, compact=True))
+    assert found(compact) == found(exact)
+    assert exact.omission == 0
+    assert compact.omission == compact.distinct**2 / 2**65
+    assert all(item.path is None or is_valid(name, values, item.path) for item in compact.properties)
+
+
+def exactly(machine: Machine, values: dict[str, int]) -> Machine:
+    """Return the machine with arrays of just the sizes that these values need."""
+    sizes = {
+        name: capacity(item.default, low=item.low, high=item.high, meaning=item.meaning, room=values.get(name, item.default))
+        if item.sort == "capacity"
+        else item
+        for name, item in machine.constants.declared().items()
+    }
+    return replace(machine, constants=type("C", (Constants,), sizes))
+
+
+@pytest.mark.parametrize(
+    ("name", "values"),
+    [
+        case("finite-replicated-log", {"log_size": 1}),
+        case("mailbox", {"resends": 1}),
+        case("kip320", {"replicas": 2, "log_size": 1, "max_leader_epoch": 1}),
+    ],
+)
+def test_smaller_values_in_a_larger_shape_count_as_in_their_own(name: str, values: dict[str, int]) -> None:
+    machine, properties = MACHINES[name]
+    own = exactly(machine, values)
+    result = native(own, own.set_constants(values), properties, ALONE)
+    assert found(result) == found(ask(name, values))
+    assert (
+        layout_of(own.state, own.set_constants(values)).rooms != layout_of(machine.state, machine.set_constants(values)).rooms
+    )
+
+
+@pytest.mark.parametrize("normalize", [True, False], ids=["normalized", "as it is"])
+@pytest.mark.parametrize(
+    ("name", "values"), [case("mailbox", {"clients": 1, "requests": 2}), case("grid", {"noisy": 1, "returning": 1})]
+)
+def test_normalize_can_be_switched_off(name: str, values: dict[str, int], normalize: bool) -> None:  # noqa: FBT001
+    options = replace(ALONE, normalize=normalize)
+    result = ask(name, values, options)
+    assert found(result) == found(ask(name, values, options, plain))
+    assert [item.verdict for item in result.properties] == [item.verdict for item in ask(name, values).properties]
+    assert (result.distinct < ask(name, values, replace(ALONE, normalize=False)).distinct) is normalize
+
+
+@pytest.mark.xdist_group("grid-")
+def test_every_initial_state_is_reached_without_a_step() -> None:
+    result = ask("grid", {"width": 4, "starts": 4})
+    assert (result.levels, result.distinct, result.depth) == ((4, 4, 4, 4), 16, 4)
+    violated = result.of("is-left-of-the-last-column")
+    assert violated.path is not None
+    assert (violated.path.length, violated.path.steps) == (1, ())
+
+
+@pytest.mark.xdist_group("grid-")
+def test_each_violation_has_a_shortest_trace() -> None:
+    result = ask("grid", {"width": 30, "returning": 1, "resting": 1, "noisy": 1})
+    lengths = {item.name: item.path and item.path.length for item in result.properties if item.kind is not Kind.SOMETIMES}
+    assert lengths == {
+        "is-near": 5,
+        "is-left-of-the-last-column": 30,
+        "is-on-the-grid": None,
+        "never-rests": 2,
+        "never-goes-back": 4,
+        "is-quiet": 2,
+    }
+
+
+@pytest.mark.xdist_group("grid-")
+def test_step_properties_are_judged_on_steps_to_known_states() -> None:
+    result = ask("grid", {"returning": 1})
+    back = result.of("never-goes-back")
+    assert back.verdict is Verdict.VIOLATED
+    assert back.path is not None
+    assert back.path.states[-1] == back.path.start
+    assert result.distinct == ask("grid", {}).distinct
+
+
+@pytest.mark.xdist_group("grid-")
+def test_a_step_that_leads_nowhere_is_judged_and_counted() -> None:
+    result = ask("grid", {"resting": 1})
+    rests = result.of("never-rests")
+    assert rests.verdict is Verdict.VIOLATED
+    assert rests.path is not None
+    assert rests.path.states[0] == rests.path.states[1]
+    assert (result.fired["rest"], result.distinct, result.deadlocks) == (25, 25, 0)
+
+
+@pytest.mark.xdist_group("grid-")
+def test_step_properties_are_judged_before_normalize() -> None:
+    result = ask("grid", {"noisy": 1})
+    assert result.of("is-quiet").verdict is Verdict.VIOLATED
+    assert all(state[2] == 0 for state in (result.of("is-quiet").path or pytest.fail()).states)
+
+
+@pytest.mark.xdist_group("grid-")
+def test_a_state_without_successors_is_reported_on_request() -> None:
+    result = ask("grid", {"width": 6})
+    assert result.deadlocks == 1
+    assert result.deadlock is not None
+    assert result.deadlock.states[-1] == (5, 5, 0)
+    assert is_valid("grid", {"width": 6}, result.deadlock)
+    assert ask("grid", {"width": 6}, Options(workers=1)).deadlock is None
+
+
+@pytest.mark.parametrize(
+    ("name", "values"),
+    [
+        case("kip101", {"replicas": 2}),
+        case("grid", {"width": 20}),
+        case("grid", {"width": 4, "starts": 4}),
+        case("grid", {"resting": 1}),
+        case("id-sequence", {}),
+    ],
+)
+def test_a_search_may_end_with_the_level_of_the_first_violation(name: str, values: dict[str, int]) -> None:
+    options = replace(ALONE, stop_on_violation=True)
+    result = ask(name, values, options)
+    assert found(result) == found(ask(name, values, options, plain))
+    violated = [item for item in result.properties if item.verdict is Verdict.VIOLATED]
+    assert result.why_stopped == ("a property is violated" if violated else "")
+    full = {item.name: item.path and item.path.length for item in ask(name, values).properties}
+    assert all(item.path is not None and item.path.length == full[item.name] for item in violated)
+
+
+@pytest.mark.parametrize(("name", "values"), [case("kip320", {"replicas": 2}), case("grid", {"width": 9, "starts": 2})])
+@pytest.mark.parametrize("depth", [1, 2, 5])
+def test_a_depth_limit_ends_the_search_where_plain_ends_too(name: str, values: dict[str, int], depth: int) -> None:
+    options = replace(ALONE, max_depth=depth)
+    result = ask(name, values, options)
+    assert found(result) == found(ask(name, values, options, plain))
+    assert (result.depth, result.why_stopped) == (depth, f"the depth limit of {depth} was reached")
+
+
+@pytest.mark.parametrize("search", [native, plain], ids=["native", "plain"])
+@pytest.mark.parametrize(
+    ("limit", "why"),
+    [
+        ({"max_depth": 18}, "the depth limit of 18 was reached"),
+        ({"max_depth": 3}, "the depth limit of 3 was reached"),
+        ({"max_states": 100}, "the limit of 100 states was reached"),
+        ({"max_states": 1}, "the limit of 1 states was reached"),
+        ({"budget": 0.0}, "the time budget of 0 s ran out"),
+        ({"budget": 0.001}, "the time budget of 0.001 s ran out"),
+        ({"memory": 1 << 20}, "the memory limit of 1 MiB was reached"),
+    ],
+    ids=str,
+)
+@group("kip320", {"replicas": 2})
+def test_an_unfinished_search_never_says_that_something_holds(search: Any, limit: dict[str, Any], why: str) -> None:
+    result = ask("kip320", {"replicas": 2}, replace(ALONE, **limit), search)
+    assert (result.complete, result.why_stopped, result.verdict) == (False, why, Verdict.UNDETERMINED)
+    assert 0 < result.distinct <= 5_973
+    for item in result.properties:
+        reached = item.kind is Kind.SOMETIMES and item.path is not None
+        assert item.verdict is (Verdict.HOLDS if reached else Verdict.UNDETERMINED)
+
+
+@group("kip101", {"replicas": 2})
+def test_a_violation_stands_though_the_search_did_not_finish() -> None:
+    result = ask("kip101", {"replicas": 2}, replace(ALONE, max_depth=13))
+    assert (result.complete, result.verdict) == (False, Verdict.VIOLATED)
+
+
+@group("kip320", {"replicas": 2})
+def test_progress_is_told_and_grows() -> None:
+    told: list[Progress] = []
+    machine, properties = MACHINES["kip320"]
+    result = native(machine, machine.set_constants({"replicas": 2}), properties, ALONE, tell=told.append)
+    assert [item.depth for item in told] == sorted(item.depth for item in told)
+    assert all(item.distinct <= after.distinct for item, after in zip(told, told[1:], strict=False))
+    assert (told[-1].distinct, told[-1].generated) == (result.distinct, result.generated)
+
+
+def test_a_machine_without_an_initial_state_is_an_error() -> None:
+    with pytest.raises(Exception, match=r"^protocol 'grid' has no initial state for C\("):
+        broken = replace(grid.MACHINE, initial=grid.rest.named("initial"))
+        native(broken, broken.set_constants({}), (), ALONE)
