@@ -12,7 +12,7 @@ from fencepost.invariants.protocols import protocol
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
-    from fencepost.explorers.native.search import Progress
+    from fencepost.explorers.native.position import Progress
     from fencepost.invariants.catalogue import Run
 
 

@@ -10,10 +10,10 @@ from typing import TYPE_CHECKING
 from fencepost.explorers.native.checks import Checks
 from fencepost.explorers.native.emit import Emitter
 from fencepost.explorers.native.layout import Layout, layout_of
-from fencepost.explorers.native.nest import Nest, is_guard
+from fencepost.explorers.native.nest import Nest
 from fencepost.model.language.actions import Kind
 from fencepost.model.language.records import BagOf, fields
-from fencepost.model.language.subset import Function, Program, check
+from fencepost.model.language.subset import Function, Program, check, is_require
 
 if TYPE_CHECKING:
     from fencepost.model.language.actions import Action, Property
@@ -125,7 +125,7 @@ class Module:
     def action(self, number: int, item: Action, normal: str, steps: list[tuple[int, Property, str]]) -> None:
         """Write the loops over an action's parameters, its guards at the outermost loop they allow, its effect."""
         made = self.program.actions[item.name]
-        effect = [statement for statement in made.node.body if not is_guard(made, statement)]
+        effect = [statement for statement in made.node.body if not is_require(made, statement)]
         own = list(made.params)
         body = self.emitter.body(made, effect)
         self.emitter.texts.append(f"@helper\ndef effect{number}({', '.join(['_e', *own])}):\n{body}\n")

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 from fencepost.explorers.native.writer import Writer
 from fencepost.model.language.domains import NONE, InFlight
 from fencepost.model.language.records import BagOf, fields
-from fencepost.model.language.subset import is_require as is_guard
+from fencepost.model.language.subset import is_require
 
 if TYPE_CHECKING:
     from fencepost.explorers.native.generate import Module
@@ -33,7 +33,7 @@ class Nest:
         self.counters: dict[ast.stmt, int] = {}
         self.written: dict[ast.stmt, list[str]] = {}
         for guard in made.node.body[: made.guards]:
-            if is_guard(made, guard):
+            if is_require(made, guard):
                 self.counters[guard] = len(module.guards)
                 module.guards.append((item.name, ast.unparse(guard.value.args[0])))  # type: ignore[attr-defined]
 
@@ -45,7 +45,7 @@ class Nest:
         self.module.most_successors += combinations
         statements = _split(self.made.node.body[: self.made.guards])
         named = [_target(item) for item in statements]
-        simple = all(name or is_guard(self.made, item) for name, item in zip(named, statements, strict=True))
+        simple = all(name or is_require(self.made, item) for name, item in zip(named, statements, strict=True))
         targets = [name for name in named if name]
         if not simple or len(set(targets)) != len(targets):
             return self.where_there_are_values(self.plain(statements, innermost))
@@ -65,7 +65,7 @@ class Nest:
 
     def nest(self, statements: list[ast.stmt], waiting: dict[str, ast.Assign], innermost: list[str]) -> list[str]:
         """Return the nest from the next guard inwards."""
-        position = next((n for n, item in enumerate(statements) if is_guard(self.made, item)), None)
+        position = next((n for n, item in enumerate(statements) if is_require(self.made, item)), None)
         if position is None:
             return self.enter([name for name in self.domains if name not in self.open], lambda: innermost)
         guard, rest = statements[position], statements[position + 1 :]
@@ -98,7 +98,7 @@ class Nest:
         def inside(rest: list[ast.stmt]) -> list[str]:
             if not rest:
                 return innermost
-            if is_guard(self.made, rest[0]):
+            if is_require(self.made, rest[0]):
                 return self.test(rest[0], inside(rest[1:]))
             return [*self.writer.statement(rest[0]), *inside(rest[1:])]
 

@@ -24,7 +24,7 @@ def may_lose(s: State, c: C, broker: int) -> bool:
     return c.loss == Loss.ANY or (c.loss == Loss.OUTSIDE_ISR and not bits.contains(newest(s).isr | s.elr, broker))
 
 
-def halt(s: State, broker: int, life: int) -> None:
+def halt(s: State, broker: int, life: Life) -> None:
     """End the broker's process: what it kept in memory is gone."""
     r = s.replica[broker]
     forget_leadership(r)

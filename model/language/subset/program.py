@@ -177,6 +177,7 @@ def _check_guards(program: Program, made: Function) -> None:
 
 
 def is_require(made: Function, statement: ast.stmt) -> bool:
+    """Say whether a statement is a guard."""
     return (
         isinstance(statement, ast.Expr)
         and isinstance(statement.value, ast.Call)
