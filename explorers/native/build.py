@@ -81,7 +81,7 @@ def main(text: str) -> None:
     """Compile one job; this is what a process of its own runs."""
     name, values, properties, normalize, compact = pickle.loads(b64decode(text))  # noqa: S301 (from our own parent process)
     source = source_of(name, values, properties, normalize=normalize, compact=compact)
-    load(source, protocol(name).machine.set_constants(values))
+    load(source, protocol(name).machine.set_constants(values), aside=False)  # its siblings keep the processors busy
 
 
 if __name__ == "__main__":

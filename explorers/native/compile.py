@@ -68,8 +68,8 @@ def compiled(
     return load(generate(machine, constants, properties, normalize=normalize, compact=compact), constants)
 
 
-def load(source: Source, constants: Constants) -> Kernels:
-    """Import the generated module and make sure that every kernel is compiled."""
+def load(source: Source, constants: Constants, *, aside: bool = True) -> Kernels:
+    """Import the generated module and make sure that every kernel is compiled, half of them `aside`, in a process of its own."""
     began = time.perf_counter()
     folder = _folder(source)
     fresh = not is_cached(source)
@@ -84,7 +84,7 @@ def load(source: Source, constants: Constants) -> Kernels:
         source.layout.dtype, len(source.guards), len(source.step_properties), values, source.checks.values(constants.values)
     )
     module = import_kernels(path)
-    if fresh:
+    if fresh and aside:
         warm_aside(path, module, sample)
     warm(module, sample, names_of(module))
     (folder / "compiled").touch()
