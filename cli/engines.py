@@ -85,10 +85,13 @@ def kernels_of(question: Question, options: Options, display: Display) -> Kernel
     """Return the compiled machine; say so if it has to be compiled first, which takes seconds."""
     from fencepost.explorers.native.compile import is_cached, load
     from fencepost.explorers.native.generate import generate
+    from fencepost.invariants.protocols import PROTOCOLS
 
-    source = generate(
-        question.machine, question.constants, question.properties, normalize=options.normalize, compact=options.compact
-    )
+    known = PROTOCOLS.get(question.name)
+    ours = known is not None and known.machine is question.machine
+    # All properties of a protocol are compiled together: asking for one of them then compiles nothing.
+    properties = known.properties if known is not None and ours else question.properties
+    source = generate(question.machine, question.constants, properties, normalize=options.normalize, compact=options.compact)
     if is_cached(source):
         return load(source, question.constants)
     with display.busy(f"compiling {question.compiled_as} ... (kept for the next time)"), heard():

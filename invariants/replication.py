@@ -115,7 +115,7 @@ def logs_match(s: State, c: C) -> bool:
 
 @step()
 def leader_high_watermark_never_falls(before: State, after: State, c: C) -> bool:
-    """G-S4: a leader's high watermark does not fall while it leads in one leader epoch.
+    """Part of G-S4: a leader's high watermark does not fall while it leads in one leader epoch.
 
     Followers' may, and a new leader's may be below its predecessor's.
     """
@@ -130,7 +130,7 @@ def leader_high_watermark_never_falls(before: State, after: State, c: C) -> bool
 
 @always
 def one_leader_per_epoch(s: State, c: C) -> bool:
-    """G-S5: no two brokers lead in the same leader epoch. In different epochs they may, while metadata is on its way."""
+    """Part of G-S5: no two brokers lead in the same leader epoch. In different epochs they may, while metadata is on its way."""
     return not any(
         leads(s, one) and leads(s, other) and local(s, one).leader_epoch == local(s, other).leader_epoch
         for one in range(c.brokers)
@@ -180,7 +180,7 @@ def maximal_isr_covers_isr(s: State, c: C) -> bool:
 
 @always
 def maximal_isr_covers_requests(s: State, c: C) -> bool:
-    """KIP903-S3: the current leader counts the members of every request of its own that the controller may still apply.
+    """KIP903-S3, as it shows in a state: the current leader counts the members of every request of its own that the controller may still apply.
 
     So a leader that went back to the committed ISR was right: its request has not been and will not be applied.
     """

@@ -41,7 +41,7 @@ WALKS: list[tuple[str, dict[str, int], int]] = [
     ("mailbox", {"requests": 3, "resends": 1, "losses": 0, "resend": 1}, 5_000),
     ("mailbox", {"resends": 0, "deduplicate": 0, "losses": 3}, 5_000),
     ("constructs", {}, 1_000),
-    ("constructs", {"room": 1, "first": 110, "last": 10}, 600),
+    ("constructs", {"room": 1, "first": 110, "last": 10, "least": 2}, 600),
     ("constructs", {"room": 4, "first": 40, "last": 200}, 400),
 ]
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 from dataclasses import replace
+from enum import IntEnum
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -40,8 +41,10 @@ def test_every_refusal_of_the_subset_checker_is_shown() -> None:
     missing = []
     for path in sorted(Path(next(iter(language.__path__))).glob("*.py")):
         for node in ast.walk(ast.parse(path.read_text())):
-            called = isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and node.func.attr == "refuse"
-            if called and not any(name == path.name and node.lineno <= line <= node.end_lineno for name, line in places):
+            if not isinstance(node, ast.Call) or not isinstance(node.func, ast.Attribute) or node.func.attr != "refuse":
+                continue
+            lines = range(node.lineno, (node.end_lineno or node.lineno) + 1)
+            if not any(name == path.name and line in lines for name, line in places):
                 missing.append(f"{path.name}:{node.lineno} {ast.unparse(node.args[1])}")
     assert missing == []
 
@@ -110,6 +113,13 @@ def test_a_field_without_a_domain_is_refused(annotation: Any, says: str) -> None
         f"Wrong.field: {says} is not a field type: write a domain alias, bool, an IntEnum, a record class, "
         "Annotated[Array[element], Size(n)] or Annotated[Bag[record], Size(n)]."
     )
+
+
+def test_an_enum_with_gaps_is_refused() -> None:
+    made = type("Wrong", (Record,), {"__annotations__": {"field": IntEnum("Mood", {"CALM": 0, "BUSY": 2})}})
+    with pytest.raises(ModelError) as caught:
+        fields(made)
+    assert str(caught.value) == "enum Mood has no member for 1: number its members without gaps."
 
 
 def test_a_model_file_with_postponed_annotations_is_refused() -> None:

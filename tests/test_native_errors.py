@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import time
 from typing import Annotated, Any
 
+import numpy as np
 import pytest
+from fencepost.explorers.native.crew import Crew, Worker
 from fencepost.explorers.native.layout import layout_of
 from fencepost.explorers.native.search import search as native
 from fencepost.explorers.plain import search as plain
@@ -95,6 +98,21 @@ def test_numbers_that_no_compiled_carrier_can_hold_end_the_search(fault: Fault) 
 def test_without_a_fault_the_machine_is_fine(search: Any) -> None:
     result = search(MACHINE, MACHINE.set_constants({}), PROPERTIES, Options(workers=1))
     assert (result.distinct, result.depth, result.complete) == (4, 4, True)
+
+
+@pytest.mark.parametrize("workers", [1, 2, 4])
+def test_of_several_faults_the_first_is_raised_whatever_the_number_of_workers(workers: int) -> None:
+    nothing = np.zeros(1)
+
+    def work(_: Worker, task: int) -> None:
+        time.sleep(0.001 * (task % 3))
+        if task >= 13:
+            raise DomainError(str(task))
+
+    with Crew([Worker(nothing, nothing, nothing, nothing, nothing) for _ in range(workers)]) as crew:
+        for _ in range(10):
+            with pytest.raises(DomainError, match=r"^13$"):
+                crew.share(40, work, 1 << 20)
 
 
 class Sizes(Constants):

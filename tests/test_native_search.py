@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import fields, replace
+from itertools import pairwise
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -12,6 +13,7 @@ from fencepost.explorers.plain import search as plain
 from fencepost.explorers.verdict import Options, Verdict
 from fencepost.invariants.protocols import PROTOCOLS
 from fencepost.model.language import Constants, Kind, capacity
+from fencepost.model.language.errors import ModelError
 from fencepost.model.language.interpreter import Interpreter
 
 from tests.machines import LINEAGE, async_isr, finite_replicated_log, grid, id_sequence, mailbox
@@ -89,7 +91,7 @@ def case(name: str, values: dict[str, int]) -> Any:
     return pytest.param(name, values, id=f"{name} {'/'.join(f'{k}={v}' for k, v in values.items())}", marks=group(name, values))
 
 
-def group(name: str, values: dict[str, int]) -> Any:
+def group(name: str, values: dict[str, int]) -> pytest.MarkDecorator:
     return pytest.mark.xdist_group(f"{name}-{values.get('replicas', '')}")
 
 
@@ -109,9 +111,9 @@ LARGER = [
 
 
 @pytest.mark.parametrize(("name", "values"), LARGER)
-@pytest.mark.parametrize("compact", [False, True], ids=["exact", "compact"])
-def test_any_number_of_workers_gives_the_same_result(name: str, values: dict[str, int], compact: bool) -> None:  # noqa: FBT001
-    options = replace(ALONE, compact=compact)
+@pytest.mark.parametrize("mode", ["exact", "compact"])
+def test_any_number_of_workers_gives_the_same_result(name: str, values: dict[str, int], mode: str) -> None:
+    options = replace(ALONE, compact=mode == "compact")
     results = [ask(name, values, replace(options, workers=workers)) for workers in (1, 2, 4, 2)]
     assert [result.workers for result in results] == [1, 2, 4, 2]
     assert all(shared(result) == shared(results[0]) for result in results)
@@ -164,16 +166,16 @@ def test_smaller_values_in_a_larger_shape_count_as_in_their_own(name: str, value
     )
 
 
-@pytest.mark.parametrize("normalize", [True, False], ids=["normalized", "as it is"])
+@pytest.mark.parametrize("mode", ["normalized", "as it is"])
 @pytest.mark.parametrize(
     ("name", "values"), [case("mailbox", {"clients": 1, "requests": 2}), case("grid", {"noisy": 1, "returning": 1})]
 )
-def test_normalize_can_be_switched_off(name: str, values: dict[str, int], normalize: bool) -> None:  # noqa: FBT001
-    options = replace(ALONE, normalize=normalize)
+def test_normalize_can_be_switched_off(name: str, values: dict[str, int], mode: str) -> None:
+    options = replace(ALONE, normalize=mode == "normalized")
     result = ask(name, values, options)
     assert found(result) == found(ask(name, values, options, plain))
     assert [item.verdict for item in result.properties] == [item.verdict for item in ask(name, values).properties]
-    assert (result.distinct < ask(name, values, replace(ALONE, normalize=False)).distinct) is normalize
+    assert (result.distinct < ask(name, values, replace(ALONE, normalize=False)).distinct) is options.normalize
 
 
 @pytest.mark.xdist_group("grid-")
@@ -222,8 +224,10 @@ def test_a_step_that_leads_nowhere_is_judged_and_counted() -> None:
 @pytest.mark.xdist_group("grid-")
 def test_step_properties_are_judged_before_normalize() -> None:
     result = ask("grid", {"noisy": 1})
-    assert result.of("is-quiet").verdict is Verdict.VIOLATED
-    assert all(state[2] == 0 for state in (result.of("is-quiet").path or pytest.fail()).states)
+    loud = result.of("is-quiet")
+    assert loud.verdict is Verdict.VIOLATED
+    assert loud.path is not None
+    assert all(state[2] == 0 for state in loud.path.states)
 
 
 @pytest.mark.xdist_group("grid-")
@@ -301,11 +305,14 @@ def test_progress_is_told_and_grows() -> None:
     machine, properties = MACHINES["kip320"]
     result = native(machine, machine.set_constants({"replicas": 2}), properties, ALONE, tell=told.append)
     assert [item.depth for item in told] == sorted(item.depth for item in told)
-    assert all(item.distinct <= after.distinct for item, after in zip(told, told[1:], strict=False))
+    assert all(item.distinct <= after.distinct for item, after in pairwise(told))
     assert (told[-1].distinct, told[-1].generated) == (result.distinct, result.generated)
 
 
 def test_a_machine_without_an_initial_state_is_an_error() -> None:
-    with pytest.raises(Exception, match=r"^protocol 'grid' has no initial state for C\("):
-        broken = replace(grid.MACHINE, initial=grid.rest.named("initial"))
+    broken = replace(grid.MACHINE, initial=grid.rest.named("initial"))
+    with pytest.raises(ModelError) as caught:
         native(broken, broken.set_constants({}), (), ALONE)
+    assert str(caught.value) == (
+        "protocol 'grid' has no initial state for C(width=5, starts=1, noisy=False, resting=False, returning=False)."
+    )

@@ -120,8 +120,10 @@ def store_number_for_record(s: Any) -> None:
         (remove_absent, "State.box: there is no message Message(number=1, seen=[0, 2]) in flight to remove."),
         (
             store_wrong_record,
-            "State.latest: Replica(log=[Entry(id=0, epoch=0), Entry(id=0, epoch=0), Entry(id=0, epoch=0)], end=0, "
-            "ghost_acked=0) was stored where a Message belongs.",
+            (
+                "State.latest: Replica(log=[Entry(id=0, epoch=0), Entry(id=0, epoch=0), Entry(id=0, epoch=0)], end=0, "
+                "ghost_acked=0) was stored where a Message belongs."
+            ),
         ),
         (store_number_for_record, "State.replica: 1 was stored where a Replica belongs."),
     ],

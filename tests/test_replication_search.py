@@ -5,17 +5,22 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 import pytest
+from fencepost.explorers.native.search import search
 from fencepost.explorers.plain import PlainSearch
 from fencepost.explorers.verdict import Options
 from fencepost.invariants.replication import PROPERTIES
 from fencepost.model.cluster.constants import EpochSource
 from fencepost.model.cluster.machine import MACHINE
+from fencepost.model.language.interpreter import Interpreter
 from fencepost.model.language.subset import check
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from fencepost.explorers.verdict import Result
+
+pytestmark = pytest.mark.xdist_group("replication")
+"""All of these share one compiled machine, so one worker runs them."""
 
 KIP_903 = {
     "brokers": 2,
@@ -29,8 +34,22 @@ KIP_903 = {
 }
 """Loss only outside the ISR, one crash and one fence: with two fences the last member of the ISR can lose records too."""
 
+TWO_BROKERS = {
+    "crash": {**KIP_903, "fences": 0},
+    "shrink": {"brokers": 2, "initial_isr": 2, "crashes": 0, "fences": 0, "shrinks": 1, "max_leader_epoch": 0},
+    "resend": {"brokers": 2, "initial_isr": 1, "crashes": 0, "fences": 1, "shrinks": 0, "resends": 1, "max_leader_epoch": 0},
+    "move": {"brokers": 2, "crashes": 0, "fences": 0, "shrinks": 0, "elections": 1, "any_preferred": 1, "max_leader_epoch": 1},
+}
 
-def explore(constants: Mapping[str, int], *, normalize: bool = True) -> Result:
+
+def explore(constants: Mapping[str, int]) -> Result:
+    """Search a configuration to the end on the native engine."""
+    result = search(MACHINE, MACHINE.set_constants(constants), PROPERTIES, Options(workers=1))
+    assert result.complete
+    return result
+
+
+def explore_plainly(constants: Mapping[str, int], *, normalize: bool = True) -> Result:
     """Search a configuration to the end on the plain carrier."""
     result = PlainSearch(MACHINE, MACHINE.set_constants(constants), PROPERTIES, Options(normalize=normalize)).run()
     assert result.complete
@@ -48,12 +67,10 @@ def judged(result: Result) -> dict[str, tuple[str, int]]:
 
 
 def test_the_model_is_within_the_language() -> None:
-    """Every action, helper and property passes the subset checker."""
     check(MACHINE, PROPERTIES)
 
 
 def test_with_broker_epochs_no_rebooted_replica_joins_too_early() -> None:
-    """KIP-903: no property fails in the whole space, and every witness is in it."""
     result = explore(KIP_903)
     assert (result.distinct, result.depth) == (3372, 16)
     assert {item.verdict for item in result.properties} == {"holds"}
@@ -73,24 +90,53 @@ def test_with_broker_epochs_no_rebooted_replica_joins_too_early() -> None:
     ids=["no-broker-epochs", "KAFKA-15221", "epoch-from-cache", "no-check-at-the-leader"],
 )
 def test_each_part_of_kip_903_but_the_leaders_check_is_needed(switches: dict[str, int], expected: dict[str, int]) -> None:
-    """KIP-903: without the controller's check, or with an epoch from elsewhere, a replica joins without committed records."""
     found = violated(explore({**KIP_903, **switches}))
     assert {name: found[name] for name in expected} == expected
     assert bool(found) is bool(expected)
 
 
-@pytest.mark.parametrize(
-    "constants",
-    [
-        {**KIP_903, "fences": 0},
-        {"brokers": 2, "initial_isr": 2, "crashes": 0, "fences": 1, "shrinks": 1},
-        {"brokers": 2, "initial_isr": 1, "crashes": 0, "fences": 1, "shrinks": 0, "resends": 1},
-    ],
-    ids=["crash", "shrink", "resend"],
-)
-def test_normalizing_changes_no_verdict_and_no_length(constants: dict[str, int]) -> None:
-    """What is forgotten cannot be observed; the window must be long enough for a run that drops nothing."""
-    roomy = {**constants, "metadata_lag": 12, "alter_partitions": 6, "late_fetches": 2}
-    with_it, without = explore(roomy), explore(roomy, normalize=False)
-    assert with_it.distinct < without.distinct
+def test_kip_903_is_found_again_in_kafka_3_5_with_the_older_request() -> None:
+    """The loss itself, as the code is otherwise; 20 steps are what the KIP's story may take."""
+    sizes = {"brokers": 2, "max_records": 1, "initial_isr": 1, "crashes": 1, "fences": 1, "shrinks": 0, "max_leader_epoch": 2}
+    result = explore({**MACHINE.version("kafka-3.5").values, **sizes, "alter_partition_version": 2})
+    assert violated(result)["joining-epoch-is-registered"] == 6
+    assert violated(result)["leader-has-committed"] == 9
+
+
+@pytest.mark.parametrize("name", TWO_BROKERS)
+def test_normalizing_changes_no_verdict_and_no_length(name: str) -> None:
+    """The window must be long enough for a run that drops nothing."""
+    roomy = {**TWO_BROKERS[name], "metadata_lag": 10, "alter_partitions": 6, "late_fetches": 2}
+    with_it, without = explore_plainly(roomy), explore_plainly(roomy, normalize=False)
+    assert with_it.distinct <= without.distinct
     assert judged(with_it) == judged(without)
+
+
+def test_engines_agree_on_a_variant_that_fails() -> None:
+    constants = {**TWO_BROKERS["shrink"], "waits_for_joining": 1}
+    plain, native = explore_plainly(constants), explore(constants)
+    assert (plain.distinct, plain.depth, dict(plain.fired)) == (native.distinct, native.depth, dict(native.fired))
+    assert judged(plain) == judged(native)
+
+
+def test_requests_that_must_be_refused_are_refused_by_an_action_unless_normalizing_does_it() -> None:
+    """The one action that fires in no run of the catalogue: what it does is done at once."""
+    constants = TWO_BROKERS["resend"]
+    refuses = MACHINE.action("controller-refuses-alter-partition")
+    assert explore(constants).fired[refuses.name] == 0
+    assert explore_plainly({**constants, "metadata_lag": 6}, normalize=False).fired[refuses.name] > 0
+
+
+def test_known_gap_a_broker_that_shuts_down_can_be_unfenced() -> None:
+    """Not so in Kafka: BrokerHeartbeatManager.calculateNextBrokerState never unfences a broker that wants to shut down."""
+    plain = Interpreter(MACHINE, MACHINE.set_constants({"brokers": 2, "initial_isr": 1, "crashes": 0, "clean_stops": 1}))
+    (state,) = plain.initial_states()
+    for action, broker in (
+        ("controller-begins-shutdown", 0),
+        ("controller-fences-broker", 0),
+        ("controller-unfences-broker", 0),
+    ):
+        (taken,) = [item for item in plain._fire(MACHINE.action(action), state) if item.step.args == (broker,)]
+        state = taken.after
+    sane = next(item for item in PROPERTIES if item.name == "isr-is-sane")
+    assert not plain.holds(sane, state)

@@ -7,7 +7,9 @@ always holds one whole checkpoint, even if writing the next one was cut short.
 from __future__ import annotations
 
 import hashlib
+import itertools
 import json
+import re
 import shutil
 import zlib
 from dataclasses import asdict
@@ -23,16 +25,20 @@ if TYPE_CHECKING:
 
 FORMAT = 1
 MANIFEST = "manifest.json"
+PARTS = re.compile(r"\d+-\d+-\d+-\d+")
+"""Names of folders of parts; nothing else in the folder is ours to remove."""
 
 
 def save(search: Search) -> Path:
     """Write a checkpoint of a search that stands between two rounds; return its folder."""
     folder = _folder(search)
     position = asdict(search.settle())
-    parts = folder / f"{search.distinct}-{position['depth']}-{position['next_round']}"
+    if search.before_judging is not None:
+        position["judged"], position["found"] = search.before_judging
     try:
         folder.mkdir(parents=True, exist_ok=True)
-        shutil.rmtree(parts, ignore_errors=True)
+        stems = (f"{search.distinct}-{position['depth']}-{position['next_round']}-{number}" for number in itertools.count())
+        parts = next(path for path in map(folder.joinpath, stems) if not path.exists())
         parts.mkdir()
         files = {}
         for owner, part in enumerate(search.partitions):
@@ -51,7 +57,7 @@ def save(search: Search) -> Path:
         fresh.write_text(json.dumps(manifest))
         fresh.replace(folder / MANIFEST)
         for old in folder.iterdir():
-            if old.is_dir() and old != parts:
+            if PARTS.fullmatch(old.name) and old != parts:
                 shutil.rmtree(old)
     except OSError as error:
         raise UsageError(
@@ -68,6 +74,17 @@ def load(search: Search) -> None:
         raise UsageError(
             f"{folder / MANIFEST}: it has format {manifest.get('format')!r}, this version reads {FORMAT}: start afresh."
         )
+    try:
+        _restore(search, folder, manifest)
+    except (KeyError, TypeError, AttributeError, IndexError, ValueError) as error:
+        if isinstance(error, UsageError):
+            raise
+        raise UsageError(
+            f"{folder / MANIFEST}: the manifest of the checkpoint is damaged. Start afresh without --resume."
+        ) from error
+
+
+def _restore(search: Search, folder: Path, manifest: dict[str, Any]) -> None:
     asked = question(search)
     stored = manifest["question"]
     for name, value in asked.items():
@@ -80,12 +97,13 @@ def load(search: Search) -> None:
         path = folder / name
         if not path.exists() or _checksum(path) != checksum:
             raise UsageError(f"{path}: this file of the checkpoint is missing or damaged. Start afresh without --resume.")
+    position = Position(**manifest["position"])
     for owner, part in enumerate(search.partitions):
         count, base, fresh_base = manifest["bases"][owner]
         prefix = next(iter(manifest["files"])).split("/")[0]
         arrays = {name: np.load(folder / prefix / f"{owner}-{name}.npy") for name in part.content()}
         part.restore(arrays, count, base, fresh_base)
-    search.position = Position(**manifest["position"])
+    search.position = position
 
 
 def question(search: Search) -> dict[str, Any]:

@@ -46,19 +46,31 @@ class Crew:
             self._pool = None
 
     def share(self, tasks: int, work: Callable[[Worker, int], None], states: int) -> None:
-        """Do tasks 0 to tasks - 1; each worker takes the next one when it is free. Few states are not shared."""
+        """Do tasks 0 to tasks - 1; each worker takes the next one when it is free. Few states are not shared.
+
+        Of several tasks that fail the first one's error is raised, so that it does not depend on the number of workers.
+        """
         if self._pool is None or tasks == 1 or states < WORTH_SHARING:
             for task in range(tasks):
                 work(self.workers[0], task)
             return
         queue = iter(range(tasks))
+        failed: dict[int, Exception] = {}
 
         def drain(worker: Worker) -> None:
-            for task in queue:
-                work(worker, task)
+            while not failed:
+                task = next(queue, None)
+                if task is None:
+                    return
+                try:
+                    work(worker, task)
+                except Exception as error:  # noqa: BLE001 (raised below)
+                    failed[task] = error
 
         for future in [self._pool.submit(drain, worker) for worker in self.workers]:
             future.result()
+        if failed:
+            raise failed[min(failed)]
 
 
 class Signals:

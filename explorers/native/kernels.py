@@ -43,7 +43,7 @@ def _left(_e, value, count):
     if count < 0:
         _e[0] = SHIFT
         return 0
-    if count >= BITS or abs(value) > ((1 << BITS) - 1) >> count:
+    if count >= BITS or abs(0 + value) > ((1 << BITS) - 1) >> count:
         if value != 0:
             _e[0] = NUMBER
         return 0
@@ -62,7 +62,7 @@ def _right(_e, value, count):
 @helper
 def _times(_e, value, other):
     """Return `value * other` if it fits a number, else note the error and return 0."""
-    if value != 0 and abs(other) > ((1 << BITS) - 1) // abs(value):
+    if value != 0 and abs(0 + other) > ((1 << BITS) - 1) // abs(0 + value):
         _e[0] = NUMBER
         return 0
     return value * other

@@ -58,6 +58,8 @@ class Search:
         self.c = self.kernels.constants(constants)
         self.partitions = [Partition(self.kernels, compact=options.compact) for _ in range(self.owners)]
         self.position = Position()
+        self.before_judging: tuple[list[int], dict[str, int]] | None = None
+        """What was judged before a search was stopped inside a level: a resumed one judges the level as a whole."""
         self.stop_asked = ""
         self.workers = options.workers or processors()
         self.crew = Crew([self._worker() for _ in range(self.workers)])
@@ -136,6 +138,7 @@ class Search:
         for number in range(self.position.next_round, len(rounds)):
             why = self._limit(time.perf_counter() - began)
             if why:
+                self.before_judging = (list(self.position.judged), dict(self.position.found))
                 self._judge()
                 return why
             self._round(rounds[number])
@@ -226,8 +229,9 @@ class Search:
         self.position.judged[owner] = last
 
     def _open(self, properties: tuple[Property, ...]) -> np.ndarray[Any, Any]:
-        """Return for each property UNDECIDED, or -1 where no further state can be the first to decide it."""
-        return np.array([-1 if item.name in self.position.found else UNDECIDED for item in properties] or [-1], np.int64)
+        """Return for each property UNDECIDED, or -1 where it is not asked for or no further state can decide it first."""
+        waiting = {item.name for item in self.properties} - set(self.position.found)
+        return np.array([UNDECIDED if item.name in waiting else -1 for item in properties] or [-1], np.int64)
 
     def _note(self, properties: tuple[Property, ...], found: np.ndarray[Any, Any], owner: int, base: int) -> None:
         """Take over the first states that decide properties; called in the order of owners and numbers."""

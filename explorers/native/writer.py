@@ -151,7 +151,10 @@ class Writer:
             case ast.UnaryOp():
                 if isinstance(node.op, ast.Not):
                     return f"(not {self.condition(node.operand)})"
-                sign = {ast.USub: "-", ast.UAdd: "+", ast.Invert: "-1 - "}[type(node.op)]  # Numba's ~ negates a flag
+                if isinstance(node.op, ast.USub) and isinstance(node.operand, ast.Constant):
+                    return f"(-{node.operand.value!r})"
+                # Numba's own - keeps the width of a field, so that -(-128) is -128, and its ~ negates a flag
+                sign = {ast.USub: "0 - ", ast.UAdd: "0 + ", ast.Invert: "-1 - "}[type(node.op)]
                 return f"({sign}{self.expression(node.operand)})"
             case ast.BoolOp():
                 return self.condition(node) if all(map(self.is_flag, node.values)) else self.first(node)
@@ -288,6 +291,8 @@ class Writer:
             return f"{self.expression(node.args[0])}.count"
         if name in ("all", "any", "sum"):
             return self.fold(node, name)
+        if name == "abs":
+            return f"abs(0 + {self.expression(node.args[0])})"
         if name == "int":
             return self.expression(node.args[0])
         if name == "bool":

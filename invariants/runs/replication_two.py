@@ -167,7 +167,7 @@ RUNS: tuple[Run, ...] = (
         18,
         "G-S1b 5, G-S2b 5, G-S1 7, G-S2 7, KIP903-S2 7",
         unreached=(RESTARTED,),
-        trace="G-S1 q37-disk-swap",
+        trace="KIP903-S2 q37-disk-swap",
         why="KIP-903 leaves out logs that vanish under a running broker",
     ),
     run(

@@ -175,4 +175,25 @@ RUNS: tuple[Run, ...] = (
     run(
         "3 brokers and two records, repaired", THREE, "max_records=2", 3_878_276, 39, unreached=(UNAWARE,), version="kafka-4.1"
     ),
+    run(
+        "3 brokers and two records",
+        THREE,
+        "max_records=2",
+        28_586_269,
+        42,
+        "KIP903-S3 6, G-S8 7, G-S1b 11, KIP903-S2 11, G-S1 13, G-S2 13, G-S2b 17, G-S3 20, G-S9 20, K392-S1 20",
+        repaired=False,
+        version="kafka-4.1",
+        profile=Profile.FULL,
+        why=HYP_3,
+    ),
+    run(
+        "3 brokers, two records and two fences, repaired",
+        THREE,
+        "max_records=2 fences=2",
+        67_204_281,
+        48,
+        version="kafka-4.1",
+        profile=Profile.FULL,
+    ),
 )

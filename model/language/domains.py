@@ -153,6 +153,10 @@ def domain_of(annotation: Any) -> Domain | None:
     if annotation is bool:
         return Flag()
     if isinstance(annotation, type) and issubclass(annotation, IntEnum):
+        numbers = {int(member) for member in annotation}
+        gaps = sorted(set(range(min(numbers), max(numbers))) - numbers)
+        if gaps:
+            raise ModelError(f"enum {annotation.__name__} has no member for {gaps[0]}: number its members without gaps.")
         return Member(annotation)
     if typing.get_origin(annotation) is typing.Annotated:
         return next((item for item in typing.get_args(annotation)[1:] if isinstance(item, Domain)), None)

@@ -29,6 +29,7 @@ from fencepost.model.language import (
     sometimes,
     step,
 )
+from fencepost.model.language import require as must
 
 
 class C(Constants):
@@ -38,6 +39,7 @@ class C(Constants):
     room = capacity(2, low=1, high=6, room=4, meaning="elements of a thing")
     first = bound(195, low=0, high=200, meaning="first number that is drawn")
     last = bound(200, low=0, high=200, meaning="last number that is drawn")
+    least = bound(0, low=0, high=2, meaning="one more than the least number that is added: with 0 that is NONE, no choice")
 
 
 class Mood(IntEnum):
@@ -83,6 +85,7 @@ class State(Record):
     flag: bool
     mood: Mood
     drawn: Drawn
+    byte: Annotated[int, Range(-128, 127)]
     members: Annotated[int, BitSet(5)]
     holder: Annotated[Array[Holder], Per(Thing)]
     spare: Pair
@@ -133,10 +136,21 @@ def logic(s: State, c: C) -> None:
     """And, or, not, conditions as numbers."""
     x, y = s.x, s.y
     s.out[0] = x and y
-    s.out[1] = (x or y) + 10 * (s.flag and x) + 100 * (x > y and y > 0)
+    s.out[1] = (x or y) + 10 * (s.flag and x) + 100 * (x > y > 0)
     s.out[2] = (not x) + (x > y) + (y > x) * 10 - (x == y) + 1000 * ((x > 0) == s.flag)
     s.out[3] = either(x, y) + (1 if x in (1, y, 3) else 0) + 10 * (y not in (x, -1)) + bool(x) + int(y > 0)
     s.out[4] = -(x > y) + (x < y < 3) * 3 + (x != y != s.flag) + (x if s.flag else y > 0) + max(x, s.flag, y > 0)
+
+
+@action(n=Range(C.least - 1, 3))
+def extremes(s: State, c: C, n: int) -> None:
+    """The least and the greatest numbers of a byte."""
+    s.byte = -128 if s.byte == 127 else max(-128, min(127, 2 * s.byte + 43 * n))
+    s.out[0] = abs(s.byte)
+    s.out[1] = -s.byte
+    s.out[2] = ~s.byte + (s.byte << 2) - (s.byte >> 1)
+    s.out[3] = s.byte * 2 - abs(s.byte) * 3 + min(s.byte, 0) - max(s.byte, 1)
+    s.out[4] = (s.byte ^ 255) + (s.byte | 256) + s.byte // 3 + s.byte % 5
 
 
 @action()
@@ -174,7 +188,7 @@ def folds(s: State, c: C) -> None:
     s.out[2] = found
     at = s.flag
     if s.x > 0:
-        at = s.x
+        at = s.x  # type: ignore[assignment]  # a flag is a number too
     s.out[3] = at + ~s.flag + bits.size(s.members) + 10 * bits.contains(s.members, s.x) + len(s.holder) + len(s.box)
     put = 0
     for i in range(2, c.room + 2):
@@ -205,8 +219,28 @@ def draw(s: State, c: C, drawn: int) -> None:
     s.drawn = 100 + drawn - c.first
 
 
+@action(i=Thing)
+def search(s: State, c: C, i: int) -> None:
+    """Guards after swaps, loops and branches; a guard by another name."""
+    a, b = s.x, s.y
+    a, b = b, a
+    must(a <= b or s.flag)
+    found = -1
+    for j in range(c.things):
+        if s.holder[j].pair.a == a and found < 0:
+            found = j
+    require(found <= i)
+    if s.flag:  # noqa: SIM108 (a branch before a guard)
+        least = min(i, found)
+    else:
+        least = i
+    require(least < 2)
+    s.out[0] = 100 * a + 10 * found + least
+    s.flag = found < 0
+
+
 @action(mood=Mood, members=BitSet(2))
-def change(s: State, c: C, mood: int, members: int) -> None:
+def change(s: State, c: C, mood: Mood, members: int) -> None:
     """The mood changes; NONE is no choice."""
     require(mood != s.mood)
     s.mood = Mood.NONE if mood == Mood.CALM else mood
@@ -273,7 +307,7 @@ MACHINE = Machine(
     state=State,
     constants=C,
     initial=initial,
-    actions=(take, logic, arithmetic, folds, records, draw, change, send, receive, throw_away),
+    actions=(take, logic, extremes, arithmetic, folds, records, draw, search, change, send, receive, throw_away),
 )
 
 PROPERTIES = (drawn_is_even_or_not, copies_are_equal, everything_differs)

@@ -172,9 +172,9 @@ def store(s: State, c: C) -> None:
     if c.fault == Fault.NESTED:
         s.entry[1].id = s.three + 1
     if c.fault == Fault.FLAG:
-        s.flag = s.three
+        s.flag = s.three  # type: ignore[assignment]  # the fault
     if c.fault == Fault.ENUM:
-        s.mood = 2
+        s.mood = 2  # type: ignore[assignment]  # the fault
     if c.fault == Fault.MESSAGE:
         s.box.add(number=s.three + 1)
     if c.fault == Fault.FILLED_MESSAGE:
