@@ -1,1 +1,19 @@
 """The command line: what a user types, and what is printed in answer."""
+
+import os
+import sys
+from types import TracebackType
+
+
+def _started(kind: type[BaseException], error: BaseException, trace: TracebackType | None) -> None:
+    """End an interrupt during the imports, before any command can explain it, without a traceback."""
+    if not issubclass(kind, KeyboardInterrupt) or hasattr(sys, "ps1"):
+        sys.__excepthook__(kind, error, trace)
+        return
+    sys.stderr.write("fencepost: interrupted before there was a result. Nothing is known.\n")
+    sys.stderr.flush()
+    os._exit(3)
+
+
+if sys.excepthook is sys.__excepthook__:
+    sys.excepthook = _started

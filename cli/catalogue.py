@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
+import time
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from fencepost.cli.console import print_json, results
+from fencepost.cli.console import close_stdout, print_json, results
 from fencepost.cli.data import FORMAT, judgement_data
 from fencepost.cli.display import Display
+from fencepost.cli.engines import with_notes
 from fencepost.cli.finished import Finished
 from fencepost.cli.interrupts import heard
+from fencepost.cli.quantities import show_seconds
 from fencepost.cli.status import Exit
 from fencepost.cli.table import RunTable
 from fencepost.invariants.catalogue import Profile, Run, runs
@@ -32,6 +35,8 @@ class Tally:
     waiting: list[Run] = field(default_factory=list)
     """The runs that were not begun."""
     why_stopped: str = ""
+    doing: str = "preparing the runs"
+    """What is done outside a search."""
 
     @property
     def exit(self) -> Exit:
@@ -47,12 +52,15 @@ def run_catalogue(request: Request) -> Exit:
     chosen = choose_runs(profile, request.protocols)
     options = request.options()
     with Display(quiet=request.quiet) as display:
-        table = None if request.json else RunTable(results(), chosen, display)
+        table = None if request.json else RunTable(results(must_be_read=True), chosen, display)
         tally = Tally(waiting=list(chosen))
         try:
             _run_all(request, options, tally, table, display)
         except KeyboardInterrupt:  # while a machine was compiled: a search that is interrupted has a result
-            tally.why_stopped = "SIGINT was received"
+            tally.why_stopped = f"SIGINT was received while {tally.doing}"
+        except BrokenPipeError:  # whoever read us had enough: no run is begun for nobody
+            close_stdout()
+            return tally.exit
     if table is not None:
         table.summary(tally.done, tally.waiting, tally.why_stopped)
     else:
@@ -91,6 +99,7 @@ def _run_all(request: Request, options: Options, tally: Tally, table: RunTable |
     from fencepost.explorers.judge import judge
 
     sources = {run.name: _source(run, options) for run in tally.waiting}
+    tally.doing = "compiling machines: those that are finished are kept"
     _compile(tally.waiting, sources, options, display)
     finished = Finished(Path(request.checkpoint)) if request.checkpoint else None
     left = options.budget
@@ -101,6 +110,7 @@ def _run_all(request: Request, options: Options, tally: Tally, table: RunTable |
             if left is not None and left <= 0:
                 tally.why_stopped = f"the time budget of {options.budget:g} s for all runs ran out"
                 return
+            tally.doing = f"preparing {run.name}"
             own = finished.options_for(run, options) if finished else options
             with heard():
                 judgement = judge(run, replace(own, budget=left), display.telling(run.name))
@@ -121,11 +131,15 @@ def _run_all(request: Request, options: Options, tally: Tally, table: RunTable |
 
 def _explained(request: Request, judgement: Judgement, budget: float | None) -> Judgement:
     """Return a judgement that names the limit that the user set, not what was left of it for this run."""
+    from fencepost.explorers.judge import values_of
+
     result = judgement.result
     why = result.why_stopped
     if budget is not None and "time budget" in why:
         why = f"the time budget of {budget:g} s for all runs ran out"
+    machine = protocol(judgement.run.protocol).machine
     result = request.with_memory_explained(replace(result, why_stopped=why))
+    result = with_notes(result, machine, machine.set_constants(values_of(judgement.run)))
     differences = judgement.differences if result.complete else (f"the search did not finish: {result.why_stopped}",)
     return replace(judgement, result=result, differences=differences)
 
@@ -142,7 +156,15 @@ def _compile(chosen: list[Run], sources: dict[str, Source], options: Options, di
     what = f"compiling {len(fresh)} of {len({source.text for source in sources.values()})} machines: {names}"
     with display.busy(f"{what} ... (kept for the next time)"):
         jobs = [(run.protocol, values_of(run), run.properties, options.normalize, _compact(run, options)) for run in chosen]
-        build_all(jobs, options.workers or _processors(), lambda _, done, of: display.spin(f"{what}, {done} of {of} done"))
+        began = time.monotonic()
+
+        def tell(name: str, done: int, of: int) -> None:
+            last = f", {name} last" if name else ""
+            display.spin(f"{what}, {done} of {of} done{last}")
+            if name and not display.live:
+                display.note(f"compiled {name}, {done} of {of}, after {show_seconds(time.monotonic() - began)}")
+
+        build_all(jobs, options.workers or _processors(), tell)
 
 
 def _source(run: Run, options: Options) -> Source:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -55,6 +56,7 @@ _VERDICTS = ", ".join(Verdict)
 @click.option("--resume", is_flag=True, help="Go on from the checkpoint.")
 @click.option("--expect", metavar="VERDICT", help=f"Succeed if this is the verdict: {_VERDICTS}.")
 @click.option("--trace", metavar="FILE", help="Write the first violation's trace there.")
+@click.option("--all-traces", is_flag=True, help="Show the trace of every violation, not only of the shortest.")
 @click.option("--coverage", is_flag=True, help="Show how often each action fired and each guard refused.")
 @click.option("--json", is_flag=True, help="Print JSON.")
 @click.option("--quiet", is_flag=True, help="No notes and no progress, only results.")
@@ -82,15 +84,17 @@ def run_checks(request: Request) -> Exit:
     ends: list[Exit] = []
     data = []
     with Display(quiet=request.quiet) as display:
-        for found, question in questions:
+        for name, (found, question) in zip(request.protocols, questions, strict=True):
             result = request.with_memory_explained(explore(question, request.engine, options, display))
             traces = _write(request, found, result, file) if file else {}
             if file:
                 display.note(_where(request, file, traces))
             if request.json:
-                data.append(result_data(result, traces, steps_of(question, result, options)))
+                data.append({**result_data(result, traces, steps_of(question, result, options)), **_compared(result, expected)})
+                if expected not in (None, result.verdict):
+                    display.note(f"{question.name}: expected {expected}, found {result.verdict}")
             else:
-                _print(request, found, question, result, first=not ends)
+                _print(request, name, found, question, result, first=not ends)
             ends.append(exit_of(result.verdict, expected))
             if was_interrupted(result):
                 ends.append(Exit.UNDETERMINED)
@@ -100,7 +104,12 @@ def run_checks(request: Request) -> Exit:
     return worst_exit(ends)
 
 
-def _print(request: Request, found: Protocol, question: Question, result: Result, *, first: bool) -> None:
+def _compared(result: Result, expected: Verdict | None) -> dict[str, Any]:
+    """Return what JSON says of an expectation, in the words of a run of the catalogue."""
+    return {} if expected is None else {"expected": {"verdict": str(expected)}, "as_expected": result.verdict is expected}
+
+
+def _print(request: Request, name: str, found: Protocol, question: Question, result: Result, *, first: bool) -> None:
     from fencepost.cli.report import print_page
 
     console = results()
@@ -115,6 +124,8 @@ def _print(request: Request, found: Protocol, question: Question, result: Result
         version=request.version or "",
         normalize=request.normalize,
         coverage=request.coverage,
+        expected=request.expected(),
+        command=None if request.all_traces or request.properties else partial(request.command_for, name),
     )
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import sys
+from contextlib import suppress
 from typing import TYPE_CHECKING, Any, NoReturn
 
 from fencepost.explorers.verdict import Verdict
@@ -31,13 +32,17 @@ _STYLES = {
 }
 
 
-def results() -> Console:
-    """Return the console for results. Rich reads NO_COLOR itself."""
+def results(*, must_be_read: bool = False) -> Console:
+    """Return the console for results. Rich reads NO_COLOR itself.
+
+    If the reader is gone the rest is printed nowhere, and the status is still that of the result; with `must_be_read`
+    BrokenPipeError is raised.
+    """
     from rich.console import Console
 
     fixed = None if sys.stdout.isatty() or os.environ.get("COLUMNS") else WIDTH
     console = Console(file=sys.stdout, highlight=False, markup=False, emoji=False, width=fixed)
-    console.on_broken_pipe = _reader_gone  # type: ignore[method-assign]
+    console.on_broken_pipe = _reader_gone if must_be_read else close_stdout  # type: ignore[method-assign]
     return console
 
 
@@ -46,9 +51,23 @@ def _reader_gone() -> NoReturn:
     raise BrokenPipeError
 
 
+def close_stdout() -> None:
+    """Send what is left of the output nowhere, or the interpreter complains when it ends."""
+    with suppress(OSError, ValueError):
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+
+
 def print_json(data: dict[str, Any]) -> None:
     """Print one JSON object on stdout."""
-    sys.stdout.write(json.dumps(data, indent=2, ensure_ascii=False) + "\n")
+    _put(json.dumps(data, indent=2, ensure_ascii=False) + "\n")
+
+
+def _put(text: str) -> None:
+    try:
+        sys.stdout.write(text)
+        sys.stdout.flush()
+    except BrokenPipeError:
+        close_stdout()
 
 
 def print_lines(console: Console, *lines: Text | str, indent: int = 0) -> None:
@@ -89,7 +108,7 @@ def print_bare(console: Console, content: RenderableType) -> None:
     with console.capture() as caught:
         console.print(content)
     lines = (line.rstrip() for line in caught.get().splitlines())
-    console.file.write("".join(f"{line}\n" for line in lines))
+    _put("".join(f"{line}\n" for line in lines))
 
 
 def styled(text: str, style: str) -> Text:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from fencepost.cli.targets import spelt
 from fencepost.cli.traces import archived
 
 if TYPE_CHECKING:
@@ -20,11 +21,12 @@ def result_data(result: Result, traces: Mapping[str, str], steps: Mapping[str, l
     return {
         "format": FORMAT,
         "protocol": result.protocol,
-        "constants": dict(result.constants),
+        "constants": {name: spelt(value) for name, value in result.constants.items()},
         "engine": result.engine,
         "workers": result.workers,
         "verdict": str(result.verdict),
         "complete": result.complete,
+        "exact": not result.omission,
         "why_stopped": result.why_stopped,
         "distinct": result.distinct,
         "generated": result.generated,

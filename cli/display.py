@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
     from fencepost.explorers.native.position import Progress
-    from rich.console import Console, RenderableType
+    from rich.console import Console, ConsoleOptions, RenderableType, RenderResult
     from rich.live import Live
     from rich.text import Text
 
@@ -32,6 +32,7 @@ class Display:
         self.live = not quiet and sys.stderr.isatty() and os.environ.get("TERM") != "dumb"
         self._block: Live | None = None
         self._last = 0.0
+        self._began = time.monotonic()
 
     def __enter__(self) -> Self:
         return self
@@ -71,6 +72,7 @@ class Display:
     @contextmanager
     def busy(self, text: str) -> Iterator[None]:
         """Say what is being done for as long as it takes: with a spinner, or as a note."""
+        self._began = time.monotonic()
         if self.live:
             self.spin(text)
         else:
@@ -79,11 +81,9 @@ class Display:
         self.clear()
 
     def spin(self, text: str) -> None:
-        """Show what is being done beside a spinner; nothing happens where there is no live block."""
+        """Show what is being done and for how long; nothing happens where there is no live block."""
         if self.live:
-            from rich.spinner import Spinner
-
-            self.show(Spinner("line", text, style="dim"))
+            self.show(Busy(text, self._began))
 
     def telling(self, title: str) -> Callable[[Progress], None] | None:
         """Return what a search is to call while it runs, or None if nobody would see it."""
@@ -102,6 +102,20 @@ class Display:
         from rich.console import Console
 
         return Console(file=sys.stderr, highlight=False, markup=False, emoji=False)
+
+
+class Busy:
+    """What is being done, beside a spinner, and since when: Rich draws it anew several times a second."""
+
+    def __init__(self, text: str, began: float) -> None:
+        from rich.spinner import Spinner
+
+        self.text, self.began = text, began
+        self.spinner = Spinner("line", style="dim")
+
+    def __rich_console__(self, console: Console, options: ConsoleOptions) -> RenderResult:
+        self.spinner.update(text=f"{self.text}  {time.monotonic() - self.began:.0f} s")
+        yield self.spinner
 
 
 def progress_text(title: str, progress: Progress) -> Text:

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import time
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from fencepost.cli.interrupts import heard
+from fencepost.cli.quantities import show_seconds
 from fencepost.explorers.verdict import Options, PropertyResult, Result, Verdict
 from fencepost.model.language.constants import SHAPE
 from fencepost.model.language.errors import UsageError, nearest
@@ -14,6 +15,7 @@ from fencepost.model.language.errors import UsageError, nearest
 if TYPE_CHECKING:
     from fencepost.cli.display import Display
     from fencepost.explorers.native.compile import Kernels
+    from fencepost.explorers.native.generate import Source
     from fencepost.model.language import Constants, Machine, Property
 
 ENGINES = {
@@ -58,16 +60,25 @@ def choose_engine(name: str) -> str:
 def explore(question: Question, engine: str, options: Options, display: Display) -> Result:
     """Search with the engine, showing what goes on; Ctrl-C gives a partial result, before the search begins an empty one."""
     began = time.perf_counter()
+    doing = f"preparing {question.name}"
     try:
         if engine == "plain":
             from fencepost.explorers import plain
 
             with display.busy(f"{question.name}: searching with the plain engine"):
-                return plain.search(question.machine, question.constants, question.properties, options)
-        kernels = kernels_of(question, options, display)
+                return with_notes(
+                    plain.search(question.machine, question.constants, question.properties, options),
+                    question.machine,
+                    question.constants,
+                )
+        source = source_of(question, options)
+        if not is_ready(source):
+            doing = f"compiling {question.compiled_as}"
+        kernels = kernels_of(question, source, display)
+        doing = f"preparing the search of {question.name}"
         from fencepost.explorers.native.search import search
 
-        return search(
+        result = search(
             question.machine,
             question.constants,
             question.properties,
@@ -75,15 +86,21 @@ def explore(question: Question, engine: str, options: Options, display: Display)
             kernels=kernels,
             tell=display.telling(question.name),
         )
+        return with_notes(result, question.machine, question.constants)
     except KeyboardInterrupt:
-        return _interrupted(question, engine, options, time.perf_counter() - began)
+        return _interrupted(question, engine, options, doing, time.perf_counter() - began)
     finally:
         display.clear()
 
 
-def kernels_of(question: Question, options: Options, display: Display) -> Kernels:
-    """Return the compiled machine; say so if it has to be compiled first, which takes seconds."""
-    from fencepost.explorers.native.compile import is_cached, load
+def with_notes(result: Result, machine: Machine, constants: Constants) -> Result:
+    """Return the result with what the machine tells readers of it under these constants."""
+    told = tuple(machine.notes(constants)) if machine.notes else ()
+    return replace(result, notes=(*told, *result.notes))
+
+
+def source_of(question: Question, options: Options) -> Source:
+    """Return the text that is compiled for a question."""
     from fencepost.explorers.native.generate import generate
     from fencepost.invariants.protocols import PROTOCOLS
 
@@ -91,22 +108,38 @@ def kernels_of(question: Question, options: Options, display: Display) -> Kernel
     ours = known is not None and known.machine is question.machine
     # All properties of a protocol are compiled together: asking for one of them then compiles nothing.
     properties = known.properties if known is not None and ours else question.properties
-    source = generate(question.machine, question.constants, properties, normalize=options.normalize, compact=options.compact)
-    if is_cached(source):
+    return generate(question.machine, question.constants, properties, normalize=options.normalize, compact=options.compact)
+
+
+def is_ready(source: Source) -> bool:
+    """Say whether a machine needs no compiling."""
+    from fencepost.explorers.native.compile import is_cached
+
+    return is_cached(source)
+
+
+def kernels_of(question: Question, source: Source, display: Display) -> Kernels:
+    """Return the compiled machine; say so if it has to be compiled first, which takes seconds."""
+    from fencepost.explorers.native.compile import load
+
+    if is_ready(source):
         return load(source, question.constants)
     with display.busy(f"compiling {question.compiled_as} ... (kept for the next time)"), heard():
-        return load(source, question.constants)
+        kernels = load(source, question.constants)
+    display.note(f"compiled {question.compiled_as} in {show_seconds(kernels.seconds)}")
+    return kernels
 
 
-def _interrupted(question: Question, engine: str, options: Options, seconds: float) -> Result:
+def _interrupted(question: Question, engine: str, options: Options, doing: str, seconds: float) -> Result:
     """Return the result of a search that was ended before it had counted anything."""
+    kept = ", and no checkpoint was written" if options.checkpoint else ""
     return Result(
         protocol=question.name,
         constants=question.constants.shown(),
         engine=engine,
         workers=options.workers,
         complete=False,
-        why_stopped="SIGINT was received before there were results",
+        why_stopped=f"SIGINT was received while {doing}: nothing was searched{kept}",
         distinct=0,
         generated=0,
         depth=0,

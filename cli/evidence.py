@@ -8,6 +8,7 @@ from importlib import resources
 from typing import TYPE_CHECKING, Any
 
 from fencepost.cli.data import FORMAT
+from fencepost.cli.targets import spelt
 from fencepost.cli.traces import archived
 from fencepost.invariants.catalogue import entries, evidence, status
 from fencepost.invariants.protocols import protocol
@@ -49,7 +50,8 @@ def constants_of(run: Run) -> dict[str, Any]:
     """Return all constants of a run as they read in JSON: its version's, its own, and the defaults."""
     machine = protocol(run.protocol).machine
     base = machine.version(run.version).values if run.version else {}
-    return machine.set_constants({**base, **run.constants}).shown()
+    shown = machine.set_constants({**base, **run.constants}).shown()
+    return {name: spelt(value) for name, value in shown.items()}
 
 
 def trace_of_case(case: Case) -> str:

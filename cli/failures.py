@@ -4,6 +4,9 @@ from __future__ import annotations
 
 import errno
 import os
+import sys
+import traceback
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 import click
@@ -11,17 +14,23 @@ from fencepost.cli.status import Exit
 from fencepost.model.language.errors import DomainError, FencepostError, MismatchError, ModelError, UsageError
 
 if TYPE_CHECKING:
-    from pathlib import Path
+    from types import FrameType
 
 _NO_ROOM = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO, errno.EROFS)
 """What the system says when it cannot take what is printed."""
+USER_MODULE = "fencepost_user_"
+"""How the names of modules begin that are users' files."""
+_OURS = ("fencepost.model.language", "fencepost.explorers", "fencepost.counterexamples", "fencepost.cli", "fencepost_native_")
+"""Modules that run models and are none."""
 
 
 def explain(error: BaseException) -> tuple[Exit, str]:
     """Return the exit status for an error and what to tell the user."""
     if isinstance(error, click.ClickException):
         return Exit.BAD_INPUT, _of_click(error)
-    if isinstance(error, UsageError | ModelError | DomainError):
+    if isinstance(error, DomainError):
+        return Exit.BAD_INPUT, placed(error)
+    if isinstance(error, UsageError | ModelError):
         return Exit.BAD_INPUT, str(error)
     if isinstance(error, MismatchError):
         return Exit.WRONG, f"Fencepost contradicts itself: {error}"
@@ -34,7 +43,42 @@ def explain(error: BaseException) -> tuple[Exit, str]:
         )
     if isinstance(error, OSError) and error.errno in _NO_ROOM:
         return Exit.BAD_INPUT, f"the output cannot be written: {error.strerror}. Send it to where there is room."
+    if isinstance(error, Exception) and _raised_by_user(error):
+        return Exit.BAD_INPUT, f"{placed(error, named=True)}. The model has to be defined for every state: guard what fails."
     return Exit.WRONG, _unforeseen(error)
+
+
+def placed(error: BaseException, *, named: bool = False) -> str:
+    """Return an error's message after the file and line of the model that it comes from; `named` adds its class."""
+    said = str(error)
+    if named and not isinstance(error, FencepostError):
+        said = f"{type(error).__name__}: {said}" if said else type(error).__name__
+    root = error
+    while isinstance(root.__cause__, Exception):
+        root = root.__cause__
+    frames = [(frame, line) for frame, line in traceback.walk_tb(root.__traceback__) if _is_model(frame)]
+    if not frames:
+        return said
+    frame, line = frames[-1]
+    return f"{near(Path(frame.f_code.co_filename))}:{line}: {said}"
+
+
+def near(path: Path) -> str:
+    """Return a path as it is seen from the folder where the user is."""
+    return str(path.relative_to(Path.cwd())) if path.is_relative_to(Path.cwd()) else str(path)
+
+
+def _is_model(frame: FrameType) -> bool:
+    """Say whether this is code of a model: not of Fencepost's machinery, a library or Python itself."""
+    name = str(frame.f_globals.get("__name__", ""))
+    foreign = name.split(".")[0] in sys.stdlib_module_names or "site-packages" in frame.f_code.co_filename
+    return not foreign and not name.startswith(_OURS) and Path(frame.f_code.co_filename).is_file()
+
+
+def _raised_by_user(error: Exception) -> bool:
+    """Say whether the line that failed stands in a user's file."""
+    frames = [frame for frame, _ in traceback.walk_tb(error.__traceback__)]
+    return bool(frames) and str(frames[-1].f_globals.get("__name__", "")).startswith(USER_MODULE)
 
 
 def _of_click(error: click.ClickException) -> str:

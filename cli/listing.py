@@ -8,7 +8,7 @@ import click
 from fencepost.cli.console import heading, print_json, print_lines, print_rows, results, styled
 from fencepost.cli.data import FORMAT
 from fencepost.cli.status import Exit
-from fencepost.cli.targets import find_protocol
+from fencepost.cli.targets import find_protocol, spelt
 from fencepost.invariants.protocols import PROTOCOLS
 
 if TYPE_CHECKING:
@@ -54,17 +54,17 @@ def protocol_data(item: Protocol) -> dict[str, Any]:
 
 
 def _constant_data(name: str, constant: Constant[Any]) -> dict[str, Any]:
-    found = {"name": name, "default": constant.show(constant.default), "meaning": constant.meaning}
+    found = {"name": name, "default": spelt(constant.show(constant.default)), "meaning": constant.meaning}
     if constant.kind is bool:
         return {**found, "values": [False, True]}
     if constant.spellings():
-        return {**found, "values": list(constant.spellings())}
+        return {**found, "values": [spelt(word) for word in constant.spellings()]}
     return {**found, "low": constant.low, "high": constant.high}
 
 
 def _shown(item: Protocol, values: Any) -> dict[str, Any]:
     declared = item.machine.constants.declared()
-    return {name: declared[name].show(value) for name, value in values.items()}
+    return {name: spelt(declared[name].show(value)) for name, value in values.items()}
 
 
 def _print_all(console: Console, chosen: list[Protocol]) -> None:
@@ -110,11 +110,11 @@ def _call(action: Action) -> str:
 
 
 def _word(constant: Constant[Any], value: int) -> str:
-    return str(constant.show(value)).lower()
+    return str(spelt(constant.show(value))).lower()
 
 
 def _range(constant: Constant[Any]) -> str:
     if constant.kind is bool:
         return "switch"
-    words = constant.spellings()
+    words = [spelt(word) for word in constant.spellings()]
     return "|".join(words) if words else f"{constant.low}..{constant.high}"

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import sys
 import traceback
 from contextlib import suppress
@@ -12,6 +11,7 @@ from typing import TYPE_CHECKING, Any, NoReturn
 
 import click
 from fencepost.cli.check import check
+from fencepost.cli.console import close_stdout
 from fencepost.cli.failures import debugging, explain
 from fencepost.cli.guarantees import guarantees
 from fencepost.cli.listing import list_protocols
@@ -28,20 +28,21 @@ class Commands(click.Group):
 
     def main(self, args: Sequence[str] | None = None, prog_name: str | None = None, **extra: Any) -> NoReturn:  # type: ignore[override]
         """Run a command and end the process with its exit status."""
+        sys.excepthook = sys.__excepthook__  # from here on interrupts are explained below
         extra["standalone_mode"] = False
         status = Exit.AS_EXPECTED
         if isinstance(sys.stdout, TextIOWrapper):
             sys.stdout.reconfigure(errors="replace")  # an arrow on a terminal without arrows is no reason to fail
         try:
             status = Exit(super().main(args, prog_name or "fencepost", **extra) or 0)
-            sys.stdout.flush()
+            _flush()
         except BrokenPipeError:
-            _close_stdout()  # whoever read us had enough, and did not see the whole answer
+            close_stdout()  # whoever read us had enough before there was an answer
             status = Exit.UNDETERMINED
         except (Exception, KeyboardInterrupt) as error:  # noqa: BLE001 (the last resort: no traceback for users)
             status = _end(error)
             if isinstance(error, OSError):
-                _close_stdout()
+                close_stdout()
         sys.exit(status)
 
     def resolve_command(self, ctx: click.Context, args: list[str]) -> tuple[str | None, click.Command | None, list[str]]:
@@ -78,7 +79,9 @@ def _end(error: BaseException) -> Exit:
     return status
 
 
-def _close_stdout() -> None:
-    """Send what is left of the output nowhere, or the interpreter complains when it ends."""
-    with suppress(OSError, ValueError):
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+def _flush() -> None:
+    """Print what waits; a reader that is gone changes nothing about what was found."""
+    try:
+        sys.stdout.flush()
+    except BrokenPipeError:
+        close_stdout()

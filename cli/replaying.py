@@ -49,7 +49,7 @@ def replay(files: tuple[str, ...], rewrite: bool, model: str | None) -> Exit:  #
             ends.append(status)
             continue
         ends.append(Exit.AS_EXPECTED)
-        shown = f"{made.trace.finding} in {counted(made.path.length, 'state')}, as it says"
+        shown = f"{made.trace.finding}: a trace of {counted(made.path.length, 'state')}, as it says"
         console.print(
             f"{file}: {made.trace.protocol.name}: {shown}" + ("; states rewritten" if rewrite else ""), soft_wrap=True
         )

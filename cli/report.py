@@ -6,12 +6,13 @@ from typing import TYPE_CHECKING
 
 from fencepost.cli.console import counted, heading, print_lines, print_rows, styled, verdict_text
 from fencepost.cli.quantities import show_rate, show_seconds, show_size
-from fencepost.cli.traces import make_trace, print_trace
+from fencepost.cli.targets import spelt
+from fencepost.cli.traces import first_violation, make_trace, print_trace
 from fencepost.explorers.verdict import Verdict
 from fencepost.model.language.actions import Kind
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Callable, Iterator
 
     from fencepost.cli.engines import Question
     from fencepost.explorers.verdict import Path, PropertyResult, Result
@@ -20,6 +21,11 @@ if TYPE_CHECKING:
     from rich.text import Text
 
 INDENT = 2
+KINDS = {
+    Kind.ALWAYS: "must be so in every reachable state",
+    Kind.STEP: "must be so in every step from one state to the next",
+    Kind.SOMETIMES: "a witness, which some reachable state or step must show",
+}
 MANY = 10_000
 """States from which on the memory of each says something: before, it is what was reserved."""
 
@@ -33,26 +39,52 @@ def print_page(
     version: str = "",
     normalize: bool = True,
     coverage: bool = False,
+    expected: Verdict | None = None,
+    command: Callable[[str], str] | None = None,
 ) -> None:
-    """Print the answer to one check."""
-    print_verdict(console, question, result)
+    """Print the answer to one check; `command(property)` shows a trace, and leaves room for the shortest one here."""
+    print_verdict(console, question, result, expected)
     print_properties(console, question, result)
     print_reach(console, result, version)
     if coverage:
         print_coverage(console, result)
-    print_traces(console, found, result, version=version, normalize=normalize)
+    print_traces(console, found, result, version=version, normalize=normalize, command=command)
 
 
-def print_traces(console: Console, found: Protocol, result: Result, *, version: str, normalize: bool) -> None:
-    """Print the way to each violation, one way only once, and the way to the deadlock if it was asked for."""
+def print_traces(
+    console: Console,
+    found: Protocol,
+    result: Result,
+    *,
+    version: str,
+    normalize: bool,
+    command: Callable[[str], str] | None = None,
+) -> None:
+    """Print the way to each violation, one way only once, and the way to the deadlock if it was asked for.
+
+    With `command` only the shortest is printed in full, and the others as the command that shows them.
+    """
     shown: dict[Path, str] = {}
+    shortest = first_violation(result)
     ways = [(item.name, item.path) for item in result.properties if item.verdict is Verdict.VIOLATED]
+    if shortest is not None:
+        ways.sort(key=lambda way: way[0] != shortest.name)
+    brief = False
     for name, path in [*ways, (None, result.deadlock)]:
         if path is None:
             continue
-        console.print()
         what = f"{name} is violated" if name else "no action is enabled"
+        if command is not None and name and shown and path not in shown:
+            if not brief:
+                console.print()
+            brief = True
+            line = f"{what}: the shortest trace has {counted(path.length, 'state')}: `{command(name)}` shows it"
+            console.print(line, soft_wrap=True)
+            continue
+        if not (brief and path in shown):
+            console.print()
         if path in shown:
+            brief = command is not None
             console.print(heading(f"{what}: by the same steps as {shown[path]}"))
             continue
         shown[path] = name or "the deadlock"
@@ -61,12 +93,19 @@ def print_traces(console: Console, found: Protocol, result: Result, *, version: 
         print_trace(console, trace, path)
 
 
-def print_verdict(console: Console, question: Question, result: Result) -> None:
-    """Print the verdict, and what it is about."""
+def print_verdict(console: Console, question: Question, result: Result, expected: Verdict | None = None) -> None:
+    """Print the verdict, what it is about, and what a reader of it must know."""
     from rich.text import Text
 
-    console.print(Text.assemble(heading(question.name), "  ", verdict_text(result.verdict)))
+    doubt = ""
+    if result.omission and result.verdict in (Verdict.HOLDS, Verdict.UNREACHED):
+        doubt = f", up to fingerprint collisions (at most {result.omission:.1e})"
+    console.print(Text.assemble(heading(question.name), "  ", verdict_text(result.verdict), doubt), soft_wrap=True)
     print_lines(console, styled(question.machine.sentence, "dim"))
+    for note in result.notes:
+        print_lines(console, f"Note: {note}")
+    if expected is not None and result.verdict is not expected:
+        print_lines(console, styled(f"Expected {expected}, found {result.verdict}.", "bold red"))
     if not result.complete:
         print_lines(
             console,
@@ -84,19 +123,25 @@ def print_properties(console: Console, question: Question, result: Result) -> No
     if not result.properties:
         print_lines(console, "No property was asked for: the states were counted.")
     for item in result.properties:
-        line = Text.assemble(f"{item.name:{width}}  ", (f"{item.kind!s:9}  ", "dim"), *_found(item))
+        line = Text.assemble(f"{item.name:{width}}  ", (f"{item.kind!s:9}  ", "dim"), *_found(item, exact=not result.omission))
         print_lines(console, line)
         print_lines(console, styled(sentences[item.name], "dim"), indent=INDENT)
+    kinds = {item.kind for item in result.properties}
+    told = [f"{kind}: {meaning}" for kind, meaning in KINDS.items() if kind in kinds]
+    if told:
+        console.print()
+        print_lines(console, styled("; ".join(told) + ".", "dim"))
 
 
-def _found(item: PropertyResult) -> tuple[Text, str]:
+def _found(item: PropertyResult, *, exact: bool) -> tuple[Text, str]:
     """Return the verdict and the length of the shortest trace; a witness is said to be reached."""
     if item.path is None:
-        return verdict_text(item.verdict), ""
-    states = counted(item.path.length, "state")
+        doubtful = not exact and item.verdict in (Verdict.HOLDS, Verdict.UNREACHED)
+        return verdict_text(item.verdict), ", up to fingerprint collisions" if doubtful else ""
+    states = f": shortest trace {counted(item.path.length, 'state')}"
     if item.kind is Kind.SOMETIMES:
-        return styled("reached", "bold green"), f" in {states}"
-    return verdict_text(item.verdict), f" in {states}"
+        return styled("reached", "bold green"), states
+    return verdict_text(item.verdict), states
 
 
 def print_reach(console: Console, result: Result, version: str) -> None:
@@ -109,8 +154,9 @@ def reach(result: Result, version: str) -> Iterator[tuple[str, Text | str]]:
     """Yield the lines that say how far a verdict reaches: (label, text)."""
     if version:
         yield "version", version
-    yield "constants", " ".join(f"{name}={str(value).lower()}" for name, value in result.constants.items()) or "none"
-    yield "search", "complete: every reachable state was visited" if result.complete else f"partial: {result.why_stopped}"
+    yield "constants", " ".join(f"{name}={str(spelt(value)).lower()}" for name, value in result.constants.items()) or "none"
+    visited = "no state was left to visit" if result.omission else "every reachable state was visited"
+    yield "search", f"complete: {visited}" if result.complete else f"partial: {result.why_stopped}"
     yield "states", f"{result.distinct:,} distinct, {result.generated:,} generated, depth {result.depth}"
     workers = f" with {counted(result.workers, 'worker')}" if result.workers else ""
     rates = f"{show_rate(result.distinct, result.seconds, 'states')}, {show_rate(result.generated, result.seconds, 'steps')}"
@@ -123,12 +169,10 @@ def reach(result: Result, version: str) -> Iterator[tuple[str, Text | str]]:
         )
     if result.deadlocks:
         hint = "" if result.deadlock else "; --deadlock shows the way to one"
-        yield "deadlocks", f"{counted(result.deadlocks, 'state')} without a successor{hint}"
+        yield "ends", f"{counted(result.deadlocks, 'state')} without a successor, normal where budgets are used up{hint}"
     dead = [name for name, fired in result.fired.items() if not fired]
     if dead:
         yield "never fired", styled(", ".join(dead) + ("" if result.complete else " (so far)"), "yellow")
-    for note in result.notes:
-        yield "note", note
 
 
 def _memory(result: Result) -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -46,6 +47,7 @@ class Request:
     resume: bool = False
     expect: str | None = None
     trace: str | None = None
+    all_traces: bool = False
     coverage: bool = False
     json: bool = False
     quiet: bool = False
@@ -119,6 +121,15 @@ class Request:
             self._refuse("several protocols", {"--trace": self.trace, "--checkpoint": self.checkpoint})
         return found
 
+    def command_for(self, protocol: str, prop: str) -> str:
+        """Return the command that asks the same of one property alone."""
+        words = ["fencepost", "check", protocol, *(["--version", self.version] if self.version else [])]
+        for option, values in (("--set", self.settings), ("--with", self.with_), ("--without", self.without)):
+            words += [word for value in values for word in (option, value)]
+        words += ["--engine", self.engine] if self.engine != "native" else []
+        words += [option for option, given in (("--compact", self.compact), ("--no-normalize", not self.normalize)) if given]
+        return shlex.join([*words, "--property", prop])
+
     def look_at_catalogue(self) -> Profile:
         """Return the profile whose runs are asked for; raise UsageError for options that only single checks have."""
         own = {
@@ -129,6 +140,7 @@ class Request:
             "--property": self.properties,
             "--expect": self.expect,
             "--trace": self.trace,
+            "--all-traces": self.all_traces,
             "--coverage": self.coverage,
             "--deadlock": self.deadlock,
         }

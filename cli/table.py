@@ -51,8 +51,18 @@ class RunTable:
             f"{data['distinct']:>12,}{data['depth']:>7}{show_seconds(data['seconds']):>13}",
         )
         self.console.print(line, soft_wrap=True)
-        traces = [f"{item['name']} in {item['length']} states" for item in data["properties"] if item["verdict"] == "violated"]
-        for text, style in ((", ".join(traces), "dim"), (run.why, "dim"), *((text, "red") for text in data["differences"])):
+        traces = [
+            f"{item['name']}: shortest trace {counted(item['length'], 'state')}"
+            for item in data["properties"]
+            if item["verdict"] == "violated"
+        ]
+        doubt = "" if data.get("exact", True) else f"up to fingerprint collisions (at most {data['omission']:.1e})"
+        for text, style in (
+            ("; ".join(traces), "dim"),
+            (doubt, "dim"),
+            (run.why, "dim"),
+            *((text, "red") for text in data["differences"]),
+        ):
             if text:
                 print_lines(self.console, styled(text, style), indent=self.protocol + 2)
 

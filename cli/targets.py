@@ -4,19 +4,19 @@ from __future__ import annotations
 
 import importlib.util
 import sys
-import traceback
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
+from fencepost.cli.failures import USER_MODULE, placed
 from fencepost.invariants.protocols import PROTOCOLS, Protocol, protocol
 from fencepost.model.language.actions import Property
 from fencepost.model.language.errors import FencepostError, ModelError, UsageError, nearest
-from fencepost.model.language.machine import Machine
+from fencepost.model.language.machine import Machine, described
 
 if TYPE_CHECKING:
     from types import ModuleType
 
-    from fencepost.model.language.constants import Constants
+    from fencepost.model.language.constants import Constant, Constants
 
 
 def find_protocol(name: str) -> Protocol:
@@ -32,20 +32,44 @@ def load_protocol(path: Path) -> Protocol:
         raise UsageError(f"there is no file {path}: name a protocol, or a Python file that defines MACHINE and PROPERTIES.")
     module = _run_file(path)
     machine, properties = getattr(module, "MACHINE", None), getattr(module, "PROPERTIES", None)
-    if not isinstance(machine, Machine):
+    if machine is None:
         raise UsageError(f"{path} defines no MACHINE: assign a Machine to that name, and its properties to PROPERTIES.")
-    if not isinstance(properties, tuple | list) or not all(isinstance(item, Property) for item in properties):
-        raise UsageError(f"{path} defines no PROPERTIES: assign to it a tuple of what @always, @step and @sometimes return.")
-    names = [item.name for item in properties]
+    if not isinstance(machine, Machine):
+        raise UsageError(
+            f"{path}: MACHINE is {described(machine)}, which is no machine: write MACHINE = Machine(name=..., sentence=..., ...)."
+        )
+    names = [item.name for item in _properties(path, properties)]
     twice = next((name for name in names if names.count(name) > 1), None)
     if twice:
         raise UsageError(f"{path}: PROPERTIES has {twice!r} twice: give each property a name of its own.")
     return Protocol(machine, tuple(properties))
 
 
+def _properties(path: Path, given: object) -> tuple[Property, ...] | list[Property]:
+    """Return what a file assigns to PROPERTIES; raise UsageError if that is no tuple of properties."""
+    what = "a tuple of what @always, @step and @sometimes return"
+    if given is None:
+        raise UsageError(f"{path} defines no PROPERTIES: assign to it {what}.")
+    if isinstance(given, Property):
+        name = given.function.__name__
+        raise UsageError(f"{path}: PROPERTIES is {described(given)}, alone: write a tuple, with its comma: ({name},).")
+    if not isinstance(given, tuple | list):
+        raise UsageError(f"{path}: PROPERTIES is {described(given)}, which is no tuple: write {what}.")
+    if not given:
+        raise UsageError(
+            f"{path}: PROPERTIES is empty, so there is nothing to say of the machine: "
+            "write at least one function under @always, @step(...) or @sometimes."
+        )
+    for item in given:
+        if not isinstance(item, Property):
+            hint = "put @always, @step(...) or @sometimes above it" if callable(item) else f"write {what}"
+            raise UsageError(f"{path}: PROPERTIES has {described(item)}, which is no property: {hint}.")
+    return given
+
+
 def _run_file(path: Path) -> ModuleType:
     """Run a model file as a module; its neighbours can be imported, as if it were a script."""
-    name = f"fencepost_user_{path.stem}"
+    name = USER_MODULE + path.stem
     spec = importlib.util.spec_from_file_location(name, path.resolve())
     if spec is None or spec.loader is None:
         raise UsageError(f"{path} is no Python file: name a file that ends in .py.")
@@ -54,15 +78,12 @@ def _run_file(path: Path) -> ModuleType:
     sys.path.insert(0, str(path.resolve().parent))
     try:
         spec.loader.exec_module(module)
-    except FencepostError:
-        raise
+    except FencepostError as error:
+        raise type(error)(placed(error)) from error
     except SyntaxError as error:
         raise ModelError(f"{error.filename}:{error.lineno}: {error.msg}:\n{(error.text or '').rstrip()}") from error
-    except Exception as error:
-        line = next((f.lineno for f in reversed(traceback.extract_tb(error.__traceback__)) if f.filename == spec.origin), 1)
-        raise ModelError(
-            f"{path}:{line}: {type(error).__name__}: {error}. The file must run before its model can be read."
-        ) from error
+    except (Exception, SystemExit) as error:
+        raise ModelError(f"{placed(error, named=True)}. The file must run before its model can be read.") from error
     finally:
         sys.path.remove(str(path.resolve().parent))
     return module
@@ -80,12 +101,10 @@ def choose_constants(
             raise UsageError(
                 f"--set was given {text!r}, which has no value: write NAME=VALUE, such as --set {_example(machine)}."
             )
-        _choose(chosen, _constant_name(machine, name), f"--set {text}", _parse(machine, _constant_name(machine, name), value))
+        name = _constant_name(machine, name)
+        _choose(chosen, name, f"--set {text}", _parse(machine.constants.declared()[name], name, value))
     for text, on in switches:
-        name = _constant_name(machine, text)
-        option = f"--{'with' if on else 'without'} {text}"
-        if machine.constants.declared()[name].kind is not bool:
-            raise UsageError(f"{option}: constant {name!r} is no switch but a number or a choice: write --set {name}=VALUE.")
+        name, option = _switch(machine, text, on=on)
         _choose(chosen, name, option, int(on))
     return machine.set_constants({**values, **{name: value for name, (_, value) in chosen.items()}})
 
@@ -100,8 +119,37 @@ def _constant_name(machine: Machine, text: str) -> str:
     return name
 
 
-def _parse(machine: Machine, name: str, text: str) -> int:
-    return int(machine.constants.declared()[name].parse(text))
+def _switch(machine: Machine, text: str, *, on: bool) -> tuple[str, str]:
+    """Return the name of a switch and the option as it was given; raise UsageError if it is none."""
+    option, declared = "--with" if on else "--without", machine.constants.declared()
+    known = [name for name, constant in declared.items() if constant.kind is bool]
+    name, mark, value = text.strip().replace("-", "_").partition("=")
+    if mark and name in known:
+        word = value.lower() if on else {"true": "false", "false": "true", "on": "off", "off": "on"}.get(value.lower(), "")
+        instead = {"true": "--with", "on": "--with", "false": "--without", "off": "--without"}.get(word, option)
+        raise UsageError(f"{option} {text}: a switch is given without a value: write {instead} {name}.")
+    if name in declared and name not in known:
+        raise UsageError(
+            f"{option} {text}: constant {name!r} is no switch but a number or a choice: write --set {name}={value or 'VALUE'}."
+        )
+    if name not in known:
+        listed = f"Switches are: {', '.join(known)}." if known else "It has none."
+        raise UsageError(f"{option} {text}: protocol {machine.name!r} has no switch {name!r}.{nearest(name, known)} {listed}")
+    return name, f"{option} {text}"
+
+
+def _parse(constant: Constant[Any], name: str, text: str) -> int:
+    """Return the value that a text names; the error for an unknown word names the nearest."""
+    words = list(dict.fromkeys(spelt(item) for item in constant.spellings()))
+    if words and not text.strip().lstrip("-").isdigit() and spelt(text.strip().lower()) not in words:
+        close = nearest(spelt(text.strip().lower()), words)
+        raise UsageError(f"constant {name!r} was given {text!r}.{close} Write one of: {', '.join(words)}.")
+    return int(constant.parse(text))
+
+
+def spelt(value: Any) -> Any:
+    """Return a constant's value as it reads on the command line and in JSON: words have dashes."""
+    return value.replace("_", "-") if isinstance(value, str) else value
 
 
 def _choose(chosen: dict[str, tuple[str, int]], name: str, option: str, value: int) -> None:
@@ -111,4 +159,6 @@ def _choose(chosen: dict[str, tuple[str, int]], name: str, option: str, value: i
 
 
 def _example(machine: Machine) -> str:
-    return next((f"{name}={item.show(item.default)}" for name, item in machine.constants.declared().items()), "NAME=VALUE")
+    return next(
+        (f"{name}={spelt(item.show(item.default))}" for name, item in machine.constants.declared().items()), "NAME=VALUE"
+    )

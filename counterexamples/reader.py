@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
@@ -24,6 +25,8 @@ if TYPE_CHECKING:
     from fencepost.model.language.interpreter import Interpreter
 
 VERDICTS = ("violated", "reached", "deadlock")
+UNFOLDED = re.compile(r",\s+")
+"""Where a message was folded: its lines were joined with a blank, which no message has."""
 
 
 @dataclass(frozen=True)
@@ -204,7 +207,7 @@ class _Reader:
                     f"protocol {machine.name!r} has no action {quoted(label)}.{nearest(label, labels)} Actions are: {', '.join(labels)}."
                 )
             item = machine.action(label)
-            return Step(item, arguments(plain, item, label, rest))
+            return Step(item, arguments(plain, item, label, UNFOLDED.sub(",", rest)))
 
 
 def _text(header: Mapping[str, Line], name: str) -> str:

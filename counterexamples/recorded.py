@@ -22,9 +22,11 @@ class Difference(NamedTuple):
         return not any(line is None or line.startswith(" ") or line == "initial" for line in (self.was, self.now))
 
     def __str__(self) -> str:
-        there = "the states end" if self.was is None else f"the states say {self.was.strip()!r}"
-        here = "has nothing more" if self.now is None else f"gives {self.now.strip()!r}"
-        return f"{self.place}: {there} where the model {here}."
+        if self.was is None:
+            return f"{self.place}: the states end where the model goes on with {(self.now or '').strip()!r}."
+        there = f"say {self.was.strip()!r}" if self.was.strip() else "have an empty line"
+        here = "has nothing more" if self.now is None else f"gives {self.now.strip()!r}" if self.now else "gives an empty line"
+        return f"{self.place}: the states {there} where the model {here}."
 
 
 def first_difference(file: TraceFile, text: str, *, whole: bool = True) -> Difference | None:
@@ -33,18 +35,21 @@ def first_difference(file: TraceFile, text: str, *, whole: bool = True) -> Diffe
     for number, (was, now) in enumerate(zip_longest(recorded, text.splitlines()), file.states):
         if now is None and not whole:
             return None
+        if was is None:
+            rest = text.splitlines()[len(recorded) :]
+            return Difference(f"{file.path}:{number}", None, next(line for line in rest if line))
         if was != now:
             return Difference(f"{file.path}:{number}", was, now)
     return None
 
 
-def changes_since(file: TraceFile | None, text: str, suspect: str, *, whole: bool) -> str:
-    """Return a sentence on what changed since the states were recorded: steps, header or model, or else `suspect`."""
+def changes_since(file: TraceFile | None, text: str, *, whole: bool) -> str:
+    """Return a sentence on what changed since the states were recorded: steps, header or model."""
     if file is None or not any(file.recorded):
         return ""
     found = first_difference(file, text, whole=whole)
     if found is None:
-        return f" The states are as they were recorded, so {suspect} has changed."
+        return " The states are as they were recorded, so the header or the model has changed."
     if found.is_in_steps:
         return f" Steps or header were edited since the states were written: {found.place} has {found.was!r}."
     return f" The header was edited or the model has changed since the states were written: {found}"

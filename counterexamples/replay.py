@@ -6,9 +6,9 @@ from dataclasses import dataclass
 from pathlib import Path as File
 from typing import TYPE_CHECKING, NoReturn
 
+from fencepost.counterexamples.history import states_text
 from fencepost.counterexamples.reader import read
 from fencepost.counterexamples.recorded import changes_since, first_difference
-from fencepost.counterexamples.states import states_text
 from fencepost.counterexamples.trace import starting_points
 from fencepost.explorers.verdict import Path, Verdict
 from fencepost.invariants.protocols import protocol as named_protocol
@@ -138,7 +138,7 @@ class _Replaying:
             text = states_text(self.trace, self.path(), ending=f"{number} {shown}")
             raise UsageError(
                 f"{place}step {number}, `{shown}`, cannot happen: {reason}. {self.enabled(step)}"
-                f"{changes_since(self.file, text, 'the guard', whole=False)}"
+                f"{changes_since(self.file, text, whole=False)}"
             ) from None
         except FencepostError as error:
             raise type(error)(f"{place}step {number}: {error}") from error
@@ -158,7 +158,8 @@ class _Replaying:
         possible.sort(key=lambda item: item.action.name != step.action.name)
         if not possible:
             return "No step is enabled there: remove this one and what follows."
-        more = f" or one of {len(possible) - SHOWN} others" if len(possible) > SHOWN else ""
+        others = len(possible) - SHOWN
+        more = f" or one of {others} others" if others > 1 else " or one other" if others == 1 else ""
         return (
             f"Write a step that is enabled there: {', '.join(f'`{self.plain.show(item)}`' for item in possible[:SHOWN])}{more}."
         )
@@ -177,7 +178,7 @@ class _Replaying:
         if earlier:
             kept = f"after step {earlier - 1}" if earlier > 1 else "in the initial state"
             raise UsageError(f"{place}{fact} of the {count} steps, but {kept} it is. Remove the steps after that.")
-        since = changes_since(self.file, states_text(trace, path), "the property", whole=True)
+        since = changes_since(self.file, states_text(trace, path), whole=True)
         raise UsageError(
             f"{place}all steps can happen, but {fact}. Find another trace with `{self.command()}`, or remove the file.{since}"
         )

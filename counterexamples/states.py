@@ -6,7 +6,6 @@ where it ends is a log, written `[offset:epoch/id ...]` up to that end.
 
 from __future__ import annotations
 
-import textwrap
 from collections import Counter
 from itertools import groupby
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -20,8 +19,6 @@ from fencepost.model.language.records import ArrayOf, BagOf, Nested, Scalar, fie
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
 
-    from fencepost.counterexamples.trace import Trace
-    from fencepost.explorers.verdict import Path
     from fencepost.model.language.records import Key, Record
 
 
@@ -43,7 +40,10 @@ class Cell(NamedTuple):
 
 
 class Part(NamedTuple):
-    """The state's own fields (`table` is empty), or one element of an array of records: a row of its table."""
+    """The state's own fields (`table` is empty), or one element of an array of records: a row of its table.
+
+    Ghosts and budgets of the state are a part of their own, the last one, without a table too.
+    """
 
     table: str
     place: tuple[int, ...]
@@ -69,12 +69,24 @@ class Change(NamedTuple):
         """Whether a message was sent or taken."""
         return not (self.old and self.new)
 
+    @property
+    def is_aside(self) -> bool:
+        """Whether the field is a ghost or a budget, which stand after the protocol's own fields."""
+        return not self.label and is_aside(self.name)
+
+
+def is_aside(name: str) -> bool:
+    """Say whether a field is no part of the protocol: a ghost, or what is left of a budget."""
+    return name.startswith(("ghost_", "budget"))
+
 
 def parts(record: type[Record], key: Key) -> list[Part]:
-    """Return a state as parts: the state's own fields first, then each array of records, element by element."""
+    """Return a state as parts: its own fields, then each array of records, element by element, then ghosts and budgets."""
     found: list[Part] = []
     _collect(found, Part("", (), "", ()), record, key)
-    return found
+    own = found[0].cells
+    found[0] = found[0]._replace(cells=tuple(cell for cell in own if not is_aside(cell.name)))
+    return [*found, Part("", (), "", tuple(cell for cell in own if is_aside(cell.name)))]
 
 
 def changes(record: type[Record], before: Key, after: Key) -> list[Change]:
@@ -89,17 +101,6 @@ def changes(record: type[Record], before: Key, after: Key) -> list[Change]:
             elif was.text != now.text:
                 found.append(Change(old.label, was.name, was.text, now.text))
     return found
-
-
-def states_text(trace: Trace, path: Path, *, ending: str = "") -> str:
-    """Return the states part of a trace file. It ends in a line that says what the end shows, unless `ending` is another."""
-    plain, record = trace.interpreter(), trace.protocol.machine.state
-    lines = ["initial", *_full(parts(record, path.start))]
-    for number, (step, before, after) in enumerate(zip(path.steps, path.states, path.states[1:], strict=False), 1):
-        lines += ["", *_folded(f"{number} {plain.show(step)}", ""), *_difference(changes(record, before, after))]
-    count = "1 state" if path.length == 1 else f"{path.length} states"
-    lines += ["", *_folded(ending or f"{trace.finding}: {count}", "")]
-    return "\n".join(lines) + "\n"
 
 
 def merged(rows: Iterable[Part]) -> list[tuple[str, tuple[Cell, ...]]]:
@@ -219,40 +220,7 @@ def _ordered(record: type[Record], value: Key) -> list[tuple[str, str]]:
     return sorted(leaves(record, value), key=lambda leaf: "epoch" not in leaf[0])
 
 
-def _full(state: list[Part]) -> list[str]:
-    own = state[0].cells
-    lines = _folded(" ".join(f"{cell.name}={cell.text}" for cell in own if cell.messages is None), "  ")
-    for cell in own:
-        if cell.messages is not None:
-            lines += [f"  {cell.name}: {text}" for text in cell.messages or ("empty",)]
-    for name, rows in tables(state):
-        for block in blocks(matrix(name, rows), WIDTH - 2):
-            lines += _aligned(block)
-    return lines
-
-
 def matrix(name: str, rows: list[Part]) -> list[list[str]]:
     """Return a table as text: the names of the columns, then the rows."""
     header = [name, *(cell.title for cell in rows[0].cells)]
     return [header, *([index, *(cell.text for cell in cells)] for index, cells in merged(rows))]
-
-
-def _aligned(rows: Sequence[Sequence[str]]) -> list[str]:
-    widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
-    return ["  " + "  ".join(text.ljust(width) for text, width in zip(row, widths, strict=True)).rstrip() for row in rows]
-
-
-def _difference(found: list[Change]) -> list[str]:
-    if not found:
-        return ["  nothing changes"]
-    lines = []
-    for label, group in groupby((item for item in found if not item.is_message), key=lambda item: item.label):
-        text = ", ".join(map(str, group))
-        lines += _folded(f"{label}: {text}" if label else text, "  ")
-    return lines + [f"  {item}" for item in found if item.is_message]
-
-
-def _folded(text: str, indent: str) -> list[str]:
-    return textwrap.wrap(
-        text, WIDTH, initial_indent=indent, subsequent_indent=indent + "  ", break_long_words=False, break_on_hyphens=False
-    )

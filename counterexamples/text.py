@@ -6,10 +6,13 @@ followers side by side. What else changed is a line each.
 
 from __future__ import annotations
 
+import inspect
 from itertools import groupby
 from typing import TYPE_CHECKING
 
-from fencepost.counterexamples.states import blocks, changes, matrix, parts, tables
+from fencepost.counterexamples.history import folded, transitions
+from fencepost.counterexamples.layout import Folded, Sheet
+from fencepost.counterexamples.states import changes, merged, parts, tables
 from rich.console import Group
 from rich.padding import Padding
 from rich.table import Table
@@ -21,7 +24,8 @@ if TYPE_CHECKING:
     from fencepost.counterexamples.states import Cell, Change, Part
     from fencepost.counterexamples.trace import Trace
     from fencepost.explorers.verdict import Path
-    from fencepost.model.language.interpreter import Step
+    from fencepost.model.language.actions import Property
+    from fencepost.model.language.interpreter import Transition
     from fencepost.model.language.records import Key
     from rich.console import RenderableType
 
@@ -36,12 +40,11 @@ PROGRESS = ("end", "log_end_offset", "high_watermark", "leader_epoch", "leader",
 
 def render(trace: Trace, path: Path) -> RenderableType:
     """Return a trace for a terminal: header, initial state, steps, and what the end shows."""
-    record, before = trace.protocol.machine.state, path.start
-    shown: list[RenderableType] = [*_header(trace), Text(), Text("Initial state", "bold"), *_initial(parts(record, before))]
+    record = trace.protocol.machine.state
+    shown: list[RenderableType] = [*_header(trace), Text(), Text("Initial state", "bold"), *_initial(parts(record, path.start))]
     plain = trace.interpreter()
-    for number, (step, after) in enumerate(zip(path.steps, path.states[1:], strict=True), 1):
-        shown += [Text(), _title(number, plain.show(step)), *_step(trace, step, before, after)]
-        before = after
+    for number, (before, happened) in enumerate(zip(path.states, transitions(trace, path), strict=False), 1):
+        shown += [Text(), _title(number, plain.show(happened.step)), *_step(trace, before, happened)]
     return Group(*shown, Text(), *_end(trace, path))
 
 
@@ -63,46 +66,61 @@ def _header(trace: Trace) -> Iterator[RenderableType]:
     yield grid
 
 
-def _title(number: int, action: str) -> Text:
+def _title(number: int, action: str) -> RenderableType:
     label, _, parameters = action.partition(" ")
-    return Text.assemble((f"{number:>3}  ", QUIET), (label, "bold"), " ", (parameters, NAME))
+    grid = Table.grid(padding=0)
+    grid.add_column(width=INDENT, style=QUIET)
+    grid.add_column()
+    grid.add_row(Text(f"{number:>3}"), Folded(Text.assemble((label, "bold"), " ", (parameters, NAME))))
+    return grid
 
 
 def _initial(state: list[Part]) -> Iterator[RenderableType]:
-    own = state[0].cells
-    words = [f"{_words(cell.name)} {cell.text}" for cell in own if cell.messages is None]
-    words += [f"{_words(cell.name)} {text}" for cell in own if cell.messages for text in cell.messages]
-    yield _indented(Text("  ".join(words)))
+    yield from _own(state[0].cells)
     for name, rows in tables(state):
-        for header, *lines in blocks(matrix(name, rows)):
-            table = _table(header)
-            for line in lines:
-                table.add_row(*map(Text, line))
-            yield _indented(table)
+        shown = [([Text(index), *(Text(cell.text) for cell in cells)], "") for index, cells in merged(rows)]
+        yield _indented(_sheet([name, *(cell.title for cell in rows[0].cells)], shown))
+    yield from _own(state[-1].cells)
 
 
-def _step(trace: Trace, step: Step, before: Key, after: Key) -> Iterator[RenderableType]:
-    """Yield the action's sentence, what changed line by line, and the tables with logs that changed."""
-    yield _indented(Text(step.action.sentence, f"italic {QUIET}"))
-    record = trace.protocol.machine.state
+def _own(cells: Sequence[Cell]) -> Iterator[RenderableType]:
+    words = [f"{_words(cell.name)} {cell.text}" for cell in cells if cell.messages is None]
+    if words:
+        yield _indented(Folded(Text(", ".join(words))))
+    for cell in cells:
+        for text in cell.messages or ():
+            yield _indented(Folded(Text(f"{_words(cell.name)} {text}")))
+
+
+def _step(trace: Trace, before: Key, happened: Transition) -> Iterator[RenderableType]:
+    """Yield the action's sentence, what changed line by line, the tables with logs that changed, and what was folded."""
+    yield _indented(Text(happened.step.action.sentence, f"italic {QUIET}"))
+    record, after = trace.protocol.machine.state, happened.raw
     was, now = parts(record, before), parts(record, after)
     with_log = [name for name, rows in tables(now) if any(cell.legend for cell in rows[0].cells)]
     labels = {part.label for part in now if part.table in with_log}
     found = changes(record, before, after)
     for label, group in groupby(
-        (item for item in found if item.label not in labels and not item.is_message), lambda item: item.label
+        (item for item in found if item.label not in labels and not item.is_message and not item.is_aside),
+        lambda item: item.label,
     ):
-        yield _indented(_line(label, list(group)))
+        yield _indented(Folded(_line(label, list(group))))
     for change in found:
         if change.is_message:
-            yield _indented(_message(change))
+            yield _indented(Folded(_message(change)))
     touched = {change.label for change in found}
     for name in with_log:
         pairs = [(old, new) for old, new in zip(was, now, strict=True) if new.table == name]
         if touched & {new.label for _, new in pairs}:
             yield _indented(_compared(name, pairs))
+    aside = [item for item in found if item.is_aside and not item.is_message]
+    if aside:
+        yield _indented(Folded(_line("", aside)))
     if not found:
         yield _indented(Text("nothing changes", QUIET))
+    clause = folded(record, happened.raw, happened.after)
+    if clause:
+        yield _indented(Folded(Text(f"folded: {_words(clause)}".replace(" -> ", ARROW), QUIET)))
 
 
 def _line(label: str, group: list[Change]) -> Text:
@@ -114,7 +132,7 @@ def _message(change: Change) -> Text:
     return Text.assemble(f"{_words(change.name)} ", (f"- {change.old}", OLD) if change.old else (f"+ {change.new}", NEW))
 
 
-def _compared(name: str, pairs: list[tuple[Part, Part]]) -> Table:
+def _compared(name: str, pairs: list[tuple[Part, Part]]) -> Sheet:
     """Return a table after a step: rows that it left alone are dim, in the others what changed stands out.
 
     Of many columns, those are kept that tell how far replicas are, and those that changed.
@@ -128,11 +146,14 @@ def _compared(name: str, pairs: list[tuple[Part, Part]]) -> Table:
         or cell.name in PROGRESS
         or any(old.cells[place] != new.cells[place] for old, new in pairs)
     ]
-    table = _table([name, *(cells[place].title for place in kept)])
-    for old, new in pairs:
-        row = [_cell(old.cells[place], new.cells[place]) for place in kept]
-        table.add_row(Text(".".join(map(str, new.place))), *row, style=QUIET if old == new else "")
-    return table
+    rows = [
+        (
+            [Text(".".join(map(str, new.place))), *(_cell(old.cells[place], new.cells[place]) for place in kept)],
+            QUIET if old == new else "",
+        )
+        for old, new in pairs
+    ]
+    return _sheet([name, *(cells[place].title for place in kept)], rows)
 
 
 def _cell(before: Cell, after: Cell) -> Text:
@@ -158,15 +179,18 @@ def _end(trace: Trace, path: Path) -> Iterator[RenderableType]:
     count = "1 state" if path.length == 1 else f"{path.length} states"
     reached = trace.verdict == "reached"
     yield Text(f"{trace.finding}: {count}", "bold green" if reached else "bold red")
-    if trace.prop is not None:
-        yield Text(trace.prop.sentence, "italic")
+    for paragraph in _told(trace.prop):
+        yield Text(paragraph, "italic")
 
 
-def _table(header: Sequence[str]) -> Table:
-    table = Table(box=None, padding=(0, 2, 0, 0), header_style=QUIET, pad_edge=False)
-    for title in header:
-        table.add_column(Text(_words(title)), overflow="fold")
-    return table
+def _told(prop: Property | None) -> list[str]:
+    """Return the sentence of a property, and the paragraph after it if there is one."""
+    text = (inspect.getdoc(prop.function) or "") if prop else ""
+    return [" ".join(paragraph.split()) for paragraph in text.split("\n\n")[:2] if paragraph.strip()]
+
+
+def _sheet(header: Sequence[str], rows: Sequence[tuple[Sequence[Text], str]]) -> Sheet:
+    return Sheet([_words(title) for title in header], rows, QUIET)
 
 
 def _words(name: str) -> str:

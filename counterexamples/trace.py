@@ -11,6 +11,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path as File
 from typing import TYPE_CHECKING, Any
 
+from fencepost.counterexamples.folding import fold
 from fencepost.invariants.protocols import protocol as named_protocol
 from fencepost.model.language.actions import Kind
 from fencepost.model.language.errors import DisabledError, UsageError
@@ -75,7 +76,7 @@ class Trace:
         """Return the header and the actions as text, each with its `----`."""
         plain = self.interpreter()
         header = "".join(_fold(f"{name}: {value}") for name, value in self._header(plain) if value)
-        actions = "".join(_fold(plain.show(step)) for step in self.steps)
+        actions = "".join(f"{line}\n" for step in self.steps for line in fold(plain.show(step), WIDTH))
         return f"{header}{RULE}\n{actions}{RULE}\n"
 
     def _header(self, plain: Interpreter) -> Iterator[tuple[str, str]]:

@@ -10,6 +10,7 @@ import time
 from collections import Counter
 from typing import TYPE_CHECKING
 
+from fencepost.explorers.native.crew import Signals
 from fencepost.explorers.paths import Found, confirm
 from fencepost.explorers.verdict import GuardCount, Options, PropertyResult, Result, Verdict
 from fencepost.model.language.actions import Kind
@@ -42,11 +43,17 @@ class PlainSearch:
         self.generated = 0
         self.ends: list[Key] = []
         self.levels: list[int] = []
+        self.stop_asked = ""
 
     def run(self) -> Result:
         """Search until everything is reached, or until a limit; return what was found."""
         began = time.perf_counter()
-        level = self.plain.initial_states()
+        with Signals(self.ask):
+            why = self.levels_from(self.plain.initial_states(), began)
+        return self.result(why, time.perf_counter() - began)
+
+    def levels_from(self, level: list[Key], began: float) -> str:
+        """Visit level after level; return why the search stopped, or an empty string."""
         self.generated = len(level)
         self.parents = dict.fromkeys(level)
         why = ""
@@ -64,7 +71,7 @@ class PlainSearch:
                     for state in level:
                         self.judge(state)
                     self.levels += [len(level)] if level else []
-        return self.result(why, time.perf_counter() - began)
+        return why
 
     def expand(self, level: list[Key], began: float) -> tuple[list[Key], str]:
         """Return the states of the next level, and why the search must stop, if it must."""
@@ -116,6 +123,8 @@ class PlainSearch:
 
     def limit(self, seconds: float) -> str:
         """Return why the search must stop, or an empty string."""
+        if self.stop_asked:
+            return self.stop_asked
         if self.options.budget is not None and seconds > self.options.budget:
             return f"the time budget of {self.options.budget:g} s ran out"
         if self.options.max_states is not None and len(self.parents) >= self.options.max_states:
@@ -124,6 +133,12 @@ class PlainSearch:
         if self.options.memory is not None and used > self.options.memory:
             return f"the memory limit of {self.options.memory / 2**20:,.0f} MiB was reached"
         return ""
+
+    def ask(self, why: str) -> bool:
+        """Ask to stop before the next state; return whether this is the first time."""
+        first = not self.stop_asked
+        self.stop_asked = self.stop_asked or why
+        return first
 
     def path(self, state: Key, prop: Property | None) -> Path:
         """Return the way to a state that decides a property."""

@@ -61,7 +61,7 @@ def test_a_violation_ends_with_status_1_and_its_trace_replays(tmp_path: Path) ->
     assert len(weak["steps"]) == 11
     assert f"`fencepost replay {file}` replays it" in result.stderr
     replayed = fencepost("replay", str(file))
-    assert replayed.stdout == f"{file}: kip101: weak-isr is violated in 12 states, as it says\n"
+    assert replayed.stdout == f"{file}: kip101: weak-isr is violated: a trace of 12 states, as it says\n"
     assert replayed.exit_code == 0
     before = file.read_text()
     assert fencepost("replay", "--rewrite", str(file)).exit_code == 0
@@ -83,8 +83,10 @@ def test_a_page_tells_verdict_properties_reach_and_every_violation() -> None:
     page = fencepost(*KIP101, "--coverage").stdout
     assert page.startswith("kip101  violated\nKIP-101: ")
     for text in (
-        "weak-isr                   always     violated in 12 states\n  Whoever presumes to lead",
-        "follower-truncates         sometimes  reached in 6 states\n",
+        "weak-isr                   always     violated: shortest trace 12 states\n  Whoever presumes to lead",
+        "follower-truncates         sometimes  reached: shortest trace 6 states\n",
+        "always: must be so in every reachable state; sometimes: a witness, which some reachable state or\nstep must show.\n",
+        "ends       444 states without a successor, normal where budgets are used up; --deadlock shows the\n",
         "constants  replicas=2 log_size=2 max_records=2 max_leader_epoch=2\n",
         "search     complete: every reachable state was visited\n",
         "states     9,045 distinct, 21,447 generated, depth 18\n",
@@ -95,6 +97,88 @@ def test_a_page_tells_verdict_properties_reach_and_every_violation() -> None:
     ):
         assert text in page
     assert not [line for line in page.splitlines() if line != line.rstrip()]
+
+
+def test_only_the_shortest_of_several_traces_is_printed_unless_all_are_asked_for(lights: str) -> None:
+    brief = fencepost("check", lights, "--set", "top=4", "--engine", "plain").stdout
+    assert "below-one is violated: the shortest trace has 2 states\n" in brief
+    assert brief.endswith(
+        "below-two is violated: the shortest trace has 3 states: "
+        f"`fencepost check {lights} --set top=4 --engine plain --property below-two` shows it\n"
+    )
+    for more in ("--all-traces", "--property below-one --property below-two"):
+        full = fencepost("check", lights, "--engine", "plain", *more.split()).stdout
+        assert "below-two is violated: the shortest trace has 3 states\n" in full
+
+
+def test_fingerprints_never_claim_more_than_they_can() -> None:
+    page = fencepost(*KIP320, "--compact").stdout
+    assert page.startswith("kip320  holds, up to fingerprint collisions (at most 2.5e-14)\n")
+    assert "leader-in-isr-or-none      always     holds, up to fingerprint collisions\n" in page
+    assert "search     complete: no state was left to visit\n" in page
+    assert "every reachable state was visited" not in page
+    compact, exact = (data_of(fencepost(*KIP320, "--json", *more)) for more in (["--compact"], []))
+    assert (compact["verdict"], compact["exact"], exact["exact"]) == ("holds", False, True)
+
+
+def test_what_a_machine_tells_readers_stands_under_the_verdict_and_in_json(lights: str) -> None:
+    page = fencepost("check", lights, "--engine", "plain").stdout
+    assert page.startswith("lights  violated\nit counts\nNote: The number ends at 3.\n")
+    assert data_of(fencepost("check", lights, "--engine", "plain", "--json"))["notes"] == ["The number ends at 3."]
+
+
+def test_an_expectation_that_is_not_met_is_said() -> None:
+    assert "\nExpected violated, found holds.\n" in fencepost(*KIP320, "--expect", "violated").stdout
+    result = fencepost(*KIP320, "--expect", "violated", "--json")
+    assert "kip320: expected violated, found holds\n" in result.stderr
+    assert (data_of(result)["expected"], data_of(result)["as_expected"]) == ({"verdict": "violated"}, False)
+    assert "Expected" not in fencepost(*KIP320, "--expect", "holds").stdout
+
+
+@pytest.fixture
+def lights(tmp_path: Path) -> str:
+    """Return the file of a machine that violates two properties one after the other, and has a note."""
+    file = tmp_path / "lights.py"
+    file.write_text(LIGHTS)
+    return str(file)
+
+
+LIGHTS = '''"""A counter."""
+from typing import Annotated
+from fencepost.model.language import Constants, Machine, Range, Record, action, always, bound, require
+
+class C(Constants):
+    top = bound(3, low=1, high=9, meaning="the last number")
+
+class State(Record):
+    n: Annotated[int, Range(0, C.top)]
+
+@action()
+def initial(s: State, c: C) -> None:
+    """Zero."""
+
+@action()
+def count(s: State, c: C) -> None:
+    """Count on."""
+    require(s.n < c.top)
+    s.n += 1
+
+@always
+def below_two(s: State, c: C) -> bool:
+    """The number stays below two."""
+    return s.n < 2
+
+@always
+def below_one(s: State, c: C) -> bool:
+    """The number stays below one."""
+    return s.n < 1
+
+MACHINE = Machine(
+    name="lights", sentence="it counts", state=State, constants=C, initial=initial, actions=(count,),
+    notes=lambda c: (f"The number ends at {c.top}.",),
+)
+PROPERTIES = (below_two, below_one)
+'''
 
 
 def test_dead_actions_are_always_named() -> None:

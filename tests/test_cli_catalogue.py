@@ -45,7 +45,7 @@ def test_runs_that_find_what_they_must_end_with_status_0() -> None:
     assert head.split() == ["protocol", "constants", "expected", "->", "found", "distinct", "depth", "time"]
     assert names.split() == ["replicas/log_size/max_records/max_leader_epoch"]
     assert kip101.split()[:7] == ["kip101", "2/2/2/2", "violated", "->", "violated", "9,045", "18"]
-    assert traces.split(maxsplit=0) == ["weak-isr in 12 states, strong-isr in 12 states"]
+    assert traces.split(maxsplit=0) == ["weak-isr: shortest trace 12 states; strong-isr: shortest trace 12 states"]
     assert kip320.split()[:7] == ["kip320", "2/2/2/2", "holds", "->", "holds", "5,973", "18"]
     assert "2 runs, all as expected: 1 holds, 1 fail as they must." in rest
 

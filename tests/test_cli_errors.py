@@ -15,7 +15,7 @@ ENGINES = (
     "Engines are: native (exhaustive breadth-first search in compiled code, on all processors); "
     "plain (the reference search in Python: the definition, and slow)."
 )
-PROTOCOLS = "Protocols are: truncate-to-hwm, kip101, kip279, kip320-first-try, kip320."
+PROTOCOLS = "Protocols are: truncate-to-hwm, kip101, kip279, kip320-first-try, kip320, replication."
 PROPERTIES = (
     "Properties are: weak-isr, strong-isr, leader-in-isr-or-none, committed-on-all-replicas, follower-truncates, "
     "leader-changes, isr-grows-back."
@@ -50,6 +50,13 @@ REFUSED = [
     (
         "check kip320 --with replicas",
         "--with replicas: constant 'replicas' is no switch but a number or a choice: write --set replicas=VALUE.",
+    ),
+    ("check kip320 --with elr", "--with elr: protocol 'kip320' has no switch 'elr'. It has none."),
+    ("check replication --with elr=true", "--with elr=true: a switch is given without a value: write --with elr."),
+    ("check replication --with elr=false", "--with elr=false: a switch is given without a value: write --without elr."),
+    (
+        "check replication --set truncation=kip101",
+        "constant 'truncation' was given 'kip101'. Did you mean 'kip-101'? Write one of: high-watermark, kip-101, kip-279, fetch.",
     ),
     ("check kip320 --version 3.5", "protocol 'kip320' has no version '3.5'. It has no named versions."),
     ("check kip320 --engine spark", f"--engine spark is not part of this version. {ENGINES}"),
@@ -158,9 +165,98 @@ def test_a_model_file_that_is_none_is_refused(tmp_path: Path, text: str, message
     assert result.exit_code == 2
 
 
+@pytest.mark.parametrize(
+    ("old", "new", "message"),
+    [
+        (
+            "(count,)",
+            "(count)",
+            (
+                ":26: machine 'counter': `actions` is action 'count', alone, which does not belong there: "
+                "write a tuple, with its comma: (count,)."
+            ),
+        ),
+        (
+            "(count,)",
+            "(count, small)",
+            (
+                ":26: machine 'counter': `actions` has property 'small', which does not belong there: "
+                "write actions only, functions under @action(...)."
+            ),
+        ),
+        (
+            "state=State, constants=C",
+            "state=C, constants=State",
+            (
+                ":26: machine 'counter': `state` is the Constants class C and `constants` is the Record class State: "
+                "swap them: state=State, constants=C."
+            ),
+        ),
+        (
+            "initial=initial",
+            "initial=State",
+            (
+                ":26: machine 'counter': `initial` is the Record class State, which does not belong there: "
+                "write one action, a function under @action(...)."
+            ),
+        ),
+        (
+            "state=State",
+            "state='State'",
+            (
+                ":26: machine 'counter': `state` is the str 'State', which does not belong there: "
+                "write the class of the state, which subclasses Record."
+            ),
+        ),
+        (
+            "low=1",
+            "lo=1",
+            ":6: TypeError: bound() got an unexpected keyword argument 'lo'. The file must run before its model can be read.",
+        ),
+        ("class C", "import sys; sys.exit(1)\nclass C", ":5: SystemExit: 1. The file must run before its model can be read."),
+        ("(small,)", "(small)", ": PROPERTIES is property 'small', alone: write a tuple, with its comma: (small,)."),
+        (
+            "(small,)",
+            "()",
+            (
+                ": PROPERTIES is empty, so there is nothing to say of the machine: "
+                "write at least one function under @always, @step(...) or @sometimes."
+            ),
+        ),
+        (
+            "@always\n",
+            "",
+            ": PROPERTIES has the function small, which is no property: put @always, @step(...) or @sometimes above it.",
+        ),
+        (
+            "\nPROPERTIES",
+            "\nMACHINE = 3\nPROPERTIES",
+            ": MACHINE is the int 3, which is no machine: write MACHINE = Machine(name=..., sentence=..., ...).",
+        ),
+        (
+            "(count,))",
+            "(count,), refuse=lambda c: c.nothing)",
+            (
+                ":26: AttributeError: 'C' object has no attribute 'nothing'. "
+                "The model has to be defined for every state: guard what fails."
+            ),
+        ),
+    ],
+)
+def test_a_slip_in_a_model_file_is_the_users_and_says_where(tmp_path: Path, old: str, new: str, message: str) -> None:
+    text = COUNTER.replace("EFFECT", "s.n += 1")
+    assert text.count(old) == 1
+    file = tmp_path / "mine.py"
+    file.write_text(text.replace(old, new))
+    result = CliRunner().invoke(run, ["check", str(file), "--engine", "plain", "--quiet"])
+    assert result.stderr == f"fencepost: {file}{message}\n"
+    assert result.exit_code == 2
+
+
 def test_a_value_out_of_its_domain_is_the_models_error(counter: Any) -> None:
-    result = CliRunner().invoke(run, ["check", counter("s.n += 2"), "--engine", "plain", "--quiet"])
-    assert result.stderr == "fencepost: count: State.n: 4 is out of its domain 0..3.\n"
+    file = counter("s.n += 2")
+    result = CliRunner().invoke(run, ["check", file, "--engine", "plain", "--quiet"])
+    assert result.stderr == f"fencepost: {file}:19: count: State.n: 4 is out of its domain 0..3.\n"
     assert result.exit_code == 2
 
 

@@ -71,12 +71,38 @@ def test_a_signal_ends_with_a_partial_result(number: signal.Signals) -> None:
     assert found["why_stopped"] == f"{number.name} was received"
 
 
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+def test_a_signal_ends_the_plain_engine_with_a_partial_result(number: signal.Signals) -> None:
+    process = start(*ENDLESS, "--json", "--engine", "plain")
+    assert process.stderr is not None
+    assert process.stderr.readline() == "kip320: searching with the plain engine\n"
+    time.sleep(2)
+    process.send_signal(number)
+    stdout, stderr = process.communicate(timeout=60)
+    found = json.loads(stdout)
+    assert (process.returncode, stderr) == (3, "")
+    assert (found["verdict"], found["complete"], found["why_stopped"]) == ("undetermined", False, f"{number.name} was received")
+    assert found["distinct"] > 1
+
+
+def test_a_reader_that_has_enough_changes_nothing_about_the_status() -> None:
+    process = start(*KIP101, "--quiet")
+    assert process.stdout is not None
+    process.stdout.close()
+    with process:
+        assert process.stderr is not None
+        assert process.stderr.read() == ""
+        assert process.wait() == 1
+
+
 def test_ctrl_c_while_compiling_ends_with_an_empty_result(tmp_path: Path) -> None:
-    process = start(*KIP320, "--json", FENCEPOST_CACHE=str(tmp_path))
+    process = start(*KIP320, "--json", "--checkpoint", str(tmp_path / "kept"), FENCEPOST_CACHE=str(tmp_path))
     assert process.stderr is not None
     assert process.stderr.readline() == "compiling kip320 for 2 replicas ... (kept for the next time)\n"
     time.sleep(1)
     process.send_signal(signal.SIGINT)
     stdout, stderr = process.communicate(timeout=60)
     assert (process.returncode, stderr) == (3, "")
-    assert json.loads(stdout)["why_stopped"] == "SIGINT was received before there were results"
+    assert json.loads(stdout)["why_stopped"] == (
+        "SIGINT was received while compiling kip320 for 2 replicas: nothing was searched, and no checkpoint was written"
+    )

@@ -40,6 +40,8 @@ WALKS: list[tuple[str, dict[str, int], int]] = [
     ("mailbox", {}, 5_000),
     ("mailbox", {"requests": 3, "resends": 1, "losses": 0, "resend": 1}, 5_000),
     ("mailbox", {"resends": 0, "deduplicate": 0, "losses": 3}, 5_000),
+    ("replication", {"brokers": 2, "initial_isr": 1}, 2_000),
+    ("replication", {"brokers": 2, "initial_isr": 2, "max_records": 1, "shrinks": 0, "elections": 1}, 1_000),
     ("constructs", {}, 1_000),
     ("constructs", {"room": 1, "first": 110, "last": 10, "least": 2}, 600),
     ("constructs", {"room": 4, "first": 40, "last": 200}, 400),
@@ -62,7 +64,7 @@ def test_the_walks_have_more_than_100_000_steps() -> None:
         pytest.param(
             *walk,
             id=f"{walk[0]} {'/'.join(map(str, walk[1].values()))}",
-            marks=pytest.mark.xdist_group(f"{walk[0]}-{walk[1].get('replicas', '')}"),
+            marks=pytest.mark.xdist_group(walk[0] if "brokers" in walk[1] else f"{walk[0]}-{walk[1].get('replicas', '')}"),
         )
         for walk in WALKS
     ],

@@ -171,6 +171,19 @@ def switch_one(s: Room, c: C, lamps: int, noise: int) -> None:
     s.lit = lamps if s.lit == 0 else 0
 
 
+@action(lamps=Lamps, noise=bool)
+def switch_one_of_five(s: Room, c: C, lamps: int, noise: int) -> None:
+    """Somebody lights the lamps in one of five ways."""
+    require(noise == 0 and lamps < 5)
+    s.lit = lamps
+
+
+def test_replay_counts_the_other_steps_that_are_enabled(here: Path) -> None:
+    here.write_text(lamps_trace().head())
+    machine = replace(lamps.MACHINE, actions=(switch_one_of_five.named("switch_to"),))
+    assert changed("x.trace", machine).endswith("`switch-to lamps={0,1} noise=no` or one other.")
+
+
 @pytest.mark.parametrize(
     ("item", "expected"),
     [
@@ -180,7 +193,7 @@ def switch_one(s: Room, c: C, lamps: int, noise: int) -> None:
                 "x.trace:11: step 1, `switch-to lamps={0,2} noise=yes`, cannot happen: the guard `noise == 0` (test_trace_refusals.py:LINE) refuses. "
                 "Write a step that is enabled there: `switch-to lamps={} noise=no`, `switch-to lamps={0} noise=no`, "
                 "`switch-to lamps={1} noise=no`, `switch-to lamps={0,1} noise=no` or one of 4 others. "
-                "The states are as they were recorded, so the guard has changed."
+                "The states are as they were recorded, so the header or the model has changed."
             ),
         ),
         (
@@ -211,7 +224,7 @@ def test_replay_refuses_a_trace_whose_property_holds_by_now(here: Path) -> None:
     assert str(caught.value) == (
         "x.trace:8: all steps can happen, but property 'some-lamp-is-dark' is not violated at the end. Find another trace with "
         "`fencepost check lamps --set lamps=3 --property some-lamp-is-dark --trace x.trace`, or remove the file. "
-        "The states are as they were recorded, so the property has changed."
+        "The states are as they were recorded, so the header or the model has changed."
     )
 
 

@@ -6,6 +6,7 @@ import re
 from pathlib import Path
 
 import pytest
+from fencepost.counterexamples.folding import fold
 from fencepost.counterexamples.reader import read
 from fencepost.counterexamples.replay import follow, replay, rewrite, write
 from fencepost.counterexamples.trace import ARCHIVE, trace_of
@@ -144,12 +145,12 @@ def test_format_is_header_actions_and_states(here: Path) -> None:
         "  lit={} favourite=1 noise=yes history=[] history_end=0 count=[0,0,0]\n"
         "\n"
         "1 switch-to lamps={0,2} noise=no\n"
-        "  lit {} -> {0,2}, noise yes -> no, history [] -> [0:{0,2}], history_end 0 -> 1, count [0,0,0] ->\n"
-        "    [1,0,0]\n"
+        "  lit {} -> {0,2}, noise yes -> no, history [] -> [0:{0,2}], history_end 0 -> 1,\n"
+        "    count [0,0,0] -> [1,0,0]\n"
         "\n"
         "2 switch-to lamps={0,1,2} noise=yes\n"
-        "  lit {0,2} -> {0,1,2}, noise no -> yes, history [0:{0,2}] -> [0:{0,2} 1:{0,1,2}], history_end 1 ->\n"
-        "    2, count [1,0,0] -> [2,0,0]\n"
+        "  lit {0,2} -> {0,1,2}, noise no -> yes, history [0:{0,2}] -> [0:{0,2} 1:{0,1,2}],\n"
+        "    history_end 1 -> 2, count [1,0,0] -> [2,0,0]\n"
         "\n"
         "some-lamp-is-dark is violated: 3 states\n"
     )
@@ -175,6 +176,30 @@ def test_message_is_read_with_its_fields_in_any_order(here: Path) -> None:
     trace = mailbox_trace("requests-run-once", deduplicate=0, clients=2)
     here.write_text(trace.head().replace("{client=0,number=1,again=no}", "{again=no,number=1,client=0}"))
     assert read(here, lookup).trace == trace
+
+
+def test_long_message_is_folded_after_commas_and_read_back(here: Path) -> None:
+    trace = mailbox_trace("requests-run-once", deduplicate=0, clients=2)
+    folded = trace.head().replace(",number=1,again=no}", ",\n  number=1,\n  again=no}")
+    here.write_text(folded)
+    assert read(here, lookup).trace == trace
+
+
+MESSAGE = "m={status=sent,isr={0,1},member_epoch=[0,0,0],by=1}"
+
+
+@pytest.mark.parametrize(
+    ("text", "width", "lines"),
+    [
+        (f"serve {MESSAGE}", 60, [f"serve {MESSAGE}"]),
+        (f"serve {MESSAGE}", 40, ["serve m={status=sent,isr={0,1},", "  member_epoch=[0,0,0],by=1}"]),
+        (f"x {MESSAGE}", 22, ["x m={status=sent,", "  isr={0,1},", "  member_epoch=[0,0,", "  0],by=1}"]),
+        ("end 0 -> 1, isr {0,1} -> {0}", 20, ["end 0 -> 1,", "  isr {0,1} -> {0}"]),
+        ("nowhere_to_fold", 5, ["nowhere_to_fold"]),
+    ],
+)
+def test_line_is_folded_as_far_outside_as_it_can_be(text: str, width: int, lines: list[str]) -> None:
+    assert fold(text, width) == lines
 
 
 def test_comments_blank_lines_and_folded_lines_are_read(here: Path) -> None:

@@ -90,8 +90,8 @@ def _restore(search: Search, folder: Path, manifest: dict[str, Any]) -> None:
     for name, value in asked.items():
         if stored.get(name) != value:
             raise UsageError(
-                f"the checkpoint in {folder} is of another search: its {name} is {stored.get(name)!r}, "
-                f"yours is {value!r}. Ask the same question, or start afresh in another folder."
+                f"the checkpoint in {folder} is of another search: {name}: {stored.get(name)!r} there, "
+                f"{value!r} here. Ask the same question, or start afresh in another folder."
             )
     for name, checksum in manifest["files"].items():
         path = folder / name
@@ -115,6 +115,7 @@ def question(search: Search) -> dict[str, Any]:
         "compact": search.options.compact,
         "normalize": search.options.normalize,
         "model": hashlib.sha256(search.kernels.source.text.encode()).hexdigest(),
+        "initial states": hashlib.sha256(repr(search.plain.initial_states()).encode()).hexdigest(),
     }
 
 

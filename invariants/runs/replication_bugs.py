@@ -12,7 +12,10 @@ EVIDENCE: tuple[Evidence, ...] = (
     Evidence("B01", cases("2 brokers, B01: G-S1b, G-S1\n2 brokers, two fences: G-S1b, G-S1")),
     Evidence(
         "B02",
-        cases("2 brokers, B02: G-S3, G-S1\n2 brokers, three moves: G-S3, G-S1\n2 brokers, B02 with three records: G-S3b"),
+        cases(
+            "2 brokers, B02: G-S3, G-S1\n2 brokers, three moves: G-S3, G-S1\n2 brokers, B02 with three records: G-S3b\n"
+            "2 brokers, three moves and three records: G-S3b"
+        ),
         answer="Leadership moves three times without any crash. No crash and no fence: nothing else is lost.",
     ),
     Evidence("B03", cases("3 brokers, B03: G-S1b\n3 brokers, two moves: G-S1b")),

@@ -34,6 +34,28 @@ VERSIONS = (
     ),
 )
 
+
+def notes(c: C) -> tuple[str, ...]:
+    """Say which settings follow Kafka's code where this project conjectures a hole, and what closes it."""
+    found = []
+    if c.equal_partition_epoch_overwrites:
+        found.append(
+            "equal_partition_epoch_overwrites is on, as Kafka's code reads: a violation may come from the conjecture HYP-3; "
+            "`--without equal_partition_epoch_overwrites` closes it."
+        )
+    if not c.reset_followers_on_reelection:
+        found.append(
+            "reset_followers_on_reelection is off, as Kafka's code reads: a violation may come from the conjecture HYP-1; "
+            "`--with reset_followers_on_reelection` closes it."
+        )
+    if not c.fenced_before_registration:
+        found.append(
+            "fenced_before_registration is off, as Kafka's code reads: a violation may come from the conjecture HYP-2; "
+            "`--with fenced_before_registration` closes it."
+        )
+    return tuple(found)
+
+
 MACHINE = Machine(
     name="replication",
     sentence="data replication in KRaft mode: controller, leaders, followers and the messages between them",
@@ -71,6 +93,7 @@ MACHINE = Machine(
     ),
     normalize=network.normalize,
     refuse=refuse,
+    notes=notes,
     versions=VERSIONS,
     source="apache/kafka: Partition, ReplicaManager, ReplicationControlManager, PartitionChangeBuilder; KIP-497, 903, 966",
 )

@@ -5,14 +5,13 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
-from fencepost.model.language.errors import UsageError, nearest
+from fencepost.model.language.actions import Action, Property
+from fencepost.model.language.constants import Constants
+from fencepost.model.language.errors import ModelError, UsageError, nearest
+from fencepost.model.language.records import Record
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
-
-    from fencepost.model.language.actions import Action
-    from fencepost.model.language.constants import Constants
-    from fencepost.model.language.records import Record
 
 
 @dataclass(frozen=True)
@@ -31,6 +30,7 @@ class Machine:
     `initial` is an action on the zero state: its parameters give the initial states.
     `normalize(state, constants)` drops what nobody can ever observe; it must be idempotent.
     `refuse(constants)` says why a combination of constants makes no sense, or returns None.
+    `notes(constants)` are sentences that a reader of results under these constants must know.
     """
 
     name: str
@@ -43,6 +43,34 @@ class Machine:
     refuse: Callable[[Any], str | None] | None = None
     versions: tuple[Version, ...] = ()
     source: str = ""
+    notes: Callable[[Any], tuple[str, ...]] | None = None
+
+    def __post_init__(self) -> None:
+        """Refuse what is no part of a machine, or stands in the place of another one."""
+        if not isinstance(self.name, str):
+            raise ModelError(f"Machine: `name` is {described(self.name)}: write a text, such as name='my-protocol'.")
+        if _is_class(self.state, Constants) and _is_class(self.constants, Record):
+            raise ModelError(
+                f"machine {self.name!r}: `state` is {described(self.state)} and `constants` is {described(self.constants)}: "
+                f"swap them: state={self.constants.__name__}, constants={self.state.__name__}."
+            )
+        if not _is_class(self.state, Record):
+            self._refuse(f"`state` is {described(self.state)}", "write the class of the state, which subclasses Record")
+        if not _is_class(self.constants, Constants):
+            self._refuse(f"`constants` is {described(self.constants)}", "write the class that subclasses Constants")
+        if not isinstance(self.initial, Action):
+            self._refuse(f"`initial` is {described(self.initial)}", "write one action, a function under @action(...)")
+        if isinstance(self.actions, Action):
+            name = self.actions.function.__name__
+            self._refuse(f"`actions` is {described(self.actions)}, alone", f"write a tuple, with its comma: ({name},)")
+        if not isinstance(self.actions, tuple):
+            self._refuse(f"`actions` is {described(self.actions)}", "write a tuple of actions")
+        for item in self.actions:
+            if not isinstance(item, Action):
+                self._refuse(f"`actions` has {described(item)}", "write actions only, functions under @action(...)")
+
+    def _refuse(self, what: str, instead: str) -> None:
+        raise ModelError(f"machine {self.name!r}: {what}, which does not belong there: {instead}.")
 
     def replacing(self, *, name: str, sentence: str, source: str = "", **actions: Action | None) -> Machine:
         """Return this machine with some actions replaced by others (None drops one), under a new name and source."""
@@ -79,3 +107,30 @@ class Machine:
         if reason:
             raise UsageError(f"protocol {self.name!r}: these constants do not go together: {reason}")
         return constants
+
+
+def described(item: object) -> str:
+    """Return what something in a model file is, in the words of the language."""
+    if isinstance(item, Action):
+        return f"action {item.label!r}"
+    if isinstance(item, Property):
+        return f"property {item.name!r}"
+    if isinstance(item, Machine):
+        return f"machine {item.name!r}"
+    for base in (Record, Constants):
+        if _is_class(item, base):
+            return f"the {base.__name__} class {item.__name__}"  # type: ignore[attr-defined]
+    if isinstance(item, type):
+        return f"the class {item.__name__}"
+    if callable(item):
+        return f"the function {getattr(item, '__name__', item)!s}"
+    text = repr(item)
+    return f"the {type(item).__name__} {text if len(text) <= LONGEST else text[:LONGEST] + '...'}"
+
+
+LONGEST = 40
+"""Characters of a value that a message repeats."""
+
+
+def _is_class(item: object, base: type) -> bool:
+    return isinstance(item, type) and issubclass(item, base)

@@ -1,0 +1,50 @@
+"""Seconds, rate and memory of the replication runs: `python -m benchmarks.replication [--profile full]`.
+
+Writes docs/measured/replication.json, which the generated pages read; runs that are not measured keep what was measured
+before. Compilation is left out. A run that does not find what it must ends the measurement.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+from pathlib import Path
+
+from fencepost.cli.catalogue import choose_runs
+from fencepost.explorers.judge import judge
+from fencepost.explorers.verdict import Options
+from fencepost.invariants.catalogue import Profile
+from rich.console import Console
+
+FILE = Path(__file__).parent.parent / "docs" / "measured" / "replication.json"
+
+
+def main() -> None:
+    """Measure and write."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--profile", type=Profile, default=Profile.CI, help="the runs of which profile: quick, ci, full")
+    parser.add_argument("--workers", type=int, default=2)
+    given = parser.parse_args()
+    console = Console(width=120)
+    measured = json.loads(FILE.read_text()) if FILE.is_file() else {}
+    for run in choose_runs(given.profile, ("replication",)):
+        found = judge(run, Options(workers=given.workers))
+        if not found.as_expected:
+            raise SystemExit(f"{run.name}: {'; '.join(found.differences)}")
+        result = found.result
+        measured[run.name] = {
+            "distinct": result.distinct,
+            "generated": result.generated,
+            "depth": result.depth,
+            "seconds": round(result.seconds, 2),
+            "workers": result.workers,
+            "store_bytes": result.store_bytes,
+            "peak_memory_bytes": result.peak_memory_bytes,
+        }
+        console.print(f"{run.name:75} {result.distinct:>12,} {result.depth:>4} {result.seconds:>8.1f} s", highlight=False)
+        FILE.parent.mkdir(exist_ok=True)
+        FILE.write_text(json.dumps(dict(sorted(measured.items())), indent=1) + "\n")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,206 @@
+"""Tables of the catalogue inside pages that are written by hand: `python -m fencepost.cli.tables docs` makes them anew.
+
+A table stands between `<!-- cases ID ... -->` and `<!-- end -->`. Instead of ids one of these words: `bugs`, `versions`,
+`settings`, `switches`, `largest`. Seconds, rates and memory are those that `python -m benchmarks.replication` measured.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+import sys
+from functools import cache
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from fencepost.cli.evidence import answer_of, cases_of, of_kind, trace_of_case
+from fencepost.invariants.catalogue import entries, runs, status
+from fencepost.invariants.protocols import protocol
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Sequence
+
+    from fencepost.invariants.catalogue import Case, Entry, Run
+
+Row = list[str]
+PAGES = ("bugs.md", "findings.md", "replication.md")
+_MEASURED = Path(__file__).parent.parent / "docs" / "measured" / "replication.json"
+_LARGEST = 8
+_SWITCHES = 2
+"""Constants in which a bug and its twin may differ."""
+
+
+def with_tables(text: str) -> str:
+    """Return a page with its tables made anew."""
+    return re.sub(
+        r"(<!-- cases (.*?) -->\n).*?(<!-- end -->)",
+        lambda found: f"{found[1]}\n{_made(found[2].split())}\n\n{found[3]}",
+        text,
+        flags=re.DOTALL,
+    )
+
+
+def _made(words: list[str]) -> str:
+    head, rows = _WORDS[words[0]]() if words[0] in _WORDS else _cases(words)
+    right = {place for place, name in enumerate(head) if name in _NUMBERS}
+    lines = [head, ["--:" if place in right else "---" for place in range(len(head))], *rows]
+    return "\n".join("| " + " | ".join(cell.replace("|", "\\|") for cell in line) + " |" for line in lines)
+
+
+_NUMBERS = {"length", "shortest", "distinct", "without", "depth", "seconds", "states/s", "store", "peak"}
+
+
+def _cases(ids: Sequence[str]) -> tuple[Row, Iterable[Row]]:
+    return ["id", "run", "property", "expected", "length", "distinct", "depth", "trace"], (
+        [
+            name,
+            case.run.name,
+            case.prop,
+            case.expect,
+            _number(case.length),
+            _number(case.run.distinct),
+            _number(case.run.depth),
+            _link(case),
+        ]
+        for name in ids
+        for case in cases_of(entries()[name])
+    )
+
+
+def _bugs() -> tuple[Row, Iterable[Row]]:
+    head = ["bug", "what brings it back", "run", "property", "expected", "length", "trace", "distinct", "without", "seconds"]
+    return head, (row for entry in of_kind("bug") if entry.protocol == "replication" for row in _bug(entry))
+
+
+def _bug(entry: Entry) -> Iterable[Row]:
+    own = [case for case in cases_of(entry) if case.run.protocol == "replication"]
+    if not own:
+        yield [entry.id, "", answer_of(entry), "", status(entry), *[""] * 5]
+        return
+    failing = {case.run.name for case in own if case.expect == "violated"}
+    named = {case.run.name for case in own if case.run.title.endswith(entry.id)}
+    for run in dict.fromkeys(case.run.name for case in own if case.run.name in failing | named):
+        shown = [case for case in own if case.run.name == run]
+        twin = _twin(shown[0], own)
+        for case in shown:
+            yield [
+                entry.id,
+                ", ".join(f"`{item}`" for item in difference(case.run, twin)) if twin else "",
+                case.run.title,
+                case.prop,
+                case.expect,
+                _number(case.length),
+                _link(case),
+                _number(case.run.distinct),
+                _number(twin.distinct) if twin else "",
+                _figure(case.run, "seconds", lambda value: f"{value:.1f}"),
+            ]
+
+
+def _twin(case: Case, own: Sequence[Case]) -> Run | None:
+    """Return the run with the fewest other constants in which the property holds; None if it is another configuration."""
+    others = [item.run for item in own if item.prop == case.prop and item.expect == "holds" and item.run != case.run]
+    near = [run for run in others if len(difference(case.run, run)) <= _SWITCHES]
+    return min(near, key=lambda run: len(difference(case.run, run)), default=None)
+
+
+def difference(run: Run, twin: Run) -> list[str]:
+    """Return the constants of a run that are not as in another, as they are set."""
+    mine, others = (_shown(item) for item in (run, twin))
+    return [f"{name}={str(value).lower()}" for name, value in mine.items() if value != others[name]]
+
+
+def _shown(run: Run) -> dict[str, Any]:
+    from fencepost.cli.evidence import constants_of
+
+    return constants_of(run)
+
+
+def _versions() -> tuple[Row, Iterable[Row]]:
+    rows = []
+    for run in (run for run in runs() if run.version):
+        first = min(run.violated, key=lambda name: run.violated[name], default="")
+        fails = f"{len(run.violated)} properties, first {first}" if first else "nothing"
+        rows.append([run.name, fails, _number(run.violated.get(first)), _number(run.distinct), _number(run.depth)])
+    return ["run", "fails", "shortest", "distinct", "depth"], rows
+
+
+def _settings() -> tuple[Row, Iterable[Row]]:
+    machine = protocol("replication").machine
+    names = list(dict.fromkeys(name for version in machine.versions for name in version.values))
+    declared = machine.constants.declared()
+    return ["version", "stands for", *(f"`{name}`" for name in names)], (
+        [
+            version.name,
+            version.sentence,
+            *(str(declared[name].show(version.values.get(name, declared[name].default))).lower() for name in names),
+        ]
+        for version in machine.versions
+    )
+
+
+def _switches() -> tuple[Row, Iterable[Row]]:
+    declared = protocol("replication").machine.constants.declared()
+    return ["constant", "default", "meaning"], (
+        [f"`{name}`", str(constant.show(constant.default)).lower(), constant.meaning] for name, constant in declared.items()
+    )
+
+
+def _largest() -> tuple[Row, Iterable[Row]]:
+    found = sorted((run for run in runs() if run.name in measured()), key=lambda run: run.distinct or 0)[-_LARGEST:]
+    return ["run", "distinct", "depth", "seconds", "states/s", "store", "peak"], (
+        [
+            run.name,
+            _number(run.distinct),
+            _number(run.depth),
+            _figure(run, "seconds", lambda value: f"{value:.0f}"),
+            _number(round((run.distinct or 0) / max(measured()[run.name]["seconds"], 0.01))),
+            _figure(run, "store_bytes", _gigabytes),
+            _figure(run, "peak_memory_bytes", _gigabytes),
+        ]
+        for run in found
+    )
+
+
+_WORDS: dict[str, Callable[[], tuple[Row, Iterable[Row]]]] = {
+    "bugs": _bugs,
+    "versions": _versions,
+    "settings": _settings,
+    "switches": _switches,
+    "largest": _largest,
+}
+
+
+@cache
+def measured() -> dict[str, dict[str, Any]]:
+    """Return what was measured of each run, by its name."""
+    found: dict[str, dict[str, Any]] = json.loads(_MEASURED.read_text()) if _MEASURED.is_file() else {}
+    return found
+
+
+def _figure(run: Run, name: str, show: Callable[[float], str]) -> str:
+    return show(measured()[run.name][name]) if run.name in measured() else ""
+
+
+def _gigabytes(value: float) -> str:
+    return f"{value / 1e9:.2f} GB"
+
+
+def _number(value: int | None) -> str:
+    return "" if value is None else f"{value:,}"
+
+
+def _link(case: Case) -> str:
+    file = trace_of_case(case)
+    return f"[{file.rpartition('/')[2].removesuffix('.trace')}](../{file})" if file else ""
+
+
+def main(folder: str) -> None:
+    """Make the tables of all pages in a folder anew."""
+    for name in PAGES:
+        page = Path(folder) / name
+        page.write_text(with_tables(page.read_text()))
+
+
+if __name__ == "__main__":
+    main(sys.argv[1])

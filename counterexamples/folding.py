@@ -1,0 +1,52 @@
+"""Where a long line is folded: never inside a name or a number, and as far outside of brackets as possible."""
+
+from __future__ import annotations
+
+from itertools import pairwise
+
+OPENING, CLOSING = "{[(", "}])"
+CHANGE, WORD, FIELD, ITEM = range(4)
+"""Places to fold at, best first: after a change, after a word, after a field of a message, after any item inside."""
+
+
+def fold(text: str, width: int, indent: str = "", more: str = "  ") -> list[str]:
+    """Return a text as indented lines of at most `width` characters, if it has places to fold at; `more` indents what follows."""
+    first = width - len(indent)
+    spans = cut(text, first, first - len(more))
+    return [f"{indent}{more if start else ''}{text[start:end].rstrip()}" for start, end in spans]
+
+
+def cut(text: str, first: int, rest: int) -> list[tuple[int, int]]:
+    """Return the text as spans, of at most `first` characters and then `rest`, as far as it can be folded.
+
+    A line takes the best kind of place in its last two thirds, and there the last one.
+    """
+    places, spans, start, room = _places(text), [], 0, first
+    while len(text.rstrip()) - start > room:
+        ends = [(kind, end) for kind, end in places if start < end and len(text[start:end].rstrip()) <= room]
+        ends = [(kind, end) for kind, end in ends if end - start > room / 3] or ends
+        ends = ends or [(kind, end) for kind, end in places if end > start][:1]
+        if not ends:
+            break
+        _, end = min(ends, key=lambda place: (place[0], -place[1]))
+        spans.append((start, end))
+        start, room = end, rest
+    return [*spans, (start, len(text))]
+
+
+def fields_of(message: str) -> list[str]:
+    """Return the fields of a message `{name=value,...}` as text."""
+    bounds = [1, *(end for kind, end in _places(message) if kind == FIELD), len(message)]
+    return [message[start : end - 1] for start, end in pairwise(bounds)]
+
+
+def _places(text: str) -> list[tuple[int, int]]:
+    """Return where the text may be folded, each with its kind."""
+    found, depth = [], 0
+    for index, sign in enumerate(text[:-1]):
+        depth += (sign in OPENING) - (sign in CLOSING)
+        if sign == " " and depth <= 0:
+            found.append((CHANGE if text[index - 1 : index] in (",", ":", ";") else WORD, index + 1))
+        elif sign in " ," and text[index + 1] != " ":
+            found.append((FIELD if depth == 1 else ITEM, index + 1))
+    return found

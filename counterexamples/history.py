@@ -1,0 +1,109 @@
+"""The history of a trace as text, the last part of its file: each step with what its action did, then what was folded.
+
+What `normalize` drops and renumbers is no part of the protocol, so it stands apart from what the action changed.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from itertools import groupby
+from typing import TYPE_CHECKING
+
+from fencepost.counterexamples.folding import fields_of, fold
+from fencepost.counterexamples.states import blocks, changes, matrix, parts, tables
+from fencepost.counterexamples.trace import WIDTH
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Sequence
+
+    from fencepost.counterexamples.states import Cell, Change, Part
+    from fencepost.counterexamples.trace import Trace
+    from fencepost.explorers.verdict import Path
+    from fencepost.model.language.interpreter import Transition
+    from fencepost.model.language.records import Key, Record
+
+FEW = 6
+"""Fields that a line on what was folded tells before it counts the others."""
+FOLDED = "(what nobody can read any more is passed over or dropped, the rest renumbered)"
+
+
+def transitions(trace: Trace, path: Path) -> Iterator[Transition]:
+    """Yield the steps of a path as they happened, each with its state before `normalize` and after."""
+    plain = trace.interpreter()
+    for before, step in zip(path.states, path.steps, strict=False):
+        yield plain.apply(before, step)
+
+
+def folded(record: type[Record], raw: Key, after: Key) -> str:
+    """Return what `normalize` made of a state, as a clause; empty if nothing. Of many fields, one of each part is told."""
+    found = changes(record, raw, after)
+    scalars = [item for item in found if not item.is_message]
+    nth = Counter[str]()
+    ranks: list[tuple[int, int]] = []
+    for place, item in enumerate(scalars):
+        ranks.append((nth[item.label], place))
+        nth[item.label] += bool(item.label)
+    told = [scalars[place] for place in sorted(place for _, place in sorted(ranks)[:FEW])]
+    words = [f"{item.label}.{item}" if item.label else str(item) for item in told]
+    for name in dict.fromkeys(item.name for item in found if item.is_message):
+        words += _folded_messages([item for item in found if item.is_message and item.name == name])
+    rest = len(scalars) - len(told)
+    more = f", and {rest} more {'field' if rest == 1 else 'fields'}" if rest else ""
+    return f"{', '.join(words)}{more} {FOLDED}" if words else ""
+
+
+def _folded_messages(found: list[Change]) -> list[str]:
+    """Return what became of the messages in a bag; where one took the place of another, the fields that differ."""
+    gone, come = [item for item in found if item.old], [item for item in found if item.new]
+    if len(gone) != 1 or len(come) != 1:
+        return [str(item) for item in found]
+    pairs = zip(fields_of(gone[0].old), fields_of(come[0].new), strict=True)
+    return [f"{gone[0].name}: {old.replace('=', ' ', 1)} -> {new.partition('=')[2]}" for old, new in pairs if old != new]
+
+
+def states_text(trace: Trace, path: Path, *, ending: str = "") -> str:
+    """Return the states part of a trace file. It ends in a line that says what the end shows, unless `ending` is another."""
+    plain, record = trace.interpreter(), trace.protocol.machine.state
+    lines = ["initial", *_full(parts(record, path.start))]
+    for number, (before, happened) in enumerate(zip(path.states, transitions(trace, path), strict=False), 1):
+        lines += ["", *fold(f"{number} {plain.show(happened.step)}", WIDTH, more="      ")]
+        lines += _difference(changes(record, before, happened.raw))
+        clause = folded(record, happened.raw, happened.after)
+        lines += fold(f"folded: {clause}", WIDTH, "  ") if clause else []
+    count = "1 state" if path.length == 1 else f"{path.length} states"
+    lines += ["", *fold(ending or f"{trace.finding}: {count}", WIDTH)]
+    return "\n".join(lines) + "\n"
+
+
+def _full(state: list[Part]) -> list[str]:
+    lines = _own(state[0].cells)
+    for name, rows in tables(state):
+        for block in blocks(matrix(name, rows), WIDTH - 2):
+            lines += _aligned(block)
+    return lines + _own(state[-1].cells)
+
+
+def _own(cells: Iterable[Cell]) -> list[str]:
+    values = " ".join(f"{cell.name}={cell.text}" for cell in cells if cell.messages is None)
+    lines = fold(values, WIDTH, "  ") if values else []
+    for cell in cells:
+        for text in () if cell.messages is None else cell.messages or ("empty",):
+            lines += fold(f"{cell.name}: {text}", WIDTH, "  ")
+    return lines
+
+
+def _aligned(rows: Sequence[Sequence[str]]) -> list[str]:
+    widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
+    return ["  " + "  ".join(text.ljust(width) for text, width in zip(row, widths, strict=True)).rstrip() for row in rows]
+
+
+def _difference(found: list[Change]) -> list[str]:
+    if not found:
+        return ["  nothing changes"]
+    lines = []
+    for label, group in groupby((item for item in found if not item.is_message and not item.is_aside), lambda item: item.label):
+        text = ", ".join(map(str, group))
+        lines += fold(f"{label}: {text}" if label else text, WIDTH, "  ")
+    lines += [line for item in found if item.is_message for line in fold(str(item), WIDTH, "  ")]
+    aside = ", ".join(str(item) for item in found if item.is_aside and not item.is_message)
+    return lines + (fold(aside, WIDTH, "  ") if aside else [])

@@ -1,0 +1,162 @@
+"""The catalogue's runs of the replication model: nothing is vacuous, every bug has its twin, every trace its run."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import pytest
+from fencepost.counterexamples.replay import replay
+from fencepost.counterexamples.trace import ARCHIVE
+from fencepost.explorers.judge import judge, values_of
+from fencepost.explorers.verdict import Options
+from fencepost.invariants import replication as properties
+from fencepost.invariants.catalogue import entries, evidence
+from fencepost.invariants.runs.replication import EVIDENCE, RUNS
+from fencepost.model.cluster.machine import MACHINE
+from fencepost.model.language.interpreter import Interpreter
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from fencepost.invariants.catalogue import Run
+
+pytestmark = pytest.mark.xdist_group("replication")
+
+BY_NAME = {run.name: run for run in RUNS}
+NO_VARIANT = {"leader-high-watermark-never-falls", "one-leader-per-epoch", "applied-requests-are-current"}
+"""Properties that no switch breaks."""
+HOLDS_ANYWAY = {"B07", "B26"}
+"""Questions more than bugs: with the switch nothing fails."""
+ALL_ACTIONS = (
+    "2 brokers, KIP-903",
+    "2 brokers, B10",
+    "2 brokers, B13 with rollback on timeout",
+    "2 brokers, HYP-8",
+    "2 brokers, shrink and lag",
+    "2 brokers, clean stop",
+    "2 brokers, disk swap",
+    "2 brokers, three moves",
+    "2 brokers, B06",
+)
+
+
+def names(kind: str) -> set[str]:
+    """Return the names of the properties, or of the witnesses."""
+    return {item.name for item in properties.PROPERTIES if (item.kind == "sometimes") == (kind == "sometimes")}
+
+
+def test_runs_have_different_names_and_titles_that_say_what_they_are() -> None:
+    assert len(BY_NAME) == len(RUNS)
+    assert all(run.title and run.name.startswith("replication ") for run in RUNS)
+
+
+def test_every_figure_is_pinned() -> None:
+    assert all(run.distinct and run.depth for run in RUNS)
+
+
+def test_every_property_is_violated_by_some_run() -> None:
+    violated = {name for run in RUNS for name in run.violated}
+    assert violated == names("always") - NO_VARIANT
+
+
+def test_every_witness_is_reached_by_some_run_that_keeps_all_properties() -> None:
+    reached = {name for run in RUNS if not run.violated for name in names("sometimes") - set(run.unreached)}
+    assert reached == names("sometimes")
+
+
+def test_a_run_of_a_version_that_fails_says_why_and_has_a_twin_that_holds() -> None:
+    for run in RUNS:
+        if run.version and run.violated:
+            assert run.why, run.name
+            assert any(other.version == run.version and not other.violated for other in RUNS), run.name
+
+
+@pytest.mark.parametrize("entry", [item.entry for item in EVIDENCE if item.cases and entries()[item.entry].kind == "bug"])
+def test_a_bug_fails_with_its_switch_and_not_without_it_at_the_same_constants(entry: str) -> None:
+    cases = [case for case in evidence()[entry].cases if case.run.protocol == "replication"]
+    failing = [case for case in cases if case.expect == "violated"]
+    if entry in HOLDS_ANYWAY:
+        assert all("no epoch start check" in case.run.title for case in failing)
+        return
+    for prop in {failing[0].prop, "leader-has-committed"} & {case.prop for case in failing}:
+        assert any(
+            other.expect == "holds" and other.prop == prop and 1 <= len(difference(case.run, other.run)) <= 2
+            for case in failing
+            for other in cases
+            if case.prop == prop
+        ), prop
+
+
+def difference(one: Run, other: Run) -> set[str]:
+    """Return the constants in which two runs differ."""
+    left, right = (MACHINE.set_constants(values_of(run)).shown() for run in (one, other))
+    return {name for name in left if left[name] != right[name]}
+
+
+@pytest.mark.parametrize("run", [run for run in RUNS if run.trace], ids=lambda run: run.title)
+def test_archived_traces_are_of_their_run_and_as_long_as_it_says(run: Run) -> None:
+    for name, file in run.trace.items():
+        trace = replay(ARCHIVE / file)
+        assert trace.trace.prop is not None
+        assert (trace.trace.prop.name, trace.path.length) == (name, run.violated[name])
+        assert trace.trace.constants == MACHINE.set_constants(values_of(run))
+
+
+def test_every_archived_trace_of_the_model_belongs_to_a_run() -> None:
+    assert {file.name for file in ARCHIVE.glob("replication-*")} == {name for run in RUNS for name in run.trace.values()}
+
+
+def test_hypotheses_and_bugs_that_are_found_have_a_trace() -> None:
+    for item in EVIDENCE:
+        found = [case for case in item.cases if case.expect == "violated"]
+        if entries()[item.entry].kind in ("bug", "hypothesis") and found:
+            assert any(case.run.trace for case in found) or item.entry == "B26", item.entry
+
+
+def test_no_action_is_dead_and_small_runs_find_what_is_pinned() -> None:
+    """But for refusals of old requests, which normalizing carries out at once."""
+    fired: dict[str, int] = {}
+    for title in ALL_ACTIONS:
+        found = judge(BY_NAME[f"replication {title}"], Options(workers=1))
+        assert found.as_expected, found.differences
+        for name, count in found.result.fired.items():
+            fired[name] = fired.get(name, 0) + count
+    assert {name for name, count in fired.items() if not count} == {"controller-refuses-alter-partition"}
+
+
+def changed(change: Callable[[Any], None]) -> tuple[Interpreter, Any]:
+    """Return the initial state of two brokers with something changed by hand."""
+    plain = Interpreter(MACHINE, MACHINE.set_constants({"brokers": 2}))
+    state = plain.schema.restore(plain.initial_states()[0])
+    change(state)
+    return plain, state
+
+
+def test_two_leaders_in_one_epoch_are_seen() -> None:
+    def change(s: Any) -> None:
+        s.newest = 1
+        s.image[1] = s.image[0]
+        s.image[1].leader = 1
+        s.replica[1].applied = 1
+
+    plain, state = changed(change)
+    assert not properties.one_leader_per_epoch.function(state, plain.constants)
+
+
+def test_a_high_watermark_that_falls_is_seen() -> None:
+    def change(s: Any) -> None:
+        s.replica[0].high_watermark = 1
+
+    plain, before = changed(change)
+    _, after = changed(lambda _: None)
+    assert not properties.leader_high_watermark_never_falls.function(before, after, plain.constants)
+
+
+def test_an_outdated_request_that_is_applied_is_seen() -> None:
+    def change(s: Any) -> None:
+        s.image[0].leader_epoch = 1
+        s.alter_partitions.add(leader=0, leader_epoch=0, isr=1)
+
+    plain, before = changed(change)
+    (request,) = before.alter_partitions
+    assert not properties.applied_requests_are_current.function(before, before, plain.constants, request)
