@@ -62,7 +62,10 @@ def run_catalogue(request: Request) -> Exit:
             close_stdout()
             return tally.exit
     if table is not None:
-        table.summary(tally.done, tally.waiting, tally.why_stopped)
+        try:
+            table.summary(tally.done, tally.waiting, tally.why_stopped)
+        except BrokenPipeError:
+            close_stdout()
     else:
         print_json(
             {

@@ -69,7 +69,7 @@ def print_traces(
     ways = [(item.name, item.path) for item in result.properties if item.verdict is Verdict.VIOLATED]
     if shortest is not None:
         ways.sort(key=lambda way: way[0] != shortest.name)
-    brief = False
+    brief = elsewhere = False
     for name, path in [*ways, (None, result.deadlock)]:
         if path is None:
             continue
@@ -77,7 +77,7 @@ def print_traces(
         if command is not None and name and shown and path not in shown:
             if not brief:
                 console.print()
-            brief = True
+            brief = elsewhere = True
             line = f"{what}: the shortest trace has {counted(path.length, 'state')}: `{command(name)}` shows it"
             console.print(line, soft_wrap=True)
             continue
@@ -91,6 +91,8 @@ def print_traces(
         title = f"{what}: the shortest trace has {counted(path.length, 'state')}"
         trace = make_trace(found, result, name, version=version, normalize=normalize, title=title, told=False)
         print_trace(console, trace, path)
+    if elsewhere:
+        print_lines(console, styled("`--all-traces` prints all of them.", "dim"))
 
 
 def print_verdict(console: Console, question: Question, result: Result, expected: Verdict | None = None) -> None:

@@ -38,14 +38,15 @@ def load_protocol(path: Path) -> Protocol:
         raise UsageError(
             f"{path}: MACHINE is {described(machine)}, which is no machine: write MACHINE = Machine(name=..., sentence=..., ...)."
         )
-    names = [item.name for item in _properties(path, properties)]
+    checked = _properties(path, properties)
+    names = [item.name for item in checked]
     twice = next((name for name in names if names.count(name) > 1), None)
     if twice:
         raise UsageError(f"{path}: PROPERTIES has {twice!r} twice: give each property a name of its own.")
-    return Protocol(machine, tuple(properties))
+    return Protocol(machine, checked)
 
 
-def _properties(path: Path, given: object) -> tuple[Property, ...] | list[Property]:
+def _properties(path: Path, given: object) -> tuple[Property, ...]:
     """Return what a file assigns to PROPERTIES; raise UsageError if that is no tuple of properties."""
     what = "a tuple of what @always, @step and @sometimes return"
     if given is None:
@@ -64,7 +65,7 @@ def _properties(path: Path, given: object) -> tuple[Property, ...] | list[Proper
         if not isinstance(item, Property):
             hint = "put @always, @step(...) or @sometimes above it" if callable(item) else f"write {what}"
             raise UsageError(f"{path}: PROPERTIES has {described(item)}, which is no property: {hint}.")
-    return given
+    return tuple(given)
 
 
 def _run_file(path: Path) -> ModuleType:

@@ -17,7 +17,7 @@ from fencepost.explorers.native.search import search
 from fencepost.explorers.verdict import Options, Result, Verdict
 from fencepost.model.language.errors import UsageError
 
-from tests.test_native_search import MACHINES, group, is_valid, shared
+from tests.questions import MACHINES, group, is_valid, shared
 
 VALUES = {"replicas": 3, "max_leader_epoch": 1}
 RUN = Options(workers=2, deadlock=True)
@@ -26,7 +26,7 @@ WORKERS = """
 import sys, time
 from fencepost.explorers.native.search import search
 from fencepost.explorers.verdict import Options
-from tests.test_native_search import MACHINES
+from tests.questions import MACHINES
 def tell(progress):
     print(progress.distinct, flush=True)
     time.sleep(0.05)

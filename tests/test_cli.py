@@ -105,6 +105,7 @@ def test_only_the_shortest_of_several_traces_is_printed_unless_all_are_asked_for
     assert brief.endswith(
         "below-two is violated: the shortest trace has 3 states: "
         f"`fencepost check {lights} --set top=4 --engine plain --property below-two` shows it\n"
+        "`--all-traces` prints all of them.\n"
     )
     for more in ("--all-traces", "--property below-one --property below-two"):
         full = fencepost("check", lights, "--engine", "plain", *more.split()).stdout

@@ -2,37 +2,22 @@
 
 from __future__ import annotations
 
-from dataclasses import fields, replace
-from itertools import pairwise
-from typing import TYPE_CHECKING, Any
+from dataclasses import replace
+from typing import TYPE_CHECKING
 
 import pytest
 from fencepost.explorers.native.layout import layout_of
 from fencepost.explorers.native.search import search as native
 from fencepost.explorers.plain import search as plain
 from fencepost.explorers.verdict import Options, Verdict
-from fencepost.invariants.protocols import PROTOCOLS
 from fencepost.model.language import Constants, Kind, capacity
-from fencepost.model.language.errors import ModelError
-from fencepost.model.language.interpreter import Interpreter
 
-from tests.machines import LINEAGE, async_isr, finite_replicated_log, grid, id_sequence, mailbox
+from tests.machines import LINEAGE
 
 if TYPE_CHECKING:
-    from fencepost.explorers.native.position import Progress
-    from fencepost.explorers.verdict import Path, Result
-    from fencepost.model.language import Machine, Property
+    from fencepost.model.language import Machine
 
-MACHINES: dict[str, tuple[Machine, tuple[Property, ...]]] = {
-    **{
-        item.MACHINE.name: (item.MACHINE, item.PROPERTIES)
-        for item in (id_sequence, finite_replicated_log, async_isr, mailbox, grid)
-    },
-    **{name: (PROTOCOLS[name].machine, PROTOCOLS[name].properties) for name in LINEAGE},
-}
-DIFFERENT = {"seconds", "workers", "store_bytes", "peak_memory_bytes", "compile_seconds"}
-"""What a run may differ in from another one of the same question."""
-ALONE = Options(workers=1, deadlock=True)
+from tests.questions import ALONE, MACHINES, ask, case, found, is_valid, shared
 
 SIZES: list[tuple[str, dict[str, int]]] = [
     ("id-sequence", {}),
@@ -58,41 +43,6 @@ SIZES: list[tuple[str, dict[str, int]]] = [
     *((name, {"replicas": 2, "max_leader_epoch": 1}) for name in LINEAGE),
     ("kip101", {"replicas": 2, "log_size": 1, "max_records": 3}),
 ]
-
-
-def ask(name: str, values: dict[str, int], options: Options = ALONE, search: Any = native) -> Result:
-    machine, properties = MACHINES[name]
-    result: Result = search(machine, machine.set_constants(values), properties, options)
-    return result
-
-
-def shared(result: Result, but: set[str] = DIFFERENT) -> dict[str, Any]:
-    """Return what must be equal in every run of one question."""
-    return {item.name: getattr(result, item.name) for item in fields(result) if item.name not in but}
-
-
-def found(result: Result) -> dict[str, Any]:
-    """Return what must be equal on every engine: everything but which of several shortest traces is shown."""
-    same = shared(result, DIFFERENT | {"engine", "properties", "deadlock", "omission"})
-    judged = {item.name: (item.verdict, item.path and item.path.length) for item in result.properties}
-    return same | {"properties": judged, "deadlock": result.deadlock and result.deadlock.length}
-
-
-def is_valid(name: str, values: dict[str, int], path: Path, *, normalize: bool = True) -> bool:
-    """Say whether a trace is one of the plain carrier, step by step."""
-    machine, _ = MACHINES[name]
-    interpreter = Interpreter(machine, machine.set_constants(values), normalize=normalize)
-    states = list(path.states)
-    steps = [interpreter.apply(before, step).after for before, step in zip(states, path.steps, strict=False)]
-    return states[0] in interpreter.initial_states() and steps == states[1:] and path.start == states[0]
-
-
-def case(name: str, values: dict[str, int]) -> Any:
-    return pytest.param(name, values, id=f"{name} {'/'.join(f'{k}={v}' for k, v in values.items())}", marks=group(name, values))
-
-
-def group(name: str, values: dict[str, int]) -> pytest.MarkDecorator:
-    return pytest.mark.xdist_group(f"{name}-{values.get('replicas', '')}")
 
 
 @pytest.mark.parametrize(("name", "values"), [case(*item) for item in SIZES])
@@ -258,61 +208,3 @@ def test_a_search_may_end_with_the_level_of_the_first_violation(name: str, value
     assert result.why_stopped == ("a property is violated" if violated else "")
     full = {item.name: item.path and item.path.length for item in ask(name, values).properties}
     assert all(item.path is not None and item.path.length == full[item.name] for item in violated)
-
-
-@pytest.mark.parametrize(("name", "values"), [case("kip320", {"replicas": 2}), case("grid", {"width": 9, "starts": 2})])
-@pytest.mark.parametrize("depth", [1, 2, 5])
-def test_a_depth_limit_ends_the_search_where_plain_ends_too(name: str, values: dict[str, int], depth: int) -> None:
-    options = replace(ALONE, max_depth=depth)
-    result = ask(name, values, options)
-    assert found(result) == found(ask(name, values, options, plain))
-    assert (result.depth, result.why_stopped) == (depth, f"the depth limit of {depth} was reached")
-
-
-@pytest.mark.parametrize("search", [native, plain], ids=["native", "plain"])
-@pytest.mark.parametrize(
-    ("limit", "why"),
-    [
-        ({"max_depth": 18}, "the depth limit of 18 was reached"),
-        ({"max_depth": 3}, "the depth limit of 3 was reached"),
-        ({"max_states": 100}, "the limit of 100 states was reached"),
-        ({"max_states": 1}, "the limit of 1 states was reached"),
-        ({"budget": 0.0}, "the time budget of 0 s ran out"),
-        ({"budget": 0.001}, "the time budget of 0.001 s ran out"),
-        ({"memory": 1 << 20}, "the memory limit of 1 MiB was reached"),
-    ],
-    ids=str,
-)
-@group("kip320", {"replicas": 2})
-def test_an_unfinished_search_never_says_that_something_holds(search: Any, limit: dict[str, Any], why: str) -> None:
-    result = ask("kip320", {"replicas": 2}, replace(ALONE, **limit), search)
-    assert (result.complete, result.why_stopped, result.verdict) == (False, why, Verdict.UNDETERMINED)
-    assert 0 < result.distinct <= 5_973
-    for item in result.properties:
-        reached = item.kind is Kind.SOMETIMES and item.path is not None
-        assert item.verdict is (Verdict.HOLDS if reached else Verdict.UNDETERMINED)
-
-
-@group("kip101", {"replicas": 2})
-def test_a_violation_stands_though_the_search_did_not_finish() -> None:
-    result = ask("kip101", {"replicas": 2}, replace(ALONE, max_depth=13))
-    assert (result.complete, result.verdict) == (False, Verdict.VIOLATED)
-
-
-@group("kip320", {"replicas": 2})
-def test_progress_is_told_and_grows() -> None:
-    told: list[Progress] = []
-    machine, properties = MACHINES["kip320"]
-    result = native(machine, machine.set_constants({"replicas": 2}), properties, ALONE, tell=told.append)
-    assert [item.depth for item in told] == sorted(item.depth for item in told)
-    assert all(item.distinct <= after.distinct for item, after in pairwise(told))
-    assert (told[-1].distinct, told[-1].generated) == (result.distinct, result.generated)
-
-
-def test_a_machine_without_an_initial_state_is_an_error() -> None:
-    broken = replace(grid.MACHINE, initial=grid.rest.named("initial"))
-    with pytest.raises(ModelError) as caught:
-        native(broken, broken.set_constants({}), (), ALONE)
-    assert str(caught.value) == (
-        "protocol 'grid' has no initial state for C(width=5, starts=1, noisy=False, resting=False, returning=False)."
-    )

@@ -1,0 +1,64 @@
+"""Questions to the searches: machines by name, and which parts of two results must be equal."""
+
+from __future__ import annotations
+
+from dataclasses import fields
+from typing import TYPE_CHECKING, Any
+
+import pytest
+from fencepost.explorers.native.search import search as native
+from fencepost.explorers.verdict import Options
+from fencepost.invariants.protocols import PROTOCOLS
+from fencepost.model.language.interpreter import Interpreter
+
+from tests.machines import LINEAGE, async_isr, finite_replicated_log, grid, id_sequence, mailbox
+
+if TYPE_CHECKING:
+    from fencepost.explorers.verdict import Path, Result
+    from fencepost.model.language import Machine, Property
+
+MACHINES: dict[str, tuple[Machine, tuple[Property, ...]]] = {
+    **{
+        item.MACHINE.name: (item.MACHINE, item.PROPERTIES)
+        for item in (id_sequence, finite_replicated_log, async_isr, mailbox, grid)
+    },
+    **{name: (PROTOCOLS[name].machine, PROTOCOLS[name].properties) for name in LINEAGE},
+}
+DIFFERENT = {"seconds", "workers", "store_bytes", "peak_memory_bytes", "compile_seconds"}
+"""What a run may differ in from another one of the same question."""
+ALONE = Options(workers=1, deadlock=True)
+
+
+def ask(name: str, values: dict[str, int], options: Options = ALONE, search: Any = native) -> Result:
+    machine, properties = MACHINES[name]
+    result: Result = search(machine, machine.set_constants(values), properties, options)
+    return result
+
+
+def shared(result: Result, but: set[str] = DIFFERENT) -> dict[str, Any]:
+    """Return what must be equal in every run of one question."""
+    return {item.name: getattr(result, item.name) for item in fields(result) if item.name not in but}
+
+
+def found(result: Result) -> dict[str, Any]:
+    """Return what must be equal on every engine: everything but which of several shortest traces is shown."""
+    same = shared(result, DIFFERENT | {"engine", "properties", "deadlock", "omission"})
+    judged = {item.name: (item.verdict, item.path and item.path.length) for item in result.properties}
+    return same | {"properties": judged, "deadlock": result.deadlock and result.deadlock.length}
+
+
+def is_valid(name: str, values: dict[str, int], path: Path, *, normalize: bool = True) -> bool:
+    """Say whether a trace is one of the plain carrier, step by step."""
+    machine, _ = MACHINES[name]
+    interpreter = Interpreter(machine, machine.set_constants(values), normalize=normalize)
+    states = list(path.states)
+    steps = [interpreter.apply(before, step).after for before, step in zip(states, path.steps, strict=False)]
+    return states[0] in interpreter.initial_states() and steps == states[1:] and path.start == states[0]
+
+
+def case(name: str, values: dict[str, int]) -> Any:
+    return pytest.param(name, values, id=f"{name} {'/'.join(f'{k}={v}' for k, v in values.items())}", marks=group(name, values))
+
+
+def group(name: str, values: dict[str, int]) -> pytest.MarkDecorator:
+    return pytest.mark.xdist_group(f"{name}-{values.get('replicas', '')}")

@@ -1,0 +1,79 @@
+"""A search that did not finish says so, and never that something holds."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from itertools import pairwise
+from typing import TYPE_CHECKING, Any
+
+import pytest
+from fencepost.explorers.native.search import search as native
+from fencepost.explorers.plain import search as plain
+from fencepost.explorers.verdict import Verdict
+from fencepost.model.language import Kind
+from fencepost.model.language.errors import ModelError
+
+from tests.machines import grid
+
+if TYPE_CHECKING:
+    from fencepost.explorers.native.position import Progress
+
+from tests.questions import ALONE, MACHINES, ask, case, found, group
+
+
+@pytest.mark.parametrize(("name", "values"), [case("kip320", {"replicas": 2}), case("grid", {"width": 9, "starts": 2})])
+@pytest.mark.parametrize("depth", [1, 2, 5])
+def test_a_depth_limit_ends_the_search_where_plain_ends_too(name: str, values: dict[str, int], depth: int) -> None:
+    options = replace(ALONE, max_depth=depth)
+    result = ask(name, values, options)
+    assert found(result) == found(ask(name, values, options, plain))
+    assert (result.depth, result.why_stopped) == (depth, f"the depth limit of {depth} was reached")
+
+
+@pytest.mark.parametrize("search", [native, plain], ids=["native", "plain"])
+@pytest.mark.parametrize(
+    ("limit", "why"),
+    [
+        ({"max_depth": 18}, "the depth limit of 18 was reached"),
+        ({"max_depth": 3}, "the depth limit of 3 was reached"),
+        ({"max_states": 100}, "the limit of 100 states was reached"),
+        ({"max_states": 1}, "the limit of 1 states was reached"),
+        ({"budget": 0.0}, "the time budget of 0 s ran out"),
+        ({"budget": 0.001}, "the time budget of 0.001 s ran out"),
+        ({"memory": 1 << 20}, "the memory limit of 1 MiB was reached"),
+    ],
+    ids=str,
+)
+@group("kip320", {"replicas": 2})
+def test_an_unfinished_search_never_says_that_something_holds(search: Any, limit: dict[str, Any], why: str) -> None:
+    result = ask("kip320", {"replicas": 2}, replace(ALONE, **limit), search)
+    assert (result.complete, result.why_stopped, result.verdict) == (False, why, Verdict.UNDETERMINED)
+    assert 0 < result.distinct <= 5_973
+    for item in result.properties:
+        reached = item.kind is Kind.SOMETIMES and item.path is not None
+        assert item.verdict is (Verdict.HOLDS if reached else Verdict.UNDETERMINED)
+
+
+@group("kip101", {"replicas": 2})
+def test_a_violation_stands_though_the_search_did_not_finish() -> None:
+    result = ask("kip101", {"replicas": 2}, replace(ALONE, max_depth=13))
+    assert (result.complete, result.verdict) == (False, Verdict.VIOLATED)
+
+
+@group("kip320", {"replicas": 2})
+def test_progress_is_told_and_grows() -> None:
+    told: list[Progress] = []
+    machine, properties = MACHINES["kip320"]
+    result = native(machine, machine.set_constants({"replicas": 2}), properties, ALONE, tell=told.append)
+    assert [item.depth for item in told] == sorted(item.depth for item in told)
+    assert all(item.distinct <= after.distinct for item, after in pairwise(told))
+    assert (told[-1].distinct, told[-1].generated) == (result.distinct, result.generated)
+
+
+def test_a_machine_without_an_initial_state_is_an_error() -> None:
+    broken = replace(grid.MACHINE, initial=grid.rest.named("initial"))
+    with pytest.raises(ModelError) as caught:
+        native(broken, broken.set_constants({}), (), ALONE)
+    assert str(caught.value) == (
+        "protocol 'grid' has no initial state for C(width=5, starts=1, noisy=False, resting=False, returning=False)."
+    )
