@@ -13,11 +13,11 @@ from fencepost.explorers.verdict import Options, Verdict
 from fencepost.model.language import Constants, Kind, capacity
 
 from tests.machines import LINEAGE
+from tests.questions import ALONE, MACHINES, ask, case, found, is_valid, shared
 
 if TYPE_CHECKING:
     from fencepost.model.language import Machine
 
-from tests.questions import ALONE, MACHINES, ask, case, found, is_valid, shared
 
 SIZES: list[tuple[str, dict[str, int]]] = [
     ("id-sequence", {}),

@@ -14,11 +14,10 @@ from fencepost.model.language import Kind
 from fencepost.model.language.errors import ModelError
 
 from tests.machines import grid
+from tests.questions import ALONE, MACHINES, ask, case, found, group
 
 if TYPE_CHECKING:
     from fencepost.explorers.native.position import Progress
-
-from tests.questions import ALONE, MACHINES, ask, case, found, group
 
 
 @pytest.mark.parametrize(("name", "values"), [case("kip320", {"replicas": 2}), case("grid", {"width": 9, "starts": 2})])
