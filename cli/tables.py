@@ -179,7 +179,7 @@ def measured() -> dict[str, dict[str, Any]]:
 
 
 def _figure(run: Run, name: str, show: Callable[[float], str]) -> str:
-    return show(measured()[run.name][name]) if run.name in measured() else ""
+    return show(measured()[run.name][name]) if name in measured().get(run.name, {}) else ""
 
 
 def _gigabytes(value: float) -> str:

@@ -55,7 +55,7 @@ def test_the_generated_pages_are_not_stale() -> None:
 def test_every_path_that_a_page_names_exists(page: str) -> None:
     text = (ROOT / page).read_text()
     named = set(re.findall(r"\]\(([^)#:]+)\)", text))
-    named |= {item for item in re.findall(r"`([a-z_]+/[a-z_./0-9-]*)`", text)}
+    named |= set(re.findall(r"`([a-z_]+/[a-z_./0-9-]*)`", text))
     missing = [item for item in named if not (ROOT / item).exists() and not (ROOT / page).parent.joinpath(item).exists()]
     assert missing == []
 
