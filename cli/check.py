@@ -47,7 +47,11 @@ _VERDICTS = ", ".join(Verdict)
 @click.option("--budget", metavar="TIME", help="End after this time of searching, such as 10m.")
 @click.option("--max-depth", type=click.IntRange(1), metavar="N", help="End after so many levels.")
 @click.option("--max-states", type=click.IntRange(1), metavar="N", help="End after so many states.")
-@click.option("--checked", is_flag=True, help="Check every index and every value, naming action and field.")
+@click.option(
+    "--checked",
+    is_flag=True,
+    help="Changes nothing: every index and value is always checked. Accepted for scripts that ask for it.",
+)
 @click.option("--stop-on-violation", is_flag=True, help="End after the level of the first violation.")
 @click.option("--deadlock", is_flag=True, help="Show the way to the first state without a successor.")
 @click.option("--normalize/--no-normalize", default=True, help="Drop what nobody can ever observe.  [default: on]")

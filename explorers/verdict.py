@@ -130,6 +130,7 @@ class Options:
     stop_on_violation: bool = False
     deadlock: bool = False
     checked: bool = False
+    """Changes nothing: indices, values and shifts are checked in every search."""
     max_depth: int | None = None
     max_states: int | None = None
     budget: float | None = None
