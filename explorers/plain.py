@@ -10,6 +10,7 @@ import time
 from collections import Counter
 from typing import TYPE_CHECKING
 
+from fencepost.explorers.liveness.summary import with_behaviours
 from fencepost.explorers.native.crew import Signals
 from fencepost.explorers.paths import Found, confirm
 from fencepost.explorers.verdict import GuardCount, Options, PropertyResult, Result, Verdict
@@ -44,6 +45,7 @@ class PlainSearch:
         self.ends: list[Key] = []
         self.levels: list[int] = []
         self.stop_asked = ""
+        self.graph: dict[Key, list[Transition]] | None = None
 
     def run(self) -> Result:
         """Search until everything is reached, or until a limit; return what was found."""
@@ -150,6 +152,14 @@ class PlainSearch:
         tests: list[Callable[[Key], bool]] = [lambda found, key=key: found == key for key in reversed(chain)]  # type: ignore[misc]
         return confirm(self.plain, iter(tests), Found(prop))
 
+    def behaviour(self, prop: Property) -> PropertyResult:
+        """Judge a property of whole behaviours, once every state is known."""
+        from fencepost.explorers.liveness.reference import judge
+
+        if self.graph is None:
+            self.graph = {key: list(self.plain.transitions(key)) for key in self.parents}
+        return judge(self.plain, self.graph, self.plain.initial_states(), prop)
+
     def result(self, why: str, seconds: float) -> Result:
         """Return what was found."""
         return Result(
@@ -190,4 +200,8 @@ def search(
     machine: Machine, constants: Constants, properties: tuple[Property, ...] = (), options: Options | None = None
 ) -> Result:
     """Explore every reachable state of a machine on the plain carrier and judge the properties."""
-    return PlainSearch(machine, constants, properties, options or Options()).run()
+    check(machine, properties)
+    of_states = tuple(item for item in properties if not item.kind.over_behaviours)
+    made = PlainSearch(machine, constants, of_states, options or Options())
+    result = made.run()
+    return with_behaviours(result, properties, made.behaviour)

@@ -52,26 +52,67 @@ def worst(verdicts: list[Verdict], *, complete: bool) -> Verdict:
 
 @dataclass(frozen=True)
 class Path:
-    """A history: an initial state and steps, each with the state it leads to. `length` counts states."""
+    """A history: an initial state and steps, each with the state it leads to. `length` counts states.
+
+    With a `loop`, which is the place of a state in `states`, it goes on for ever: the last state is the same as that one, and the
+    steps between them are repeated. Where that is the last state itself, nothing happens any more.
+    """
 
     start: Key
     steps: tuple[Step, ...]
     states: tuple[Key, ...]
+    loop: int | None = None
 
     @property
     def length(self) -> int:
-        """States, the initial one included."""
+        """States, the initial one included, and the one at which a loop closes."""
         return len(self.states)
+
+
+class Reach(StrEnum):
+    """Whether the worst way from `when` to `then` has an end."""
+
+    BOUNDED = "bounded"
+    UNBOUNDED = "unbounded"
+    """However much it costs, another way costs more: there is a loop with a cost before `then`."""
+    NEVER = "never"
+    """A fair behaviour never comes to `then`."""
+
+
+@dataclass(frozen=True)
+class Cost:
+    """What an at-most property found: the most and the least that a way from `when` to `then` costs.
+
+    `worst` is None unless the way is bounded; `best` is None if no way comes to `then`. Both are 0 where `then` always holds
+    already.
+    """
+
+    reach: Reach
+    worst: int | None
+    best: int | None
+    unit: str = ""
+    bound: int | None = None
+
+    @property
+    def told(self) -> str:
+        """The worst case in words: `500 ms`, `unbounded`, `never`."""
+        return f"{self.worst:,} {self.unit}".rstrip() if self.worst is not None else str(self.reach)
 
 
 @dataclass(frozen=True)
 class PropertyResult:
-    """The verdict on one property; `path` leads to the violation, or to the witness."""
+    """The verdict on one property; `path` leads to the violation, to the witness, or goes the worst way.
+
+    `args` are the values of the property's parameters that the path is about. `note` is what a reader must know.
+    """
 
     name: str
     kind: Kind
     verdict: Verdict
     path: Path | None = None
+    args: tuple[int, ...] = ()
+    cost: Cost | None = None
+    note: str = ""
 
 
 @dataclass(frozen=True)

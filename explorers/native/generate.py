@@ -45,6 +45,7 @@ def generate(
     machine: Machine, constants: Constants, properties: tuple[Property, ...], *, normalize: bool, compact: bool
 ) -> Source:
     """Return the module for a machine in the shape of these constants."""
+    properties = tuple(item for item in properties if not item.kind.over_behaviours)
     program = check(machine, properties)
     layout = layout_of(machine.state, constants)
     checks = Checks(program, layout.rooms, layout.lows)

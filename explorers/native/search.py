@@ -19,6 +19,7 @@ from fencepost.explorers.native.position import Position, Progress
 from fencepost.explorers.native.store import Buffers, Partition, TooManyStates
 from fencepost.explorers.verdict import Options, Result
 from fencepost.model.language.actions import Kind
+from fencepost.model.language.errors import UsageError
 from fencepost.model.language.interpreter import Interpreter
 
 if TYPE_CHECKING:
@@ -343,4 +344,9 @@ def search(
     tell: Callable[[Progress], None] | None = None,
 ) -> Result:
     """Explore every reachable state of a machine and judge the properties."""
+    for item in properties:
+        if item.kind.over_behaviours:
+            raise UsageError(
+                f"property {item.name!r} is of whole behaviours, which the native engine does not judge: use --engine plain."
+            )
     return Search(machine, constants, properties, options or Options(), kernels=kernels, tell=tell).run()

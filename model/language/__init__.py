@@ -4,6 +4,8 @@ from fencepost.model.language import bits
 from fencepost.model.language.actions import Action, Kind, Property, action, always, require, sometimes, step
 from fencepost.model.language.constants import Constants, bound, capacity, choice, shape, switch
 from fencepost.model.language.domains import NONE, BitSet, Index, InFlight, Per, Range, Size
+from fencepost.model.language.eventually import at_most, eventually, leads_to
+from fencepost.model.language.fairness import Fairness, strong, weak
 from fencepost.model.language.machine import Machine, Version
 from fencepost.model.language.records import Array, Bag, Record
 
@@ -14,6 +16,7 @@ __all__ = [
     "Bag",
     "BitSet",
     "Constants",
+    "Fairness",
     "InFlight",
     "Index",
     "Kind",
@@ -26,13 +29,18 @@ __all__ = [
     "Version",
     "action",
     "always",
+    "at_most",
     "bits",
     "bound",
     "capacity",
     "choice",
+    "eventually",
+    "leads_to",
     "require",
     "shape",
     "sometimes",
     "step",
+    "strong",
     "switch",
+    "weak",
 ]

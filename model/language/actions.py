@@ -13,6 +13,8 @@ from fencepost.model.language.errors import DisabledError, ModelError
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+    from fencepost.model.language.fairness import Eventual
+
 
 def require(condition: bool, /) -> None:  # noqa: FBT001 (it reads as a sentence)
     """Let the action happen only if `condition` holds: a guard."""
@@ -80,13 +82,21 @@ class Kind(StrEnum):
     ALWAYS = "always"
     STEP = "step"
     SOMETIMES = "sometimes"
+    LEADS_TO = "leads-to"
+    AT_MOST = "at-most"
+
+    @property
+    def over_behaviours(self) -> bool:
+        """Whether it says something of whole behaviours: it is judged on the graph of all states, after the search."""
+        return self in (Kind.LEADS_TO, Kind.AT_MOST)
 
 
 @dataclass(frozen=True)
 class Property:
     """A named predicate over states or over transitions.
 
-    `on` limits a predicate over transitions to those of one action name, whose parameters it then takes too.
+    `on` limits a predicate over transitions to those of one action name, whose parameters it then takes too. A property of
+    whole behaviours says in `eventual` what it is about; its `function` is what must hold in the end.
     """
 
     name: str
@@ -94,11 +104,19 @@ class Property:
     function: Callable[..., bool]
     over_steps: bool
     on: Action | None = None
+    eventual: Eventual | None = None
+    text: str = ""
 
     @property
     def sentence(self) -> str:
-        """The first paragraph of the docstring."""
-        return summary_of(self.function)
+        """The first paragraph of the docstring, or the sentence that it was given."""
+        return self.text or summary_of(self.function)
+
+    @property
+    def behaviour(self) -> Eventual:
+        """What a property of whole behaviours is about."""
+        assert self.eventual is not None, f"{self.name} is no property of whole behaviours"
+        return self.eventual
 
     def __call__(self, *args: Any) -> bool:
         """Evaluate the predicate on plain states."""

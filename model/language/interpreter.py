@@ -5,15 +5,16 @@ from __future__ import annotations
 from itertools import product
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from fencepost.model.language.domains import Domain, InFlight
+from fencepost.model.language.domains import NONE, Domain, InFlight
 from fencepost.model.language.errors import DisabledError, DomainError, FencepostError, ModelError
-from fencepost.model.language.records import Key, Schema, key_of
+from fencepost.model.language.records import Key, Schema, fields, key_of
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Callable, Iterator
 
     from fencepost.model.language.actions import Action, Property
     from fencepost.model.language.constants import Constants
+    from fencepost.model.language.fairness import Fairness
     from fencepost.model.language.machine import Machine
 
 
@@ -84,12 +85,7 @@ class Interpreter:
         return self._ask(prop, self.schema.restore(state), self.constants)
 
     def _ask(self, prop: Property, *args: Any) -> bool:
-        try:
-            return prop(*args)
-        except FencepostError as error:
-            raise type(error)(f"property {prop.name!r}: {error}") from error
-        except ValueError as error:
-            raise DomainError(f"property {prop.name!r}: {error}") from error
+        return bool(self._guarded(prop, prop, *args))
 
     def holds_step(self, prop: Property, before: Key, transition: Transition) -> bool:
         """Evaluate a predicate over transitions; one that is limited to another action holds."""
@@ -101,6 +97,53 @@ class Interpreter:
         if prop.on is not None:
             args = tuple(self._argument(state, d, v) for (_, d), v in zip(step.action.params, step.args, strict=True))
         return self._ask(prop, state, self.schema.restore(transition.raw), self.constants, *args)
+
+    def says(self, prop: Property, predicate: Callable[..., bool] | None, state: Key, args: tuple[int, ...]) -> bool:
+        """Evaluate a predicate of a property of whole behaviours; one that is None holds nowhere."""
+        if predicate is None:
+            return False
+        return bool(self._guarded(prop, predicate, self.schema.restore(state), self.constants, *args))
+
+    def cost(self, prop: Property, before: Key, transition: Transition) -> int:
+        """Return what a step costs on the way that an at-most property is about."""
+        costs = prop.behaviour.costs
+        if callable(costs):
+            states = (self.schema.restore(before), self.schema.restore(transition.after))
+            found = int(self._guarded(prop, costs, *states, self.constants))
+        else:
+            name = transition.step.action.name
+            found = next((cost.value(self.constants.values) for item, cost in costs or () if item == name), 0)
+        if found < 0:
+            raise DomainError(f"property {prop.name!r}: {self.show(transition.step)} costs {found}: a cost is 0 or more.")
+        return found
+
+    def arguments(self, prop: Property) -> list[tuple[int, ...]]:
+        """Return every combination of values of a property's parameters."""
+        spans = [self.schema.bounds(domain) for _, domain in prop.behaviour.params]
+        return list(product(*(range(max(low, 0) if low == NONE else low, high + 1) for low, high in spans)))
+
+    def instance(self, fair: Fairness, step: Step) -> tuple[Any, ...] | None:
+        """Return which of the promises of `fair` a step is part of, by the values of `each`; None if of none."""
+        if step.action.name not in [item.name for item in fair.actions]:
+            return None
+        found = []
+        values = {name: (domain, value) for (name, domain), value in zip(step.action.params, step.args, strict=True)}
+        for item in fair.each:
+            param, _, field = item.partition(".")
+            domain, value = values[param]
+            if field:
+                names = [name for name, _ in fields(self.message_class(domain))]
+                value = value[names.index(field)]
+            found.append(value)
+        return tuple(found)
+
+    def _guarded(self, prop: Property, function: Callable[..., Any], *args: Any) -> Any:
+        try:
+            return function(*args)
+        except FencepostError as error:
+            raise type(error)(f"property {prop.name!r}: {error}") from error
+        except ValueError as error:
+            raise DomainError(f"property {prop.name!r}: {error}") from error
 
     def steps(self, item: Action, before: Key) -> Iterator[Step]:
         """Yield the action with every value of its parameters, whether enabled or not."""

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 from fencepost.model.language.actions import Action, Property, require
 from fencepost.model.language.domains import Domain, InFlight
 from fencepost.model.language.errors import ModelError, nearest
-from fencepost.model.language.records import ArrayOf, BagOf, Nested, Record, fields
+from fencepost.model.language.records import ArrayOf, BagOf, Nested, Record, Scalar, fields
 from fencepost.model.language.subset.kinds import CONSTS, INT, NOTHING, BagRef, Function, Rec, Type, say
 from fencepost.model.language.subset.scope import Scope, place_of
 from fencepost.model.language.subset.statements import Statements
@@ -19,7 +19,17 @@ from fencepost.model.language.subset.statements import Statements
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+    from fencepost.model.language.fairness import Fairness
     from fencepost.model.language.machine import Machine
+
+
+@dataclass(frozen=True)
+class Behaviour:
+    """The checked functions of a leads-to or at-most property."""
+
+    when: Function | None
+    then: Function
+    cost: Function | None
 
 
 class Program:
@@ -35,7 +45,8 @@ class Program:
         self.initial = self._action(machine.initial)
         self.actions = {item.name: self._action(item) for item in machine.actions}
         self.normalize = self._normalize(machine.normalize) if machine.normalize else None
-        self.properties = {item.name: self._property(item) for item in properties}
+        self.properties = {item.name: self._property(item) for item in properties if item.eventual is None}
+        self.behaviours = {item.name: self._behaviour(item) for item in properties if item.eventual is not None}
 
     def function(self, python: Callable[..., Any], arguments: tuple[Type, ...]) -> Function:
         """Check a function called with arguments of these types."""
@@ -88,17 +99,65 @@ class Program:
                 Rec(_bag(self.machine.state, domain.bag, item.on, name).record) if isinstance(domain, InFlight) else INT
                 for name, domain in item.on.params
             )
-        made = self.function(item.function, arguments)
+        return self._reading(item, item.function, arguments)
+
+    def _reading(
+        self, item: Property, python: Callable[..., Any], arguments: tuple[Type, ...], instead: str = "a flag"
+    ) -> Function:
+        made = self.function(python, arguments)
         if made.writes:
             Scope(self, made).refuse(made.node, f"property {item.name!r} changes the state", "only read in a property")
         if made.returns != INT:
-            Scope(self, made).refuse(made.node, f"property {item.name!r} returns {say(made.returns)}", "return a flag")
+            Scope(self, made).refuse(made.node, f"property {item.name!r} returns {say(made.returns)}", f"return {instead}")
         return made
+
+    def _behaviour(self, item: Property) -> Behaviour:
+        """Check the predicates of a leads-to or at-most property, and that its actions are those of the machine."""
+        about, state = item.behaviour, Rec(self.machine.state)
+        costs = about.costs
+        known = [action.label for action in self.machine.actions]
+        charged = () if costs is None or callable(costs) else tuple(name for name, _ in costs)
+        for name in (*(action.name for action in about.mentioned), *charged):
+            if name not in self.actions:
+                label = name.replace("_", "-")
+                raise ModelError(
+                    f"property {item.name}: machine {self.machine.name!r} has no action {label!r}.{nearest(label, known)} "
+                    f"Actions are: {', '.join(known)}."
+                )
+        for fair in about.fair:
+            _check_each(self.machine, item, fair)
+        arguments: tuple[Type, ...] = (state, CONSTS, *(INT for _ in about.params))
+        return Behaviour(
+            None if about.when is None else self._reading(item, about.when, arguments),
+            self._reading(item, about.then, arguments),
+            self._reading(item, costs, (state, state, CONSTS), "a number") if callable(costs) else None,
+        )
 
 
 def check(machine: Machine, properties: tuple[Property, ...] = ()) -> Program:
     """Check a machine and properties against the language; raise ModelError with file, line and caret."""
     return Program(machine, properties)
+
+
+def _check_each(machine: Machine, item: Property, fair: Fairness) -> None:
+    """The machine's own actions have the parameters and message fields that fairness tells apart."""
+    for action in (machine.action(named.name) for named in fair.actions):
+        params = dict(action.params)
+        for name in fair.each:
+            param, _, field = name.partition(".")
+            domain = params.get(param)
+            if domain is None:
+                raise ModelError(
+                    f"property {item.name}: `{fair}`: action {action.label!r} of this machine has no parameter {param!r}."
+                )
+            if field and isinstance(domain, InFlight):
+                record = dict(fields(_bag(machine.state, domain.bag, action, param).record))
+                if not isinstance(record.get(field), Scalar):
+                    known = [found for found, kind in record.items() if isinstance(kind, Scalar)]
+                    raise ModelError(
+                        f"property {item.name}: `{fair}`: the message {param!r} has no field {field!r} that is a number or a flag."
+                        f"{nearest(field, known)} Those are: {', '.join(known)}."
+                    )
 
 
 def _check_bags(state: type[Record], inside: str = "") -> None:

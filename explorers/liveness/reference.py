@@ -1,0 +1,259 @@
+"""The reference: leads-to and at-most on the plain carrier and networkx, short enough to be seen to be right."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING, NamedTuple
+
+import networkx as nx
+from fencepost.explorers.liveness.shown import Instance, confirmed, instances, retrace
+from fencepost.explorers.liveness.summary import Finding, summary
+from fencepost.explorers.verdict import Reach
+from fencepost.model.language.actions import Kind
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator, Mapping
+
+    from fencepost.explorers.verdict import Path, PropertyResult
+    from fencepost.model.language.actions import Property
+    from fencepost.model.language.interpreter import Interpreter, Step, Transition
+    from fencepost.model.language.records import Key
+
+    Graph = Mapping[Key, list[Transition]]
+    """Every reachable state with all steps out of it, in breadth-first order."""
+
+
+class Edge(NamedTuple):
+    """A step inside the region, or out of it into a state in which `then` holds."""
+
+    step: Step
+    after: Key
+    leaves: bool
+    promises: frozenset[Instance]
+    cost: int
+
+
+@dataclass
+class Region:
+    """The states between `when` and `then`: reached from the one without the other, by steps that are not left out."""
+
+    begins: list[Key]
+    edges: dict[Key, list[Edge]] = field(default_factory=dict)
+    enabled: dict[Key, frozenset[Instance]] = field(default_factory=dict)
+
+    def graph(self, states: set[Key] | None = None) -> nx.DiGraph[Key]:
+        """Return the steps between these states, or between all."""
+        found: nx.DiGraph[Key] = nx.DiGraph()
+        chosen = self.edges if states is None else states
+        found.add_nodes_from(chosen)
+        found.add_edges_from((key, edge.after) for key in chosen for edge in self.edges[key] if edge.after in chosen)
+        return found
+
+
+@dataclass(frozen=True)
+class Way:
+    """Steps from an initial state, and those that are repeated for ever after."""
+
+    start: Key
+    stem: tuple[Step, ...] = ()
+    loop: tuple[Step, ...] = ()
+
+    def longer(self, *steps: Step) -> Way:
+        """Return the way with more steps."""
+        return replace(self, stem=(*self.stem, *steps))
+
+    def around(self, loop: tuple[Step, ...]) -> Way:
+        """Return the way with a loop at its end."""
+        return replace(self, loop=loop)
+
+    def __len__(self) -> int:
+        return len(self.stem) + len(self.loop)
+
+
+class Reference:
+    """One property, one combination of its parameters."""
+
+    def __init__(self, plain: Interpreter, graph: Graph, starts: list[Key], prop: Property, args: tuple[int, ...]) -> None:
+        self.plain, self.graph, self.starts, self.prop, self.args = plain, graph, starts, prop, args
+        about = prop.behaviour
+        self.happens = {key for key in graph if plain.says(prop, about.then, key, args)}
+        self.whens = starts if about.when is None else [key for key in graph if plain.says(prop, about.when, key, args)]
+        self.strong = [fair.strong for fair in about.fair]
+        self.region = self.between()
+
+    def between(self) -> Region:
+        """Return the region between `when` and `then`."""
+        region = Region([key for key in self.whens if key not in self.happens])
+        gone = {item.name for item in self.prop.behaviour.without}
+        waiting = list(region.begins)
+        while waiting:
+            key = waiting.pop()
+            if key in region.edges:
+                continue
+            taken = [item for item in self.graph[key] if item.step.action.name not in gone]
+            region.edges[key] = [self.edge(key, item) for item in taken]
+            region.enabled[key] = frozenset().union(*(edge.promises for edge in region.edges[key]))
+            waiting += [edge.after for edge in region.edges[key] if not edge.leaves]
+        return region
+
+    def edge(self, key: Key, item: Transition) -> Edge:
+        """Return a step with what it counts for."""
+        cost = self.plain.cost(self.prop, key, item) if self.prop.kind is Kind.AT_MOST else 0
+        promises = frozenset(instances(self.plain, self.prop, [item], key))
+        return Edge(item.step, item.after, item.after in self.happens, promises, cost)
+
+    def run(self) -> Finding:
+        """Return the worst that the property allows."""
+        vacuous = not self.whens
+        best = self.extreme(min)
+        costs = [best[key] for key in self.region.begins if key in best]
+        least = min(costs, default=None if self.region.begins else 0)
+        never = min(self.lassos(), key=len, default=None)
+        if never is not None:
+            return Finding(self.args, Reach.NEVER, None, least, self.path(never, Reach.NEVER, None), vacuous)
+        if self.prop.kind is Kind.LEADS_TO:
+            return Finding(self.args, Reach.BOUNDED, 0, 0, None, vacuous)
+        spin = min(self.spins(), key=len, default=None)
+        if spin is not None:
+            return Finding(self.args, Reach.UNBOUNDED, None, least, self.path(spin, Reach.UNBOUNDED, None), vacuous)
+        worst = self.extreme(max)
+        most = max((worst[key] for key in self.region.begins), default=0)
+        way = self.dearest(worst, most) if self.region.begins else None
+        return Finding(self.args, Reach.BOUNDED, most, least, way and self.path(way, Reach.BOUNDED, most), vacuous)
+
+    def path(self, way: Way, reach: Reach, cost: int | None) -> Path:
+        """Return the way as a path that the plain carrier confirms."""
+        made = retrace(self.plain, way.start, [*way.stem, *way.loop], None if reach is Reach.BOUNDED else len(way.stem))
+        return confirmed(self.plain, self.prop, self.args, made, reach, cost)
+
+    # -- fair behaviours that stay in the region
+
+    def fair_parts(self) -> Iterator[set[Key]]:
+        """Yield sets of states that a fair behaviour may visit for ever, all of them."""
+        waiting = [set(part) for part in nx.strongly_connected_components(self.region.graph())]
+        while waiting:
+            part = waiting.pop()
+            happen = {item for key in part for edge in self.region.edges[key] if edge.after in part for item in edge.promises}
+            enabled = [self.region.enabled[key] for key in part]
+            broken = {item for item in frozenset().union(*enabled) - happen if self.strong[item[0]]}
+            if broken:
+                kept = {key for key in part if not self.region.enabled[key] & broken}
+                waiting += [set(smaller) for smaller in nx.strongly_connected_components(self.region.graph(kept))]
+            elif frozenset.intersection(*enabled) <= happen:
+                yield part
+
+    def lassos(self) -> Iterator[Way]:
+        """Yield a way into each part, and around in it."""
+        stems = self.stems()
+        for part in self.fair_parts():
+            entry = min((key for key in stems if key in part), key=lambda key: len(stems[key].stem))
+            yield stems[entry].around(self.around(part, entry))
+
+    def around(self, part: set[Key], entry: Key) -> tuple[Step, ...]:
+        """Return steps from a state back to it that keep every promise."""
+        open_promises = frozenset().union(*(self.region.enabled[key] for key in part))
+        loop: list[Step] = []
+        at = entry
+        left = {item for item in open_promises if self.strong[item[0]] or item in self.region.enabled[entry]}
+        while left:
+            way, at = self.walk(part, at, lambda key, edge, left=left: self.kept(left, key, edge))  # type: ignore[misc]
+            for edge in way:
+                left -= {item for item in left if self.kept({item}, edge.after, edge)}
+            loop += [edge.step for edge in way]
+        if at != entry:
+            loop += [edge.step for edge in self.walk(part, at, lambda key, _: key == entry)[0]]
+        return tuple(loop)
+
+    def kept(self, left: set[Instance], key: Key, edge: Edge) -> bool:
+        """Say whether a step to a state keeps one of these promises: it is part of it, or a weak one is not enabled there."""
+        return any(
+            item in edge.promises or (not self.strong[item[0]] and item not in self.region.enabled[key]) for item in left
+        )
+
+    def walk(self, part: set[Key], start: Key, wanted: Callable[[Key, Edge], bool]) -> tuple[list[Edge], Key]:
+        """Return the fewest steps inside a part that end as wanted, and the state after them."""
+        ways: dict[Key, list[Edge]] = {start: []}
+        waiting = [start]
+        for key in waiting:
+            for edge in self.region.edges[key]:
+                if edge.after not in part:
+                    continue
+                if wanted(edge.after, edge):
+                    return [*ways[key], edge], edge.after
+                if edge.after not in ways:
+                    ways[edge.after] = [*ways[key], edge]
+                    waiting.append(edge.after)
+        raise AssertionError(f"no such step in a part of {len(part)} states")
+
+    # -- costs
+
+    def spins(self) -> Iterator[Way]:
+        """Yield a way into each loop of the region that costs something, and around in it."""
+        stems = self.stems()
+        for part in map(set, nx.strongly_connected_components(self.region.graph())):
+            for key in part:
+                for edge in self.region.edges[key]:
+                    if edge.cost and edge.after in part:
+                        back = [] if edge.after == key else self.walk(part, edge.after, lambda at, _, key=key: at == key)[0]  # type: ignore[misc]
+                        yield stems[key].around((edge.step, *(item.step for item in back)))
+
+    def extreme(self, choose: Callable[[int, int], int]) -> dict[Key, int]:
+        """Return what the dearest or the cheapest way out of each state costs, as far as there is one."""
+        found: dict[Key, int] = {}
+        for _ in range(len(self.region.edges) + 1):
+            before = dict(found)
+            for key, edges in self.region.edges.items():
+                for edge in edges:
+                    if edge.leaves or edge.after in found:
+                        cost = edge.cost + (0 if edge.leaves else found[edge.after])
+                        found[key] = choose(found.get(key, cost), cost)
+            if found == before:
+                break
+        return found
+
+    def dearest(self, worst: Mapping[Key, int], most: int) -> Way:
+        """Return the way with the fewest steps that costs most."""
+        prefixes = self.prefixes()
+        begin = min((key for key in self.region.begins if worst[key] == most), key=lambda key: len(prefixes[key]))
+        ways: dict[Key, tuple[Step, ...]] = {begin: ()}
+        waiting = [begin]
+        for key in waiting:
+            for edge in self.region.edges[key]:
+                if edge.leaves and edge.cost == worst[key]:
+                    return prefixes[begin].longer(*ways[key], edge.step)
+                if not edge.leaves and edge.cost + worst[edge.after] == worst[key] and edge.after not in ways:
+                    ways[edge.after] = (*ways[key], edge.step)
+                    waiting.append(edge.after)
+        raise AssertionError("the dearest way has no end")
+
+    # -- ways from an initial state
+
+    def prefixes(self) -> dict[Key, Way]:
+        """Return the fewest steps from an initial state to each state."""
+        found = {key: Way(key) for key in self.starts}
+        waiting = list(found)
+        for key in waiting:
+            for item in self.graph[key]:
+                if item.after not in found:
+                    found[item.after] = found[key].longer(item.step)
+                    waiting.append(item.after)
+        return found
+
+    def stems(self) -> dict[Key, Way]:
+        """Return the fewest steps to each state of the region, from an initial state and through one with `when`."""
+        prefixes = self.prefixes()
+        found: dict[Key, Way] = {}
+        waiting = sorted(((prefixes[key], key) for key in self.region.begins), key=lambda item: len(item[0]))
+        while waiting:
+            way, key = waiting.pop(0)
+            if key in found:
+                continue
+            found[key] = way
+            waiting += [(way.longer(edge.step), edge.after) for edge in self.region.edges[key] if not edge.leaves]
+            waiting.sort(key=lambda item: len(item[0]))
+        return found
+
+
+def judge(plain: Interpreter, graph: Graph, starts: list[Key], prop: Property) -> PropertyResult:
+    """Return the verdict on a leads-to or at-most property, given all reachable states and steps."""
+    return summary(prop, plain.constants, [Reference(plain, graph, starts, prop, args).run() for args in plain.arguments(prop)])

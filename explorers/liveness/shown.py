@@ -1,0 +1,127 @@
+"""What a history shows of a property of whole behaviours, read literally on the plain carrier.
+
+Whatever an engine finds is asked here before anyone sees it, and so is every trace file that is replayed.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from fencepost.explorers.verdict import Path, Reach
+from fencepost.model.language.actions import Kind
+from fencepost.model.language.errors import MismatchError
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator
+
+    from fencepost.model.language.actions import Property
+    from fencepost.model.language.interpreter import Interpreter, Step, Transition
+    from fencepost.model.language.records import Key
+
+Instance = tuple[int, tuple[Any, ...]]
+"""One promise of fairness: its place in `fair`, and the values of its `each`."""
+
+
+@dataclass(frozen=True)
+class Shown:
+    """What a history shows: from the state at `begin` on, `then` does not come (NEVER), or the way there costs so much."""
+
+    begin: int
+    reach: Reach
+    cost: int = 0
+    """What the steps from `begin` to the end of the history cost; of a loop, one round."""
+
+
+def instances(plain: Interpreter, prop: Property, transitions: Iterable[Transition], before: Key) -> set[Instance]:
+    """Return the promises that steps out of a state are part of: those that change it and are not left out."""
+    gone = {item.name for item in prop.behaviour.without}
+    found: set[Instance] = set()
+    for transition in transitions:
+        if transition.after == before or transition.step.action.name in gone:
+            continue
+        for number, fair in enumerate(prop.behaviour.fair):
+            values = plain.instance(fair, transition.step)
+            if values is not None:
+                found.add((number, values))
+    return found
+
+
+def shown(plain: Interpreter, prop: Property, args: tuple[int, ...], path: Path) -> Shown | str:
+    """Return what a history shows of a leads-to or at-most property, or as text why it shows nothing against it."""
+    about = prop.behaviour
+    whens = [
+        number == 0 if about.when is None else plain.says(prop, about.when, key, args) for number, key in enumerate(path.states)
+    ]
+    thens = [plain.says(prop, about.then, key, args) for key in path.states]
+    gone = {item.name for item in about.without}
+    left_out = [number for number, step in enumerate(path.steps) if step.action.name in gone]
+    last = len(path.states) - 1
+    costs_end = path.loop is None and prop.kind is Kind.AT_MOST
+    if path.loop is None and not costs_end:
+        return "it has no loop, and what comes after its end is not known"
+    if path.loop is not None and path.states[path.loop] != path.states[last]:
+        return "its loop does not close: the last state is another than the one from which it repeats"
+    first = max(
+        [number + 1 for number in left_out] + [number + 1 for number in range(last + (not costs_end)) if thens[number]] + [0]
+    )
+    begin = next((number for number in range(first, last + 1) if whens[number]), None)
+    if begin is None:
+        return "there is no state with `when` after which neither `then` holds nor an action happens that is left out"
+    if path.loop is not None and any(number >= path.loop for number in left_out):
+        return "an action happens in the loop that is left out"
+    if path.loop is not None and any(thens[path.loop :]):
+        return "`then` holds in the loop"
+    if costs_end:
+        if not thens[last]:
+            return "`then` does not hold at its end"
+        return Shown(begin, Reach.BOUNDED, sum(_costs(plain, prop, path, begin)))
+    assert path.loop is not None
+    unfair = _unfair(plain, prop, path, path.loop)
+    if not unfair:
+        return Shown(begin, Reach.NEVER)
+    round_cost = sum(_costs(plain, prop, path, path.loop)) if prop.kind is Kind.AT_MOST else 0
+    return Shown(begin, Reach.UNBOUNDED, round_cost) if round_cost else unfair
+
+
+def _unfair(plain: Interpreter, prop: Property, path: Path, loop: int) -> str:
+    """Return which promise the loop breaks, as text; empty if it keeps all."""
+    happened: set[Instance] = set()
+    for before, step in zip(path.states[loop:], path.steps[loop:], strict=False):
+        happened |= instances(plain, prop, [plain.apply(before, step)], before)
+    around = path.states[loop:]
+    enabled = [instances(plain, prop, plain.transitions(key), key) for key in around]
+    for number, values in sorted(set().union(*enabled) - happened, key=repr):
+        fair = prop.behaviour.fair[number]
+        if fair.strong or all((number, values) in found for found in enabled):
+            which = ", ".join(f"{name}={value}" for name, value in zip(fair.each, values, strict=True))
+            often = "again and again" if fair.strong else "all the time"
+            return f"the loop is not fair: `{fair}`{f' ({which})' if which else ''} is enabled {often} and never happens"
+    return ""
+
+
+def _costs(plain: Interpreter, prop: Property, path: Path, first: int) -> Iterator[int]:
+    for before, step in zip(path.states[first:], path.steps[first:], strict=False):
+        yield plain.cost(prop, before, plain.apply(before, step))
+
+
+def retrace(plain: Interpreter, start: Key, steps: Iterable[Step], loop: int | None) -> Path:
+    """Return the history that these steps make on the plain carrier."""
+    states, taken = [start], tuple(steps)
+    for step in taken:
+        states.append(plain.apply(states[-1], step).after)
+    return Path(start, taken, tuple(states), loop)
+
+
+def confirmed(plain: Interpreter, prop: Property, args: tuple[int, ...], path: Path, reach: Reach, cost: int | None) -> Path:
+    """Return a path that shows what an engine says; raise MismatchError if it does not."""
+    found = shown(plain, prop, args, path)
+    if isinstance(found, str):
+        raise MismatchError(
+            f"property {prop.name!r}: a behaviour was found that does not show it: {found}. Please report this."
+        )
+    if found.reach is not reach or (cost is not None and found.cost != cost):
+        raise MismatchError(
+            f"property {prop.name!r}: the engine says {reach} {cost}, the plain carrier {found.reach} {found.cost}. Please report this."
+        )
+    return path

@@ -1,0 +1,65 @@
+"""From what was found for each value of a property's parameters to its verdict."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING, NamedTuple
+
+from fencepost.explorers.verdict import Cost, PropertyResult, Reach, Verdict
+from fencepost.model.language.actions import Kind
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from fencepost.explorers.verdict import Path, Result
+    from fencepost.model.language.actions import Property
+    from fencepost.model.language.constants import Constants
+
+
+class Finding(NamedTuple):
+    """What was found for one combination of values of a property's parameters."""
+
+    args: tuple[int, ...]
+    reach: Reach
+    worst: int | None
+    best: int | None
+    path: Path | None
+    vacuous: bool
+    """No reachable state has `when`."""
+
+
+_WORSE = (Reach.NEVER, Reach.UNBOUNDED, Reach.BOUNDED)
+
+
+def summary(prop: Property, constants: Constants, findings: list[Finding]) -> PropertyResult:
+    """Return the verdict: that of the worst combination, the shortest path among equals."""
+    chosen = min(
+        findings,
+        key=lambda item: (_WORSE.index(item.reach), -(item.worst or 0), item.path.length if item.path else 0),
+        default=Finding((), Reach.BOUNDED, 0, 0, None, vacuous=True),
+    )
+    vacuous = all(item.vacuous for item in findings)
+    note = "no reachable state satisfies `when`, so this says nothing" if vacuous else ""
+    if prop.kind is Kind.LEADS_TO:
+        verdict = Verdict.HOLDS if chosen.reach is Reach.BOUNDED else Verdict.VIOLATED
+        return PropertyResult(prop.name, prop.kind, verdict, chosen.path, chosen.args, note=note)
+    about = prop.behaviour
+    bound = None if about.bound is None else about.bound.value(constants.values)
+    kept = chosen.worst is not None and (bound is None or chosen.worst <= bound)
+    least = [item.best for item in findings if item.best is not None and not item.vacuous]
+    cost = Cost(chosen.reach, chosen.worst, min(least, default=chosen.best), about.unit, bound)
+    verdict = Verdict.HOLDS if kept else Verdict.VIOLATED
+    return PropertyResult(prop.name, prop.kind, verdict, chosen.path, chosen.args, cost, note)
+
+
+def with_behaviours(result: Result, properties: tuple[Property, ...], judge: Callable[[Property], PropertyResult]) -> Result:
+    """Return the result with the properties of whole behaviours judged too, in the order in which they were asked for.
+
+    They are judged on the graph of all states, so where the search did not finish nothing is known of them.
+    """
+    known = {item.name: item for item in result.properties}
+    for prop in properties:
+        if prop.kind.over_behaviours:
+            unknown = PropertyResult(prop.name, prop.kind, Verdict.UNDETERMINED)
+            known[prop.name] = judge(prop) if result.complete else unknown
+    return replace(result, properties=tuple(known[prop.name] for prop in properties))

@@ -1,0 +1,136 @@
+"""Properties of whole behaviours: what must happen in the end, and what it may cost until then."""
+
+from __future__ import annotations
+
+import inspect
+from typing import TYPE_CHECKING, Any
+
+from fencepost.model.language.actions import Action, Kind, Property
+from fencepost.model.language.constants import Linear, linear
+from fencepost.model.language.errors import ModelError
+from fencepost.model.language.fairness import Eventual, Fairness, parameters
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+
+    Predicate = Callable[..., bool]
+    Costs = Mapping[Action, Linear | int] | Callable[..., int]
+
+
+def leads_to(
+    name: str,
+    sentence: str,
+    *,
+    when: Predicate | None,
+    then: Predicate,
+    fair: tuple[Fairness, ...] = (),
+    without: tuple[Action, ...] = (),
+    **domains: Any,
+) -> Property:
+    """Make a property: whenever `when` holds, `then` holds in the end, in every fair behaviour.
+
+    Predicates are `(state, constants, *parameters)`; `domains` gives each parameter its domain, and the property is about
+    each of its values. Actions of `without` do not happen any more once `when` holds: the property is about behaviours
+    that can do without them.
+    """
+    made = Eventual(when, then, *_checked(name, when, then, fair, without, domains))
+    return Property(_label(name), Kind.LEADS_TO, then, over_steps=False, eventual=made, text=sentence)
+
+
+def eventually(
+    name: str,
+    sentence: str,
+    *,
+    then: Predicate,
+    fair: tuple[Fairness, ...] = (),
+    without: tuple[Action, ...] = (),
+    **domains: Any,
+) -> Property:
+    """Make a property: from every initial state on, `then` holds in the end, in every fair behaviour."""
+    return leads_to(name, sentence, when=None, then=then, fair=fair, without=without, **domains)
+
+
+def at_most(
+    name: str,
+    sentence: str,
+    *,
+    costs: Costs,
+    when: Predicate | None,
+    then: Predicate,
+    bound: Linear | int | None = None,
+    unit: str = "",
+    fair: tuple[Fairness, ...] = (),
+    without: tuple[Action, ...] = (),
+    **domains: Any,
+) -> Property:
+    """Make a property: from `when` to the next `then` the steps cost at most `bound` in all, in every fair behaviour.
+
+    `costs` gives what an action costs, in `unit` (a whole number, or a sum of constants; nothing if it is not named), or is a
+    function `(before, after, constants)` of a step. Without a bound the property says that there is one; its value is reported
+    in any case. A behaviour that never comes to `then` has no bound.
+    """
+    made = Eventual(
+        when,
+        then,
+        *_checked(name, when, then, fair, without, domains),
+        _costs(name, costs),
+        None if bound is None else linear(bound),
+        unit,
+    )
+    return Property(_label(name), Kind.AT_MOST, then, over_steps=False, eventual=made, text=sentence)
+
+
+def _label(name: str) -> str:
+    return name.replace("_", "-")
+
+
+def _checked(
+    name: str,
+    when: Predicate | None,
+    then: Predicate,
+    fair: tuple[Fairness, ...],
+    without: tuple[Action, ...],
+    domains: Mapping[str, Any],
+) -> tuple[tuple[Fairness, ...], tuple[Action, ...], Any]:
+    what = f"property {_label(name)}"
+    params = parameters(what, domains)
+    for word, predicate in (("when", when), ("then", then)):
+        if predicate is None and word == "when":
+            continue
+        if isinstance(predicate, Property):
+            raise ModelError(
+                f"{what}: `{word}` is property {predicate.name!r}: write a plain function, which a property may call."
+            )
+        if not callable(predicate):
+            raise ModelError(f"{what}: `{word}` is {predicate!r}: write a function (state, constants).")
+        extra = list(inspect.signature(predicate).parameters)[2:]
+        if extra != [param for param, _ in params]:
+            raise ModelError(
+                f"{what}: the parameters of `{word}` after state and constants are {extra}, but the domains given are {list(domains)}: "
+                "name the same parameters, in the same order."
+            )
+    for word, items, kind in (("fair", fair, Fairness), ("without", without, Action)):
+        if not isinstance(items, tuple):
+            raise ModelError(f"{what}: `{word}` is {items!r}: write a tuple, with its comma: ({word}_item,).")
+        for item in items:
+            if not isinstance(item, kind):
+                instead = "weak(...) or strong(...)" if kind is Fairness else "an action"
+                raise ModelError(f"{what}: `{word}` has {item!r}: write {instead} there.")
+    return fair, without, params
+
+
+def _costs(name: str, costs: Costs) -> tuple[tuple[str, Linear], ...] | Callable[..., int]:
+    if callable(costs):
+        return costs
+    found = []
+    for item, cost in costs.items():
+        if not isinstance(item, Action):
+            raise ModelError(
+                f"property {_label(name)}: `costs` has {item!r}, which is no action: name functions under @action(...)."
+            )
+        if isinstance(cost, bool) or not isinstance(cost, int | Linear):
+            raise ModelError(
+                f"property {_label(name)}: the cost of {item.label} is {cost!r}: write a whole number or a sum of constants."
+            )
+        found.append((item.name, linear(cost)))
+    return tuple(found)

@@ -1,0 +1,107 @@
+"""What must not be put off for ever, and what such a property says: the parts of leads-to and at-most properties."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from fencepost.model.language.domains import Domain, InFlight, domain_of
+from fencepost.model.language.errors import ModelError, nearest
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+
+    from fencepost.model.language.actions import Action
+    from fencepost.model.language.constants import Linear
+
+
+@dataclass(frozen=True)
+class Fairness:
+    """A promise that a group of actions is not put off for ever.
+
+    Weak: if it is enabled from some moment on without a break, it happens. Strong: if it is enabled again and again, it
+    happens. Only steps that change the state count, for being enabled and for happening (as in TLA+). `each` are
+    parameters, or fields of messages (`m.follower`): the promise then holds for each combination of their values on its own.
+    """
+
+    strong: bool
+    actions: tuple[Action, ...]
+    each: tuple[str, ...] = ()
+
+    def __str__(self) -> str:
+        names = " or ".join(item.label for item in self.actions)
+        return f"{'strong' if self.strong else 'weak'} {names}" + (f" for each {', '.join(self.each)}" if self.each else "")
+
+
+def weak(*actions: Action, each: str | tuple[str, ...] = ()) -> Fairness:
+    """Promise: what stays enabled happens in the end. Several actions are one group, of which one has to happen."""
+    return _fairness("weak", actions, each)
+
+
+def strong(*actions: Action, each: str | tuple[str, ...] = ()) -> Fairness:
+    """Promise: what is enabled again and again happens in the end. Several actions are one group."""
+    return _fairness("strong", actions, each)
+
+
+def _fairness(word: str, actions: tuple[Any, ...], each: str | tuple[str, ...]) -> Fairness:
+    from fencepost.model.language.actions import Action
+
+    names = (each,) if isinstance(each, str) else tuple(each)
+    if not actions:
+        raise ModelError(
+            f"{word}() was given no action: name those that must not be put off for ever, such as {word}(deliver)."
+        )
+    for item in actions:
+        if not isinstance(item, Action):
+            raise ModelError(f"{word}() was given {item!r}, which is no action: name functions under @action(...).")
+        known = dict(item.params)
+        for name in names:
+            param, dot, field = name.partition(".")
+            if param not in known:
+                raise ModelError(
+                    f"{word}({item.name}, each={name!r}): the action has no parameter {param!r}.{nearest(param, list(known))} "
+                    f"Its parameters are: {', '.join(known) or 'none'}."
+                )
+            if dot and (not field or not isinstance(known[param], InFlight)):
+                raise ModelError(
+                    f"{word}({item.name}, each={name!r}): only a message has fields: write a parameter, "
+                    "or the name of a message, a dot and its field."
+                )
+    return Fairness(word == "strong", tuple(actions), names)
+
+
+@dataclass(frozen=True)
+class Eventual:
+    """What a leads-to or at-most property is about, beside its name.
+
+    Every behaviour that is fair and takes no action of `without` from a state on in which `when` holds has a state in which
+    `then` holds, that state or a later one. `when` is None: from the initial states on. `params` are the parameters of both
+    predicates: the property is about every combination of their values.
+    """
+
+    when: Callable[..., bool] | None
+    then: Callable[..., bool]
+    fair: tuple[Fairness, ...] = ()
+    without: tuple[Action, ...] = ()
+    params: tuple[tuple[str, Domain], ...] = ()
+    costs: tuple[tuple[str, Linear], ...] | Callable[..., int] | None = None
+    """What a step costs on the way: by action name, or a function (before, after, constants). None: a leads-to property."""
+    bound: Linear | None = None
+    """The most that the way may cost; None: there has to be a bound, whatever it is."""
+    unit: str = ""
+
+    @property
+    def mentioned(self) -> tuple[Action, ...]:
+        """The actions that it names."""
+        return (*(item for fair in self.fair for item in fair.actions), *self.without)
+
+
+def parameters(what: str, domains: Mapping[str, Any]) -> tuple[tuple[str, Domain], ...]:
+    """Return the parameters of a property with their domains."""
+    found: list[tuple[str, Domain]] = []
+    for name, annotation in domains.items():
+        domain = None if isinstance(annotation, InFlight) else domain_of(annotation)
+        if domain is None:
+            raise ModelError(f"{what}: {annotation!r} is no domain for parameter {name!r}: write one such as Broker.")
+        found.append((name, domain))
+    return tuple(found)

@@ -1,0 +1,109 @@
+"""What a leads-to or at-most property may be made of, and what is refused with what to write instead."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from fencepost.model.language import always, at_most, leads_to, strong, weak
+from fencepost.model.language.errors import DomainError, ModelError
+from fencepost.model.language.interpreter import Interpreter, Step
+from fencepost.model.language.subset import check
+
+from tests.machines import maze
+from tests.machines.grid import MACHINE as GRID
+from tests.machines.maze import MACHINE, C, Node, State, a, b, d
+
+
+def made(**more: Any) -> Any:
+    return leads_to(**{"name": "comes", "sentence": "It comes.", "when": maze.when, "then": maze.then, **more})
+
+
+@always
+def anything(s: State, c: C) -> bool:
+    """True."""
+    return True
+
+
+def at(s: State, c: C, node: int) -> bool:
+    """The walk is there."""
+    return s.at == node
+
+
+def moves(s: State, c: C) -> bool:
+    """Change the state, which a property must not."""
+    s.at = 0
+    return True
+
+
+def less_than_nothing(before: State, after: State, c: C) -> int:
+    """Return a negative cost."""
+    return -1
+
+
+REFUSALS: list[tuple[Any, str]] = [
+    (weak, r"was given no action: name those"),
+    (lambda: weak(maze.when), r"which is no action: name functions"),  # type: ignore[arg-type]
+    (lambda: weak(a, each="too"), r"has no parameter 'too'. Did you mean 'to'\? Its parameters are: to."),
+    (lambda: strong(a, each="to.at"), r"only a message has fields"),
+    (lambda: made(fair=weak(a)), r"`fair` is .*: write a tuple, with its comma"),
+    (lambda: made(fair=(a,)), r"`fair` has .*: write weak\(...\) or strong\(...\) there"),
+    (lambda: made(without=(maze.when,)), r"`without` has .*: write an action there"),
+    (lambda: made(when=anything), r"`when` is property 'anything': write a plain function"),
+    (lambda: made(then=3), r"`then` is 3: write a function"),
+    (lambda: made(then=None), r"`then` is None: write a function"),
+    (lambda: made(when=at), r"parameters of `when` after state and constants are \['node'\]"),
+    (lambda: made(when=at, then=at, broker=Node), r"name the same parameters, in the same order"),
+    (lambda: made(when=at, then=at, node=3), r"3 is no domain for parameter 'node'"),
+    (
+        lambda: at_most("x", "y", when=maze.when, then=maze.then, costs={a: 0.5}),  # type: ignore[dict-item]
+        r"the cost of a is 0.5: write a whole number",
+    ),
+    (lambda: at_most("x", "y", when=maze.when, then=maze.then, costs={"a": 1}), r"`costs` has 'a', which is no action"),  # type: ignore[dict-item]
+    (lambda: check(MACHINE, (made(then=moves),)), r"property 'comes' changes the state"),
+    (lambda: check(MACHINE, (made(fair=(weak(d, each="m.to"),)),)), r"the message 'm' has no field 'to' .*Those are: at."),
+    (
+        lambda: check(MACHINE, (made(fair=(weak(GRID.actions[0]),)),)),
+        r"machine 'maze' has no action '.*'. Actions are: a, b, d.",
+    ),
+    (lambda: check(MACHINE, (made(without=(GRID.actions[0],)),)), r"machine 'maze' has no action"),
+    (
+        lambda: check(MACHINE, (at_most("x", "y", when=maze.when, then=maze.then, costs={GRID.actions[0]: 1}),)),
+        r"machine 'maze' has no action",
+    ),
+]
+
+
+@pytest.mark.parametrize(("make", "message"), REFUSALS)
+def test_what_cannot_be_meant_is_refused(make: Any, message: str) -> None:
+    with pytest.raises(ModelError, match=message):
+        make()
+
+
+def test_a_negative_cost_is_refused() -> None:
+    prop = at_most("x", "y", when=maze.when, then=maze.then, costs=less_than_nothing)
+    plain = Interpreter(MACHINE, MACHINE.set_constants({"a0": 2}))
+    (start,) = plain.initial_states()
+    (transition,) = plain.transitions(start)
+    with pytest.raises(DomainError, match="costs -1: a cost is 0 or more"):
+        plain.cost(prop, start, transition)
+
+
+def test_fairness_reads_as_it_is_meant() -> None:
+    assert str(weak(a)) == "weak a"
+    assert str(strong(a, b, each=("to",))) == "strong a or b for each to"
+
+
+def test_a_step_belongs_to_the_promise_of_its_own_values() -> None:
+    plain = Interpreter(MACHINE, MACHINE.set_constants({}))
+    step = Step(d, ((3,), 1))
+    assert plain.instance(weak(d), step) == ()
+    assert plain.instance(weak(d, each=("m.at", "to")), step) == (3, 1)
+    assert plain.instance(weak(d, each="m"), step) == ((3,),)
+    assert plain.instance(weak(a), step) is None
+
+
+def test_a_property_is_about_each_value_of_its_parameters() -> None:
+    plain = Interpreter(MACHINE, MACHINE.set_constants({}))
+    assert plain.arguments(made(when=at, then=at, node=Node)) == [(n,) for n in range(5)]
+    assert plain.arguments(made()) == [()]

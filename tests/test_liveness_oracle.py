@@ -1,0 +1,99 @@
+"""On thousands of random graphs with random fairness the engines say what brute force says."""
+
+from __future__ import annotations
+
+import random
+from typing import TYPE_CHECKING, Any
+
+import pytest
+from fencepost.explorers.plain import search as plain
+from fencepost.explorers.verdict import Options, Reach, Verdict
+from fencepost.model.language import at_most, leads_to, strong, weak
+
+from tests.brute import KINDS, Maze, Promise
+from tests.machines import maze
+from tests.machines.maze import MACHINE, NODES
+
+if TYPE_CHECKING:
+    from fencepost.explorers.verdict import Result
+    from fencepost.model.language import Fairness, Property
+
+ACTIONS = {"a": maze.a, "b": maze.b, "d": maze.d}
+GRAPHS = 2000
+BLOCKS = 8
+
+
+class Question:
+    """A random graph with random marks, fairness, costs, and actions that are left out."""
+
+    def __init__(self, seed: int) -> None:
+        draw = random.Random(seed)  # noqa: S311 (no secret)
+        density = draw.choice((0.08, 0.15, 0.25, 0.4))
+
+        def nodes(share: float) -> int:
+            return sum(1 << node for node in range(NODES) if draw.random() < share)
+
+        self.values = {f"{kind}{node}": nodes(density) for kind in KINDS for node in range(NODES)}
+        self.values |= {"starts": nodes(0.3) or 1, "when": nodes(0.5), "then": nodes(0.25)}
+        self.promises = [self._promise(draw) for _ in range(draw.randint(0, 4))]
+        self.without = draw.choice(("", "", "", "b"))
+        self.costs = {kind: draw.choice((0, 0, 1, 5)) for kind in draw.sample(KINDS, draw.randint(0, 3))}
+        self.bound = draw.choice((None, 0, 3, 10))
+
+    @staticmethod
+    def _promise(draw: random.Random) -> Promise:
+        kinds = "".join(draw.sample(KINDS, draw.choice((1, 1, 2, 3))))
+        return Promise(draw.random() < 0.5, kinds, source=kinds == "d" and draw.random() < 0.4, target=draw.random() < 0.4)
+
+    @property
+    def properties(self) -> tuple[Property, Property]:
+        """The same question as properties of the machine."""
+        about: dict[str, Any] = {
+            "when": maze.when,
+            "then": maze.then,
+            "fair": tuple(map(_fairness, self.promises)),
+            "without": tuple(ACTIONS[kind] for kind in self.without),
+        }
+        costs = {ACTIONS[kind]: cost for kind, cost in self.costs.items()}
+        return (
+            leads_to("leads", "It comes there.", **about),
+            at_most("costs", "It comes there in time.", costs=costs, bound=self.bound, **about),
+        )
+
+    def agrees(self, result: Result) -> None:
+        """Compare a result with brute force."""
+        graph = Maze(self.values, self.without)
+        lasts = graph.lasts(self.promises)
+        leads, costs = result.of("leads"), result.of("costs")
+        assert (leads.verdict is Verdict.VIOLATED) == lasts
+        assert (leads.path is not None) == lasts
+        most, least = graph.costs(self.costs)
+        found = costs.cost
+        assert found is not None
+        assert (found.reach is Reach.NEVER) == lasts
+        if not lasts:
+            assert found.worst == most
+            assert (found.reach is Reach.UNBOUNDED) == (most is None)
+        assert found.best == least
+        kept = not lasts and most is not None and (self.bound is None or most <= self.bound)
+        assert (costs.verdict is Verdict.HOLDS) == kept
+        assert kept or costs.path is not None
+
+
+def _fairness(promise: Promise) -> Fairness:
+    make = strong if promise.strong else weak
+    each = ("m.at",) * promise.source + ("to",) * promise.target
+    return make(*(ACTIONS[kind] for kind in promise.kinds), each=each)
+
+
+@pytest.mark.parametrize("block", range(BLOCKS))
+def test_reference_says_what_brute_force_says(block: int) -> None:
+    for seed in range(block, GRAPHS, BLOCKS):
+        question = Question(seed)
+        result = plain(MACHINE, MACHINE.set_constants(question.values), question.properties, Options(workers=1))
+        question.agrees(result)
+
+
+def test_random_graphs_are_of_every_sort() -> None:
+    lasting = [Maze(item.values, item.without).lasts(item.promises) for item in map(Question, range(GRAPHS))]
+    assert 0.2 < sum(lasting) / GRAPHS < 0.8
