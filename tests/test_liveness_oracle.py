@@ -6,6 +6,7 @@ import random
 from typing import TYPE_CHECKING, Any
 
 import pytest
+from fencepost.explorers.native.search import search as native
 from fencepost.explorers.plain import search as plain
 from fencepost.explorers.verdict import Options, Reach, Verdict
 from fencepost.model.language import at_most, leads_to, strong, weak
@@ -84,6 +85,15 @@ def _fairness(promise: Promise) -> Fairness:
     make = strong if promise.strong else weak
     each = ("m.at",) * promise.source + ("to",) * promise.target
     return make(*(ACTIONS[kind] for kind in promise.kinds), each=each)
+
+
+@pytest.mark.xdist_group("maze")
+@pytest.mark.parametrize("block", range(BLOCKS))
+def test_native_engine_says_what_brute_force_says(block: int) -> None:
+    for seed in range(block, GRAPHS, BLOCKS):
+        question = Question(seed)
+        result = native(MACHINE, MACHINE.set_constants(question.values), question.properties, Options(workers=1))
+        question.agrees(result)
 
 
 @pytest.mark.parametrize("block", range(BLOCKS))

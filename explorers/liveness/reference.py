@@ -143,8 +143,9 @@ class Reference:
                 yield part
 
     def lassos(self) -> Iterator[Way]:
-        """Yield a way into each part, and around in it."""
+        """Yield a way to each state where everything may stop, and into each part and around in it."""
         stems = self.stems()
+        yield from (stems[key] for key in self.region.edges if not self.region.enabled[key])
         for part in self.fair_parts():
             entry = min((key for key in stems if key in part), key=lambda key: len(stems[key].stem))
             yield stems[entry].around(self.around(part, entry))

@@ -49,15 +49,19 @@ def generate(
     program = check(machine, properties)
     layout = layout_of(machine.state, constants)
     checks = Checks(program, layout.rooms, layout.lows)
-    writer = Module(program, checks, properties, normalize=normalize)
+    return source_of(Module(program, checks, properties, normalize=normalize), layout, compact=compact)
+
+
+def source_of(writer: Module, layout: Layout, *, compact: bool) -> Source:
+    """Return the text of a module with what its caller has to know of it."""
     text = writer.text(layout, compact=compact)
     return Source(
         text,
         layout,
-        checks,
+        writer.checks,
         tuple(writer.guards),
-        tuple(item for item in properties if not item.over_steps),
-        tuple(item for item in properties if item.over_steps),
+        tuple(item for item in writer.properties if not item.over_steps),
+        tuple(item for item in writer.properties if item.over_steps),
         writer.most_successors,
     )
 
@@ -87,6 +91,9 @@ COMPACT = {compact}
 class Module:
     """The module being written."""
 
+    outputs: tuple[str, ...] = ("out", "out_words", "hashes", "parents")
+    """The arrays that an action writes a successor to."""
+
     def __init__(self, program: Program, checks: Checks, properties: tuple[Property, ...], *, normalize: bool) -> None:
         self.program, self.checks, self.properties = program, checks, properties
         self.emitter = Emitter(program, checks)
@@ -100,15 +107,7 @@ class Module:
         """Return the whole text."""
         machine = self.program.machine
         kernels = (Path(__file__).parent / "kernels.py").read_text().split("# mypy: ignore-errors\n")[1]
-        normal = self.emitter.function(self.normalize) if self.normalize else ""
-        steps = [item for item in self.properties if item.over_steps]
-        predicates = {item.name: self.emitter.function(self.program.properties[item.name]) for item in self.properties}
-        for number, item in enumerate(machine.actions):
-            before = sum(map(len, self.emitter.texts))
-            self.action(number, item, normal, [(k, p, predicates[p.name]) for k, p in enumerate(steps)])
-            self.lengths.append(sum(map(len, self.emitter.texts)) - before)
-        states = [(item, predicates[item.name]) for item in self.properties if not item.over_steps]
-        body = "\n\n".join([kernels, *self.emitter.texts, self.judge(states), self.expand()])
+        body = self.body(kernels)
         head = _HEAD.format(
             title=machine.name,
             unique=f"C_{zlib.crc32(body.encode()):08x}",
@@ -120,6 +119,19 @@ class Module:
             compact=compact,
         )
         return f"{head}\n\n{body}"
+
+    def body(self, kernels: str) -> str:
+        """Return what stands below the head."""
+        machine = self.program.machine
+        normal = self.emitter.function(self.normalize) if self.normalize else ""
+        steps = [item for item in self.properties if item.over_steps]
+        predicates = {item.name: self.emitter.function(self.program.properties[item.name]) for item in self.properties}
+        for number, item in enumerate(machine.actions):
+            before = sum(map(len, self.emitter.texts))
+            self.action(number, item, normal, [(k, p, predicates[p.name]) for k, p in enumerate(steps)])
+            self.lengths.append(sum(map(len, self.emitter.texts)) - before)
+        states = [(item, predicates[item.name]) for item in self.properties if not item.over_steps]
+        return "\n\n".join([kernels, *self.emitter.texts, self.judge(states), self.expand()])
 
     # -- one action
 
@@ -136,8 +148,9 @@ class Module:
         counters = [f"_r{guard}" for guard in range(first, len(self.guards))]
         body = "\n".join("        " + line for line in lines)
         s, c = own[0], own[1]
+        outputs = ", ".join(f"_{name}" for name in self.outputs)
         self.emitter.texts.append(
-            f"@helper\ndef act{number}(_e, _rows, _words, _first, _last, _number, {c}, _out, _out_words, _hashes, _parents, _n, "
+            f"@helper\ndef act{number}(_e, _rows, _words, _first, _last, _number, {c}, {outputs}, _n, "
             f"_fired, _refused, _found, _alive):\n    _before = _n\n"
             + "".join(f"    {name} = 0\n" for name in counters)
             + f"    for _row in range(_first, _last):\n        {s} = _rows[_row]\n{body}\n"
@@ -174,8 +187,13 @@ class Module:
             "_hashes[_n] = hash_row(_out_words, _n)",
             "_parents[_n] = _number + _row * OWNERS",
             "_alive[_row - _first] = 1",
+            *self.more(item, params),
             "_n += 1",
         ]
+
+    def more(self, item: Action, params: list[str]) -> list[str]:  # noqa: ARG002 (for modules that write more)
+        """Return further lines for each successor."""
+        return []
 
     def bags(self) -> list[tuple[str, BagOf]]:
         """Return the bags of the state."""
@@ -215,15 +233,9 @@ class Module:
             groups[-1].append(number)
             size += length
         texts = []
+        given = f"_e, rows, words, first, last, number, c, {', '.join(self.outputs)}, n, fired, refused, found, alive"
         for group, numbers in enumerate(groups):
-            calls = "\n".join(
-                f"    n = act{number}(_e, rows, words, first, last, number, c, out, out_words, hashes, parents, n, "
-                "fired, refused, found, alive)"
-                for number in numbers
-            )
-            texts.append(
-                f"@kernel\ndef expand_{group}(_e, rows, words, first, last, number, c, out, out_words, hashes, parents, n, "
-                f"fired, refused, found, alive):\n{calls}\n    return n\n"
-            )
+            calls = "\n".join(f"    n = act{number}({given})" for number in numbers)
+            texts.append(f"@kernel\ndef expand_{group}({given}):\n{calls}\n    return n\n")
         names = ", ".join(f"expand_{group}" for group in range(len(groups)))
         return "\n\n".join([*texts, f"EXPANDS = ({names},)\n"])

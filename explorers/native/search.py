@@ -344,9 +344,19 @@ def search(
     tell: Callable[[Progress], None] | None = None,
 ) -> Result:
     """Explore every reachable state of a machine and judge the properties."""
-    for item in properties:
-        if item.kind.over_behaviours:
-            raise UsageError(
-                f"property {item.name!r} is of whole behaviours, which the native engine does not judge: use --engine plain."
-            )
-    return Search(machine, constants, properties, options or Options(), kernels=kernels, tell=tell).run()
+    options = options or Options()
+    of_states = tuple(item for item in properties if not item.kind.over_behaviours)
+    of_behaviours = tuple(item for item in properties if item.kind.over_behaviours)
+    if of_behaviours and options.compact:
+        raise UsageError(
+            f"property {of_behaviours[0].name!r} is about whole behaviours, which are judged on the graph of all states, and "
+            "--compact keeps no states: leave it out, or name other properties with --property."
+        )
+    began = time.perf_counter()
+    made = Search(machine, constants, of_states, options, kernels=kernels, tell=tell)
+    result = made.run()
+    if not of_behaviours:
+        return result
+    from fencepost.explorers.liveness.engine import Engine
+
+    return Engine(made, of_behaviours, began).judge(result, properties)

@@ -48,6 +48,8 @@ def import_kernels(path: Path) -> ModuleType:
 
 def names_of(module: ModuleType) -> list[str]:
     """Return the names of all kernels, those that take longest to compile first."""
+    if hasattr(module, "NAMES"):
+        return list(module.NAMES)
     expands = [f"expand_{number}" for number in range(len(module.EXPANDS))]
     return [*expands, "judge", "insert", "hash_rows", "order_by_owner", "close", "rebuild"]
 
@@ -55,7 +57,7 @@ def names_of(module: ModuleType) -> list[str]:
 def warm_aside(path: Path, module: ModuleType, sample: Sample) -> None:
     """Compile half of the kernels here and the other half in another process at the same time."""
     names = names_of(module)
-    if len(module.EXPANDS) == 1 or processors() == 1:
+    if len(getattr(module, "EXPANDS", ())) <= 1 or processors() == 1:
         return
     there, here = names[0 : len(module.EXPANDS) + 1 : 2], names[1 : len(module.EXPANDS) + 1 : 2]
     task = path.with_name(f"{path.stem}.task")
@@ -85,8 +87,12 @@ def warm(module: ModuleType, sample: Sample, names: list[str]) -> None:
         "rebuild": (table, hashes, 0),
         "judge": (e, rows, 0, 0, c, many),
         "close": (alive, 0, 0, counters),
+        "find": (words, hashes, order, 0, 0, table, words, counters, 0),
     }  # fmt: skip
-    expand = (e, rows, words, 0, 0, 0, c, rows, words, hashes, parents, 0, many, many, many, alive)
+    calls |= {name: (e, rows, 0, 0, c, many, alive) for name in names if name.startswith("mark_")}
+    calls |= {name: (e, rows, rows, 0, c, many) for name in names if name.startswith("cost_")}
+    outputs = (rows, words, hashes, parents, *((many,) if "find" in names_of(module) else ()))
+    expand = (e, rows, words, 0, 0, 0, c, *outputs, 0, many, many, many, alive)
     for name in names:
         getattr(module, name)(*calls.get(name, expand))
 

@@ -1,0 +1,234 @@
+"""Behaviours of a graph kept as rows: whether a fair one stays away from `then`, and what it costs to come there.
+
+Strong fairness is Streett's condition. Each round finds components (linear in the edges), and keeps of those that break a
+strong promise only the states that do not enable it: there it is kept from then on, whatever else is taken away. So no state
+is looked at in more rounds than there are strong promises, plus one.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+from fencepost.explorers.liveness import kernels
+from fencepost.explorers.verdict import Reach
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+Array = np.ndarray[Any, Any]
+WHEN, THEN = 1, 2
+WORD = 64
+
+
+@dataclass(frozen=True)
+class Rows:
+    """A graph of N states and E edges, by source: offsets (N + 1), targets (E), the class of each edge (E)."""
+
+    offsets: Array
+    targets: Array
+    classes: Array
+
+    @property
+    def states(self) -> int:
+        """States."""
+        return len(self.offsets) - 1
+
+    def source(self, edge: int) -> int:
+        """Return the state that an edge leaves."""
+        return int(np.searchsorted(self.offsets, edge, side="right")) - 1
+
+
+@dataclass(frozen=True)
+class Terms:
+    """What is asked of a graph: what is fair and allowed, by class of edges, and what they cost.
+
+    `masks` (classes, words) has a bit for each promise that an edge is part of, `strong` (words) those that are strong. `costs` is by
+    class, `by_edge` by edge where it is not empty; `costs` is None for a leads-to property.
+    """
+
+    masks: Array
+    strong: Array
+    allowed: Array
+    costs: Array | None = None
+    by_edge: Array | None = None
+
+    @property
+    def promised(self) -> int:
+        """Promises."""
+        return int(np.bitwise_count(np.bitwise_or.reduce(self.masks, axis=0)).sum()) if len(self.masks) else 0
+
+
+class Answer(NamedTuple):
+    """What was found. The way is edges: from the state `begin`, with `when`, along `stem`, and then round `loop` for ever.
+
+    `stuck`: there is no loop, everything stops at the end of the stem. `begin` is -1 where there is no way to show.
+    """
+
+    reach: Reach
+    worst: int | None
+    best: int | None
+    begin: int = -1
+    stem: tuple[int, ...] = ()
+    loop: tuple[int, ...] = ()
+
+
+def analyse(
+    rows: Rows,
+    terms: Terms,
+    marks: Array,
+    begins: Array,
+    depth: Callable[[Array], Array],
+    pause: Callable[[], None] = lambda: None,
+) -> Answer:
+    """Return what is so of a graph whose states have these marks (bits WHEN and THEN).
+
+    `begins` are the states with `when` and without `then`; `depth` gives for each how many steps it is from an initial state. `pause`
+    is called between the parts of the work, and may raise to end it.
+    """
+    return _Analysis(rows, terms, marks, begins, depth, pause).run()
+
+
+class _Analysis:
+    """One question to one graph."""
+
+    def __init__(
+        self, rows: Rows, terms: Terms, marks: Array, begins: Array, depth: Callable[[Array], Array], pause: Callable[[], None]
+    ) -> None:
+        self.rows, self.terms, self.marks, self.depth, self.pause = rows, terms, marks, depth, pause
+        self.edges = (rows.offsets, rows.targets, rows.classes, terms.allowed)
+        count = rows.states
+        self.group = np.full(count, -1, np.int32)
+        self.enabled = np.zeros((count, terms.masks.shape[1]), np.uint64)
+        self.begins = begins.astype(np.int32)
+        self.by_edge = np.zeros(0, np.int64) if terms.by_edge is None else terms.by_edge
+        queue = np.empty(count, np.int32)
+        queue[: len(begins)] = self.begins
+        self.group[self.begins] = 0
+        size = kernels.reach(*self.edges, marks, terms.masks, self.group, self.enabled, queue, len(begins))
+        self.nodes = queue[:size].copy()
+
+    def run(self) -> Answer:
+        """Look for a fair behaviour that stays away first, then for loops that cost, then for the dearest way."""
+        costs = self.terms.costs
+        best = None
+        if costs is not None:
+            best = 0 if not len(self.begins) else self.cheapest(costs)
+        if not len(self.begins):
+            return Answer(Reach.BOUNDED, 0, best)
+        self.pause()
+        inside = self.group.copy()
+        fair = self.fair_parts()
+        self.pause()
+        if fair is not None:
+            return self.lasso(fair, inside, best)
+        if costs is None:
+            return Answer(Reach.BOUNDED, 0, 0)
+        return self.dearest(inside, costs, best)
+
+    def fair_parts(self) -> Array | None:
+        """Return for each state the number of a part that a fair behaviour may visit for ever, -1 if of none; None if there is none."""
+        count = self.rows.states
+        fair = np.full(count, -1, np.int32)
+        component, order = np.full(count, -1, np.int32), np.zeros(count, np.int32)
+        nodes, first = self.nodes.copy(), 0
+        while len(nodes):
+            found = kernels.components(*self.edges, nodes, self.group, component, order)
+            left = kernels.promises(
+                *self.edges, self.terms.masks, nodes, component, self.group, self.enabled, self.terms.strong, found, fair, first
+            )
+            nodes, first = nodes[:left], first + found
+            self.pause()
+        return fair if bool((fair >= 0).any()) else None
+
+    # -- ways
+
+    def stems(self, inside: Array) -> tuple[Array, Array]:
+        """Return for each state of the region its distance from an initial state, -1 outside, and the edge that leads there."""
+        depth = self.depth(self.begins)
+        order = np.argsort(depth[self.begins], kind="stable")
+        distance, via = np.full(self.rows.states, -1, np.int32), np.full(self.rows.states, -2, np.int64)
+        kernels.stems(*self.edges, inside, self.begins[order], depth, distance, via)
+        return distance, via
+
+    def chain(self, via: Array, state: int) -> tuple[int, tuple[int, ...]]:
+        """Return where a way begins, and its edges."""
+        edges: list[int] = []
+        while via[state] >= 0:
+            edges.append(int(via[state]))
+            state = self.rows.source(edges[-1])
+        return state, tuple(reversed(edges))
+
+    def lasso(self, fair: Array, inside: Array, best: int | None) -> Answer:
+        """Return the shortest way to a fair part, and a way around in it."""
+        distance, via = self.stems(inside)
+        states = np.flatnonzero(fair >= 0)
+        stopping = states[~self.enabled[states].any(axis=1)]
+        nearest = states[np.argmin(distance[states])]
+        if len(stopping):
+            end = stopping[np.argmin(distance[stopping])]
+            if distance[end] <= distance[nearest] + 2:  # a loop has two steps at least
+                begin, stem = self.chain(via, int(end))
+                return Answer(Reach.NEVER, None, best, begin, stem)
+        begin, stem = self.chain(via, int(nearest))
+        return Answer(Reach.NEVER, None, best, begin, stem, self.around(fair, int(nearest)))
+
+    def around(self, fair: Array, entry: int) -> tuple[int, ...]:
+        """Return edges from a state of a fair part back to it that keep every promise."""
+        masks, strong = self.terms.masks, self.terms.strong
+        own = np.flatnonzero(fair == fair[entry])
+        pending = np.bitwise_or.reduce(self.enabled[own], axis=0)
+        weak = ~strong
+        pending &= strong | self.enabled[entry]
+        via = np.empty(self.rows.states, np.int64)
+        loop: list[int] = []
+        at = entry
+        while pending.any():
+            via, at = self.step(fair, at, -1, pending, via, loop)
+            for edge in loop:
+                pending &= ~(masks[self.rows.classes[edge]] | (weak & ~self.enabled[self.rows.targets[edge]]))
+        if at != entry:
+            self.step(fair, at, entry, np.zeros_like(pending), via, loop)
+        return tuple(loop)
+
+    def step(self, part: Array, at: int, goal: int, pending: Array, via: Array, loop: list[int]) -> tuple[Array, int]:
+        """Lengthen a loop until it keeps a pending promise, or reaches the goal; return where it stands."""
+        last = int(kernels.walk(*self.edges, part, at, goal, self.terms.masks, self.enabled, pending, ~self.terms.strong, via))
+        assert last >= 0, "a component is not connected"
+        _, edges = self.chain(via, self.rows.source(last))
+        loop += [*edges, last]
+        return via, int(self.rows.targets[last])
+
+    # -- costs
+
+    def cheapest(self, costs: Array) -> int | None:
+        """Return the least cost of a way from `when` to `then`."""
+        found = int(kernels.cheapest(*self.edges, self.marks, self.begins, costs, self.by_edge))
+        return None if found < 0 else found
+
+    def dearest(self, inside: Array, costs: Array, best: int | None) -> Answer:
+        """Return a loop that costs, or else the dearest way."""
+        count = self.rows.states
+        component = np.full(count, -1, np.int32)
+        found = kernels.components(*self.edges, self.nodes, inside, component, np.zeros(count, np.int32))
+        self.pause()
+        distance, via = self.stems(inside)
+        edge = int(kernels.spin(*self.edges, self.nodes, component, inside, costs, self.by_edge, distance))
+        if edge >= 0:
+            source, target = self.rows.source(edge), int(self.rows.targets[edge])
+            begin, stem = self.chain(via, source)
+            loop = [edge]
+            if source != target:
+                none = np.zeros_like(self.terms.strong)
+                self.step(component, target, source, none, np.empty(count, np.int64), loop)
+            return Answer(Reach.UNBOUNDED, None, best, begin, stem, tuple(loop))
+        nodes = self.nodes[np.argsort(component[self.nodes], kind="stable")]
+        worst = np.full(found, -1, np.int64)
+        kernels.dearest(*self.edges, self.marks, nodes, component, costs, self.by_edge, worst)
+        most = worst[component[self.begins]]
+        chosen = self.begins[most == most.max()]
+        start = int(chosen[np.argmin(distance[chosen])])
+        last = int(kernels.dear_way(*self.edges, self.marks, component, costs, self.by_edge, worst, start, via))
+        begin, edges = self.chain(via, self.rows.source(last))
+        return Answer(Reach.BOUNDED, int(most.max()), best, begin, (*edges, last))

@@ -1,0 +1,131 @@
+"""Steps as numbers: the action with the values of its parameters, so that a graph can keep one number for each edge.
+
+A message is told by those of its fields that some promise of fairness is about, `each="m"` by all of them.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from fencepost.explorers.native.layout import ends_of, extent
+from fencepost.model.language.domains import NONE, InFlight
+from fencepost.model.language.errors import ModelError
+from fencepost.model.language.records import ArrayOf, BagOf, Nested, Scalar, fields
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping
+
+    from fencepost.explorers.native.layout import Layout
+    from fencepost.model.language.actions import Action, Property
+    from fencepost.model.language.domains import Domain
+    from fencepost.model.language.interpreter import Step
+    from fencepost.model.language.machine import Machine
+    from fencepost.model.language.records import Record
+
+MOST = 1 << 62
+
+
+class Part(NamedTuple):
+    """One value that a number tells: its text in generated code, the way to it in a message, its least value, how many."""
+
+    param: str
+    text: str
+    way: tuple[int, ...] | None
+    low: int
+    radix: int
+
+
+@dataclass(frozen=True)
+class Codes:
+    """How the steps of a machine are numbered."""
+
+    parts: Mapping[str, tuple[Part, ...]]
+    """By action."""
+    first: Mapping[str, int]
+    """The least number of each action."""
+
+    def text(self, item: Action) -> str:
+        """Return the number of a step as an expression of generated code, over the action's parameters."""
+        found = "0"
+        for part in self.parts[item.name]:
+            found = f"({found}) * {part.radix} + ({part.text} - ({part.low}))"
+        return f"{self.first[item.name]} + {found}"
+
+    def decoded(self, code: int) -> dict[str, Any]:
+        """Return what a number tells: the action's name, and by parameter or message field its value."""
+        name = max((name for name, first in self.first.items() if first <= code), key=lambda name: self.first[name])
+        rest, found = code - self.first[name], {}
+        for part in reversed(self.parts[name]):
+            rest, value = divmod(rest, part.radix)
+            found[part.text] = value + part.low
+        return {"action": name, **dict(reversed(found.items()))}
+
+    def of(self, step: Step) -> int:
+        """Return the number of a step."""
+        values = dict(zip((name for name, _ in step.action.params), step.args, strict=True))
+        code = 0
+        for part in self.parts[step.action.name]:
+            value: Any = values[part.param]
+            for place in part.way or ():
+                value = value[place]
+            code = code * part.radix + int(value) - part.low
+        return self.first[step.action.name] + code
+
+
+def codes_of(machine: Machine, properties: tuple[Property, ...], layout: Layout) -> Codes:
+    """Return how the steps of a machine are numbered, so that these properties can tell them apart."""
+    parts: dict[str, tuple[Part, ...]] = {}
+    first: dict[str, int] = {}
+    total = 0
+    wanted = {
+        (item.name, name) for prop in properties for fair in prop.behaviour.fair for item in fair.actions for name in fair.each
+    }
+    for item in machine.actions:
+        found: list[Part] = []
+        for name, domain in item.params:
+            if isinstance(domain, InFlight):
+                record = dict(fields(machine.state))[domain.bag]
+                assert isinstance(record, BagOf)
+                names = {
+                    each.partition(".")[2] for action, each in wanted if action == item.name and each.partition(".")[0] == name
+                }
+                found += [
+                    part for part in _leaves(name, record.record, layout) if "" in names or part.text.split(".")[1] in names
+                ]
+            else:
+                found.append(_part(name, name, None, domain, layout))
+        parts[item.name], first[item.name] = tuple(found), total
+        count = 1
+        for part in found:
+            count *= part.radix
+        total += count
+        if total > MOST:
+            raise ModelError(
+                f"action {item.label}: its parameters and messages have more than 2**62 values, too many to tell its steps apart for "
+                "fairness: name the fields of the message that matter, as in each='m.to'."
+            )
+    return Codes(parts, first)
+
+
+def _part(param: str, text: str, way: tuple[int, ...] | None, domain: Domain, layout: Layout) -> Part:
+    (low, _), (_, high) = ends_of(domain, layout.rooms, layout.lows)
+    if way is None and low == NONE:
+        low = 0
+    return Part(param, text, way, low, max(1, high - low + 1))
+
+
+def _leaves(param: str, record: type[Record], layout: Layout, text: str = "", way: tuple[int, ...] = ()) -> Iterator[Part]:
+    """Yield every number and flag in a message."""
+    for place, (name, field) in enumerate(fields(record)):
+        label, here = f"{text or param}.{name}", (*way, place)
+        if isinstance(field, Scalar):
+            yield _part(param, label, here, field.domain, layout)
+        elif isinstance(field, Nested):
+            yield from _leaves(param, field.record, layout, label, here)
+        elif isinstance(field, ArrayOf):
+            for index in range(extent(field.length, layout.rooms, layout.lows)[1]):
+                if isinstance(field.element, Scalar):
+                    yield _part(param, f"{label}[{index}]", (*here, index), field.element.domain, layout)
+                else:
+                    yield from _leaves(param, field.element.record, layout, f"{label}[{index}]", (*here, index))

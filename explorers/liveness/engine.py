@@ -1,0 +1,247 @@
+"""Leads-to and at-most properties of a finished native search."""
+
+from __future__ import annotations
+
+import time
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from fencepost.explorers.liveness import kernels
+from fencepost.explorers.liveness.behaviours import THEN, WHEN, WORD, Answer, Terms, analyse
+from fencepost.explorers.liveness.generated import Compiled, compiled
+from fencepost.explorers.liveness.graph import Graph
+from fencepost.explorers.liveness.shown import confirmed
+from fencepost.explorers.liveness.summary import Finding, summary, with_behaviours
+from fencepost.explorers.native.crew import Signals
+from fencepost.explorers.native.outcome import blame, trail
+from fencepost.explorers.paths import Found, confirm
+from fencepost.explorers.verdict import Path, PropertyResult, Reach, Result, Verdict
+from fencepost.model.language.actions import Kind
+from fencepost.model.language.errors import DomainError, MismatchError
+
+if TYPE_CHECKING:
+    from fencepost.explorers.native.search import Search
+    from fencepost.model.language.actions import Property
+
+Array = np.ndarray[Any, Any]
+CHUNK = 1 << 16
+"""Edges whose costs are computed at a time: the rows on both sides of them are copied."""
+
+
+class StoppedError(Exception):
+    """The budget ran out, or somebody asked to stop."""
+
+
+class Engine:
+    """The properties of whole behaviours of one finished search."""
+
+    def __init__(self, search: Search, properties: tuple[Property, ...], began: float) -> None:
+        self.search, self.properties, self.began = search, properties, began
+        self.stop_asked = ""
+        self.compiled: Compiled | None = None
+
+    def judge(self, result: Result, order: tuple[Property, ...]) -> Result:
+        """Return the result with these properties judged, in `order`; where that is cut short they are undetermined."""
+        if not result.complete:
+            return with_behaviours(result, order, self.unknown)
+        found: dict[str, PropertyResult] = {}
+        why = ""
+        with Signals(self._ask):
+            try:
+                self._limit_memory()
+                self.prepare()
+                for number, prop in enumerate(self.properties):
+                    found[prop.name] = self.one(number, prop)
+            except StoppedError as error:
+                why = str(error)
+        made = with_behaviours(result, order, lambda prop: found.get(prop.name) or self.unknown(prop))
+        seconds = time.perf_counter() - self.began
+        return replace(made, complete=not why, why_stopped=why, seconds=max(result.seconds, seconds - self.compile_seconds))
+
+    @staticmethod
+    def unknown(prop: Property) -> PropertyResult:
+        """Return that nothing is known of a property."""
+        return PropertyResult(prop.name, prop.kind, Verdict.UNDETERMINED)
+
+    @property
+    def compile_seconds(self) -> float:
+        """Seconds that compiling took."""
+        return self.compiled.steps.seconds + self.compiled.predicates.seconds if self.compiled else 0.0
+
+    def prepare(self) -> None:
+        """Compile the steps, and build the graph."""
+        search = self.search
+        self.compiled = compiled(search.machine, search.constants, self.properties, normalize=search.options.normalize)
+        self.graph = Graph(search, self.compiled, self.pause)
+        self.rows = self.graph.build()
+        self.parents = self.graph.parents()
+        self.depths = np.full(self.rows.states, -1, np.int32)
+        self.c = self.compiled.predicates.constants(search.constants)
+        self.transitions = [self.decoded(int(code)) for code in self.graph.codes]
+
+    def decoded(self, code: int) -> dict[str, Any]:
+        """Return what a number of a step tells: its action, and by parameter or message field its value."""
+        assert self.compiled is not None
+        return self.compiled.codes.decoded(code)
+
+    def one(self, number: int, prop: Property) -> PropertyResult:
+        """Return the verdict on one property."""
+        terms = self.terms(number, prop)
+        findings = [self.finding(number, prop, terms, args) for args in self.search.plain.arguments(prop)]
+        return summary(prop, self.search.constants, findings)
+
+    def finding(self, number: int, prop: Property, terms: Terms, args: tuple[int, ...]) -> Finding:
+        """Return what is so for one combination of a property's parameters."""
+        self.pause()
+        marks = self.marks(number, args)
+        whens = self.parents == -1 if prop.behaviour.when is None else marks & WHEN != 0
+        begins = np.flatnonzero(whens & (marks & THEN == 0))
+        answer = analyse(self.rows, terms, marks, begins, self.depth, self.pause)
+        path = self.path(prop, args, answer) if answer.begin >= 0 else None
+        return Finding(args, answer.reach, answer.worst, answer.best, path, not whens.any())
+
+    def marks(self, number: int, args: tuple[int, ...]) -> Array:
+        """Return for each state whether `when` and `then` hold, as bits."""
+        assert self.compiled is not None
+        kernels_of = self.compiled.predicates
+        mark = getattr(kernels_of.module, f"mark_{number}")
+        checks = kernels_of.checks(self.search.constants)
+        found = np.zeros(self.rows.states, np.uint8)
+        values = np.array(args or (0,), np.int64)
+        for owner, part in enumerate(self.search.partitions):
+            base = int(self.graph.bases[owner])
+            mark(checks, part.rows, 0, part.count, self.c, values, found[base : base + part.count])
+            if checks[0]:
+                self.explain(number, self.search.layout.decode(part.rows[int(checks[1])], self.search.constants), args)
+                blame(self.search, int(checks[0]))
+        return found
+
+    def explain(self, number: int, key: Any, args: tuple[int, ...]) -> None:
+        """A check failed natively: let the strict carrier say what is wrong."""
+        prop = self.properties[number]
+        self.search.plain.says(prop, prop.behaviour.when, key, args)
+        self.search.plain.says(prop, prop.behaviour.then, key, args)
+
+    def depth(self, wanted: Array) -> Array:
+        """Return how many steps states are from an initial state; only for these states it is known."""
+        kernels.depths(self.parents, wanted, self.depths)
+        return self.depths
+
+    # -- what is asked
+
+    def terms(self, number: int, prop: Property) -> Terms:
+        """Return what is fair, allowed and paid for, by class of edges."""
+        about, plain = prop.behaviour, self.search.plain
+        gone = {item.name for item in about.without}
+        numbers: dict[tuple[int, tuple[Any, ...]], int] = {}
+        bits: list[list[int]] = []
+        for step in self.transitions:
+            own = []
+            for place, fair in enumerate(about.fair):
+                if step["action"] in gone or step["action"] not in [item.name for item in fair.actions]:
+                    continue
+                values = tuple(value for name in fair.each for value in _values(step, name))
+                own.append(numbers.setdefault((place, values), len(numbers)))
+            bits.append(own)
+        words = max(1, -(-len(numbers) // WORD))
+        masks, strong = np.zeros((len(bits), words), np.uint64), np.zeros(words, np.uint64)
+        for row, own in enumerate(bits):
+            for bit in own:
+                masks[row, bit // WORD] |= np.uint64(1 << bit % WORD)
+        for (place, _), bit in numbers.items():
+            if about.fair[place].strong:
+                strong[bit // WORD] |= np.uint64(1 << bit % WORD)
+        allowed = np.array([step["action"] not in gone for step in self.transitions] or [True])
+        if prop.kind is Kind.LEADS_TO:
+            return Terms(masks, strong, allowed)
+        if callable(about.costs):
+            return Terms(masks, strong, allowed, np.zeros(len(bits), np.int64), self.costs(number, prop))
+        values = {name: cost.value(plain.constants.values) for name, cost in about.costs or ()}
+        for name, cost in values.items():
+            if cost < 0:
+                raise DomainError(f"property {prop.name!r}: {name.replace('_', '-')} costs {cost}: a cost is 0 or more.")
+        return Terms(masks, strong, allowed, np.array([values.get(step["action"], 0) for step in self.transitions], np.int64))
+
+    def costs(self, number: int, prop: Property) -> Array:
+        """Return what each edge costs by the property's function."""
+        assert self.compiled is not None
+        cost = getattr(self.compiled.predicates.module, f"cost_{number}")
+        checks = self.compiled.predicates.checks(self.search.constants)
+        found = np.empty(len(self.rows.targets), np.int64)
+        for first in range(0, len(found), CHUNK):
+            self.pause()
+            edges = np.arange(first, min(first + CHUNK, len(found)))
+            before = self.graph.gather(np.searchsorted(self.rows.offsets, edges, side="right") - 1)
+            after = self.graph.gather(self.rows.targets[edges].astype(np.int64))
+            cost(checks, before, after, len(edges), self.c, found[first : first + len(edges)])
+            bad = int(checks[1]) if checks[0] else int(np.argmin(found[edges]))
+            if checks[0] or found[edges[bad]] < 0:
+                key = self.graph.state(self.rows.source(int(edges[bad])))
+                for transition in self.search.plain.transitions(key):
+                    self.search.plain.cost(prop, key, transition)
+                blame(self.search, int(checks[0]))
+        return found
+
+    # -- what is shown
+
+    def path(self, prop: Property, args: tuple[int, ...], answer: Answer) -> Path:
+        """Return the way as a path that the plain carrier confirms."""
+        prefix = confirm(self.search.plain, trail(self.search, self.graph.in_search(answer.begin)), Found(None))
+        steps, states = list(prefix.steps), list(prefix.states)
+        for edge in (*answer.stem, *answer.loop):
+            wanted = self.graph.state(int(self.rows.targets[edge]))
+            code = int(self.graph.codes[self.rows.classes[edge]])
+            assert self.compiled is not None
+            codes = self.compiled.codes
+            for transition in self.search.plain.transitions(states[-1]):
+                if transition.after == wanted and codes.of(transition.step) == code:
+                    steps.append(transition.step)
+                    states.append(wanted)
+                    break
+            else:
+                raise MismatchError(
+                    f"property {prop.name!r}: a way was found whose step {len(states)} the plain carrier cannot take. Carriers "
+                    "disagree: please report this."
+                )
+        loop = None if answer.reach is Reach.BOUNDED else len(states) - 1 - len(answer.loop)
+        made = Path(prefix.start, tuple(steps), tuple(states), loop)
+        return confirmed(self.search.plain, prop, args, made, answer.reach, answer.worst)
+
+    # -- limits
+
+    def pause(self) -> None:
+        """End the work if the time is over, or if somebody asked to stop."""
+        if self.stop_asked:
+            raise StoppedError(self.stop_asked)
+        budget = self.search.options.budget
+        if budget is not None and time.perf_counter() - self.began - self.compile_seconds > budget:
+            raise StoppedError(f"the time budget of {budget:g} s ran out")
+
+    def _limit_memory(self) -> None:
+        """End the work before it begins if the graph will not fit."""
+        search = self.search
+        edges = search.generated - search.position.initial
+        needed = search.store_bytes + PER_EDGE * edges + PER_STATE * search.distinct
+        limit = search.options.memory
+        if limit is not None and needed > limit:
+            raise StoppedError(
+                f"the memory limit of {limit / 2**20:,.0f} MiB is too small for the graph of {search.distinct:,} states and "
+                f"{edges:,} steps, about {needed / 2**20:,.0f} MiB"
+            )
+
+    def _ask(self, why: str) -> bool:
+        first = not self.stop_asked
+        self.stop_asked = self.stop_asked or why
+        return first
+
+
+PER_EDGE, PER_STATE = 8, 80
+"""Bytes that the graph and its analysis take for each step and each state, measured with `benchmarks/liveness.py`."""
+
+
+def _values(step: dict[str, Any], name: str) -> tuple[int, ...]:
+    """Return the value of a parameter or message field, or those of all fields of a message."""
+    if name in step:
+        return (step[name],)
+    return tuple(value for key, value in step.items() if key.startswith(f"{name}."))

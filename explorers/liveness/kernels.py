@@ -1,0 +1,425 @@
+"""Walks over a graph kept as rows: reaching, components, fairness, shortest and dearest ways. All linear but for one heap.
+
+A graph of N states and E edges is `offsets` (N + 1), `targets` (E) and `classes` (E): the edges out of state v are those from
+offsets[v] to offsets[v + 1]. A class says of an edge which promises of fairness it is part of (`masks`, as bits in W words) and
+whether it is `allowed` at all. `group` is -1 outside of what is looked at; only edges inside one group count.
+"""
+
+from __future__ import annotations
+
+from heapq import heappop, heappush
+from typing import Any
+
+import numpy as np
+from numba import njit
+
+Array = np.ndarray[Any, Any]
+FAIR, BROKEN, UNFAIR = 0, 1, 2
+
+
+@njit(cache=True, nogil=True)
+def intern(codes: Array, done: int, out: Array, keys: Array, numbers: Array, known: Array, count: int) -> tuple[int, int]:
+    """Number codes densely in the order of their first appearance, from place `done` on, until the table is half full.
+
+    `keys` and `numbers` are a table with open addressing, its length a power of two, `keys` -1 where it is empty; `known` gets the
+    codes by number. Returns how many codes are known, and how many were numbered.
+    """
+    last = np.uint64(len(keys) - 1)
+    for n in range(done, len(codes)):
+        slot = ((np.uint64(codes[n]) * np.uint64(0x9E3779B97F4A7C15)) >> np.uint64(24)) & last
+        while keys[slot] != codes[n] and keys[slot] != -1:
+            slot = (slot + np.uint64(1)) & last
+        if keys[slot] == -1:
+            if 2 * (count + 1) > len(keys):
+                return count, n
+            keys[slot] = codes[n]
+            numbers[slot] = count
+            known[count] = codes[n]
+            count += 1
+        out[n] = numbers[slot]
+    return count, len(codes)
+
+
+@njit(cache=True, nogil=True)
+def by_source(parents: Array, first: int, count: int, degrees: Array, place: Array) -> None:
+    """Write how many of `count` successors each state has, and for each successor its place if ordered by state, stably."""
+    for n in range(len(degrees)):
+        degrees[n] = 0
+    for n in range(count):
+        degrees[parents[n] - first] += 1
+    starts = np.zeros(len(degrees) + 1, np.int64)
+    for n in range(len(degrees)):
+        starts[n + 1] = starts[n] + degrees[n]
+    for n in range(count):
+        state = parents[n] - first
+        place[n] = starts[state]
+        starts[state] += 1
+
+
+@njit(cache=True, nogil=True)
+def reach(
+    offsets: Array,
+    targets: Array,
+    classes: Array,
+    allowed: Array,
+    marks: Array,
+    masks: Array,
+    group: Array,
+    enabled: Array,
+    queue: Array,
+    count: int,
+) -> int:
+    """Find the region: from the `count` states in `queue`, through allowed edges and states without `then`.
+
+    `group` falls to 0 inside; `enabled` gets the promises that a state's allowed edges to other states are part of. The region is
+    left in `queue`; its size is returned.
+    """
+    words = masks.shape[1]
+    head = 0
+    while head < count:
+        v = queue[head]
+        head += 1
+        for e in range(offsets[v], offsets[v + 1]):
+            k, t = classes[e], targets[e]
+            if not allowed[k]:
+                continue
+            if t != v:
+                for w in range(words):
+                    enabled[v, w] |= masks[k, w]
+            if marks[t] & 2 == 0 and group[t] < 0:
+                group[t] = 0
+                queue[count] = t
+                count += 1
+    return count
+
+
+@njit(cache=True, nogil=True)
+def components(
+    offsets: Array, targets: Array, classes: Array, allowed: Array, nodes: Array, group: Array, component: Array, order: Array
+) -> int:
+    """Write the strongly connected component of each node, numbered so that every edge leads to one that is not greater.
+
+    Tarjan's algorithm with a stack of its own. `order` is working room for all states.
+    """
+    total = len(nodes)
+    low = np.empty(total, np.int32)
+    frames, cursor = np.empty(total, np.int32), np.empty(total, np.int64)
+    stack = np.empty(total, np.int32)
+    for n in range(total):
+        order[nodes[n]] = 0
+        component[nodes[n]] = -1
+    counter, top, found = 0, 0, 0
+    for n in range(total):
+        root = nodes[n]
+        if order[root] != 0:
+            continue
+        depth = 0
+        frames[0], cursor[0] = root, offsets[root]
+        counter += 1
+        order[root] = counter
+        low[counter - 1] = counter
+        stack[top] = root
+        top += 1
+        while depth >= 0:
+            v = frames[depth]
+            e = cursor[depth]
+            mine = order[v] - 1
+            if e < offsets[v + 1]:
+                cursor[depth] = e + 1
+                t = targets[e]
+                if group[t] != group[v] or not allowed[classes[e]]:
+                    continue
+                if order[t] == 0:
+                    depth += 1
+                    frames[depth], cursor[depth] = t, offsets[t]
+                    counter += 1
+                    order[t] = counter
+                    low[counter - 1] = counter
+                    stack[top] = t
+                    top += 1
+                elif component[t] < 0 and order[t] < low[mine]:
+                    low[mine] = order[t]
+                continue
+            if low[mine] == order[v]:
+                while True:
+                    top -= 1
+                    component[stack[top]] = found
+                    if stack[top] == v:
+                        break
+                found += 1
+            depth -= 1
+            if depth >= 0:
+                above = order[frames[depth]] - 1
+                low[above] = min(low[above], low[mine])
+    return found
+
+
+@njit(cache=True, nogil=True)
+def promises(
+    offsets: Array, targets: Array, classes: Array, allowed: Array, masks: Array, nodes: Array, component: Array, group: Array, enabled: Array,
+    strong: Array, found: int, fair: Array, first: int,
+) -> int:  # fmt: skip
+    """Judge components: write to `fair` the number (from `first` on) of those that keep every promise, and to `group` what is left.
+
+    Of a component that breaks a strong promise the states that do not enable it are left, as a group of their own; they are moved
+    to the front of `nodes`, and how many they are is returned. All others are left by -1.
+    """
+    words = masks.shape[1]
+    happens = np.zeros((found, words), np.uint64)
+    somewhere = np.zeros((found, words), np.uint64)
+    everywhere = np.full((found, words), np.uint64(0xFFFFFFFFFFFFFFFF))
+    for n in range(len(nodes)):
+        v = nodes[n]
+        own = component[v]
+        for w in range(words):
+            somewhere[own, w] |= enabled[v, w]
+            everywhere[own, w] &= enabled[v, w]
+        for e in range(offsets[v], offsets[v + 1]):
+            t = targets[e]
+            if t != v and group[t] == group[v] and component[t] == own and allowed[classes[e]]:
+                for w in range(words):
+                    happens[own, w] |= masks[classes[e], w]
+    verdicts = np.zeros(found, np.uint8)
+    for own in range(found):
+        for w in range(words):
+            if somewhere[own, w] & strong[w] & ~happens[own, w]:
+                verdicts[own] = BROKEN
+        if verdicts[own] == FAIR:
+            for w in range(words):
+                if everywhere[own, w] & ~happens[own, w]:
+                    verdicts[own] = UNFAIR
+    left = 0
+    for n in range(len(nodes)):
+        v = nodes[n]
+        own = component[v]
+        stays = verdicts[own] == BROKEN
+        for w in range(words):
+            if enabled[v, w] & somewhere[own, w] & strong[w] & ~happens[own, w]:
+                stays = False
+        if verdicts[own] == FAIR:
+            fair[v] = first + own
+        group[v] = own if stays else -1
+        if stays:
+            nodes[left] = v
+            left += 1
+    return left
+
+
+@njit(cache=True, nogil=True)
+def depths(parents: Array, wanted: Array, depth: Array) -> None:
+    """Write how many steps each wanted state is from its initial state along `parents` (-1 before the first)."""
+    trail = np.empty(1 << 16, np.int64)
+    for n in range(len(wanted)):
+        v, steps = np.int64(wanted[n]), 0
+        while v >= 0 and depth[v] < 0:
+            if steps == len(trail):
+                longer = np.empty(2 * steps, np.int64)
+                longer[:steps] = trail
+                trail = longer
+            trail[steps] = v
+            steps += 1
+            v = parents[v]
+        level = depth[v] if v >= 0 else -1
+        for k in range(steps - 1, -1, -1):
+            level += 1
+            depth[trail[k]] = level
+
+
+@njit(cache=True, nogil=True)
+def stems(
+    offsets: Array,
+    targets: Array,
+    classes: Array,
+    allowed: Array,
+    inside: Array,
+    begins: Array,
+    depth: Array,
+    distance: Array,
+    via: Array,
+) -> None:
+    """Write the fewest steps to each state inside from an initial state and through one of `begins`, and the edge that led there.
+
+    `begins` are in the order of their `depth`; `via` is -1 for one that is the beginning itself.
+    """
+    frontier, following = np.empty(0, np.int32), np.empty(16, np.int32)
+    taken, size, level = 0, 0, 0
+    while taken < len(begins) or size:
+        if size == 0:
+            level = max(level, depth[begins[taken]])
+        while taken < len(begins) and depth[begins[taken]] <= level:
+            v = begins[taken]
+            taken += 1
+            if distance[v] < 0:
+                distance[v] = level
+                via[v] = -1
+                if size == len(frontier):
+                    longer = np.empty(2 * size + 16, np.int32)
+                    longer[:size] = frontier[:size]
+                    frontier = longer
+                frontier[size] = v
+                size += 1
+        count = 0
+        for n in range(size):
+            v = frontier[n]
+            for e in range(offsets[v], offsets[v + 1]):
+                t = targets[e]
+                if inside[t] < 0 or distance[t] >= 0 or not allowed[classes[e]]:
+                    continue
+                distance[t] = level + 1
+                via[t] = e
+                if count == len(following):
+                    longer = np.empty(2 * count, np.int32)
+                    longer[:count] = following
+                    following = longer
+                following[count] = t
+                count += 1
+        frontier, following = following, np.empty(max(16, count), np.int32)
+        size = count
+        level += 1
+
+
+@njit(cache=True, nogil=True)
+def walk(
+    offsets: Array, targets: Array, classes: Array, allowed: Array, part: Array, start: int, goal: int, masks: Array, enabled: Array,
+    pending: Array, weak: Array, via: Array,
+) -> int:  # fmt: skip
+    """Find the fewest edges inside a part from `start` that end at `goal`, or (goal -1) keep one of the `pending` promises.
+
+    A promise is kept by an edge that is part of it, a weak one also by a state that does not enable it. Returns the last edge;
+    `via` leads back from its source. -1 if there is none.
+    """
+    own = part[start]
+    via[:] = -2
+    via[start] = -1
+    queue = np.empty(1024, np.int32)
+    queue[0] = start
+    head, count = 0, 1
+    while head < count:
+        v = queue[head]
+        head += 1
+        for e in range(offsets[v], offsets[v + 1]):
+            t = targets[e]
+            if part[t] != own or t == v or not allowed[classes[e]]:
+                continue
+            done = t == goal
+            for w in range(masks.shape[1]):
+                if pending[w] & (masks[classes[e], w] | (weak[w] & ~enabled[t, w])):
+                    done = True
+            if done:
+                return e
+            if via[t] == -2:
+                via[t] = e
+                if count == len(queue):
+                    longer = np.empty(2 * count, np.int32)
+                    longer[:count] = queue
+                    queue = longer
+                queue[count] = t
+                count += 1
+    return -1
+
+
+@njit(cache=True, nogil=True)
+def spin(
+    offsets: Array, targets: Array, classes: Array, allowed: Array, nodes: Array, component: Array, inside: Array, costs: Array, by_edge: Array,
+    distance: Array,
+) -> int:  # fmt: skip
+    """Return the edge with a cost inside a component that is nearest to an initial state; -1 if there is none."""
+    best, nearest = -1, np.int64(1) << 62
+    for n in range(len(nodes)):
+        v = nodes[n]
+        for e in range(offsets[v], offsets[v + 1]):
+            t = targets[e]
+            if inside[t] < 0 or component[t] != component[v] or not allowed[classes[e]]:
+                continue
+            cost = by_edge[e] if len(by_edge) else costs[classes[e]]
+            if cost > 0 and distance[v] < nearest:
+                best, nearest = e, np.int64(distance[v])
+    return best
+
+
+@njit(cache=True, nogil=True)
+def dearest(
+    offsets: Array, targets: Array, classes: Array, allowed: Array, marks: Array, nodes: Array, component: Array, costs: Array, by_edge: Array,
+    worst: Array,
+) -> None:  # fmt: skip
+    """Write for each component what the dearest way from it to `then` costs, -1 where there is none.
+
+    `nodes` are ordered by component, so that a component comes after those that it leads to. Inside of one nothing costs.
+    """
+    for n in range(len(nodes)):
+        v = nodes[n]
+        own = component[v]
+        for e in range(offsets[v], offsets[v + 1]):
+            t = targets[e]
+            if not allowed[classes[e]]:
+                continue
+            cost = by_edge[e] if len(by_edge) else costs[classes[e]]
+            rest = 0 if marks[t] & 2 else worst[component[t]]
+            if rest >= 0 and (marks[t] & 2 or component[t] != own):
+                worst[own] = max(worst[own], cost + rest)
+
+
+@njit(cache=True, nogil=True)
+def dear_way(
+    offsets: Array, targets: Array, classes: Array, allowed: Array, marks: Array, component: Array, costs: Array, by_edge: Array, worst: Array,
+    start: int, via: Array,
+) -> int:  # fmt: skip
+    """Find the fewest edges from `start` to `then` that cost as much as the dearest way; return the last one."""
+    via[:] = -2
+    via[start] = -1
+    queue = np.empty(1024, np.int32)
+    queue[0] = start
+    head, count = 0, 1
+    while head < count:
+        v = queue[head]
+        head += 1
+        for e in range(offsets[v], offsets[v + 1]):
+            t = targets[e]
+            if not allowed[classes[e]]:
+                continue
+            cost = by_edge[e] if len(by_edge) else costs[classes[e]]
+            rest = 0 if marks[t] & 2 else worst[component[t]]
+            if rest < 0 or cost + rest != worst[component[v]]:
+                continue
+            if marks[t] & 2:
+                return e
+            if via[t] == -2:
+                via[t] = e
+                if count == len(queue):
+                    longer = np.empty(2 * count, np.int32)
+                    longer[:count] = queue
+                    queue = longer
+                queue[count] = t
+                count += 1
+    return -1
+
+
+@njit(cache=True, nogil=True)
+def cheapest(
+    offsets: Array, targets: Array, classes: Array, allowed: Array, marks: Array, begins: Array, costs: Array, by_edge: Array
+) -> int:
+    """Return the least that a way from one of `begins` to `then` costs (Dijkstra); -1 if there is none."""
+    done = np.zeros(len(offsets) - 1, np.uint8)
+    heap = [(np.int64(0), np.int64(-1))]
+    heap.pop()
+    for n in range(len(begins)):
+        heappush(heap, (np.int64(0), np.int64(begins[n])))
+    best = np.int64(-1)
+    while heap:
+        spent, v = heappop(heap)
+        if 0 <= best <= spent:
+            break
+        if done[v]:
+            continue
+        done[v] = 1
+        for e in range(offsets[v], offsets[v + 1]):
+            t = targets[e]
+            if not allowed[classes[e]]:
+                continue
+            cost = spent + (by_edge[e] if len(by_edge) else costs[classes[e]])
+            if marks[t] & 2:
+                if best < 0 or cost < best:
+                    best = cost
+            elif not done[t] and (best < 0 or cost < best):
+                heappush(heap, (np.int64(cost), np.int64(t)))
+    return best
