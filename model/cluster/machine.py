@@ -3,7 +3,7 @@
 from fencepost.model.cluster import controller, follower, leader, lifecycle, metadata, network, producer
 from fencepost.model.cluster.constants import C, UncleanShutdown, refuse
 from fencepost.model.cluster.state import State, initial
-from fencepost.model.language import Machine, Version
+from fencepost.model.language import Cast, Machine, Version
 
 VERSIONS = (
     Version(
@@ -96,4 +96,10 @@ MACHINE = Machine(
     notes=notes,
     versions=VERSIONS,
     source="apache/kafka: Partition, ReplicaManager, ReplicationControlManager, PartitionChangeBuilder; KIP-497, 903, 966",
+    cast=Cast(
+        owner="controller",
+        names={"replica": "broker"},
+        arrows={"broker_applies_metadata": "controller"},
+        nobodys=("written",),
+    ),
 )

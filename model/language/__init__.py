@@ -2,6 +2,7 @@
 
 from fencepost.model.language import bits
 from fencepost.model.language.actions import Action, Kind, Property, action, always, require, sometimes, step
+from fencepost.model.language.cast import Cast
 from fencepost.model.language.constants import Constants, bound, capacity, choice, shape, switch
 from fencepost.model.language.domains import NONE, BitSet, Index, InFlight, Per, Range, Size
 from fencepost.model.language.eventually import at_most, eventually, leads_to
@@ -15,6 +16,7 @@ __all__ = [
     "Array",
     "Bag",
     "BitSet",
+    "Cast",
     "Constants",
     "Fairness",
     "InFlight",

@@ -65,7 +65,7 @@ class Interpreter:
         return self._take(self.schema.restore(before), step)
 
     def _take(self, state: Any, step: Step) -> Transition:
-        args = [self._argument(state, domain, value) for (_, domain), value in zip(step.action.params, step.args, strict=True)]
+        args = [self.argument(state, domain, value) for (_, domain), value in zip(step.action.params, step.args, strict=True)]
         try:
             step.action.function(state, self.constants, *args)
             raw = self.schema.key(state)
@@ -95,7 +95,7 @@ class Interpreter:
         state = self.schema.restore(before)
         args = ()
         if prop.on is not None:
-            args = tuple(self._argument(state, d, v) for (_, d), v in zip(step.action.params, step.args, strict=True))
+            args = tuple(self.argument(state, d, v) for (_, d), v in zip(step.action.params, step.args, strict=True))
         return self._ask(prop, state, self.schema.restore(transition.raw), self.constants, *args)
 
     def says(self, prop: Property, predicate: Callable[..., bool] | None, state: Key, args: tuple[int, ...]) -> bool:
@@ -193,7 +193,8 @@ class Interpreter:
         low, high = self._domains[f"{item.name}.{name}"]
         return range(max(low, 0) if low == -1 else low, high + 1)
 
-    def _argument(self, state: Any, domain: Domain | InFlight, value: Any) -> Any:
+    def argument(self, state: Any, domain: Domain | InFlight, value: Any) -> Any:
+        """Return a parameter as the action gets it: a number, or a copy of a message, which must be in flight."""
         if isinstance(domain, InFlight):
             for message in getattr(state, domain.bag):
                 if key_of(message) == value:

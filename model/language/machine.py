@@ -6,6 +6,7 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 from fencepost.model.language.actions import Action, Property
+from fencepost.model.language.cast import NOBODY, Cast
 from fencepost.model.language.constants import Constants
 from fencepost.model.language.errors import ModelError, UsageError, nearest
 from fencepost.model.language.records import Record
@@ -31,6 +32,7 @@ class Machine:
     `normalize(state, constants)` drops what nobody can ever observe; it must be idempotent.
     `refuse(constants)` says why a combination of constants makes no sense, or returns None.
     `notes(constants)` are sentences that a reader of results under these constants must know.
+    `cast` says who takes part, for diagrams.
     """
 
     name: str
@@ -44,6 +46,7 @@ class Machine:
     versions: tuple[Version, ...] = ()
     source: str = ""
     notes: Callable[[Any], tuple[str, ...]] | None = None
+    cast: Cast = NOBODY
 
     def __post_init__(self) -> None:
         """Refuse what is no part of a machine, or stands in the place of another one."""

@@ -10,6 +10,7 @@ from fencepost.model.language import (
     NONE,
     Array,
     BitSet,
+    Cast,
     Constants,
     Index,
     Per,
@@ -33,6 +34,13 @@ class C(Constants):
     max_records = bound(2, low=0, high=100, meaning="records that are written in all")
     max_leader_epoch = capacity(2, low=0, high=15, meaning="last leader epoch; the first is 0")
 
+
+CAST = Cast(
+    owner="controller",
+    names={"replica": "broker"},
+    arrows={"become_leader": "controller", "become_follower_and_truncate": "controller"},
+    nobodys=("next_record",),
+)
 
 Replica = Annotated[int, Index(C.replicas)]
 MaybeReplica = Annotated[int, Index(C.replicas, none=True)]

@@ -99,4 +99,5 @@ MACHINE = Machine(
         follower_fetch,
     ),
     source="hachikuji/kafka-specification, Kip320; KIP-320",
+    cast=base.CAST,
 )

@@ -114,4 +114,5 @@ MACHINE = Machine(
         follower_truncate,
     ),
     source="hachikuji/kafka-specification, Kip320FirstTry",
+    cast=base.CAST,
 )

@@ -38,4 +38,5 @@ MACHINE = Machine(
         unfenced.follower_fetch,
     ),
     source="hachikuji/kafka-specification",
+    cast=base.CAST,
 )
