@@ -59,10 +59,11 @@ def close_stdout() -> None:
 
 def print_json(data: dict[str, Any]) -> None:
     """Print one JSON object on stdout."""
-    _put(json.dumps(data, indent=2, ensure_ascii=False) + "\n")
+    print_text(json.dumps(data, indent=2, ensure_ascii=False) + "\n")
 
 
-def _put(text: str) -> None:
+def print_text(text: str) -> None:
+    """Print text on stdout; if the reader is gone the rest is printed nowhere."""
     try:
         sys.stdout.write(text)
         sys.stdout.flush()
@@ -105,10 +106,14 @@ def _print_hanging(console: Console, head: Text, body: Text) -> None:
 
 def print_bare(console: Console, content: RenderableType) -> None:
     """Print what Rich lays out, without the blanks that it fills lines with."""
+    print_text(bare(console, content))
+
+
+def bare(console: Console, content: RenderableType) -> str:
+    """Return what Rich lays out as text, without the blanks that it fills lines with."""
     with console.capture() as caught:
         console.print(content)
-    lines = (line.rstrip() for line in caught.get().splitlines())
-    _put("".join(f"{line}\n" for line in lines))
+    return "".join(f"{line.rstrip()}\n" for line in caught.get().splitlines())
 
 
 def styled(text: str, style: str) -> Text:

@@ -108,9 +108,9 @@ def debugging() -> bool:
 def write_text(path: Path, text: str) -> None:
     """Write a file that the user named; raise UsageError if that cannot be done."""
     try:
-        path.write_text(text)
+        path.write_text(text, encoding="utf-8")
     except OSError as error:
-        raise _unwritable(path, error) from error
+        raise unwritable(path, error) from error
 
 
 def make_sure_writable(path: Path) -> None:
@@ -121,7 +121,7 @@ def make_sure_writable(path: Path) -> None:
         if not existed:
             path.unlink()
     except OSError as error:
-        raise _unwritable(path, error) from error
+        raise unwritable(path, error) from error
 
 
 def make_sure_folder(path: Path) -> None:
@@ -129,9 +129,10 @@ def make_sure_folder(path: Path) -> None:
     try:
         path.mkdir(exist_ok=True)
     except OSError as error:
-        raise _unwritable(path, error) from error
+        raise unwritable(path, error) from error
     make_sure_writable(path / f".probe-{os.getpid()}")
 
 
-def _unwritable(path: Path, error: OSError) -> UsageError:
+def unwritable(path: Path, error: OSError) -> UsageError:
+    """Return the error for a file that the user named and that cannot be written."""
     return UsageError(f"{path} cannot be written: {error.strerror or error}. Name a place where you may write.")

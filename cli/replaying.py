@@ -3,25 +3,18 @@
 from __future__ import annotations
 
 import sys
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 import click
-from fencepost.cli.console import counted, results, styled
-from fencepost.cli.failures import explain
+from fencepost.cli.console import counted, print_text, results, styled
+from fencepost.cli.failures import explain, make_sure_writable, write_text
 from fencepost.cli.status import Exit, worst_exit
-from fencepost.cli.targets import find_protocol
-from fencepost.cli.traces import print_trace
-from fencepost.invariants.protocols import protocol as named_protocol
+from fencepost.cli.targets import lookup_in
+from fencepost.cli.traces import print_trace, trace_text
+from fencepost.counterexamples.render import FORMATS
 from fencepost.model.language.errors import FencepostError, UsageError, nearest
 
-if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    from fencepost.invariants.protocols import Protocol
-
-FORMATS = ("text",)
-LATER = ("mermaid", "html", "itf", "pytest")
-"""Formats of the contract that are not part of this version."""
+TEXT = "text"
 _MODEL_HELP = "The Python file that defines the trace's protocol, if it is your own."
 
 
@@ -38,7 +31,7 @@ def replay(files: tuple[str, ...], rewrite: bool, model: str | None) -> Exit:  #
     """  # noqa: D301 (\b is the mark by which click keeps lines)
     from fencepost.counterexamples import replay as replaying
 
-    lookup, take = _lookup(model), replaying.rewrite if rewrite else replaying.replay
+    lookup, take = lookup_in(model), replaying.rewrite if rewrite else replaying.replay
     ends, console = [], results()
     for file in files:
         try:
@@ -63,33 +56,38 @@ def replay(files: tuple[str, ...], rewrite: bool, model: str | None) -> Exit:  #
 
 @click.command(short_help="Show a counterexample.")
 @click.argument("file", metavar="FILE")
-@click.option("--format", "form", default="text", show_default=True, metavar="NAME", help=f"One of: {', '.join(FORMATS)}.")
+@click.option(
+    "--format", "form", default=TEXT, show_default=True, metavar="NAME", help=f"One of: {', '.join((TEXT, *FORMATS))}."
+)
+@click.option("--output", metavar="FILE", help="Write it there instead of printing it.")
 @click.option("--model", metavar="FILE.py", help=_MODEL_HELP)
-def show(file: str, form: str, model: str | None) -> Exit:
-    """Show the trace in FILE step by step, with what each step changed."""
-    if form in LATER:
-        raise UsageError(f"--format {form} is not part of this version. Formats are: {', '.join(FORMATS)}.")
-    if form not in FORMATS:
-        raise UsageError(f"there is no format {form!r}.{nearest(form, list(FORMATS))} Formats are: {', '.join(FORMATS)}.")
+def show(file: str, form: str, output: str | None, model: str | None) -> Exit:
+    """Show the trace in FILE step by step, with what each step changed.
+
+    As a diagram, a page or data, with --format: mermaid (a sequence diagram), html (a page to click through), itf (JSON
+    for Apalache's and Quint's viewers), pytest (a test to paste).
+    """
+    known = (TEXT, *FORMATS)
+    if form not in known:
+        raise UsageError(f"there is no format {form!r}.{nearest(form, list(known))} Formats are: {', '.join(known)}.")
     from fencepost.counterexamples.reader import read
     from fencepost.counterexamples.replay import follow
 
-    found = read(file, _lookup(model))
+    if output:
+        make_sure_writable(Path(output))
+    found = read(file, lookup_in(model))
     made = follow(found.trace, found)
-    print_trace(results(), made.trace, made.path)
+    if form != TEXT:
+        from fencepost.counterexamples.render import render
+
+        text = render(form, made, model or "")
+    elif output:
+        text = trace_text(made.trace, made.path)
+    else:
+        print_trace(results(), made.trace, made.path)
+        return Exit.AS_EXPECTED
+    if output:
+        write_text(Path(output), text)
+    else:
+        print_text(text)
     return Exit.AS_EXPECTED
-
-
-def _lookup(model: str | None) -> Callable[[str], Protocol]:
-    """Return how a trace finds its protocol: in the user's file if it is the one defined there, else by name."""
-    own = find_protocol(model) if model else None
-
-    def find(name: str) -> Protocol:
-        if own is not None and own.name == name:
-            return own
-        try:
-            return named_protocol(name)
-        except UsageError as error:
-            raise UsageError(f"{error} A protocol of your own is found with --model FILE.py.") from None
-
-    return find

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from fencepost.cli.console import counted, heading, print_lines, print_rows, styled, verdict_text
 from fencepost.cli.quantities import show_rate, show_seconds, show_size
 from fencepost.cli.targets import spelt
-from fencepost.cli.traces import first_violation, make_trace, print_trace
+from fencepost.cli.traces import finding, first_violation, make_trace, print_trace
 from fencepost.explorers.verdict import Verdict
 from fencepost.model.language.actions import Kind
 
@@ -83,13 +83,13 @@ def print_traces(
             continue
         if not (brief and path in shown):
             console.print()
-        if path in shown:
-            brief = command is not None
-            console.print(heading(f"{what}: by the same steps as {shown[path]}"))
-            continue
-        shown[path] = name or "the deadlock"
         title = f"{what}: the shortest trace has {counted(path.length, 'state')}"
         trace = make_trace(found, result, name, version=version, normalize=normalize, title=title, told=False)
+        if path in shown:
+            brief = command is not None
+            console.print(heading(f"{finding(trace, path)}: by the same steps as {shown[path]}"), soft_wrap=True)
+            continue
+        shown[path] = name or "the deadlock"
         print_trace(console, trace, path)
     if elsewhere:
         print_lines(console, styled("`--all-traces` prints all of them.", "dim"))

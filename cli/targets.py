@@ -14,6 +14,7 @@ from fencepost.model.language.errors import FencepostError, ModelError, UsageErr
 from fencepost.model.language.machine import Machine, described
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
     from types import ModuleType
 
     from fencepost.model.language.constants import Constant, Constants
@@ -24,6 +25,21 @@ def find_protocol(name: str) -> Protocol:
     if name.endswith(".py") or "/" in name:
         return load_protocol(Path(name))
     return protocol(name.replace("_", "-") if name not in PROTOCOLS else name)
+
+
+def lookup_in(model: str | None) -> Callable[[str], Protocol]:
+    """Return how a trace finds its protocol: in the user's file if it is the one defined there, else by name."""
+    own = find_protocol(model) if model else None
+
+    def find(name: str) -> Protocol:
+        if own is not None and own.name == name:
+            return own
+        try:
+            return protocol(name)
+        except UsageError as error:
+            raise UsageError(f"{error} A protocol of your own is found with --model FILE.py.") from None
+
+    return find
 
 
 def load_protocol(path: Path) -> Protocol:

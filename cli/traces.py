@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from fencepost.cli.console import print_bare
+from fencepost.cli.console import WIDTH, bare, print_bare
 from fencepost.invariants.protocols import protocol
 
 if TYPE_CHECKING:
@@ -37,11 +37,48 @@ def make_trace(
     )
 
 
+def culprits_of(found: Protocol, result: Result, *, normalize: bool) -> dict[str, str]:
+    """Return for each violated property the values for which it is: `leader=1, offset=0`; empty where none decides."""
+    from fencepost.counterexamples.culprit import culprit
+
+    told = {}
+    for item in result.properties:
+        if item.path is not None and item.verdict == "violated":
+            trace = make_trace(found, result, item.name, normalize=normalize, told=False)
+            told[item.name] = str(culprit(trace, item.path) or "")
+    return told
+
+
+def finding(trace: Trace, path: Path) -> str:
+    """Return what a trace shows with the values for which it does."""
+    from fencepost.counterexamples.culprit import violated_for
+
+    return violated_for(trace, path)
+
+
+def diagram_of(found: Protocol, result: Result, prop: str, *, normalize: bool) -> str:
+    """Return the sequence diagram of a property's trace as Mermaid text; empty if it has none."""
+    from fencepost.counterexamples.render import render
+    from fencepost.counterexamples.replay import follow
+
+    if result.of(prop).path is None:
+        return ""
+    return render("mermaid", follow(make_trace(found, result, prop, normalize=normalize)))
+
+
 def print_trace(console: Console, trace: Trace, path: Path) -> None:
     """Print a trace for people: numbered steps, each with only what it changed."""
     from fencepost.counterexamples.text import render
 
     print_bare(console, render(trace, path))
+
+
+def trace_text(trace: Trace, path: Path) -> str:
+    """Return what `print_trace` prints, without colours, for a file."""
+    from fencepost.counterexamples.text import render
+    from rich.console import Console
+
+    return bare(Console(width=WIDTH, no_color=True, force_terminal=False, highlight=False), render(trace, path))
 
 
 def write_trace(trace: Trace, file: File) -> None:

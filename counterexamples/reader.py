@@ -53,7 +53,12 @@ def read(path: str | File, lookup: Callable[[str], Protocol] = named_protocol) -
 
     `lookup` finds a protocol by name. The states are not looked at: replay compares them.
     """
-    return _Reader(load(path), lookup).file()
+    return read_lines(load(path), lookup)
+
+
+def read_lines(lines: Lines, lookup: Callable[[str], Protocol] = named_protocol) -> TraceFile:
+    """Return the trace that these lines are; see `read`."""
+    return _Reader(lines, lookup).file()
 
 
 class _Reader:

@@ -7,7 +7,8 @@ from pathlib import Path as File
 from typing import TYPE_CHECKING, NoReturn
 
 from fencepost.counterexamples.history import states_text
-from fencepost.counterexamples.reader import read
+from fencepost.counterexamples.lines import Lines
+from fencepost.counterexamples.reader import read, read_lines
 from fencepost.counterexamples.recorded import changes_since, first_difference
 from fencepost.counterexamples.trace import starting_points
 from fencepost.explorers.verdict import Path, Verdict
@@ -72,6 +73,12 @@ def replay(path: str | File, lookup: Callable[[str], Protocol] = named_protocol)
             f"refresh the states with `fencepost replay --rewrite {path}`."
         )
     return made
+
+
+def replay_text(text: str, lookup: Callable[[str], Protocol] = named_protocol) -> Replay:
+    """Replay a trace that is given as the text of its file; its states may be left out, and are not compared."""
+    file = read_lines(Lines("trace", text), lookup)
+    return follow(file.trace, file)
 
 
 def rewrite(path: str | File, lookup: Callable[[str], Protocol] = named_protocol) -> Replay:

@@ -10,6 +10,7 @@ import inspect
 from itertools import groupby
 from typing import TYPE_CHECKING
 
+from fencepost.counterexamples.culprit import violated_for
 from fencepost.counterexamples.history import folded, transitions
 from fencepost.counterexamples.layout import Folded, Sheet
 from fencepost.counterexamples.states import changes, merged, parts, tables
@@ -178,7 +179,7 @@ def _log(before: str, after: str) -> Text:
 def _end(trace: Trace, path: Path) -> Iterator[RenderableType]:
     count = "1 state" if path.length == 1 else f"{path.length} states"
     reached = trace.verdict == "reached"
-    yield Text(f"{trace.finding}: {count}", "bold green" if reached else "bold red")
+    yield Text(f"{violated_for(trace, path)}: {count}", "bold green" if reached else "bold red")
     for paragraph in _told(trace.prop):
         yield Text(paragraph, "italic")
 

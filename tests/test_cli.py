@@ -93,7 +93,7 @@ def test_a_page_tells_verdict_properties_reach_and_every_violation() -> None:
         "  552  controller-elect-leader\n",
         " 15,736  s.next_leader_epoch <= c.max_leader_epoch\n",
         "weak-isr is violated: the shortest trace has 12 states\n",
-        "strong-isr is violated: by the same steps as weak-isr\n",
+        "strong-isr is violated for leader=0, member=1, offset=0: by the same steps as weak-isr\n",
     ):
         assert text in page
     assert not [line for line in page.splitlines() if line != line.rstrip()]

@@ -122,8 +122,14 @@ REFUSED = [
         "guarantees --json --check",
         "--json, --write and --check were given together, and each is an action of its own: write one of them.",
     ),
-    ("show x.trace --format html", "--format html is not part of this version. Formats are: text."),
-    ("show x.trace --format txt", "there is no format 'txt'. Did you mean 'text'? Formats are: text."),
+    (
+        "show x.trace --format txt",
+        "there is no format 'txt'. Did you mean 'text'? Formats are: text, mermaid, itf, pytest.",
+    ),
+    (
+        "show x.trace --output /no/such/folder/x",
+        "/no/such/folder/x cannot be written: No such file or directory. Name a place where you may write.",
+    ),
 ]
 
 

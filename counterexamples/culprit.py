@@ -1,0 +1,242 @@
+"""Which leader, which member, which offset: the values for which a property is false.
+
+The text of the property is evaluated once more at the end of the trace, and where it says `all` or `any`, what decided it
+is noted; helpers are followed. What is found is told as it is named there: `leader=1, offset=0`.
+"""
+
+from __future__ import annotations
+
+import ast
+import inspect
+import textwrap
+from functools import cache
+from types import FunctionType
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from fencepost.model.language import bits
+from fencepost.model.language.actions import Kind
+from fencepost.model.language.printing import show_message
+from fencepost.model.language.records import Array, Record, key_of
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
+    from fencepost.counterexamples.trace import Trace
+    from fencepost.explorers.verdict import Path
+    from fencepost.model.language.actions import Property
+
+Scope = dict[str, Any]
+"""Globals and locals of a function in one."""
+
+
+class Culprit(NamedTuple):
+    """Values by name, and the innermost condition that is not as it must be, with its operands as numbers."""
+
+    values: tuple[tuple[str, str], ...]
+    condition: str
+    operands: str
+
+    def __str__(self) -> str:
+        return ", ".join(f"{name}={value}" for name, value in self.values)
+
+
+def culprit(trace: Trace, path: Path) -> Culprit | None:
+    """Return for which values the property of a trace is violated at its end; None for a witness or a deadlock."""
+    prop = trace.prop
+    if prop is None or prop.kind is Kind.SOMETIMES:
+        return None
+    explained = _Explained()
+    arguments = _arguments(trace, path, prop)
+    explained.call(prop.function, arguments, wanted=True)
+    return Culprit(tuple(explained.values.items()), explained.condition, explained.operands)
+
+
+def violated_for(trace: Trace, path: Path) -> str:
+    """Return what a trace shows with the values for which it does: `weak-isr is violated for leader=1, offset=0`."""
+    found = culprit(trace, path)
+    return f"{trace.finding} for {found}" if found is not None and found.values else trace.finding
+
+
+def _arguments(trace: Trace, path: Path, prop: Property) -> list[Any]:
+    """Return what the property is asked about: the last state, or the last step."""
+    plain = trace.interpreter()
+    restore = plain.schema.restore
+    if not prop.over_steps:
+        return [restore(path.states[-1]), trace.constants]
+    last, before = path.steps[-1], restore(path.states[-2])
+    after = restore(plain.apply(path.states[-2], last).raw)
+    extra = [plain.argument(before, domain, value) for (_, domain), value in zip(last.action.params, last.args, strict=True)]
+    return [before, after, trace.constants, *(extra if prop.on is not None else ())]
+
+
+class _Explained:
+    """What has been found out about one evaluation."""
+
+    def __init__(self) -> None:
+        self.values: dict[str, str] = {}
+        self.condition = self.operands = ""
+
+    def call(self, function: Callable[..., Any], arguments: list[Any], *, wanted: bool) -> None:
+        """Explain why a function does not return what is wanted."""
+        node = _definition(function)
+        names = [item.arg for item in node.args.args]
+        scope = {**function.__globals__, **dict(zip(names, arguments, strict=True))}
+        frame = _Frame(self, scope, set(names))
+        frame.block(node.body)
+        for name, value in frame.loops.items():
+            self.note(name, value)
+        if isinstance(frame.result, ast.Constant) and frame.test is not None:
+            frame.explain(frame.test, scope, wanted=not _value(frame.test, scope))
+        elif frame.result is not None:
+            frame.explain(frame.result, scope, wanted=wanted)
+
+    def note(self, name: str, value: str) -> None:
+        """Note a value, the outermost of a name."""
+        self.values.setdefault(name, value)
+
+
+class _Frame:
+    """One call: its statements are run until it returns."""
+
+    def __init__(self, told: _Explained, scope: Scope, parameters: set[str]) -> None:
+        self.told, self.scope, self.parameters = told, scope, parameters
+        self.loops: dict[str, str] = {}
+        self.result: ast.expr | None = None
+        self.test: ast.expr | None = None
+        """What the last `if` asked, which decides a function that returns a constant."""
+        self.left = ""
+
+    def block(self, body: list[ast.stmt]) -> None:
+        """Run statements until one of them leaves the block."""
+        for statement in body:
+            self.statement(statement)
+            if self.result is not None or self.left:
+                return
+
+    def statement(self, node: ast.stmt) -> None:
+        """Run one statement."""
+        match node:
+            case ast.Return(value=value):
+                self.result = value or ast.Constant(None)
+            case ast.If():
+                self.test = node.test
+                self.block(node.body if _value(node.test, self.scope) else node.orelse)
+            case ast.For():
+                self.loop(node)
+            case ast.Break() | ast.Continue():
+                self.left = type(node).__name__
+            case _:
+                exec(compile(ast.Module([node], []), "<property>", "exec"), self.scope)  # noqa: S102 (the user's own text)
+
+    def loop(self, node: ast.For) -> None:
+        """Run a loop; the values of its variable are told if the function returns from inside."""
+        for scope, values in _rounds(node.target, node.iter, self.scope):
+            self.scope.update(scope)
+            self.block(node.body)
+            if self.result is not None:
+                self.loops = {**values, **self.loops}
+                return
+            left, self.left = self.left, ""
+            if left == "Break":
+                return
+
+    def explain(self, node: ast.expr, scope: Scope, *, wanted: bool) -> None:
+        """Note why an expression is not as wanted: what decided it."""
+        match node:
+            case ast.UnaryOp(op=ast.Not(), operand=operand):
+                self.explain(operand, scope, wanted=not wanted)
+            case ast.BoolOp(op=op, values=values):
+                deciding = isinstance(op, ast.And) == wanted
+                decided = next(item for item in values if bool(_value(item, scope)) is not wanted) if deciding else None
+                for item in [decided] if decided is not None else sorted(values, key=_says_what_is_wrong):
+                    self.explain(item, scope, wanted=wanted)
+            case ast.IfExp(test=test, body=body, orelse=orelse):
+                self.explain(body if _value(test, scope) else orelse, scope, wanted=wanted)
+            case ast.Call(func=ast.Name(id="all" | "any" as name), args=[ast.GeneratorExp() as items]) if wanted == (
+                name == "all"
+            ):
+                inner, values = next(
+                    (inner, values)
+                    for inner, values in _bindings(items.generators, scope)
+                    if bool(_value(items.elt, inner)) is not wanted
+                )
+                for variable, value in values.items():
+                    self.told.note(variable, value)
+                self.explain(items.elt, inner, wanted=wanted)
+            case ast.Call(func=func, args=arguments, keywords=[]) if _is_readable(function := _value(func, scope)):
+                self.indices(node, scope)
+                self.told.call(function, [_value(item, scope) for item in arguments], wanted=wanted)
+            case _:
+                self.indices(node, scope)
+                self.told.condition = ast.unparse(node)
+                self.told.operands = _operands(node, scope)
+
+    def indices(self, node: ast.expr, scope: Scope) -> None:
+        """Note which element of an array is meant, where the text says it in other words than by a loop's variable."""
+        for item in ast.walk(node):
+            if isinstance(item, ast.GeneratorExp):
+                return
+            if isinstance(item, ast.Subscript) and not isinstance(item.slice, ast.Constant):
+                index, text = _value(item.slice, scope), ast.unparse(item.slice)
+                if text not in self.parameters and text not in self.told.values:
+                    self.told.note(text.rpartition(".")[2] if isinstance(item.slice, ast.Attribute) else text, str(int(index)))
+
+
+def _says_what_is_wrong(node: ast.expr) -> bool:
+    """Say whether a part of `not applies or holds` is the second one, whose condition is the one to tell: the last."""
+    return not (isinstance(node, ast.UnaryOp) and isinstance(node.op, ast.Not))
+
+
+def _bindings(generators: list[ast.comprehension], scope: Scope) -> Iterator[tuple[Scope, dict[str, str]]]:
+    """Yield every scope that a generator expression gives its element, with the values of its variables as text."""
+    if not generators:
+        yield scope, {}
+        return
+    first, *rest = generators
+    for inner, values in _rounds(first.target, first.iter, scope):
+        if all(_value(test, inner) for test in first.ifs):
+            for innermost, more in _bindings(rest, inner):
+                yield innermost, {**values, **more}
+
+
+def _rounds(target: ast.expr, over: ast.expr, scope: Scope) -> Iterator[tuple[Scope, dict[str, str]]]:
+    """Yield the scope of each round of a loop, with its variable as text: a record of an array by its place."""
+    assert isinstance(target, ast.Name)
+    items = _value(over, scope)
+    for index, item in enumerate(items):
+        place = f"{ast.unparse(over).partition('.')[2]}[{index}]" if isinstance(items, Array) else ""
+        yield {**scope, target.id: item}, {target.id: _shown(item, place)}
+
+
+def _shown(value: Any, place: str) -> str:
+    if isinstance(value, Record):
+        kind = type(value).__mro__[1] if "_bounds" in vars(type(value)) else type(value)
+        return place or show_message(kind, key_of(value))
+    return f"{int(value)} ({place})" if place else str(int(value))
+
+
+def _operands(node: ast.expr, scope: Scope) -> str:
+    """Return a comparison with numbers for its operands; empty where they are none."""
+    if not isinstance(node, ast.Compare):
+        return ""
+    values = [_value(item, scope) for item in (node.left, *node.comparators)]
+    if not all(isinstance(value, int) for value in values):
+        return ""
+    changed = ast.Compare(ast.Constant(int(values[0])), node.ops, [ast.Constant(int(value)) for value in values[1:]])
+    return ast.unparse(changed)
+
+
+def _value(node: ast.expr, scope: Scope) -> Any:
+    return eval(compile(ast.Expression(node), "<property>", "eval"), scope)  # noqa: S307 (the user's own text)
+
+
+def _is_readable(function: Any) -> bool:
+    """Say whether a function is a helper of the model, to be explained, and none of the language's."""
+    return isinstance(function, FunctionType) and function.__module__ != bits.__name__
+
+
+@cache
+def _definition(function: Callable[..., Any]) -> ast.FunctionDef:
+    node = ast.parse(textwrap.dedent(inspect.getsource(function))).body[0]
+    assert isinstance(node, ast.FunctionDef)
+    return node

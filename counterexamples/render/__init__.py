@@ -1,0 +1,25 @@
+"""Counterexamples in the formats of other programs: a module each, imported when its format is asked for."""
+
+from __future__ import annotations
+
+from importlib import import_module
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from fencepost.counterexamples.replay import Replay
+
+FORMATS = {
+    "mermaid": "a sequence diagram, which GitHub and others draw",
+    "itf": "JSON of the Informal Trace Format, which Apalache's and Quint's viewers read",
+    "pytest": "a test to paste",
+}
+"""What can be rendered besides text for a terminal."""
+_MODULES = {"pytest": "pasted"}
+"""The modules that are not called like their format."""
+
+
+def render(form: str, made: Replay, model: str = "") -> str:
+    """Return a replayed trace in one of the formats; `model` is the file of its protocol, if it is the user's own."""
+    module = import_module(f"{__name__}.{_MODULES.get(form, form)}")
+    text: str = module.render(made, model)
+    return text

@@ -1,0 +1,118 @@
+"""A trace as a Mermaid sequence diagram: a participant for every party, an arrow where something is told or received.
+
+Mermaid draws no slanted arrows, so a message is drawn where it arrives, which is what delays are about; where it was
+sent, a note says so.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from fencepost.counterexamples.culprit import violated_for
+from fencepost.counterexamples.folding import fold
+from fencepost.counterexamples.render.parties import ELSEWHERE
+from fencepost.counterexamples.render.story import FORGOTTEN, IN_FLIGHT, story
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator
+
+    from fencepost.counterexamples.render.parties import Lane
+    from fencepost.counterexamples.render.story import Event, Flight, Story
+    from fencepost.counterexamples.replay import Replay
+    from fencepost.counterexamples.states import Change
+
+NOTE = 56
+"""Characters after which a line in the diagram is folded."""
+SPECIAL = {"#": "#35;", ";": "#59;", "<": "#lt;", ">": "#gt;", "%": "#37;", "\n": " "}
+"""What means something to Mermaid inside a text."""
+
+
+def render(made: Replay, _model: str = "") -> str:
+    """Return the diagram as text; a page shows it in a block ```mermaid."""
+    told = story(made.trace, made.path)
+    lines = ["sequenceDiagram", *(f"    {line}" for line in _lines(made, told))]
+    return "\n".join(lines) + "\n"
+
+
+def _lines(made: Replay, told: Story) -> Iterator[str]:
+    lanes = told.parties.lanes
+    everyone = _over(lanes)
+    yield f"title {_escaped(made.trace.title)}"
+    for lane in lanes:
+        yield f"participant {_id(lane)} as {_escaped(lane.title)}"
+    if not lanes or any(event.actor is None for event in told.events):
+        yield f"participant {_id(None)} as {ELSEWHERE}"
+    for event in told.events:
+        yield from _event(event)
+        for flight in told.flights:
+            if flight.fate == FORGOTTEN and flight.ended == event.number:
+                yield f"Note over {_id(flight.sender)}: {_text(f'{flight.name} is dropped: nobody can observe it any more')}"
+    for flight in told.flights:
+        if flight.fate == IN_FLIGHT:
+            yield f"Note over {_id(flight.sender)}: {_text(f'{flight.name} is still in flight')}"
+    count = "1 state" if made.path.length == 1 else f"{made.path.length} states"
+    yield f"Note over {everyone}: {_text(f'{violated_for(made.trace, made.path)}: {count}')}"
+
+
+def _event(event: Event) -> Iterator[str]:
+    """Yield one step: what the actor receives, then what it does, then what it tells others."""
+    actor = event.actor
+    for flight in event.takes:
+        yield from _arrival(event, flight)
+    for signal in event.signals:
+        if signal.receiver == actor:
+            yield f"{_id(signal.sender)}-->>{_id(actor)}: {_text(signal.text or f'read in step {event.number}')}"
+    label, _, parameters = event.text.partition(" ")
+    shown = "" if any(flight.receiver for flight in event.takes) else parameters
+    notes = [f"{event.number} {label} {shown}".rstrip(), *_changed(event.changed.get(actor, ()), actor)]
+    notes += [f"sends {flight.name} {flight.text}" for flight in event.sends]
+    if actor is not None:
+        notes += _changed(event.changed.get(None, ()), None)
+    yield f"Note over {_id(actor)}: {_text(*notes)}"
+    for signal in event.signals:
+        if signal.sender == actor:
+            changed = _changed(event.changed.get(signal.receiver, ()), signal.receiver)
+            yield f"{_id(actor)}->>{_id(signal.receiver)}: {_text(*changed)}"
+    for lane, changes in event.changed.items():
+        if actor is None and lane is not None:
+            yield f"Note over {_id(lane)}: {_text(*_changed(changes, lane))}"
+
+
+def _arrival(event: Event, flight: Flight) -> Iterator[str]:
+    where = f"sent in step {flight.sent}" if flight.sent else "in flight from the start"
+    if flight.receiver is not None:
+        text = _text(f"{flight.name} {flight.text}", f"({where})")
+        yield f"{_id(flight.sender or flight.receiver)}-){_id(flight.receiver)}: {text}"
+    else:
+        yield f"Note over {_id(flight.sender or event.actor)}: {_text(f'{flight.name}, {where}, is lost')}"
+
+
+def _changed(found: Iterable[Change], lane: Lane | None) -> list[str]:
+    """Return changes as text; what stands in the lane of a broker need not name the broker."""
+    number = lane.title.rpartition(" ")[2] if lane else ""
+    lines = []
+    for change in found:
+        first, dot, inner = change.label.partition(".")
+        label = inner if first.endswith(f"[{number}]") and number.isdigit() else f"{first}{dot}{inner}"
+        lines.append(f"{label}.{change}" if label else str(change))
+    return [line.replace(" -> ", " → ") for line in lines]
+
+
+def _over(lanes: tuple[Lane, ...]) -> str:
+    """Return the participants that a note over everybody spans."""
+    if not lanes:
+        return _id(None)
+    return _id(lanes[0]) if len(lanes) == 1 else f"{_id(lanes[0])},{_id(lanes[-1])}"
+
+
+def _id(lane: Lane | None) -> str:
+    return "E" if lane is None else f"P{lane.place}"
+
+
+def _text(*paragraphs: str) -> str:
+    lines = [line for paragraph in paragraphs for line in fold(paragraph, NOTE)]
+    return "<br/>".join(map(_escaped, lines))
+
+
+def _escaped(text: str) -> str:
+    return "".join(SPECIAL.get(sign, sign) for sign in text)

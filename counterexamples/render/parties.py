@@ -1,0 +1,137 @@
+"""Who takes part in a protocol: brokers, the controller, clients. Each has a lane in a diagram.
+
+Generic over the schema. An array of records (or of values) that is indexed by the one who acts is a lane per element;
+a record of the state is a lane too, unless the cast names an owner of everything that is nobody else's.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from fencepost.counterexamples.states import is_aside
+from fencepost.model.language.domains import NONE, Domain, Index, InFlight
+from fencepost.model.language.records import ArrayOf, Nested, Scalar, fields
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from fencepost.model.language.actions import Action
+    from fencepost.model.language.constants import Linear
+    from fencepost.model.language.interpreter import Interpreter, Step
+
+ELSEWHERE = "environment"
+"""The lane of steps that nobody in the protocol takes: what the network or an operator does."""
+
+
+class Lane(NamedTuple):
+    """One party, with its place in the diagram."""
+
+    place: int
+    title: str
+
+
+@dataclass(frozen=True)
+class Parties:
+    """The lanes of a machine under given constants, and how to tell them apart."""
+
+    plain: Interpreter
+    lanes: tuple[Lane, ...]
+    arrays: dict[str, dict[int, Lane]]
+    """By field of the state, then by index."""
+    records: dict[str, Lane]
+    """By field of the state."""
+    owner: Lane | None
+    counts: dict[str, dict[int, Lane]]
+    """By what indexes the lanes, as text."""
+
+    def indexed(self, domain: Domain | InFlight, value: Any) -> Lane | None:
+        """Return the lane that a value of a domain names."""
+        if not isinstance(domain, Index) or value == NONE:
+            return None
+        return self.counts.get(_text(domain.count), {}).get(int(value))
+
+    def named(self, step: Step) -> dict[str, Lane]:
+        """Return the lanes that the parameters of a step name, and the fields of its message, by their names."""
+        found: dict[str, Lane] = {}
+        for (name, domain), value in zip(step.action.params, step.args, strict=True):
+            pairs = [(name, domain, value)]
+            if isinstance(domain, InFlight):
+                record = self.plain.message_class(domain)
+                pairs = [
+                    (inner, field.domain, item)
+                    for (inner, field), item in zip(fields(record), value, strict=True)
+                    if isinstance(field, Scalar)
+                ]
+            for inner, kind, item in pairs:
+                lane = self.indexed(kind, item)
+                if lane is not None:
+                    found.setdefault(inner, lane)
+        return found
+
+    def of_field(self, label: str, name: str) -> Lane | None:
+        """Return whose field this is: `label` is the element of an array (`replica[1].follower[0]`) or empty."""
+        if label:
+            array, _, rest = label.partition("[")
+            index = int(rest.partition("]")[0])
+            return self.arrays.get(array, {}).get(index) or self.records.get(array.partition(".")[0], self.owner)
+        field = name.partition(".")[0]
+        return self.records.get(field, None if self.is_nobodys(field) else self.owner)
+
+    def is_nobodys(self, field: str) -> bool:
+        """Say whether a field of the state is no party's: a ghost, a budget, or what the cast says."""
+        return is_aside(field) or field in self.plain.machine.cast.nobodys
+
+    def actor(self, step: Step, touched: list[Lane]) -> Lane | None:
+        """Return who takes a step: whom the action's name names first, or else whose own state it changes."""
+        named = self.named(step)
+        titles = {lane.title: lane for lane in self.lanes}
+        for word in step.action.name.split("_"):
+            if word in named or word in titles:
+                return named.get(word) or titles[word]
+        takes_message = any(isinstance(domain, InFlight) for _, domain in step.action.params)
+        own = [lane for lane in named.values() if lane in touched] or touched
+        rest = [] if takes_message else list(named.values())
+        return next(iter([*own, *rest]), None)
+
+
+def parties(plain: Interpreter) -> Parties:
+    """Return the lanes of a machine."""
+    machine, schema = plain.machine, plain.schema
+    acting = {_text(domain.count) for item in machine.actions for domain in _acting(plain, item)}
+    lanes: list[Lane] = []
+    arrays: dict[str, dict[int, Lane]] = {}
+    counts: dict[str, dict[int, Lane]] = {}
+    records: dict[str, Lane] = {}
+
+    def add(title: str) -> Lane:
+        lanes.append(Lane(len(lanes), title))
+        return lanes[-1]
+
+    owner = add(machine.cast.owner) if machine.cast.owner else None
+    for name, field in fields(machine.state):
+        if isinstance(field, ArrayOf) and not is_aside(name) and _text(field.length) in acting:
+            of = _text(field.length)
+            if of not in counts:
+                noun = machine.cast.names.get(name, name)
+                counts[of] = {index: add(f"{noun} {index}") for index in range(schema.length(field))}
+            arrays[name] = counts[of]
+        elif isinstance(field, Nested) and not is_aside(name) and owner is None:
+            records[name] = add(machine.cast.names.get(name, name))
+    return Parties(plain, tuple(lanes), arrays, records, owner, counts)
+
+
+def _acting(plain: Interpreter, item: Action) -> Iterator[Index]:
+    """Yield the domains that name who takes an action: its first parameter, and those that its name mentions."""
+    words = item.name.split("_")
+    for place, (name, domain) in enumerate(item.params):
+        if isinstance(domain, Index) and (place == 0 or name in words):
+            yield domain
+        elif isinstance(domain, InFlight):
+            for inner, field in fields(plain.message_class(domain)):
+                if isinstance(field, Scalar) and isinstance(field.domain, Index) and inner in words:
+                    yield field.domain
+
+
+def _text(count: Linear) -> str:
+    return f"{sorted(count.terms.items())}+{count.offset}"

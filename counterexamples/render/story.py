@@ -1,0 +1,211 @@
+"""A history as diagrams tell it: who acts in each step, what changes where, and which messages go from whom to whom.
+
+A message is followed from the step that puts it into a bag to the step that takes it out, through what `normalize`
+renumbers. What one party learns of another without a message in a bag is a signal within one step.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, NamedTuple
+
+from fencepost.counterexamples.history import folded, transitions
+from fencepost.counterexamples.render.parties import Lane, Parties, parties
+from fencepost.counterexamples.states import Change, changes
+from fencepost.model.language.domains import InFlight
+from fencepost.model.language.printing import show_message
+from fencepost.model.language.records import ArrayOf, BagOf, Key, Record, Scalar, fields
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator
+
+    from fencepost.counterexamples.trace import Trace
+    from fencepost.explorers.verdict import Path
+    from fencepost.model.language.interpreter import Step, Transition
+
+RECEIVED, FORGOTTEN, LOST, IN_FLIGHT = "received", "forgotten", "lost", "in flight"
+"""What became of a message: taken by a party, dropped by `normalize` or another step, or still there at the end."""
+
+
+@dataclass
+class Flight:
+    """One message. Steps are numbered from 1; 0 is the initial state, and `ended` is 0 while it is in flight."""
+
+    number: int
+    bag: str
+    record: type[Record]
+    key: Key
+    sender: Lane | None
+    sent: int
+    receiver: Lane | None = None
+    ended: int = 0
+    fate: str = IN_FLIGHT
+    first: Key = ()
+
+    @property
+    def name(self) -> str:
+        """The message's class with its number: `AlterPartition 1`."""
+        return f"{self.record.__name__} {self.number}"
+
+    @property
+    def text(self) -> str:
+        """The fields as they were sent."""
+        return show_message(self.record, self.first)
+
+
+class Signal(NamedTuple):
+    """What a step tells another party, or learns from it, without a message in a bag."""
+
+    sender: Lane
+    receiver: Lane
+    text: str
+
+
+@dataclass
+class Event:
+    """One step: its text, who takes it, what it changes by party (None: ghosts, budgets), and what `normalize` made of it."""
+
+    number: int
+    step: Step
+    text: str
+    actor: Lane | None
+    changed: dict[Lane | None, list[Change]]
+    folded: str
+    signals: list[Signal] = field(default_factory=list)
+    sends: list[Flight] = field(default_factory=list)
+    takes: list[Flight] = field(default_factory=list)
+
+
+@dataclass(frozen=True)
+class Story:
+    """A trace with its parties, its steps and its messages."""
+
+    parties: Parties
+    events: tuple[Event, ...]
+    flights: tuple[Flight, ...]
+
+
+def story(trace: Trace, path: Path) -> Story:
+    """Return what happens in a trace, party by party."""
+    plain = trace.interpreter()
+    found = parties(plain)
+    mail = Mail(plain.machine.state, path.start)
+    events = []
+    for number, (before, happened) in enumerate(zip(path.states, transitions(trace, path), strict=False), 1):
+        event = event_of(found, number, before, happened)
+        event.takes, event.sends = mail.follow(event, before, happened)
+        events.append(event)
+    return Story(found, tuple(events), tuple(mail.flights))
+
+
+def event_of(found: Parties, number: int, before: Key, happened: Transition) -> Event:
+    """Return one step without its messages."""
+    record = found.plain.machine.state
+    changed: dict[Lane | None, list[Change]] = {}
+    for lane, change in _by_lane(found, record, before, happened.raw):
+        changed.setdefault(lane, []).append(change)
+    actor = found.actor(happened.step, [lane for lane in changed if lane is not None])
+    event = Event(
+        number,
+        happened.step,
+        found.plain.show(happened.step),
+        actor,
+        changed,
+        folded(record, happened.raw, happened.after),
+    )
+    event.signals = list(_signals(found, event))
+    return event
+
+
+def _by_lane(found: Parties, record: type[Record], before: Key, after: Key) -> Iterator[tuple[Lane | None, Change]]:
+    """Yield what changed with whose it is; an array that has a value per party is taken apart."""
+    kinds, places = dict(fields(record)), {name: place for place, (name, _) in enumerate(fields(record))}
+    for change in changes(record, before, after):
+        if change.is_message:
+            continue
+        kind = kinds.get(change.name) if not change.label else None
+        if isinstance(kind, ArrayOf) and isinstance(kind.element, Scalar) and change.name in found.arrays:
+            show, place = kind.element.domain.show, places[change.name]
+            for index, (old, new) in enumerate(zip(before[place], after[place], strict=True)):
+                if old != new:
+                    yield found.arrays[change.name].get(index), Change("", change.name, show(old), show(new))
+        else:
+            yield found.of_field(change.label, change.name), change
+
+
+def _signals(found: Parties, event: Event) -> Iterator[Signal]:
+    """Yield who learns what from whom: from whose state the action reads, and whose state it changes."""
+    actor = event.actor
+    if actor is None:
+        return
+    titles = {lane.title: lane for lane in found.lanes}
+    named = found.named(event.step)
+    source = found.plain.machine.cast.arrows.get(event.step.action.name, "")
+    teacher = titles.get(source) or named.get(source)
+    if teacher is not None and teacher != actor:
+        yield Signal(teacher, actor, "")
+    for lane, changed in event.changed.items():
+        if lane not in (None, actor, teacher):
+            assert lane is not None
+            yield Signal(actor, lane, ", ".join(dict.fromkeys(change.name for change in changed)))
+    for name, domain in event.step.action.params:
+        other = None if isinstance(domain, InFlight) else named.get(name)
+        if other is not None and other not in (actor, teacher) and other not in event.changed and actor != found.owner:
+            yield Signal(other, actor, "")
+
+
+class Mail:
+    """The messages in flight."""
+
+    def __init__(self, state: type[Record], start: Key) -> None:
+        self.bags = [
+            (place, name, field.record) for place, (name, field) in enumerate(fields(state)) if isinstance(field, BagOf)
+        ]
+        self.flights: list[Flight] = []
+        self.counts = Counter[type[Record]]()
+        for place, name, record in self.bags:
+            for key in start[place]:
+                self.send(name, record, key, None, 0)
+
+    def send(self, bag: str, record: type[Record], key: Key, sender: Lane | None, number: int) -> Flight:
+        """Note a new message."""
+        self.counts[record] += 1
+        self.flights.append(Flight(self.counts[record], bag, record, key, sender, number, first=key))
+        return self.flights[-1]
+
+    def follow(self, event: Event, before: Key, happened: Transition) -> tuple[list[Flight], list[Flight]]:
+        """Note what a step takes out of the bags and puts into them; return both."""
+        taken: list[Flight] = []
+        sent: list[Flight] = []
+        held = set(happened.step.args)
+        for place, name, record in self.bags:
+            gone, come = _difference(before[place], happened.raw[place])
+            for key in gone:
+                flight = self.flying(name, key)
+                flight.ended, flight.receiver = event.number, event.actor if key in held else None
+                flight.fate = RECEIVED if flight.receiver else LOST
+                taken.append(flight)
+            sent += [self.send(name, record, key, event.actor, event.number) for key in come]
+            self.normalize(name, happened.raw[place], happened.after[place], event.number)
+        return taken, sent
+
+    def normalize(self, bag: str, raw: Iterable[Key], after: Iterable[Key], number: int) -> None:
+        """Follow messages that `normalize` renumbers, each to the one most like it, and end those that it drops."""
+        gone, come = _difference(raw, after)
+        for key in come:
+            old = max(gone, key=lambda item: sum(a == b for a, b in zip(item, key, strict=True)))
+            gone.remove(old)
+            self.flying(bag, old).key = key
+        for key in gone:
+            flight = self.flying(bag, key)
+            flight.ended, flight.fate = number, FORGOTTEN
+
+    def flying(self, bag: str, key: Key) -> Flight:
+        """Return the oldest message in flight with this content."""
+        return next(item for item in self.flights if not item.ended and item.bag == bag and item.key == key)
+
+
+def _difference(before: Iterable[Key], after: Iterable[Key]) -> tuple[list[Key], list[Key]]:
+    old, new = Counter(before), Counter(after)
+    return list((old - new).elements()), list((new - old).elements())

@@ -1,0 +1,67 @@
+"""A trace as a test to paste: it runs, and it fails when the protocol has changed."""
+
+from __future__ import annotations
+
+import inspect
+import subprocess
+import sys
+from typing import TYPE_CHECKING
+
+import pytest
+from fencepost.counterexamples.reader import read
+from fencepost.counterexamples.render import render
+from fencepost.counterexamples.replay import follow, replay_text
+from fencepost.counterexamples.trace import ARCHIVE
+from fencepost.model.language.errors import UsageError
+
+from tests.machines import mailbox
+from tests.traces import lamps_trace, lookup, mailbox_trace
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+FILES = sorted(ARCHIVE.glob("*.trace"))
+
+
+def run(text: str) -> str:
+    """Run the one test of a module; return its name."""
+    scope: dict[str, object] = {}
+    exec(compile(text, "pasted.py", "exec"), scope)  # noqa: S102 (what we have just rendered)
+    [(name, test)] = [(name, item) for name, item in scope.items() if name.startswith("test_")]
+    assert inspect.isfunction(test)
+    test()
+    return name
+
+
+@pytest.mark.parametrize("file", FILES, ids=lambda file: file.stem)
+def test_every_archived_trace_is_a_test_that_passes(file: Path) -> None:
+    made = follow(read(file).trace)
+    assert made.trace.prop is not None
+    name = run(render("pytest", made))
+    assert name == f"test_{made.trace.protocol.name}_{made.trace.prop.name}_is_violated_by_this_history".replace("-", "_")
+
+
+def test_quotes_and_backslashes_in_a_title_do_not_end_the_text() -> None:
+    text = render("pytest", follow(lamps_trace(title='He said """no\\way"""', why='"')))
+    compile(text, "pasted.py", "exec")
+
+
+def test_a_pasted_test_of_an_own_protocol_runs_in_pytest(tmp_path: Path) -> None:
+    model = tmp_path / "mailbox.py"
+    model.write_text(inspect.getsource(mailbox))
+    made = follow(mailbox_trace("requests-run-once", version="careless", clients=1, deduplicate=0))
+    (tmp_path / "test_pasted.py").write_text(render("pytest", made, "mailbox.py"))
+    command = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", "test_pasted.py"]
+    done = subprocess.run(command, capture_output=True, text=True, check=False, cwd=tmp_path)  # noqa: S603
+    assert done.returncode == 0, done.stdout
+    model.write_text(inspect.getsource(mailbox).replace("if is_new or not c.deduplicate:", "if is_new:"))
+    done = subprocess.run(command, capture_output=True, text=True, check=False, cwd=tmp_path)  # noqa: S603
+    assert done.returncode == 1
+    assert "all steps can happen, but property 'requests-run-once' is not violated at the end" in done.stdout
+
+
+def test_a_history_that_the_protocol_refuses_names_the_guard() -> None:
+    head = mailbox_trace("requests-run-once", version="careless", clients=1, deduplicate=0).head()
+    assert replay_text(head, lookup).path.length == 5
+    with pytest.raises(UsageError, match=r"trace:\d+: step 2, .* cannot happen: the guard `s.resends_left > 0`"):
+        replay_text(head.replace("resends=2", "resends=0"), lookup)
