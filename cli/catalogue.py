@@ -7,15 +7,18 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from fencepost.cli.builds import write_builds
 from fencepost.cli.console import close_stdout, print_json, results
 from fencepost.cli.data import FORMAT, judgement_data
 from fencepost.cli.display import Display
 from fencepost.cli.engines import with_notes
 from fencepost.cli.finished import Finished
 from fencepost.cli.interrupts import heard
+from fencepost.cli.outcomes import Report
 from fencepost.cli.quantities import show_seconds
 from fencepost.cli.status import Exit
 from fencepost.cli.table import RunTable
+from fencepost.cli.traces import culprits_of
 from fencepost.invariants.catalogue import Profile, Run, runs
 from fencepost.invariants.protocols import protocol
 from fencepost.model.language.errors import UsageError
@@ -61,6 +64,8 @@ def run_catalogue(request: Request) -> Exit:
         except BrokenPipeError:  # whoever read us had enough: no run is begun for nobody
             close_stdout()
             return tally.exit
+    reports = [Report(protocol(item["protocol"]), item) for item in tally.done]
+    write_builds(request, reports, [run.name for run in tally.waiting], tally.why_stopped)
     if table is not None:
         try:
             table.summary(tally.done, tally.waiting, tally.why_stopped)
@@ -119,7 +124,8 @@ def _run_all(request: Request, options: Options, tally: Tally, table: RunTable |
                 judgement = judge(run, replace(own, budget=left), display.telling(run.name))
             judgement = _explained(request, judgement, options.budget)
             left = None if left is None else left - judgement.result.seconds
-            data = judgement_data(judgement, _steps(judgement, options))
+            culprits = culprits_of(protocol(run.protocol), judgement.result, normalize=options.normalize)
+            data = judgement_data(judgement, _steps(judgement, options), culprits)
             if finished and judgement.result.complete:
                 finished.keep(run, sources[run.name], data)
             if was_interrupted(judgement.result):

@@ -6,13 +6,15 @@ from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import click
+from fencepost.cli.builds import write_builds
 from fencepost.cli.console import print_json, results
 from fencepost.cli.data import FORMAT, result_data
 from fencepost.cli.display import Display
 from fencepost.cli.engines import ENGINES, Question, explore, was_interrupted
+from fencepost.cli.outcomes import Report
 from fencepost.cli.request import Request
 from fencepost.cli.status import Exit, exit_of, worst_exit
-from fencepost.cli.traces import first_violation, make_trace, write_trace
+from fencepost.cli.traces import culprits_of, diagram_of, first_violation, make_trace, write_trace
 from fencepost.explorers.verdict import Verdict
 from fencepost.invariants.catalogue import Profile
 
@@ -62,6 +64,9 @@ _VERDICTS = ", ".join(Verdict)
 @click.option("--trace", metavar="FILE", help="Write the first violation's trace there.")
 @click.option("--all-traces", is_flag=True, help="Show the trace of every violation, not only of the shortest.")
 @click.option("--coverage", is_flag=True, help="Show how often each action fired and each guard refused.")
+@click.option("--junit", metavar="FILE", help="Write JUnit XML there: a test case for each property.")
+@click.option("--sarif", metavar="FILE", help="Write SARIF 2.1.0 there: each violation with its trace, for code scanning.")
+@click.option("--github", is_flag=True, help="Annotate a GitHub workflow and write its step's summary.")
 @click.option("--json", is_flag=True, help="Print JSON.")
 @click.option("--quiet", is_flag=True, help="No notes and no progress, only results.")
 def check(**given: Any) -> Exit:
@@ -86,15 +91,19 @@ def run_checks(request: Request) -> Exit:
     """Check the named protocols, one after the other."""
     expected, questions, options, file = request.expected(), request.questions(), request.options(), request.trace_file()
     ends: list[Exit] = []
-    data = []
+    data: list[dict[str, Any]] = []
+    reports: list[Report] = []
     with Display(quiet=request.quiet) as display:
         for name, (found, question) in zip(request.protocols, questions, strict=True):
             result = request.with_memory_explained(explore(question, request.engine, options, display))
             traces = _write(request, found, result, file) if file else {}
             if file:
                 display.note(_where(request, file, traces))
+            culprits = culprits_of(found, result, normalize=options.normalize)
+            steps = steps_of(question, result, options)
+            data.append({**result_data(result, traces, steps, culprits), **_compared(result, expected)})
+            reports.append(Report(found, data[-1], partial(diagram_of, found, result, normalize=options.normalize)))
             if request.json:
-                data.append({**result_data(result, traces, steps_of(question, result, options)), **_compared(result, expected)})
                 if expected not in (None, result.verdict):
                     display.note(f"{question.name}: expected {expected}, found {result.verdict}")
             else:
@@ -103,6 +112,8 @@ def run_checks(request: Request) -> Exit:
             if was_interrupted(result):
                 ends.append(Exit.UNDETERMINED)
                 break
+    left = [question.name for _, question in questions[len(reports) :]]
+    write_builds(request, reports, left, data[-1]["why_stopped"])
     if request.json:
         print_json(data[0] if len(questions) == 1 else {"format": FORMAT, "runs": data})
     return worst_exit(ends)

@@ -16,8 +16,10 @@ if TYPE_CHECKING:
 FORMAT = 1
 
 
-def result_data(result: Result, traces: Mapping[str, str], steps: Mapping[str, list[str]]) -> dict[str, Any]:
-    """Return a result; `traces` gives the file of a property's trace, `steps` its actions as text."""
+def result_data(
+    result: Result, traces: Mapping[str, str], steps: Mapping[str, list[str]], culprits: Mapping[str, str]
+) -> dict[str, Any]:
+    """Return a result; by property, `traces` gives the file of its trace, `steps` its actions, `culprits` who violates it."""
     return {
         "format": FORMAT,
         "protocol": result.protocol,
@@ -32,7 +34,7 @@ def result_data(result: Result, traces: Mapping[str, str], steps: Mapping[str, l
         "generated": result.generated,
         "depth": result.depth,
         "seconds": round(result.seconds, 4),
-        "properties": [_property(item, traces, steps) for item in result.properties],
+        "properties": [_property(item, traces, steps, culprits) for item in result.properties],
         "actions": [{"name": name, "fired": fired} for name, fired in result.fired.items()],
         "guards": [{"action": item.action, "condition": item.condition, "refused": item.refused} for item in result.guards],
         "deadlocks": result.deadlocks,
@@ -44,22 +46,25 @@ def result_data(result: Result, traces: Mapping[str, str], steps: Mapping[str, l
     }
 
 
-def _property(item: PropertyResult, traces: Mapping[str, str], steps: Mapping[str, list[str]]) -> dict[str, Any]:
+def _property(
+    item: PropertyResult, traces: Mapping[str, str], steps: Mapping[str, list[str]], culprits: Mapping[str, str]
+) -> dict[str, Any]:
     found: dict[str, Any] = {"name": item.name, "kind": str(item.kind), "verdict": str(item.verdict)}
     if item.path is not None:
         found["length"] = item.path.length
     if item.verdict == "violated":
+        found["culprit"] = culprits.get(item.name, "")
         found["trace"] = traces.get(item.name)
         found["steps"] = steps.get(item.name, [])
     return found
 
 
-def judgement_data(judgement: Judgement, steps: Mapping[str, list[str]]) -> dict[str, Any]:
+def judgement_data(judgement: Judgement, steps: Mapping[str, list[str]], culprits: Mapping[str, str]) -> dict[str, Any]:
     """Return a run of the catalogue: its result, what was expected, and how they differ."""
     run = judgement.run
     traces = {name: archived(run, name) for name in run.violated}
     return {
-        **result_data(judgement.result, {name: file for name, file in traces.items() if file}, steps),
+        **result_data(judgement.result, {name: file for name, file in traces.items() if file}, steps, culprits),
         "run": run.name,
         "expected": {
             "verdict": "violated" if run.violated else "unreached" if run.unreached else "holds",

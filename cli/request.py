@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from fencepost.cli.builds import make_sure_builds_writable
 from fencepost.cli.engines import Question, choose_engine
 from fencepost.cli.failures import make_sure_folder, make_sure_writable
 from fencepost.cli.quantities import DEFAULT_SHARE, default_memory, parse_duration, parse_size
@@ -49,6 +50,9 @@ class Request:
     trace: str | None = None
     all_traces: bool = False
     coverage: bool = False
+    junit: str | None = None
+    sarif: str | None = None
+    github: bool = False
     json: bool = False
     quiet: bool = False
 
@@ -65,6 +69,7 @@ class Request:
             raise UsageError("--resume was given without a checkpoint to go on from: write --checkpoint DIR --resume.")
         if self.checkpoint:
             make_sure_folder(Path(self.checkpoint))
+        make_sure_builds_writable(self)
         return Options(
             workers=self.workers,
             compact=self.compact,
