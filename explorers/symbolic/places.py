@@ -1,0 +1,519 @@
+"""Where a symbolic state keeps its values: cells, records, arrays, bags, and arrays without an end.
+
+Storing under a condition keeps the old value where the condition fails, so no state is ever copied to follow two ways.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import z3
+from fencepost.explorers.symbolic.terms import (
+    Flag,
+    Mask,
+    Num,
+    Value,
+    as_term,
+    at_most,
+    boolean,
+    boolean_variable,
+    both,
+    bounds,
+    choose,
+    either,
+    equal,
+    implies,
+    integer,
+    mask,
+    negate,
+    number,
+    plus,
+    times,
+    truth,
+)
+from fencepost.model.language.constants import Linear, linear
+from fencepost.model.language.domains import BitSet, Domain, Index, Member, Range
+from fencepost.model.language.domains import Flag as FlagDomain
+from fencepost.model.language.errors import UsageError
+from fencepost.model.language.records import ArrayOf, FieldType, Key, Nested, Record, Scalar, fields
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator, Mapping
+
+    from fencepost.model.language.constants import Constants
+
+
+class Kind(NamedTuple):
+    """What a cell may hold: a flag, a set of `bits` members, or a number from `low` to `high` (None: no bound)."""
+
+    label: str
+    low: int | None
+    high: int | None
+    bits: int = 0
+    flag: bool = False
+
+    def fresh(self, name: str) -> Value:
+        """Return a variable of this kind."""
+        if self.flag:
+            return boolean_variable(name)
+        if self.bits:
+            return Mask(tuple(boolean_variable(f"{name}#{bit}") for bit in range(self.bits)))
+        return self.low if self.low == self.high and self.low is not None else Num(integer(name), self.low, self.high)
+
+    def typed(self, value: Value) -> Flag:
+        """Return that a value is in the domain."""
+        if self.flag:
+            found = value if not isinstance(value, int) else bool(value) if value in (0, 1) else None
+            return True if found is not None and not isinstance(value, Num | Mask) else self._between(value, 0, 1)
+        if self.bits:
+            if isinstance(value, int):
+                return 0 <= value < 1 << self.bits
+            if isinstance(value, Mask):
+                return negate(either(value.sign, *value.bits[self.bits :]))
+            return self._between(value, 0, (1 << self.bits) - 1)
+        return self._between(value, self.low, self.high)
+
+    @staticmethod
+    def _between(value: Value, low: int | None, high: int | None) -> Flag:
+        found = number(value)
+        return both(
+            True if low is None else at_most(low, found),
+            True if high is None else at_most(found, high),
+        )
+
+    def cast(self, value: Value) -> Value:
+        """Return a value as the cell holds it."""
+        if self.flag:
+            return truth(value)
+        if self.bits:
+            found = mask(value)
+            return Mask(tuple(found.bit(bit) for bit in range(self.bits)))
+        return number(value)
+
+    def narrow(self, value: Value) -> Value:
+        """Return a value that was stored, with the bounds of the domain: a value outside them ends the step with an error."""
+        if not isinstance(value, Num):
+            return value
+        low = self.low if value.lo is None or (self.low is not None and self.low > value.lo) else value.lo
+        high = self.high if value.hi is None or (self.high is not None and self.high < value.hi) else value.hi
+        return value if low is not None and high is not None and low > high else Num(value.term, low, high)
+
+    def domain(self, term: Value) -> Flag:
+        """Return that a variable is in the domain: what its bounds stand for."""
+        if not isinstance(term, Num):
+            return True
+        low = True if self.low is None else term.term >= self.low
+        return both(low, True if self.high is None else term.term <= self.high)
+
+
+@dataclass
+class Cell:
+    """One value."""
+
+    kind: Kind
+    value: Value
+
+    def get(self) -> Value:
+        """Return the value."""
+        return self.value
+
+    def put(self, value: Value, where: Flag) -> None:
+        """Store a value where a condition holds."""
+        self.value = choose(where, self.kind.narrow(self.kind.cast(value)), self.value)
+
+
+@dataclass
+class Rec:
+    """A record. `origin` says which slot of which bag a received message was copied from."""
+
+    record: type[Record]
+    parts: dict[str, Any]
+    origin: int = -1
+
+    def part(self, name: str) -> Any:
+        """Return the place of a field."""
+        return self.parts[name]
+
+
+@dataclass
+class Arr:
+    """An array of a fixed length."""
+
+    label: str
+    items: list[Any]
+
+    @property
+    def length(self) -> Value:
+        """Its length."""
+        return len(self.items)
+
+    def options(self, index: Value) -> Iterator[tuple[Flag, Any]]:
+        """Yield (condition, element) for the elements that an index may stand for."""
+        if isinstance(index, int):
+            if 0 <= index < len(self.items):
+                yield True, self.items[index]
+            return
+        low, high = bounds(index)
+        for place in range(max(low or 0, 0), min(len(self.items) - 1 if high is None else high, len(self.items) - 1) + 1):
+            yield equal(index, place), self.items[place]
+
+
+@dataclass
+class Endless:
+    """An array whose length has no bound: for each field a function from index to value, as arrays of z3.
+
+    `terms` holds by path of the field (empty for an array of scalars) one term, or one for each member of a set.
+    `base` are the terms that it had when it was made. `facts` are the domains of what was read of those: they stand for
+    the domain of every element.
+    """
+
+    label: str
+    element: Scalar | Nested
+    length: Value
+    kinds: dict[str, Kind]
+    terms: dict[str, tuple[Any, ...]]
+    base: dict[str, tuple[Any, ...]]
+    facts: dict[Any, Flag]
+
+    def options(self, index: Value) -> Iterator[tuple[Flag, Any]]:
+        """Yield the one element that an index stands for."""
+        yield True, View(self, as_term(index), "") if isinstance(self.element, Nested) else Slot(self, as_term(index), "")
+
+
+@dataclass
+class View:
+    """A record, or a record inside it, in an endless array."""
+
+    array: Endless
+    index: Any
+    path: str
+    origin: int = -1
+
+    @property
+    def record(self) -> type[Record]:
+        """Its class."""
+        assert isinstance(self.array.element, Nested)
+        found = self.array.element.record
+        for name in self.path.split(".")[:-1]:
+            field = dict(fields(found))[name]
+            assert isinstance(field, Nested)
+            found = field.record
+        return found
+
+    def part(self, name: str) -> Any:
+        """Return the place of a field."""
+        path = self.path + name
+        return Slot(self.array, self.index, path) if path in self.array.kinds else View(self.array, self.index, f"{path}.")
+
+
+@dataclass
+class Slot:
+    """One value in an endless array."""
+
+    array: Endless
+    index: Any
+    path: str
+
+    @property
+    def kind(self) -> Kind:
+        """What it may hold."""
+        return self.array.kinds[self.path]
+
+    def get(self) -> Value:
+        """Return the value."""
+        found = [z3.Select(term, self.index) for term in self.array.terms[self.path]]
+        if self.kind.bits:
+            return Mask(tuple(found))
+        if self.kind.flag:
+            return found[0]
+        first = z3.Select(self.array.base[self.path][0], self.index)
+        self.array.facts[first] = self.kind.domain(Num(first, None, None))
+        return Num(found[0], self.kind.low, self.kind.high)
+
+    def put(self, value: Value, where: Flag) -> None:
+        """Store a value where a condition holds."""
+        new = choose(where, self.kind.cast(value), self.get())
+        leaves = [boolean(flag) for flag in new.bits] if self.kind.bits else [boolean(new) if self.kind.flag else as_term(new)]
+        self.array.terms[self.path] = tuple(
+            z3.Store(term, self.index, leaf) for term, leaf in zip(self.array.terms[self.path], leaves, strict=True)
+        )
+
+
+@dataclass
+class Bag:
+    """Messages in flight: slots that hold a message where `present` is on. Their order means nothing."""
+
+    label: str
+    record: type[Record]
+    present: list[Flag]
+    slots: list[Rec]
+
+
+# -- going through a state
+
+
+def cells(place: Any, path: str = "") -> Iterator[tuple[str, Any]]:
+    """Yield (path, cell) for every value of a place; endless arrays and bags as a whole."""
+    if isinstance(place, Rec):
+        for name, part in place.parts.items():
+            yield from cells(part, f"{path}.{name}" if path else name)
+    elif isinstance(place, Arr):
+        for index, item in enumerate(place.items):
+            yield from cells(item, f"{path}[{index}]")
+    else:
+        yield path, place
+
+
+def clone(place: Any) -> Any:
+    """Return a copy that shares only terms."""
+    if isinstance(place, Cell):
+        return Cell(place.kind, place.value)
+    if isinstance(place, Rec):
+        return Rec(place.record, {name: clone(part) for name, part in place.parts.items()}, place.origin)
+    if isinstance(place, Arr):
+        return Arr(place.label, [clone(item) for item in place.items])
+    if isinstance(place, Bag):
+        return Bag(place.label, place.record, list(place.present), [clone(item) for item in place.slots])
+    return Endless(place.label, place.element, place.length, place.kinds, dict(place.terms), place.base, place.facts)
+
+
+def agree(one: Any, other: Any) -> Flag:
+    """Return that two places of one shape hold the same."""
+    if isinstance(one, Rec):
+        return both(*(agree(part, other.parts[name]) for name, part in one.parts.items()))
+    if isinstance(one, Arr):
+        return both(*(agree(a, b) for a, b in zip(one.items, other.items, strict=True)))
+    if isinstance(one, Bag):
+        slots = zip(one.present, other.present, one.slots, other.slots, strict=True)
+        return both(*(both(equal(p, q), implies(p, agree(a, b))) for p, q, a, b in slots))
+    if isinstance(one, Endless):
+        return both(*(a == b for path in one.terms for a, b in zip(one.terms[path], other.terms[path], strict=True)))
+    return equal(one.value, other.value)
+
+
+class Lifting:
+    """Which constants have no fixed value: they stand for every value from their low bound to `top`, if that is given."""
+
+    def __init__(self, constants: Constants, names: Mapping[str, int | None]) -> None:
+        self.constants, self.names = constants, dict(names)
+        self.values: dict[str, Value] = {}
+        declared = constants.declared()
+        for name, value in constants.values.items():
+            if name in self.names:
+                self.values[name] = Num(integer(f"c.{name}"), declared[name].low, self.names[name])
+            else:
+                self.values[name] = bool(value) if declared[name].kind is bool else int(value)
+
+    def domain(self) -> Flag:
+        """Return that every lifted constant is in its range."""
+        return both(*(Kind(name, item.lo, item.hi).domain(item) for name, item in self.values.items() if isinstance(item, Num)))
+
+    def is_lifted(self, value: Linear | int) -> bool:
+        """Say whether a sum of constants has no fixed value."""
+        return any(name in self.names for name in linear(value).terms)
+
+    def bound(self, value: Linear | int) -> int | None:
+        """Return the value of a sum of constants, None if it has no fixed one."""
+        return None if self.is_lifted(value) else linear(value).value(self.constants.values)
+
+    def top(self, value: Linear | int) -> int | None:
+        """Return the greatest value of a sum of constants, None if there is none."""
+        found = linear(value)
+        total = found.offset
+        for name, factor in found.terms.items():
+            most = self.names[name] if name in self.names and factor > 0 else None
+            if name in self.names and most is None:
+                return None
+            total += factor * (int(self.constants.values[name]) if most is None else most)
+        return total
+
+    def kind(self, label: str, domain: Domain) -> Kind:
+        """Return what a cell of this domain may hold."""
+        if isinstance(domain, FlagDomain):
+            return Kind(label, 0, 1, flag=True)
+        if isinstance(domain, BitSet):
+            return Kind(label, None, None, bits=self.fixed(domain.count, label))
+        if isinstance(domain, Index):
+            self.fixed(domain.count, label)
+        if isinstance(domain, Range):
+            return Kind(label, self.bound(domain.low), self.top(domain.high))
+        assert isinstance(domain, Member)
+        low, high = domain.bounds(self.constants.values)
+        return Kind(label, low, high)
+
+    def fixed(self, value: Linear | int, label: str) -> int:
+        """Return a size that must not be lifted."""
+        found = self.bound(value)
+        if found is None:
+            name = next(name for name in linear(value).terms if name in self.names)
+            raise UsageError(
+                f"--unbounded was given {name!r}, which counts the things of {label}: sets, bags and numbered things have a "
+                f"fixed size in a proof. Leave {name} bounded: write --set {name}=N."
+            )
+        return found
+
+
+# -- making states
+
+
+def build(lifting: Lifting, record: type[Record], leaf: Callable[[str, Kind], Value], path: str) -> Rec:
+    """Return a record whose cells hold what `leaf(path, kind)` gives; endless arrays and bags hold variables."""
+    return Rec(
+        record,
+        {name: _build(lifting, field, leaf, f"{path}{name}", f"{record.__name__}.{name}") for name, field in fields(record)},
+    )
+
+
+def _build(lifting: Lifting, field: FieldType, leaf: Callable[[str, Kind], Value], path: str, label: str) -> Any:
+    if isinstance(field, Scalar):
+        kind = lifting.kind(label, field.domain)
+        return Cell(kind, kind.cast(leaf(path, kind)))
+    if isinstance(field, Nested):
+        return build(lifting, field.record, leaf, f"{path}.")
+    if isinstance(field, ArrayOf):
+        if lifting.is_lifted(field.length):
+            return _endless(lifting, field, leaf, path, label)
+        count = field.length.value(lifting.constants.values)
+        return Arr(label, [_build(lifting, field.element, leaf, f"{path}[{index}]", label) for index in range(count)])
+    room = lifting.fixed(field.room, label)
+    return Bag(
+        label,
+        field.record,
+        [truth(leaf(f"{path}[{slot}]?", Kind(label, 0, 1, flag=True))) for slot in range(room)],
+        [build(lifting, field.record, leaf, f"{path}[{slot}].") for slot in range(room)],
+    )
+
+
+def _endless(lifting: Lifting, field: ArrayOf, leaf: Callable[[str, Kind], Value], path: str, label: str) -> Endless:
+    kinds: dict[str, Kind] = {}
+    _leaves(lifting, field.element, "", label, kinds)
+    terms: dict[str, tuple[Any, ...]] = {}
+    for name, kind in kinds.items():
+        sort = z3.BoolSort() if kind.flag or kind.bits else z3.IntSort()
+        value = leaf(f"{path}[].{name}", kind)
+        if isinstance(value, int):  # every element is the same
+            flags = [bool(value >> bit & 1) for bit in range(kind.bits)]
+            plain = [boolean(flag) for flag in flags] or [boolean(bool(value)) if kind.flag else z3.IntVal(value)]
+            terms[name] = tuple(z3.K(z3.IntSort(), item) for item in plain)
+        else:
+            names = [f"{path}[].{name}#{bit}" for bit in range(kind.bits)] or [f"{path}[].{name}"]
+            terms[name] = tuple(z3.Array(f"{value_name(value)}:{item}", z3.IntSort(), sort) for item in names)
+    return Endless(label, field.element, length_of(lifting, field.length), kinds, terms, dict(terms), {})
+
+
+def value_name(value: Value) -> str:
+    """Return a name that only this variable has."""
+    if isinstance(value, Mask):
+        return str(value.bits[0]) if value.bits else ""
+    return str(value.term) if isinstance(value, Num) else str(value)
+
+
+def length_of(lifting: Lifting, length: Linear) -> Value:
+    """Return a sum of constants as a number."""
+    found: int | Num = length.offset
+    for name, factor in length.terms.items():
+        found = plus(found, times(lifting.values[name], factor))
+    return found
+
+
+def _leaves(lifting: Lifting, field: FieldType, path: str, label: str, kinds: dict[str, Kind]) -> None:
+    if isinstance(field, Scalar):
+        kinds[path] = lifting.kind(label, field.domain)
+    elif isinstance(field, Nested):
+        for name, inner in fields(field.record):
+            _leaves(lifting, inner, f"{path}.{name}" if path else name, f"{field.record.__name__}.{name}", kinds)
+    else:
+        raise UsageError(
+            f"--unbounded makes the array {label} endless, and its elements hold arrays: leave the constant that sizes it bounded."
+        )
+
+
+def fresh(lifting: Lifting, record: type[Record], prefix: str) -> tuple[Rec, Flag]:
+    """Return a record of variables, and that they are in their domains."""
+    made = build(lifting, record, lambda path, kind: kind.fresh(prefix + path), "")
+    return made, in_domain(made)
+
+
+def in_domain(place: Any) -> Flag:
+    """Return that all variables of a place are in their domains."""
+    found = []
+    for _, item in cells(place):
+        if isinstance(item, Cell):
+            found.append(item.kind.domain(item.value))
+        elif isinstance(item, Bag):
+            found += [in_domain(slot) for slot in item.slots]
+        elif isinstance(item, Endless):
+            found += item.facts.values()
+    return both(*found)
+
+
+def zero(lifting: Lifting, record: type[Record]) -> Rec:
+    """Return a record with every field zero."""
+    return build(lifting, record, lambda _, kind: False if kind.flag else 0, "")
+
+
+def load(lifting: Lifting, record: type[Record], key: Key) -> Rec:
+    """Return a record that holds the content of a key; nothing in it may be endless."""
+    made = zero(lifting, record)
+    _load(made, key)
+    return made
+
+
+def _load(place: Any, key: Any) -> None:
+    if isinstance(place, Cell):
+        place.put(int(key), where=True)
+    elif isinstance(place, Rec):
+        for part, value in zip(place.parts.values(), key, strict=True):
+            _load(part, value)
+    elif isinstance(place, Arr):
+        for item, value in zip(place.items, key, strict=True):
+            _load(item, value)
+    elif isinstance(place, Bag):
+        for slot, value in enumerate(key):
+            place.present[slot] = True
+            _load(place.slots[slot], value)
+    else:
+        for index, value in enumerate(key):
+            for _, element in place.options(index):
+                _load_slot(element, value)
+
+
+def _load_slot(place: Any, key: Any) -> None:
+    if isinstance(place, Slot):
+        place.put(int(key), where=True)
+        return
+    for (name, _), value in zip(fields(place.record), key, strict=True):
+        _load_slot(place.part(name), value)
+
+
+# -- reading a state back
+
+
+def key_under(place: Any, value_of: Callable[[Any], Any], length_under: Callable[[Value], int]) -> Any:
+    """Return the content of a place as a key; `value_of` gives the plain value of a term."""
+    if isinstance(place, Cell | Slot):
+        return plain(place.get(), value_of)
+    if isinstance(place, Rec):
+        return tuple(key_under(part, value_of, length_under) for part in place.parts.values())
+    if isinstance(place, View):
+        return tuple(key_under(place.part(name), value_of, length_under) for name, _ in fields(place.record))
+    if isinstance(place, Arr):
+        return tuple(key_under(item, value_of, length_under) for item in place.items)
+    if isinstance(place, Bag):
+        slots = zip(place.present, place.slots, strict=True)
+        return tuple(sorted(key_under(slot, value_of, length_under) for on, slot in slots if plain(on, value_of)))
+    found = []
+    for index in range(length_under(place.length)):
+        found += [key_under(element, value_of, length_under) for _, element in place.options(index)]
+    return tuple(found)
+
+
+def plain(value: Value, value_of: Callable[[Any], Any]) -> int:
+    """Return the plain number of a value."""
+    if isinstance(value, int):
+        return int(value)
+    if isinstance(value, Mask):
+        found = sum(1 << bit for bit, flag in enumerate(value.bits) if plain(flag, value_of))
+        return found - (plain(value.sign, value_of) << len(value.bits))
+    return int(value_of(value.term if isinstance(value, Num) else value))

@@ -1,0 +1,220 @@
+"""A machine on the symbolic carrier: its initial states, its steps and its properties as terms."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from itertools import product
+from typing import TYPE_CHECKING, Any
+
+from fencepost.explorers.symbolic.expressions import CONSTANTS
+from fencepost.explorers.symbolic.places import Bag, Kind, Lifting, Rec, clone, fresh, in_domain, zero
+from fencepost.explorers.symbolic.references import Refs
+from fencepost.explorers.symbolic.terms import Flag, Num, Value, both, negate, truth
+from fencepost.explorers.symbolic.walk import Check, Walk
+from fencepost.model.language.domains import BitSet, Domain, Index, InFlight, Member
+from fencepost.model.language.domains import Flag as FlagDomain
+from fencepost.model.language.subset import check
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping
+
+    from fencepost.model.language.actions import Action, Property
+    from fencepost.model.language.constants import Constants
+    from fencepost.model.language.machine import Machine
+
+NORMALIZE = "normalize"
+"""The name of the step that only normalizes a state: every step of the machine is an action, and then this."""
+
+
+@dataclass(frozen=True)
+class Move:
+    """An action with its parameters: plain numbers, the slot of a message, or None for one that stays a variable."""
+
+    action: Action | None
+    args: tuple[int | None, ...]
+
+    @property
+    def name(self) -> str:
+        """The action's name on the command line."""
+        return NORMALIZE if self.action is None else self.action.label
+
+    @property
+    def title(self) -> str:
+        """The move in one line: `follower-fetch leader=0 follower=1`."""
+        if self.action is None:
+            return NORMALIZE
+        words = [self.action.label]
+        for (name, domain), value in zip(self.action.params, self.args, strict=True):
+            if isinstance(domain, InFlight):
+                words.append(f"{name}=slot {value}")
+            elif value is not None:
+                words.append(f"{name}={domain.show(value)}")
+        return " ".join(words)
+
+
+@dataclass(frozen=True)
+class Happening:
+    """A move out of a state: when it is enabled, what every guard says, where it leads and what must hold on the way."""
+
+    move: Move
+    args: tuple[Value, ...]
+    present: Flag
+    """That the message is in flight and the variables are in their domains."""
+    guards: tuple[Flag, ...]
+    after: Rec
+    checks: tuple[Check, ...]
+    branches: int
+    message: Rec | None = None
+
+    @property
+    def enabled(self) -> Flag:
+        """That the move can happen."""
+        return both(self.present, *self.guards)
+
+    @property
+    def passes(self) -> Flag:
+        """That nothing leaves its bounds on the way."""
+        return both(*(item.passes for item in self.checks))
+
+    @property
+    def cut(self) -> Flag:
+        """That a bound is left on the way, in a guard or after them: the plain carrier ends with an error."""
+        return both(self.present, negate(self.passes))
+
+    @property
+    def happens(self) -> Flag:
+        """That the move happens, inside all bounds."""
+        return both(self.enabled, self.passes)
+
+
+class System:
+    """A machine under constants, some of which may be lifted: they have any value from their low bound on."""
+
+    def __init__(
+        self,
+        machine: Machine,
+        constants: Constants,
+        properties: tuple[Property, ...] = (),
+        lifted: Mapping[str, int | None] | None = None,
+        *,
+        normalize: bool = True,
+    ) -> None:
+        self.machine, self.constants, self.properties = machine, constants, properties
+        self.lifting = Lifting(constants, lifted or {})
+        self.program = check(machine, properties)
+        self.normalize = machine.normalize if normalize else None
+        self.moves = tuple(self._moves())
+
+    def _moves(self) -> Iterator[Move]:
+        for item in self.machine.actions:
+            for args in product(*(self._choices(domain) for _, domain in item.params)):
+                yield Move(item, args)
+        if self.normalize is not None:
+            yield Move(None, ())
+
+    def _choices(self, domain: Domain | InFlight) -> list[int | None]:
+        """Return the values of a parameter, one move for each; a range stays a variable."""
+        if isinstance(domain, InFlight):
+            bag = zero(self.lifting, self.machine.state).parts[domain.bag]
+            return list(range(len(bag.slots)))
+        if isinstance(domain, Index | BitSet | FlagDomain | Member):
+            low, high = domain.bounds(self.constants.values)
+            return list(range(max(low, 0) if low == -1 else low, high + 1))
+        return [None]
+
+    # -- states
+
+    def state(self, prefix: str) -> Rec:
+        """Return a state of variables whose names begin with `prefix`."""
+        return fresh(self.lifting, self.machine.state, prefix)[0]
+
+    def typed(self, state: Rec) -> Flag:
+        """Return that the variables of a state, and the lifted constants, are in their domains."""
+        return both(in_domain(state), self.lifting.domain())
+
+    def initial(self) -> Iterator[Happening]:
+        """Yield the initial action on the zero state, with every choice of its parameters."""
+        item = self.machine.initial
+        before = zero(self.lifting, self.machine.state)
+        for args in product(*(self._choices(domain) for _, domain in item.params)):
+            yield self.happening(before, Move(item, args), "initial.")
+
+    def happening(self, before: Rec, move: Move, prefix: str = "") -> Happening:
+        """Return what a move does to a state."""
+        state = clone(before)
+        run = Walk(self.program, self.lifting.values)
+        root = Refs(((True, state),))
+        if move.action is None:
+            assert self.program.normalize is not None
+            run.call(self.program.normalize, [root, CONSTANTS], True)
+            return Happening(move, (), True, (), state, tuple(run.checks), run.branches)
+        present: Flag = True
+        args: list[Any] = []
+        values: list[Value] = []
+        message = None
+        for (name, domain), chosen in zip(move.action.params, move.args, strict=True):
+            if isinstance(domain, InFlight):
+                assert chosen is not None
+                bag: Bag = state.parts[domain.bag]
+                present = both(present, bag.present[chosen])
+                bag.present[chosen] = True
+                message = clone(bag.slots[chosen])
+                message.origin = chosen
+                args.append(Refs(((True, message),)))
+                values.append(chosen)
+            elif chosen is None:
+                kind = self.lifting.kind(f"{move.action.name}.{name}", domain)
+                low = 0 if kind.low == -1 else kind.low
+                variable = Kind(kind.label, low, kind.high).fresh(f"{prefix}{move.action.name}.{name}")
+                present = both(present, Kind(kind.label, low, kind.high).domain(variable))
+                args.append(variable)
+                values.append(variable)
+            else:
+                args.append(bool(chosen) if isinstance(domain, FlagDomain) else chosen)
+                values.append(chosen)
+        made = self.program.initial if move.action is self.machine.initial else self.program.actions[move.action.name]
+        run.call(made, [root, CONSTANTS, *args], True)
+        return Happening(
+            move,
+            tuple(values),
+            present,
+            tuple(run.guards),
+            state,
+            tuple(run.checks),
+            run.branches,
+            clone(message) if message else None,
+        )
+
+    # -- properties
+
+    def holds(self, prop: Property, state: Rec) -> Flag:
+        """Return that a predicate over states holds, and is defined."""
+        return self._ask(prop, [Refs(((True, state),)), CONSTANTS])
+
+    def holds_step(self, prop: Property, before: Rec, happened: Happening) -> Flag:
+        """Return that a predicate over steps holds of a move; one that is limited to another action does."""
+        move = happened.move
+        if move.action is None or (prop.on is not None and prop.on.name != move.action.name):
+            return True
+        arguments: list[Any] = [Refs(((True, before),)), Refs(((True, happened.after),)), CONSTANTS]
+        if prop.on is not None:
+            for (_, domain), value in zip(move.action.params, happened.args, strict=True):
+                arguments.append(Refs(((True, happened.message),)) if isinstance(domain, InFlight) else value)
+        return self._ask(prop, arguments)
+
+    def _ask(self, prop: Property, arguments: list[Any]) -> Flag:
+        run = Walk(self.program, self.lifting.values)
+        found = truth(run.call(self.program.properties[prop.name], arguments, True))
+        return both(found, *(item.passes for item in run.checks))
+
+    def refusals(self, happened: Happening) -> list[Flag]:
+        """Return for every guard that it is the first to refuse, and that no bound was left before."""
+        found = []
+        before = both(happened.present, happened.passes)
+        for item in happened.guards:
+            found.append(both(before, negate(item)))
+            before = both(before, item)
+        return found
+
+
+__all__ = ["NORMALIZE", "Happening", "Move", "Num", "System"]

@@ -1,0 +1,408 @@
+"""Values of the symbolic carrier: whole numbers, flags and sets, each a plain Python value or a term of z3.
+
+A number is an `int` or a `Num`, a term with the bounds that are known of it; a flag is a `bool` or a Boolean term; a set
+is a `Mask`, one flag per member. Every function here folds what it can, so a value stays plain while nothing symbolic
+has touched it.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cache, reduce
+from typing import Any
+
+import z3
+
+Flag = Any
+"""A `bool`, or a Boolean term of z3."""
+Value = Any
+"""An `int`, a `bool`, a `Num`, a `Mask` or a Boolean term of z3."""
+MOST_CASES = 256
+"""Cases into which an operation on a bounded number is split."""
+
+
+class UnknownOperation(Exception):  # noqa: N818 (the walk says where, and what to write)
+    """The carrier has no term for an operation on these operands."""
+
+
+@dataclass(frozen=True, eq=False)
+class Num:
+    """A whole number as a term; `lo` and `hi` bound it, None where nothing does."""
+
+    term: Any
+    lo: int | None
+    hi: int | None
+
+
+@dataclass(frozen=True, eq=False)
+class Mask:
+    """A number as its bits, the lowest first; all bits beyond them are `sign`, as in two's complement."""
+
+    bits: tuple[Flag, ...]
+    sign: Flag = False
+
+    def bit(self, place: int) -> Flag:
+        """Return the flag of one bit."""
+        return self.bits[place] if place < len(self.bits) else self.sign
+
+
+# -- flags
+
+
+def both(*flags: Flag) -> Flag:
+    """Return the conjunction of flags."""
+    parts = []
+    for item in flags:
+        if item is False:
+            return False
+        if item is not True and not any(item is part for part in parts):
+            parts.append(item)
+    if not parts:
+        return True
+    return parts[0] if len(parts) == 1 else z3.And(*parts)
+
+
+def either(*flags: Flag) -> Flag:
+    """Return the disjunction of flags."""
+    parts = []
+    for item in flags:
+        if item is True:
+            return True
+        if item is not False and not any(item is part for part in parts):
+            parts.append(item)
+    if not parts:
+        return False
+    return parts[0] if len(parts) == 1 else z3.Or(*parts)
+
+
+def negate(flag: Flag) -> Flag:
+    """Return the negation of a flag."""
+    if isinstance(flag, bool):
+        return not flag
+    return flag.arg(0) if z3.is_not(flag) else z3.Not(flag)
+
+
+def implies(condition: Flag, flag: Flag) -> Flag:
+    """Return that `flag` holds wherever `condition` does."""
+    return either(negate(condition), flag)
+
+
+def same(one: Flag, other: Flag) -> Flag:
+    """Return that two flags are equal."""
+    if isinstance(one, bool):
+        return other if one else negate(other)
+    if isinstance(other, bool):
+        return one if other else negate(one)
+    return True if one.eq(other) else one == other
+
+
+def boolean(flag: Flag) -> Any:
+    """Return a flag as a term of z3."""
+    return z3.BoolVal(flag) if isinstance(flag, bool) else flag
+
+
+# -- reading a value as a number, a flag or a set
+
+
+def is_flag(value: Value) -> bool:
+    """Say whether a value is a flag."""
+    return isinstance(value, bool | z3.BoolRef)
+
+
+def truth(value: Value) -> Flag:
+    """Return whether a value is not zero."""
+    if is_flag(value):
+        return value
+    if isinstance(value, int):
+        return value != 0
+    if isinstance(value, Mask):
+        return either(value.sign, *value.bits)
+    return negate(equal(value, 0))
+
+
+def number(value: Value) -> int | Num:
+    """Return a value as a number."""
+    if isinstance(value, int):
+        return int(value)
+    if isinstance(value, Num):
+        return value
+    if isinstance(value, Mask):
+        parts = [times(number(flag), 1 << place) for place, flag in enumerate(value.bits)]
+        return minus(reduce(plus, parts, 0), times(number(value.sign), 1 << len(value.bits)))
+    return Num(z3.If(value, z3.IntVal(1), z3.IntVal(0)), 0, 1)
+
+
+def mask(value: Value) -> Mask:
+    """Return a value as its bits; a number must be bounded."""
+    if isinstance(value, Mask):
+        return value
+    if is_flag(value):
+        return Mask((value,))
+    if isinstance(value, int):
+        return Mask(tuple(bool(value >> place & 1) for place in range(value.bit_length())), value < 0)
+    if value.lo is None or value.hi is None:
+        raise UnknownOperation("the bits of a number that is unbounded")
+    width = max(value.lo.bit_length(), value.hi.bit_length())
+    flags = tuple(equal(modulo(quotient(value, 1 << place), 2), 1) for place in range(width))
+    return Mask(flags, less(value, 0))
+
+
+def as_term(value: Value) -> Any:
+    """Return a number as a term of z3."""
+    found = number(value)
+    return z3.IntVal(found) if isinstance(found, int) else found.term
+
+
+def bounds(value: int | Num) -> tuple[int | None, int | None]:
+    """Return (low, high) of a number, None where it is unbounded."""
+    return (value, value) if isinstance(value, int) else (value.lo, value.hi)
+
+
+# -- choosing
+
+
+def choose(flag: Flag, one: Value, other: Value) -> Value:
+    """Return `one` where the flag holds, else `other`."""
+    if flag is True or one is other:
+        return one
+    if flag is False:
+        return other
+    if is_flag(one) and is_flag(other):
+        if isinstance(one, bool):
+            return either(flag, other) if one else both(negate(flag), other)
+        if isinstance(other, bool):
+            return either(negate(flag), one) if other else both(flag, one)
+        return one if one.eq(other) else z3.If(flag, one, other)
+    if (isinstance(one, Mask) and isinstance(other, Mask | int)) or (isinstance(other, Mask) and isinstance(one, int)):
+        a, b = mask(one), mask(other)
+        width = max(len(a.bits), len(b.bits))
+        return Mask(tuple(choose(flag, a.bit(i), b.bit(i)) for i in range(width)), choose(flag, a.sign, b.sign))
+    a, b = number(one), number(other)
+    if isinstance(a, int) and isinstance(b, int) and a == b:
+        return a
+    if isinstance(a, Num) and isinstance(b, Num) and a.term.eq(b.term):
+        return a
+    return Num(z3.If(flag, as_term(a), as_term(b)), _least(bounds(a)[0], bounds(b)[0]), _most(bounds(a)[1], bounds(b)[1]))
+
+
+def _least(one: int | None, other: int | None) -> int | None:
+    return None if one is None or other is None else min(one, other)
+
+
+def _most(one: int | None, other: int | None) -> int | None:
+    return None if one is None or other is None else max(one, other)
+
+
+# -- arithmetic
+
+
+def plus(one: Value, other: Value) -> int | Num:
+    """Return the sum."""
+    a, b = number(one), number(other)
+    if isinstance(a, int) and isinstance(b, int):
+        return a + b
+    if b == 0 and isinstance(b, int):
+        return a
+    if a == 0 and isinstance(a, int):
+        return b
+    (al, ah), (bl, bh) = bounds(a), bounds(b)
+    return Num(
+        as_term(a) + as_term(b), None if al is None or bl is None else al + bl, None if ah is None or bh is None else ah + bh
+    )
+
+
+def minus(one: Value, other: Value) -> int | Num:
+    """Return the difference."""
+    return plus(one, times(other, -1))
+
+
+def times(one: Value, other: Value) -> int | Num:
+    """Return the product."""
+    a, b = number(one), number(other)
+    if isinstance(a, int) and isinstance(b, int):
+        return a * b
+    if isinstance(a, int):
+        a, b = b, a
+    if isinstance(b, int) and b in (0, 1):
+        return a if b else 0
+    ends = [*bounds(a), *bounds(b)]
+    term = as_term(a) * as_term(b)
+    if isinstance(b, int):
+        low, high = (None if item is None else item * b for item in bounds(a))
+        return Num(term, low, high) if b > 0 else Num(term, high, low)
+    if None in ends:
+        return Num(term, None, None)
+    corners = [x * y for x in bounds(a) for y in bounds(b) if x is not None and y is not None]
+    return Num(term, min(corners), max(corners))
+
+
+def quotient(one: Value, divisor: int) -> int | Num:
+    """Return the quotient by a positive number, rounded down."""
+    a = number(one)
+    if isinstance(a, int):
+        return a // divisor
+    return Num(a.term / divisor, None if a.lo is None else a.lo // divisor, None if a.hi is None else a.hi // divisor)
+
+
+def modulo(one: Value, divisor: int) -> int | Num:
+    """Return the remainder by a positive number; never negative."""
+    a = number(one)
+    return a % divisor if isinstance(a, int) else Num(a.term % divisor, 0, divisor - 1)
+
+
+def smallest(one: Value, other: Value) -> int | Num:
+    """Return the lesser of two numbers."""
+    found = number(choose(less(other, one), number(other), number(one)))
+    highs = [high for high in (bounds(number(one))[1], bounds(number(other))[1]) if high is not None]
+    return Num(found.term, found.lo, min(highs, default=None)) if isinstance(found, Num) else found
+
+
+def largest(one: Value, other: Value) -> int | Num:
+    """Return the greater of two numbers."""
+    found = number(choose(less(one, other), number(other), number(one)))
+    lows = [low for low in (bounds(number(one))[0], bounds(number(other))[0]) if low is not None]
+    return Num(found.term, max(lows, default=None), found.hi) if isinstance(found, Num) else found
+
+
+def absolute(value: Value) -> int | Num:
+    """Return a number without its sign."""
+    return largest(value, times(value, -1))
+
+
+# -- bits
+
+
+def bitwise(operator: str, one: Value, other: Value) -> Value:
+    """Return `&`, `|` or `^` of two numbers."""
+    if isinstance(one, int) and isinstance(other, int):
+        found = {"&": int(one) & int(other), "|": int(one) | int(other), "^": int(one) ^ int(other)}[operator]
+        return bool(found) if isinstance(one, bool) and isinstance(other, bool) else found
+    join = {"&": both, "|": either, "^": lambda a, b: negate(same(a, b))}[operator]
+    if is_flag(one) and is_flag(other):
+        return join(one, other)
+    a, b = mask(one), mask(other)
+    width = max(len(a.bits), len(b.bits))
+    return _plain(Mask(tuple(join(a.bit(i), b.bit(i)) for i in range(width)), join(a.sign, b.sign)))
+
+
+def invert(value: Value) -> Value:
+    """Return a number with all bits inverted."""
+    if isinstance(value, Mask):
+        return Mask(tuple(map(negate, value.bits)), negate(value.sign))
+    return minus(-1, value)
+
+
+def _plain(value: Mask) -> Value:
+    """Return a set whose bits are all plain as the number that it is."""
+    if all(isinstance(flag, bool) for flag in (*value.bits, value.sign)):
+        return sum(1 << place for place, flag in enumerate(value.bits) if flag) - (value.sign << len(value.bits))
+    return value
+
+
+def shift_left(value: Value, count: Value) -> Value:
+    """Return a number shifted to the left; a negative count, which the walk reports, shifts by nothing."""
+    by = number(count)
+    if isinstance(by, int):
+        by = max(by, 0)
+        if isinstance(value, Mask):
+            return Mask((False,) * by + value.bits, value.sign)
+        return times(value, 1 << by)
+    if isinstance(value, int) and int(value) == 1:
+        low, high = _cases(by)
+        return Mask(tuple(equal(by, place) if place >= low else False for place in range(high + 1)))
+    return _split(by, lambda places: shift_left(value, places))
+
+
+def shift_right(value: Value, count: Value) -> Value:
+    """Return a number shifted to the right; a negative count, which the walk reports, shifts by nothing."""
+    by = number(count)
+    if isinstance(by, int):
+        by = max(by, 0)
+        if isinstance(value, Mask):
+            return _plain(Mask(value.bits[by:], value.sign))
+        return quotient(value, 1 << by)
+    return _split(by, lambda places: shift_right(value, places))
+
+
+def _cases(value: Num) -> tuple[int, int]:
+    if value.hi is None or value.hi - max(value.lo or 0, 0) > MOST_CASES:
+        raise UnknownOperation("a shift by a number that is unbounded")
+    return max(value.lo or 0, 0), value.hi
+
+
+def _split(value: Num, each: Any) -> Value:
+    low, high = _cases(value)
+    found = each(high)
+    for case in range(high - 1, low - 1, -1):
+        found = choose(equal(value, case), each(case), found)
+    return found
+
+
+# -- comparisons
+
+
+def equal(one: Value, other: Value) -> Flag:
+    """Return whether two numbers are equal."""
+    if isinstance(one, int) and isinstance(other, int):
+        return int(one) == int(other)
+    if is_flag(one) and is_flag(other):
+        return same(one, other)
+    if (isinstance(one, Mask) and isinstance(other, Mask | int)) or (isinstance(other, Mask) and isinstance(one, int)):
+        a, b = mask(one), mask(other)
+        width = max(len(a.bits), len(b.bits))
+        return both(same(a.sign, b.sign), *(same(a.bit(i), b.bit(i)) for i in range(width)))
+    for flag, plain in ((one, other), (other, one)):
+        if is_flag(flag) and isinstance(plain, int):
+            return (flag if plain == 1 else negate(flag)) if plain in (0, 1) else False
+    a, b = number(one), number(other)
+    (al, ah), (bl, bh) = bounds(a), bounds(b)
+    if (ah is not None and bl is not None and ah < bl) or (bh is not None and al is not None and bh < al):
+        return False
+    x, y = as_term(a), as_term(b)
+    return True if x.eq(y) else x == y
+
+
+def less(one: Value, other: Value) -> Flag:
+    """Return whether the first number is less than the second."""
+    a, b = number(one), number(other)
+    if isinstance(a, int) and isinstance(b, int):
+        return a < b
+    (al, ah), (bl, bh) = bounds(a), bounds(b)
+    if ah is not None and bl is not None and ah < bl:
+        return True
+    if al is not None and bh is not None and al >= bh:
+        return False
+    x, y = as_term(a), as_term(b)
+    return False if x.eq(y) else x < y
+
+
+def at_most(one: Value, other: Value) -> Flag:
+    """Return whether the first number is at most the second."""
+    return negate(less(other, one))
+
+
+def size(value: Value) -> int | Num:
+    """Return how many bits of a set are on; it must not be negative."""
+    return reduce(plus, (number(flag) for flag in mask(value).bits), 0)
+
+
+def member(members: Value, item: Value) -> Flag:
+    """Return whether a number is a member of a set; a negative one never is."""
+    found = mask(members)
+    places = enumerate(found.bits)
+    return either(
+        *(both(flag, equal(item, place)) for place, flag in places),
+        both(found.sign, at_most(len(found.bits), item)),
+    )
+
+
+@cache
+def integer(name: str) -> Any:
+    """Return a variable of z3 for a number."""
+    return z3.Int(name)
+
+
+@cache
+def boolean_variable(name: str) -> Any:
+    """Return a variable of z3 for a flag."""
+    return z3.Bool(name)

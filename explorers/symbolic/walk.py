@@ -1,0 +1,327 @@
+"""One walk through a function on a symbolic state: statements and calls, both ways of every branch at once.
+
+What a branch stores, it stores under its condition. Guards are kept one by one; so is every check that the plain carrier
+makes: an index inside its array, a value inside its domain, room in a bag.
+"""
+
+from __future__ import annotations
+
+import ast
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any, NoReturn
+
+from fencepost.explorers.symbolic import expressions
+from fencepost.explorers.symbolic.places import Arr, Bag, Cell, Endless, Rec, Slot, agree, clone
+from fencepost.explorers.symbolic.references import Refs, merge
+from fencepost.explorers.symbolic.terms import Flag, UnknownOperation, Value, at_most, both, either, less, negate, truth
+from fencepost.model.language.records import ArrayOf, BagOf, Nested, Scalar, fields
+from fencepost.model.language.subset import is_require
+from fencepost.model.language.subset.scope import Scope
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping
+
+    from fencepost.model.language.records import Record
+    from fencepost.model.language.subset import Function, Program
+
+
+@dataclass(frozen=True)
+class Check:
+    """What must hold, under a condition, for a step to go on: if it fails the plain carrier raises DomainError."""
+
+    where: Flag
+    holds: Flag
+    what: str
+
+    @property
+    def passes(self) -> Flag:
+        """That the check does not fail."""
+        return either(negate(self.where), self.holds)
+
+
+@dataclass
+class Frame:
+    """One call of a function: its names, and under which condition its next statement is reached from its start."""
+
+    made: Function
+    base: Flag
+    names: dict[str, Any] = field(default_factory=dict)
+    live: Flag = True
+    results: list[tuple[Flag, Any]] = field(default_factory=list)
+    breaks: list[Flag] = field(default_factory=list)
+    continues: list[Flag] = field(default_factory=list)
+
+    @property
+    def where(self) -> Flag:
+        """The condition under which the next statement is reached."""
+        return both(self.base, self.live)
+
+
+class Walk:
+    """One walk: the guards met, the checks made, and how many branches were taken both ways."""
+
+    def __init__(self, program: Program, constants: Mapping[str, Value]) -> None:
+        self.program, self.constants = program, constants
+        self.guards: list[Flag] = []
+        self.assumed: Flag = True
+        self.checks: list[Check] = []
+        self.branches = 0
+
+    def call(self, made: Function, arguments: list[Any], where: Flag) -> Any:
+        """Run a function and return what it returns."""
+        frame = Frame(made, where, dict(zip(made.params, arguments, strict=True)))
+        self.block(frame, made.node.body)
+        found: Any = None
+        for condition, value in reversed(frame.results):
+            found = value if found is None else merge(condition, value, found)
+        return found
+
+    def check(self, frame: Frame, holds: Flag, what: str) -> None:
+        """Note what must hold at this point."""
+        if holds is True or frame.live is False:
+            return
+        self.checks.append(Check(both(self.assumed, frame.where), holds, what))
+
+    def refuse(self, frame: Frame, node: ast.AST, what: str, instead: str) -> NoReturn:
+        """Raise ModelError at a place of the model."""
+        Scope(self.program, frame.made).refuse(node, what, instead)
+
+    # -- statements
+
+    def block(self, frame: Frame, statements: list[ast.stmt]) -> None:
+        """Run statements in order."""
+        for statement in statements:
+            if frame.live is False:
+                return
+            try:
+                self.statement(frame, statement)
+            except UnknownOperation as error:
+                self.refuse(
+                    frame, statement, f"the symbolic carrier has no term for {error}", "bound the number, or check with `check`"
+                )
+
+    def statement(self, frame: Frame, node: ast.stmt) -> None:
+        """Run one statement."""
+        match node:
+            case ast.Pass():
+                return
+            case ast.Break():
+                frame.breaks.append(frame.live)
+                frame.live = False
+            case ast.Continue():
+                frame.continues.append(frame.live)
+                frame.live = False
+            case ast.Return():
+                frame.results.append((frame.live, None if node.value is None else expressions.value(self, frame, node.value)))
+                frame.live = False
+            case ast.Expr() if is_require(frame.made, node):
+                assert isinstance(node.value, ast.Call)
+                self.guard(truth(expressions.value(self, frame, node.value.args[0])))
+            case ast.Expr():
+                expressions.value(self, frame, node.value)
+            case ast.Assign(targets=[ast.Tuple() as target]):
+                assert isinstance(node.value, ast.Tuple)
+                values = [expressions.value(self, frame, item) for item in node.value.elts]
+                for name, item in zip(target.elts, values, strict=True):
+                    self.store(frame, name, item)
+            case ast.Assign():
+                self.store(frame, node.targets[0], expressions.value(self, frame, node.value))
+            case ast.AnnAssign(value=ast.expr() as value):
+                self.store(frame, node.target, expressions.value(self, frame, value))
+            case ast.AugAssign():
+                self.augment(frame, node)
+            case ast.If():
+                self.branch(frame, node)
+            case ast.For():
+                self.loop(frame, node)
+            case _:
+                self.refuse(
+                    frame, node, "the symbolic carrier does not know this statement", "use assignments, if, for, return"
+                )
+
+    def guard(self, condition: Flag) -> None:
+        """Note a guard: what follows happens only if it holds."""
+        self.guards.append(condition)
+        self.assumed = both(self.assumed, condition)
+
+    def branch(self, frame: Frame, node: ast.If) -> None:
+        """Run both ways of an if, each under its condition."""
+        test = truth(expressions.value(self, frame, node.test))
+        if isinstance(test, bool):
+            self.block(frame, node.body if test else node.orelse)
+            return
+        self.branches += 1
+        entry = frame.live
+        ends = []
+        for condition, body in ((test, node.body), (negate(test), node.orelse)):
+            frame.live = start = both(entry, condition)
+            self.block(frame, body)
+            ends.append((frame.live, frame.live is start))
+        frame.live = entry if all(whole for _, whole in ends) else either(*(end for end, _ in ends))
+
+    def loop(self, frame: Frame, node: ast.For) -> None:
+        """Run a loop as often as it can go round, each round under its condition."""
+        assert isinstance(node.target, ast.Name)
+        outer = frame.breaks, frame.continues
+        frame.breaks = []
+        known = set(frame.names)
+        live = frame.live
+        for condition, item in self.rounds(frame, node.iter):
+            enter = both(live, condition)
+            if enter is False:
+                continue
+            for name in [name for name in frame.names if name not in known]:
+                del frame.names[name]
+            frame.live, frame.continues = enter, []
+            frame.names[node.target.id] = item.get() if isinstance(item, Cell | Slot) else item
+            self.block(frame, node.body)
+            if frame.live is not enter:
+                live = either(both(live, negate(condition)), frame.live, *frame.continues)
+        frame.live = either(live, *frame.breaks)
+        frame.breaks, frame.continues = outer
+
+    def rounds(self, frame: Frame, source: ast.expr) -> Iterator[tuple[Flag, Any]]:
+        """Yield (condition, item) for every item that a loop or a generator may run over, in order."""
+        if isinstance(source, ast.Call) and isinstance(source.func, ast.Name) and source.func.id == "range":
+            yield from self.numbers(frame, source)
+            return
+        over = expressions.value(self, frame, source)
+        if isinstance(over.first, Endless):
+            self.refuse(frame, source, "this loop runs over an array that --unbounded made endless", "leave its size bounded")
+        for condition, place in over.options:
+            if isinstance(place, Bag):
+                for slot in reversed(
+                    [(both(condition, on), item) for on, item in zip(place.present, place.slots, strict=True)]
+                ):
+                    yield slot[0], Refs(((True, slot[1]),))
+            elif len(over.options) == 1:
+                yield from ((True, item if isinstance(item, Cell) else Refs(((True, item),))) for item in place.items)
+        if len(over.options) > 1 and isinstance(over.first, Arr):
+            for index in range(len(over.first.items)):
+                yield True, expressions.element(self, frame, over, index)
+
+    def numbers(self, frame: Frame, source: ast.Call) -> Iterator[tuple[Flag, int]]:
+        """Yield (condition, number) for what a `range` may hold."""
+        ends = [expressions.value(self, frame, item) for item in source.args]
+        start, stop = (0, ends[0]) if len(ends) == 1 else ends
+        low, high = expressions.least(start), expressions.greatest(stop)
+        if low is None or high is None:
+            self.refuse(
+                frame,
+                source,
+                "this loop has no bound: it runs to a number that --unbounded made unbounded",
+                "leave the constant that bounds it bounded",
+            )
+        for item in range(low, high):
+            condition = both(at_most(start, item), less(item, stop))
+            if condition is not False:
+                yield condition, item
+
+    # -- stores
+
+    def store(self, frame: Frame, target: ast.expr, value: Any) -> None:
+        """Give a name or a place a value."""
+        if isinstance(target, ast.Name):
+            old = frame.names.get(target.id)
+            frame.names[target.id] = value if old is None else merge(frame.live, value, old)
+            return
+        places = expressions.place(self, frame, target)
+        if isinstance(value, Refs):
+            self.copy(frame, places, value)
+            return
+        for condition, cell in places.options:
+            self.put(frame, cell, value, condition)
+
+    def put(self, frame: Frame, cell: Any, value: Value, condition: Flag) -> None:
+        """Store a value in a cell under a condition, and check that it is in the domain."""
+        where = both(frame.where, condition)
+        if where is False:
+            return
+        fits = cell.kind.typed(value)
+        if fits is not True:
+            self.check(frame, either(negate(condition), fits), f"{cell.kind.label} leaves its domain")
+        cell.put(value, where)
+
+    def copy(self, frame: Frame, targets: Refs, source: Refs) -> None:
+        """Copy the content of a record: all of it is read before any of it is written."""
+        self._copy(frame, targets, source, targets.first.record)
+
+    def _copy(self, frame: Frame, targets: Refs, source: Refs, record: type[Record]) -> None:
+        for name, kind in fields(record):
+            to, of = expressions.part(targets, name), expressions.part(source, name)
+            self._copy_field(frame, to, of, kind)
+
+    def _copy_field(self, frame: Frame, to: Refs, of: Refs, kind: Any) -> None:
+        if isinstance(kind, Scalar):
+            value = expressions.read(of)
+            for condition, cell in to.options:
+                cell.put(value, both(frame.where, condition))
+        elif isinstance(kind, Nested):
+            self._copy(frame, to, of, kind.record)
+        elif isinstance(kind, ArrayOf):
+            for index in range(len(to.first.items)):
+                a, b = (Refs(tuple((on, arr.items[index]) for on, arr in refs.options)) for refs in (to, of))
+                self._copy_field(frame, a, b, kind.element)
+        else:
+            assert isinstance(kind, BagOf)
+            raise UnknownOperation("a copy of a bag")
+
+    def augment(self, frame: Frame, node: ast.AugAssign) -> None:
+        """Run `x += 1`."""
+        if isinstance(node.target, ast.Name):
+            old, more = frame.names[node.target.id], expressions.value(self, frame, node.value)
+            expressions.check_shift(self, frame, node.op, more)
+            self.store(frame, node.target, expressions.operate(node.op, old, more))
+            return
+        places = expressions.place(self, frame, node.target)
+        more = expressions.value(self, frame, node.value)
+        expressions.check_shift(self, frame, node.op, more)
+        for condition, cell in places.options:
+            self.put(frame, cell, expressions.operate(node.op, cell.get(), more), condition)
+
+    # -- bags
+
+    def add(self, frame: Frame, bag: Bag, values: Mapping[str, Value]) -> Refs:
+        """Put a message into the first free slot and return it."""
+        options = []
+        full: Flag = True
+        for place, on in enumerate(bag.present):
+            chosen = both(full, negate(on))
+            if chosen is not False:
+                options.append((chosen, place))
+            full = both(full, on)
+        self.check(frame, negate(full), f"{bag.label} is full: {len(bag.present)} messages are in flight")
+        if not options:
+            options = [(False, 0)]
+        for chosen, place in options:
+            where = both(frame.where, chosen)
+            bag.present[place] = either(bag.present[place], where)
+            clear(bag.slots[place], where)
+        made = Refs(tuple((chosen, bag.slots[place]) for chosen, place in options))
+        for name, value in values.items():
+            for condition, cell in expressions.part(made, name).options:
+                self.put(frame, cell, value, condition)
+        return made
+
+    def remove(self, frame: Frame, bag: Bag, message: Refs) -> None:
+        """Take one message that is equal out of its slot."""
+        wanted = clone(message.first) if len(message.options) == 1 else None
+        order = list(range(len(bag.slots)))
+        if wanted is not None and wanted.origin >= 0:
+            order.sort(key=lambda place: place != wanted.origin)
+        missing: Flag = True
+        for place in order:
+            match = either(*(both(on, agree(bag.slots[place], item)) for on, item in message.options))
+            chosen = both(missing, bag.present[place], match)
+            missing = both(missing, negate(both(bag.present[place], match)))
+            bag.present[place] = both(bag.present[place], negate(both(frame.where, chosen)))
+        self.check(frame, negate(missing), f"{bag.label} has no such message to remove")
+
+
+def clear(place: Any, where: Flag) -> None:
+    """Make every value of a place zero under a condition."""
+    if isinstance(place, Cell):
+        place.put(0, where)
+    else:
+        for item in place.parts.values() if isinstance(place, Rec) else place.items:
+            clear(item, where)

@@ -1,0 +1,206 @@
+"""One state on the plain and on the symbolic carrier: every step, every guard, every property, compared.
+
+Two ways. `folded` puts the values of the state into the walk, which then computes with plain values only. `solved` walks
+once with variables for the whole state, for the parameters too, and asks z3 what the terms are for these values.
+"""
+
+from __future__ import annotations
+
+import random
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import z3
+from fencepost.explorers.symbolic.places import agree, key_under, load, plain
+from fencepost.explorers.symbolic.system import Move, System
+from fencepost.explorers.symbolic.terms import boolean, equal
+from fencepost.model.language.domains import Domain, InFlight
+from fencepost.model.language.errors import DisabledError, DomainError
+from fencepost.model.language.interpreter import Interpreter, Step
+from fencepost.model.language.records import key_of
+from fencepost.model.language.subset import check, guards_of
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+
+    from fencepost.explorers.symbolic.places import Rec
+    from fencepost.explorers.symbolic.system import Happening
+    from fencepost.model.language import Machine, Property
+    from fencepost.model.language.records import Key
+
+
+class Outcome(NamedTuple):
+    """What a carrier says of a step: the guard that refused, else whether a bound was left, else the state after it."""
+
+    refused: int | None
+    cut: bool
+    after: Key | None
+    judged: tuple[tuple[str, bool], ...]
+
+
+class Symbols:
+    """A machine on both carriers, without `normalize`, which is a step of its own."""
+
+    def __init__(self, machine: Machine, values: Mapping[str, int], properties: tuple[Property, ...] = ()) -> None:
+        self.machine = machine
+        self.constants = machine.set_constants(values)
+        self.plain = Interpreter(machine, self.constants, normalize=False)
+        self.properties = properties
+        self.system = System(machine, self.constants, properties)
+        self.guards = guards_of(check(machine, properties))
+        self.before = self.system.state("s.")
+        self.walked = {move: self.system.happening(self.before, move, "a.") for move in self.system.moves}
+        self.judged = {item.name: self.system.holds(item, self.before) for item in properties if not item.over_steps}
+
+    # -- the definition
+
+    def ask_plain(self, key: Key, step: Step) -> Outcome:
+        """Return what the plain carrier says of a step."""
+        try:
+            found = self.plain.apply(key, step)
+        except DisabledError as error:
+            return Outcome(self.guards.refused(step.action, error), False, None, ())
+        except DomainError:
+            return Outcome(None, True, None, ())
+        judged = [
+            (item.name, self.plain.holds_step(item, key, found))
+            for item in self.properties
+            if item.over_steps and (item.on is None or item.on.name == step.action.name)
+        ]
+        return Outcome(None, False, found.raw, tuple(judged))
+
+    # -- the symbolic carrier
+
+    def folded(self, key: Key, step: Step) -> Outcome:
+        """Return what the walk gives when it starts from plain values."""
+        before = load(self.system.lifting, self.machine.state, key)
+        found = self.system.happening(before, Move(step.action, self.choices(key, step)))
+        return self.outcome(found, before, bool)
+
+    def solved(self, key: Key, step: Step) -> Outcome:
+        """Return what z3 gives for the terms of the walk with variables."""
+        choices = self.choices(key, step)
+        move = Move(step.action, tuple(
+            choice if isinstance(domain, InFlight) or free is not None else None
+            for choice, free, (_, domain) in zip(choices, self.free(step, choices), step.action.params, strict=True)
+        ))  # fmt: skip
+        found = self.walked[move]
+        model = self.model(key, [equal(have, want) for have, want in zip(found.args, choices, strict=True)])
+        return self.outcome(
+            found, self.before, lambda term: z3.is_true(model.eval(boolean(term), model_completion=True)), model
+        )
+
+    def free(self, step: Step, choices: tuple[int, ...]) -> tuple[int | None, ...]:
+        """Return the arguments of the move with variables that a step is an instance of."""
+        for move in self.walked:
+            if move.action is step.action and all(
+                have is None or have == want for have, want in zip(move.args, choices, strict=True)
+            ):
+                return move.args
+        raise AssertionError(f"no move is {self.plain.show(step)}")
+
+    def model(self, key: Key, more: list[Any]) -> Any:
+        """Return a model of z3 in which the state has this content."""
+        solver = z3.Solver()
+        solver.add(boolean(agree(load(self.system.lifting, self.machine.state, key), self.before)))
+        solver.add(boolean(self.system.typed(self.before)), *map(boolean, more))
+        assert solver.check() == z3.sat, key
+        return solver.model()
+
+    def outcome(self, found: Happening, before: Rec, holds: Callable[[Any], bool], model: Any = None) -> Outcome:
+        """Return a happening as it is for one state."""
+        assert holds(found.present)
+        refused = [holds(item) for item in self.system.refusals(found)]
+        assert sum(refused) <= 1
+        if any(refused):
+            return Outcome(refused.index(True), False, None, ())
+        assert holds(found.cut) is not holds(found.happens)
+        if holds(found.cut):
+            return Outcome(None, True, None, ())
+        after = key_under(
+            found.after, lambda term: _number(model, term), lambda length: plain(length, lambda term: _number(model, term))
+        )
+        judged = [
+            (item.name, holds(self.system.holds_step(item, before, found)))
+            for item in self.properties
+            if item.over_steps and (item.on is None or item.on.name == found.move.action.name)  # type: ignore[union-attr]
+        ]
+        return Outcome(None, False, after, tuple(judged))
+
+    def choices(self, key: Key, step: Step) -> tuple[int, ...]:
+        """Return the arguments of a step, a message as the slot that holds it."""
+        found = []
+        state = self.plain.schema.restore(key)
+        for (_, domain), value in zip(step.action.params, step.args, strict=True):
+            if isinstance(domain, Domain):
+                found.append(value)
+            else:
+                found.append([key_of(item) for item in getattr(state, domain.bag)._items].index(value))
+        return tuple(found)
+
+    # -- comparisons
+
+    def compare(self, key: Key, *, solve: bool) -> list[Key]:
+        """Compare every step out of a state, and every property of it; return the states after."""
+        reached = []
+        ask = self.solved if solve else self.folded
+        for item in self.machine.actions:
+            for step in self.plain.steps(item, key):
+                expected = self.ask_plain(key, step)
+                assert ask(key, step) == expected, f"the carriers differ on {self.plain.show(step)} in {key}"
+                if expected.after is not None:
+                    reached.append(expected.after)
+        before = load(self.system.lifting, self.machine.state, key)
+        model = self.model(key, []) if solve else None
+        for prop in self.properties:
+            if not prop.over_steps:
+                wanted = self.plain.holds(prop, key)
+                found = self.judged[prop.name] if solve else self.system.holds(prop, before)
+                got = z3.is_true(model.eval(boolean(found), model_completion=True)) if solve else found
+                assert got is wanted, f"the carriers differ on {prop.name} in {key}"
+        if self.machine.normalize is not None and not solve:
+            state = self.plain.schema.restore(key)
+            self.machine.normalize(state, self.constants)
+            happened = self.system.happening(before, self.system.moves[-1])
+            assert happened.passes is True
+            assert key_under(happened.after, int, int) == self.plain.schema.key(state), f"normalize differs in {key}"
+            reached = [self.normalized(item) for item in reached]
+        return reached
+
+    def normalized(self, key: Key) -> Key:
+        """Return a state as `normalize` leaves it."""
+        state = self.plain.schema.restore(key)
+        assert self.machine.normalize is not None
+        self.machine.normalize(state, self.constants)
+        return self.plain.schema.key(state)
+
+    def walk(self, steps: int, seed: int, *, solve: bool, longest: int = 60) -> int:
+        """Walk at random and compare every state on the way; return how many different ones there were."""
+        draw = random.Random(seed)  # noqa: S311 (no secret)
+        known: dict[Key, list[Key]] = {}
+        starts = self.plain.initial_states()
+        key, length = draw.choice(starts), 0
+        for _ in range(steps):
+            if key not in known:
+                known[key] = self.compare(key, solve=solve)
+            length += 1
+            ends = not known[key] or length > longest
+            key, length = (draw.choice(starts), 0) if ends else (draw.choice(known[key]), length)
+        return len(known)
+
+    def uncovered(self) -> list[str]:
+        """Return the moves whose guards and checks do not cover and partition all that can be said of them, as z3 proves."""
+        found = []
+        for move, happened in self.walked.items():
+            parts = [*self.system.refusals(happened), happened.happens, happened.cut]
+            solver = z3.Solver()
+            solver.add(boolean(self.system.typed(self.before)), boolean(happened.present))
+            covered = z3.Sum(*(z3.If(boolean(part), 1, 0) for part in parts)) == 1
+            solver.add(z3.Not(covered))
+            if solver.check() != z3.unsat:
+                found.append(move.title)
+        return found
+
+
+def _number(model: Any, term: Any) -> int:
+    found = model.eval(term, model_completion=True)
+    return int(z3.is_true(found)) if z3.is_bool(found) else int(found.as_long())
