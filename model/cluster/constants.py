@@ -61,7 +61,7 @@ class C(Constants):
     """What a run of the replication model may set."""
 
     # sizes
-    brokers = shape(3, low=2, high=4, meaning="brokers, each with a replica of the one partition")
+    brokers = shape(3, low=2, high=5, meaning="brokers, each with a replica of the one partition")
     max_records = capacity(1, low=0, high=4, room=2, meaning="records that producers write in all")
     metadata_lag = capacity(3, low=1, high=24, room=3, meaning="controller records that a running broker may be behind")
     alter_partitions = capacity(2, low=1, high=6, room=2, meaning="AlterPartition messages in flight")
@@ -79,9 +79,9 @@ class C(Constants):
     resends = bound(0, low=0, high=2, meaning="AlterPartition requests that are sent again on another connection")
 
     # initial state
-    initial_leader = bound(0, low=0, high=3, meaning="first leader; broker 0 is the preferred one")
-    initial_isr = bound(4, low=1, high=4, meaning="in-sync replicas at the start: the leader, then the lowest")
-    min_isr = bound(1, low=1, high=4, meaning="min.insync.replicas")
+    initial_leader = bound(0, low=0, high=4, meaning="first leader; broker 0 is the preferred one")
+    initial_isr = bound(4, low=1, high=5, meaning="in-sync replicas at the start: the leader, then the lowest")
+    min_isr = bound(1, low=1, high=5, meaning="min.insync.replicas")
 
     # faults
     loss = choice(Loss.OUTSIDE_ISR, meaning="whose crash may lose records: none, outside-isr, any")
