@@ -9,7 +9,7 @@ import sys
 from concurrent.futures import ThreadPoolExecutor
 
 PACKAGES = ("model", "invariants", "explorers", "counterexamples", "cli")
-NOT_FOR_ITSELF = {"fencepost.explorers.native.kernels"}
+NOT_FOR_ITSELF = {"fencepost.explorers.native.kernels", "fencepost.explorers.walk.kernel"}
 
 
 def modules() -> list[str]:

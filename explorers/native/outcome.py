@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import resource
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Protocol
 
 import numpy as np
 from fencepost.explorers.native.compile import NO_PARENT
@@ -15,12 +15,27 @@ from fencepost.model.language.errors import DomainError, MismatchError
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
+    from fencepost.explorers.native.layout import Layout
     from fencepost.explorers.native.search import Search
     from fencepost.model.language.actions import Property
+    from fencepost.model.language.constants import Constants
+    from fencepost.model.language.interpreter import Interpreter
+    from fencepost.model.language.machine import Machine
     from fencepost.model.language.records import Key
 
 
-def explain(search: Search, row: Any) -> None:
+class Explored(Protocol):
+    """What explores a machine in compiled code: all that it takes to ask the plain carrier about a state."""
+
+    machine: Machine
+    constants: Constants
+    properties: tuple[Property, ...]
+    layout: Layout
+    plain: Interpreter
+    module: Any
+
+
+def explain(search: Explored, row: Any) -> None:
     """A check failed natively: let the strict carrier say what is wrong."""
     key = search.layout.decode(row, search.constants)
     for transition in search.plain.transitions(key):
@@ -32,7 +47,7 @@ def explain(search: Search, row: Any) -> None:
             search.plain.holds(prop, key)
 
 
-def blame(search: Search, code: int) -> None:
+def blame(search: Explored, code: int) -> None:
     """Raise the error that a check noted and the plain carrier does not see: its numbers have no end, ours have."""
     if code == search.module.NUMBER:
         raise DomainError(

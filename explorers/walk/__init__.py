@@ -1,0 +1,1 @@
+"""Random walks and given schedules on compiled machines."""

@@ -1,0 +1,150 @@
+"""The kernel that walks: from an initial state on, one enabled step after the other, chosen at random or by a schedule.
+
+This text is copied beside the generated module of each machine, where Numba compiles it for the rows of that machine. It
+calls the machine's own kernels through their addresses, so that nothing of the machine is compiled a second time; a machine
+with several kernels `expand` has several parameters and lines in the place of one. It is never imported for itself: what a bare name such as WORDS means is decided by the module it is copied into.
+"""
+
+# ruff: noqa: F821 (see above)
+# mypy: ignore-errors
+
+GOLDEN = np.uint64(0x9E3779B97F4A7C15)
+UNDECIDED = 1 << 62
+DEPTH, STUCK, STOPPED = 0, 1, 2
+
+
+@helper
+def mix(z):
+    """Return a number that looks random: the output function of splitmix64."""
+    z = (z ^ (z >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
+    z = (z ^ (z >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
+    return z ^ (z >> np.uint64(31))
+
+
+@helper
+def below(z, count):
+    """Return a number from 0 to count - 1, from the upper half of a random number."""
+    return np.int64(((z >> np.uint64(32)) * np.uint64(count)) >> np.uint64(32))
+
+
+@helper
+def by_weight(z, enabled, weights):
+    """Return an action that is enabled, chosen by weight; -1 if no enabled action has one."""
+    total = 0
+    for number in range(enabled.shape[0]):
+        if enabled[number] > 0:
+            total += weights[number]
+    if total == 0:
+        return -1
+    left = below(z, total)
+    for number in range(enabled.shape[0]):
+        if enabled[number] > 0:
+            left -= weights[number]
+            if left < 0:
+                return number
+    return -1
+
+
+@helper
+def sketch_in(sketch, h):
+    """Count a hash: the register of its low bits keeps the longest run of leading zeros among the other bits, plus one."""
+    register = h & np.uint64(sketch.shape[0] - 1)
+    run = np.uint8(1)
+    probe = np.uint64(1) << np.uint64(63)
+    while run < 40 and h & probe == np.uint64(0):
+        run += np.uint8(1)
+        probe >>= np.uint64(1)
+    if sketch[register] < run:
+        sketch[register] = run
+
+
+@helper
+def decide(found, asked, decided, step):
+    """Note at which step properties were decided, and ask for them no more; return whether one of them must not be."""
+    bad = False
+    for number in range(asked.shape[0]):
+        if found[number] == 0:
+            found[number] = -1
+            decided[number] = step
+            bad = bad or asked[number] == 1
+    return bad
+
+
+@kernel
+def walk(
+    expand, judge, _e, c, initial, first, last, seed, depth, stop, weights, schedule, asked, asked_steps,
+    rows, here, out, successors, hashes, parents, alive, enabled, refused, in_states, in_steps,
+    steps, ends, decided, decided_steps, fired, final, sketch, way,
+):  # fmt: skip
+    """Walk the walks first..last-1, as far as `depth` steps; return how many are complete.
+
+    A walk draws from splitmix64 with a start of its own, so it is the same in whatever batch it is walked. With a
+    `schedule`, an array of numbers, step n takes the enabled one whose number is schedule[n] modulo how many there are,
+    and the walk ends with the schedule. `asked` is for each property 0 (no), 1 (must hold) or 2 (a witness). A property over
+    steps is judged on every step that is possible from a state of the walk, taken or not. `here`, `successors`, `initial`,
+    `final` and `way` are rows as words. After an error, which `_e[0]` tells, `rows[0]` is the state in which it happened.
+    """
+    weighted = weights.shape[0] > 0
+    scheduled = schedule.shape[0] > 0
+    for number in range(first, last):
+        at = number - first
+        key = mix(np.uint64(seed) + GOLDEN * (np.uint64(number) + np.uint64(1)))
+        start = below(mix(key), initial.shape[0])
+        for word in range(WORDS):
+            here[0, word] = initial[start, word]
+        for k in range(asked.shape[0]):
+            in_states[k] = UNDECIDED if asked[k] > 0 else -1
+        for k in range(asked_steps.shape[0]):
+            in_steps[k] = UNDECIDED if asked_steps[k] > 0 else -1
+        step = 0
+        ends[at] = DEPTH
+        while True:
+            if step < way.shape[0]:
+                for word in range(WORDS):
+                    way[step, word] = here[0, word]
+            judge(_e, rows, 0, 1, c, in_states)
+            bad = decide(in_states, asked, decided[at], step)
+            enabled[:] = 0
+            count = 0
+            count = expand(_e, rows, here, 0, 1, 0, c, out, successors, hashes, parents, count, enabled, refused, in_steps, alive)
+            if _e[0] != 0:
+                return at
+            if decide(in_steps, asked_steps, decided_steps[at], step):
+                bad = True
+            if bad and stop:
+                ends[at] = STOPPED
+                break
+            if step == depth or (scheduled and step == schedule.shape[0]):
+                break
+            if count == 0:
+                ends[at] = STUCK
+                break
+            # two draws a step, at places of their own in the walk's sequence
+            here_key = key + GOLDEN * np.uint64(2 * step + 1)
+            action = 0
+            if scheduled:
+                pick = np.int64(schedule[step] % np.uint64(count))
+            elif weighted:
+                action = by_weight(mix(here_key), enabled, weights)
+                if action < 0:
+                    ends[at] = STUCK
+                    break
+                pick = below(mix(here_key + GOLDEN), enabled[action])
+                for before in range(action):
+                    pick += enabled[before]
+            else:
+                pick = below(mix(here_key), count)
+            behind = enabled[0]
+            action = 0
+            while behind <= pick:
+                action += 1
+                behind += enabled[action]
+            fired[at, action] += 1
+            for word in range(WORDS):
+                here[0, word] = successors[pick, word]
+            sketch_in(sketch, hashes[pick])
+            step += 1
+        steps[at] = step
+        for word in range(WORDS):
+            final[at, word] = here[0, word]
+    return last - first

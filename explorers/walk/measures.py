@@ -1,0 +1,76 @@
+"""What can be read off states of any machine that has it: faults that happened, how long logs are, how far they differ."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from fencepost.model.language.records import ArrayOf, Nested, Scalar, fields
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from fencepost.model.language.machine import Machine
+    from fencepost.model.language.records import Record
+
+LEFT = "_left"
+"""How a field of the state is called that holds what is left of a budget, where it is not in a record `budget`."""
+
+
+def faults_used(machine: Machine, rows: np.ndarray[Any, Any], initial: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
+    """Return for each row how much of all budgets is spent since the state `initial`, which is one row; int64."""
+    spent = np.zeros(len(rows), np.int64)
+    for path in budgets(machine.state):
+        left, whole = rows, initial
+        for name in path:
+            left, whole = left[name], whole[name]
+        spent += int(whole) - left.astype(np.int64)
+    return spent
+
+
+def budgets(state: type[Record]) -> Iterator[tuple[str, ...]]:
+    """Yield the fields that hold what is left of a budget: those of a record `budget`, and numbers named `..._left`."""
+    for name, field in fields(state):
+        if name == "budget" and isinstance(field, Nested):
+            yield from ((name, inner) for inner, item in fields(field.record) if isinstance(item, Scalar))
+        elif isinstance(field, Scalar) and (name == "budget" or name.endswith(LEFT)):
+            yield (name,)
+
+
+def logs(state: type[Record]) -> Iterator[str]:
+    """Yield the arrays of records that have a log and its end."""
+    for name, field in fields(state):
+        if isinstance(field, ArrayOf) and isinstance(field.element, Nested):
+            inner = dict(fields(field.element.record))
+            if isinstance(inner.get("log"), ArrayOf) and isinstance(inner.get("end"), Scalar):
+                yield name
+
+
+def deepest_log(machine: Machine, rows: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
+    """Return for each row the records in the longest log; int64, 0 where the machine has no logs."""
+    longest = np.zeros(len(rows), np.int64)
+    for name in logs(machine.state):
+        longest = np.maximum(longest, rows[name]["end"].max(axis=1))
+    return longest
+
+
+def divergence(machine: Machine, rows: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
+    """Return for each row at how many offsets two logs hold different records, summed over all pairs of logs; int64."""
+    found = np.zeros(len(rows), np.int64)
+    for name in logs(machine.state):
+        log, end = rows[name]["log"], rows[name]["end"]
+        for one in range(log.shape[1]):
+            for other in range(one):
+                both = np.arange(log.shape[2]) < np.minimum(end[:, one], end[:, other])[:, None]
+                found += ((log[:, one] != log[:, other]) & both).sum(axis=1)
+    return found
+
+
+def estimate(sketch: np.ndarray[Any, Any]) -> int:
+    """Return about how many different hashes a HyperLogLog of these registers has seen."""
+    count = len(sketch)
+    raw = 0.7213 / (1 + 1.079 / count) * count**2 / float(np.sum(np.exp2(-sketch.astype(np.float64))))
+    empty = int((sketch == 0).sum())
+    if raw <= 2.5 * count and empty:
+        return round(count * float(np.log(count / empty)))
+    return round(raw)

@@ -1,0 +1,243 @@
+"""Many random walks over several threads, and what they found: the same for any number of threads."""
+
+from __future__ import annotations
+
+import time
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from fencepost.explorers.native.crew import Signals, processors
+from fencepost.explorers.verdict import PropertyResult, Verdict, worst
+from fencepost.explorers.walk.measures import deepest_log, estimate, faults_used
+from fencepost.explorers.walk.walker import REGISTERS, End
+from fencepost.model.language.actions import Kind
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator, Mapping
+
+    from fencepost.explorers.verdict import Path
+    from fencepost.explorers.walk.walker import Walker, Walks
+    from fencepost.model.language.actions import Property
+
+BATCH_STEPS = 20_000
+"""Steps of the walks that are walked in one call: a tenth of a second or so, after which budgets and signals are looked at."""
+NEVER = 1 << 40
+
+
+@dataclass(frozen=True)
+class Plan:
+    """What to walk. Times are in seconds; None is no limit."""
+
+    seed: int = 0
+    walks: int = 10_000
+    depth: int = 100
+    weights: Mapping[str, int] = field(default_factory=dict)
+    workers: int = 0
+    """0: as many as there are processors."""
+    budget: float | None = None
+    stop_on_violation: bool = False
+
+
+@dataclass(frozen=True)
+class Sampled:
+    """What walks say of one property: how many decided it, and the first of those that took the fewest steps to do so."""
+
+    result: PropertyResult
+    walks: int = 0
+    walk: int | None = None
+    """The number of the walk that the path belongs to."""
+
+    @property
+    def path(self) -> Path | None:
+        """The way to the violation, or to the witness."""
+        return self.result.path
+
+
+@dataclass(frozen=True)
+class Sample:
+    """What a number of random walks found. Nothing holds because walks did not violate it."""
+
+    protocol: str
+    constants: Mapping[str, Any]
+    plan: Plan
+    workers: int
+    walks: int
+    steps: int
+    seconds: float
+    why_stopped: str
+    properties: tuple[Sampled, ...]
+    fired: Mapping[str, int]
+    stuck: int
+    """Walks that ended where no action was enabled."""
+    longest: int
+    """Steps of the longest walk."""
+    most_faults: int
+    deepest_log: int
+    distinct: int
+    """About how many different states were reached."""
+    notes: tuple[str, ...] = ()
+
+    @property
+    def complete(self) -> bool:
+        """Whether all walks that were asked for were walked."""
+        return not self.why_stopped
+
+    @property
+    def verdict(self) -> Verdict:
+        """The worst of the properties' verdicts; without any, nothing was found."""
+        found = worst([item.result.verdict for item in self.properties], complete=True)
+        return found if found in (Verdict.VIOLATED, Verdict.HOLDS) and self.properties else Verdict.NOT_FOUND
+
+    def of(self, name: str) -> Sampled:
+        """Return what was found of one property."""
+        return next(item for item in self.properties if item.result.name == name)
+
+
+class _Tally:
+    """What is kept of the walks of one batch, or of several."""
+
+    def __init__(self, properties: int, actions: int) -> None:
+        self.walks = self.steps = self.stuck = self.longest = self.faults = self.log = 0
+        self.count = np.zeros(properties, np.int64)
+        self.first = np.full((properties, 2), NEVER, np.int64)
+        """For each property the fewest steps to decide it, and the first walk that took so many."""
+        self.fired = np.zeros(actions, np.int64)
+        self.sketch = np.zeros(REGISTERS, np.uint8)
+
+    def take(self, walker: Walker, made: Walks) -> _Tally:
+        """Take over a batch."""
+        self.walks, self.steps, self.longest = len(made.steps), int(made.steps.sum()), int(made.steps.max(initial=0))
+        self.stuck = int((made.ends == End.STUCK).sum())
+        self.faults = int(faults_used(walker.machine, made.finals, walker.initial[0]).max(initial=0))
+        self.log = int(deepest_log(walker.machine, made.finals).max(initial=0))
+        self.fired, self.sketch = made.fired.sum(axis=0, dtype=np.int64), made.sketch
+        self.count = (made.decided >= 0).sum(axis=0)
+        for number, steps in enumerate(np.where(made.decided < 0, NEVER, made.decided.astype(np.int64)).T):
+            best = int(steps.argmin()) if len(steps) else 0
+            if len(steps) and steps[best] < NEVER:
+                self.first[number] = steps[best], made.first + best
+        return self
+
+    def add(self, other: _Tally) -> None:
+        """Add a batch of later walks."""
+        self.walks, self.steps, self.stuck = self.walks + other.walks, self.steps + other.steps, self.stuck + other.stuck
+        self.longest, self.log = max(self.longest, other.longest), max(self.log, other.log)
+        self.faults = max(self.faults, other.faults)
+        self.count, self.fired = self.count + other.count, self.fired + other.fired
+        self.sketch = np.maximum(self.sketch, other.sketch)
+        sooner = other.first[:, 0] < self.first[:, 0]
+        self.first[sooner] = other.first[sooner]
+
+
+def sample(walker: Walker, plan: Plan, tell: Callable[[int, int, float], None] | None = None) -> Sample:
+    """Walk as planned; `tell(walks, steps, seconds)` is called now and then. Every path that is returned was confirmed."""
+    return _Sampling(walker, plan, tell).run()
+
+
+class _Sampling:
+    """One run of walks."""
+
+    def __init__(self, walker: Walker, plan: Plan, tell: Callable[[int, int, float], None] | None) -> None:
+        self.walker, self.plan, self.tell = walker, plan, tell
+        self.weights = walker.weights(plan.weights)
+        self.batch = max(1, BATCH_STEPS // max(1, plan.depth))
+        self.bad = np.array([item.kind is not Kind.SOMETIMES for item in walker.properties], bool)
+        self.done: dict[int, _Tally] = {}
+        self.failed: dict[int, Exception] = {}
+        self.stop = ""
+        self.violated_in: int | None = None
+        self.seen = [0, 0]
+
+    def run(self) -> Sample:
+        """Walk batch after batch, in the order of their numbers, and sum up those that are done."""
+        self.began = time.perf_counter()
+        workers = self.plan.workers or processors()
+        batches = iter(range(0, self.plan.walks, self.batch))
+        with Signals(self.ask):
+            if workers == 1:
+                self.drain(batches)
+            else:
+                with ThreadPoolExecutor(workers) as pool:
+                    for future in [pool.submit(self.drain, batches) for _ in range(workers)]:
+                        future.result()
+        if self.failed:
+            raise self.failed[min(self.failed)]  # the first one's, whatever the number of workers
+        return self.result(workers, time.perf_counter() - self.began)
+
+    def drain(self, batches: Iterator[int]) -> None:
+        """Walk the next batch until there is none, or until something asks to stop."""
+        while not self.limit():
+            first = next(batches, None)
+            if first is None:
+                return
+            try:
+                self.batch_from(first)
+            except Exception as error:  # noqa: BLE001 (raised by run)
+                self.failed[first] = error
+                self.stop = self.stop or "a walk failed"
+
+    def batch_from(self, first: int) -> None:
+        """Walk one batch and keep what is told of it."""
+        walker, plan = self.walker, self.plan
+        last = min(first + self.batch, plan.walks)
+        made = walker.walk(first, last, seed=plan.seed, depth=plan.depth, weights=self.weights)
+        tally = _Tally(len(walker.properties), len(walker.machine.actions)).take(walker, made)
+        if plan.stop_on_violation and (tally.count[self.bad] > 0).any():
+            self.violated_in = first if self.violated_in is None else min(first, self.violated_in)
+        self.done[first] = tally
+        self.seen[0] += tally.walks
+        self.seen[1] += tally.steps
+        if self.tell is not None:
+            self.tell(self.seen[0], self.seen[1], time.perf_counter() - self.began)
+
+    def limit(self) -> str:
+        """Return why no further batch is begun, or an empty string."""
+        if not self.stop and self.violated_in is not None:
+            return "a property is violated"
+        if not self.stop and self.plan.budget is not None and time.perf_counter() - self.began > self.plan.budget:
+            self.stop = f"the time budget of {self.plan.budget:g} s ran out"
+        return self.stop
+
+    def ask(self, why: str) -> bool:
+        """Ask to stop after the batches that were begun; return whether this is the first time."""
+        first = not self.stop
+        self.stop = self.stop or why
+        return first
+
+    def result(self, workers: int, seconds: float) -> Sample:
+        """Sum up the batches that are done. Those behind the first violation, if it was to end there, do not count."""
+        walker, total = self.walker, _Tally(len(self.walker.properties), len(self.walker.machine.actions))
+        for first in sorted(self.done):
+            if self.violated_in is None or first <= self.violated_in:
+                total.add(self.done[first])
+        why = "" if total.walks == self.plan.walks else self.stop or "a property is violated"
+        return Sample(
+            protocol=walker.machine.name,
+            constants=walker.constants.shown(),
+            plan=self.plan,
+            workers=workers,
+            walks=total.walks,
+            steps=total.steps,
+            seconds=seconds,
+            why_stopped=why,
+            properties=tuple(self.sampled(item, number, total) for number, item in enumerate(walker.properties)),
+            fired={item.label: int(total.fired[number]) for number, item in enumerate(walker.machine.actions)},
+            stuck=total.stuck,
+            longest=total.longest,
+            most_faults=total.faults,
+            deepest_log=total.log,
+            distinct=estimate(total.sketch),
+            notes=tuple(walker.machine.notes(walker.constants)) if walker.machine.notes else (),
+        )
+
+    def sampled(self, item: Property, number: int, total: _Tally) -> Sampled:
+        """Return what was found of one property, its path confirmed on the plain carrier."""
+        steps, walk = map(int, total.first[number])
+        if steps == NEVER:
+            return Sampled(PropertyResult(item.name, item.kind, Verdict.NOT_FOUND))
+        way = self.walker.way(walk, seed=self.plan.seed, steps=steps, weights=self.weights)
+        path = self.walker.confirm(way, item)
+        verdict = Verdict.HOLDS if item.kind is Kind.SOMETIMES else Verdict.VIOLATED
+        return Sampled(PropertyResult(item.name, item.kind, verdict, path), int(total.count[number]), walk)

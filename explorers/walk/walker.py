@@ -1,0 +1,217 @@
+"""Walks of one machine at native speed: at random, each given by a seed and its number, or along a schedule."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import IntEnum
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from fencepost.explorers.native.compile import Kernels, compiled
+from fencepost.explorers.native.outcome import blame, explain
+from fencepost.explorers.paths import Found, confirm
+from fencepost.explorers.walk.compile import walk_kernel
+from fencepost.model.language.actions import Kind
+from fencepost.model.language.errors import UsageError
+from fencepost.model.language.interpreter import Interpreter
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping, Sequence
+
+    from fencepost.explorers.verdict import Path
+    from fencepost.model.language.actions import Property
+    from fencepost.model.language.constants import Constants
+    from fencepost.model.language.machine import Machine
+    from fencepost.model.language.records import Key
+
+REGISTERS = 4096
+"""Registers of the sketch that counts different states: it is right to 1.04 / sqrt(4096), which is 1.6 %."""
+MOST_STEPS = 1_000_000
+"""Steps of one walk at most: the way of a walk is kept in memory when it is told."""
+
+
+class End(IntEnum):
+    """Why a walk ended, numbered as in kernel.py."""
+
+    DEPTH = 0
+    """It has as many steps as were asked for."""
+    STUCK = 1
+    """No action is enabled, or none that has a weight."""
+    STOPPED = 2
+    """A property is violated, and the walk was to end there."""
+
+
+@dataclass(frozen=True)
+class Walks:
+    """The walks `first`, `first + 1`, ...; arrays with one element, or row, for each of them.
+
+    `steps` (int32) counts steps, `ends` (uint8) says why a walk ended, see `End`. `decided` (int32, a column for each property)
+    is the number of steps after which a property was violated, or a witness reached, -1 if it was not; for a property over steps
+    the step that decides it is one more. `fired` (int32, a column for each action) counts the steps of each action; `finals` are
+    the last states as rows. `sketch` (uint8) is one for all walks together: the registers of a HyperLogLog of the states that steps led to;
+    of several take the maximum.
+    """
+
+    first: int
+    steps: np.ndarray[Any, Any]
+    ends: np.ndarray[Any, Any]
+    decided: np.ndarray[Any, Any]
+    fired: np.ndarray[Any, Any]
+    finals: np.ndarray[Any, Any]
+    sketch: np.ndarray[Any, Any]
+
+
+class Walker:
+    """A machine, compiled, with what must hold of it. Any number of threads may walk at the same time."""
+
+    def __init__(
+        self,
+        machine: Machine,
+        constants: Constants,
+        properties: tuple[Property, ...],
+        *,
+        normalize: bool = True,
+        kernels: Kernels | None = None,
+    ) -> None:
+        self.machine, self.constants, self.properties = machine, constants, properties
+        self.kernels = kernels or compiled(machine, constants, properties, normalize=normalize)
+        source = self.kernels.source
+        self.module, self.layout = self.kernels.module, source.layout
+        self.plain = Interpreter(machine, constants, normalize=normalize)
+        self.initial = self.layout.encode(self.plain.initial_states(), constants)
+        self._c = self.kernels.constants(constants)
+        self._of_states, self._of_steps = source.state_properties, source.step_properties
+        self._columns = self._column_of_each()
+        self._kernel = walk_kernel(self.kernels)
+        self.walk(0, 0, seed=0, depth=0)  # the first call compiles, or loads what was compiled
+
+    def walk(self, first: int, last: int, *, seed: int, depth: int, weights: Sequence[int] = (), stop: bool = False) -> Walks:
+        """Walk the random walks first..last-1 of `depth` steps each; with `stop` each ends where it violates a property.
+
+        A step is one of those that are enabled, all equally likely. With `weights`, one for each action, it is first an
+        action, by weight, then one of its enabled steps. The same seed and number always give the same walk.
+        """
+        return self._run(first, last, seed, depth, weights, np.zeros(0, np.uint64), stop=stop)[0]
+
+    def follow(self, schedule: Sequence[int] | np.ndarray[Any, Any], *, start: int = 0, stop: bool = True) -> Walks:
+        """Walk once along a schedule: step n is the enabled one numbered schedule[n] modulo how many are enabled."""
+        chosen = np.asarray(schedule, np.uint64)
+        return self._run(0, 1, 0, len(chosen), (), chosen, stop=stop, start=start)[0]
+
+    def way(self, number: int, *, seed: int, steps: int, weights: Sequence[int] = ()) -> list[Key]:
+        """Return the states of a random walk, the initial one and those after each of its first `steps` steps."""
+        walks, rows = self._run(
+            number, number + 1, seed, steps, weights, np.zeros(0, np.uint64), stop=False, start=None, told=True
+        )
+        return [self.layout.decode(row, self.constants) for row in rows[: int(walks.steps[0]) + 1]]
+
+    def way_along(self, schedule: Sequence[int] | np.ndarray[Any, Any], *, start: int = 0) -> list[Key]:
+        """Return the states along a schedule."""
+        chosen = np.asarray(schedule, np.uint64)
+        walks, rows = self._run(0, 1, 0, len(chosen), (), chosen, stop=False, start=start, told=True)
+        return [self.layout.decode(row, self.constants) for row in rows[: int(walks.steps[0]) + 1]]
+
+    def confirm(self, way: list[Key], prop: Property) -> Path:
+        """Return the path along a way, and what decides the property after it, once the plain carrier agrees with both."""
+        return confirm(self.plain, (_equals(key) for key in way), Found(prop))
+
+    def weights(self, given: Mapping[str, int]) -> tuple[int, ...]:
+        """Return the weight of each action, 1 for those that are not given; raise UsageError for an unknown one."""
+        known = [item.label for item in self.machine.actions]
+        chosen = {self.machine.action(name).label: weight for name, weight in given.items()}
+        for name, weight in chosen.items():
+            if not 0 <= weight < 1 << 16:
+                raise UsageError(
+                    f"action {name!r} was given the weight {weight}, which is out of range: write a whole number from 0 to 65535."
+                )
+        found = tuple(chosen.get(name, 1) for name in known)
+        if not any(found):
+            raise UsageError("every action was given the weight 0, so no walk could take a step: give one of them a weight.")
+        return found if chosen else ()
+
+    # -- the kernel's arguments
+
+    def _run(
+        self,
+        first: int,
+        last: int,
+        seed: int,
+        depth: int,
+        weights: Sequence[int],
+        schedule: np.ndarray[Any, Any],
+        *,
+        stop: bool,
+        start: int | None = None,
+        told: bool = False,
+    ) -> tuple[Walks, np.ndarray[Any, Any]]:
+        if depth > MOST_STEPS:
+            raise UsageError(f"walks of {depth:,} steps were asked for, which are too long: ask for at most {MOST_STEPS:,}.")
+        source, count = self.kernels.source, last - first
+        room = max(1, source.most_successors)
+        states, steps = max(1, len(self._of_states)), max(1, len(self._of_steps))
+        rows, out = np.zeros(1, self.layout.dtype), np.empty(room, self.layout.dtype)
+        finals, way = np.zeros(count, self.layout.dtype), np.zeros(depth + 1 if told else 0, self.layout.dtype)
+        initial = self.initial if start is None else self.initial[start : start + 1]
+        checks = self.kernels.checks(self.constants)
+        decided, decided_steps = np.full((count, states), -1, np.int32), np.full((count, steps), -1, np.int32)
+        made = Walks(
+            first,
+            np.zeros(count, np.int32),
+            np.zeros(count, np.uint8),
+            np.zeros((count, len(self.properties)), np.int32),
+            np.zeros((count, len(self.machine.actions)), np.int32),
+            finals,
+            np.zeros(REGISTERS, np.uint8),
+        )
+        done = self._kernel(
+            checks, self._c, self._words(initial), first, last, np.uint64(seed % (1 << 64)), depth, stop,
+            np.array(weights, np.int64), schedule, self._asked(self._of_states), self._asked(self._of_steps),
+            rows, self._words(rows), out, self._words(out), np.empty(room, np.uint64), np.empty(room, np.uint32),
+            np.zeros(1, np.uint8), np.zeros(len(self.machine.actions), np.int64), np.zeros(max(1, len(source.guards)), np.int64),
+            np.zeros(states, np.int64), np.zeros(steps, np.int64),
+            made.steps, made.ends, decided, decided_steps, made.fired, self._words(finals), made.sketch, self._words(way),
+        )  # fmt: skip
+        if done < count:
+            explain(self, rows[0])
+            blame(self, int(checks[0]))
+        for column, (over_steps, place) in enumerate(self._columns):
+            made.decided[:, column] = (decided_steps if over_steps else decided)[:, place]
+        return made, way
+
+    def _words(self, rows: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
+        return rows.view(np.uint64).reshape(len(rows), self.layout.words)
+
+    def _column_of_each(self) -> list[tuple[bool, int]]:
+        """Return where the kernel decides each property: whether over steps, and its number there."""
+        places = {item.name: (False, place) for place, item in enumerate(self._of_states)}
+        places.update({item.name: (True, place) for place, item in enumerate(self._of_steps)})
+        return [places[item.name] for item in self.properties]
+
+    def _asked(self, compiled_properties: tuple[Property, ...]) -> np.ndarray[Any, Any]:
+        """Return for each compiled property 0 (not asked for), 1 (must hold) or 2 (a witness)."""
+        names = {item.name for item in self.properties}
+        codes = [(item.name in names) * (2 if item.kind is Kind.SOMETIMES else 1) for item in compiled_properties]
+        return np.array(codes or [0], np.int64)
+
+
+def _equals(key: Key) -> Callable[[Key], bool]:
+    return lambda candidate: candidate == key
+
+
+def walks(
+    machine: Machine,
+    constants: Constants,
+    properties: tuple[Property, ...],
+    first: int,
+    last: int,
+    *,
+    seed: int,
+    depth: int,
+    weights: Mapping[str, int] | None = None,
+) -> Walks:
+    """Return the random walks first..last-1 of a machine, which is compiled if it was not: one call for a whole batch.
+
+    What it returns depends on its arguments only, never on how walks are cut into batches.
+    """
+    walker = Walker(machine, constants, properties)
+    return walker.walk(first, last, seed=seed, depth=depth, weights=walker.weights(weights or {}))

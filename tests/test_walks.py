@@ -1,0 +1,280 @@
+"""Random walks are walks of the plain carrier, given by seed and number, chosen with the right odds, and judged like it."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from itertools import pairwise
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import pytest
+from fencepost.explorers.verdict import Verdict
+from fencepost.explorers.walk.measures import deepest_log, divergence, estimate, faults_used
+from fencepost.explorers.walk.sample import Plan, sample
+from fencepost.explorers.walk.walker import End, Walker, walks
+from fencepost.invariants.protocols import PROTOCOLS
+from fencepost.model.language import Kind
+from fencepost.model.language.errors import DomainError, UsageError
+
+from tests.machines import LINEAGE, async_isr, constructs, faulty, grid, lamps, mailbox
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from fencepost.explorers.walk.sample import Sample
+    from fencepost.model.language.records import Key
+
+SMALL: dict[str, Any] = {item.MACHINE.name: item for item in (async_isr, constructs, grid, lamps, mailbox)}
+WALKED: list[tuple[str, dict[str, int], int]] = [
+    *((name, {"replicas": 3}, 12) for name in LINEAGE),
+    ("mailbox", {}, 20),
+    ("mailbox", {"deduplicate": 0, "losses": 3}, 20),
+    ("async-isr", {}, 20),
+    ("constructs", {}, 10),
+    ("grid", {"starts": 3, "noisy": 1, "returning": 1, "resting": 1}, 20),
+    ("lamps", {}, 20),
+    ("replication", {"brokers": 2, "initial_isr": 1, "alter_partition_version": 2, "fences": 2}, 20),
+]
+FAIR = 45.0
+"""A sum of squares with 15 degrees of freedom is larger once in 12,000 times; with fewer degrees, more seldom."""
+
+
+def walker(name: str, **values: int) -> Walker:
+    """Return what walks a machine."""
+    found = SMALL.get(name)
+    machine, properties = (found.MACHINE, found.PROPERTIES) if found else (PROTOCOLS[name].machine, PROTOCOLS[name].properties)
+    return Walker(machine, machine.set_constants(values), properties)
+
+
+def decided_by(w: Walker, way: list[Key]) -> list[int]:
+    """Return after how many steps of a way the plain carrier says each property to be decided; -1 if it never is."""
+    found = []
+    for prop in w.properties:
+        wanted = prop.kind is Kind.SOMETIMES
+        at = -1
+        for steps, key in enumerate(way):
+            if prop.over_steps:
+                decides = any(
+                    w.plain.holds_step(prop, key, item) is wanted
+                    for item in w.plain.transitions(key)
+                    if prop.on is None or prop.on.name == item.step.action.name
+                )
+            else:
+                decides = w.plain.holds(prop, key) is wanted
+            if decides:
+                at = steps
+                break
+        found.append(at)
+    return found
+
+
+def squares(counted: np.ndarray[Any, Any], odds: list[float]) -> float:
+    """Return Pearson's sum of squares of counts against the odds they should have."""
+    expected = np.array(odds) * counted.sum()
+    return float(((counted - expected) ** 2 / expected).sum())
+
+
+def fixed(found: Sample) -> Sample:
+    """Return what of a sample is the same on every run."""
+    return replace(found, seconds=0, workers=0, plan=Plan())
+
+
+@pytest.mark.parametrize(
+    ("name", "values", "count"),
+    [pytest.param(*item, id=f"{item[0]} {item[1]}", marks=pytest.mark.xdist_group(item[0])) for item in WALKED],
+)
+def test_every_step_of_a_walk_is_one_of_the_plain_carrier_and_judged_alike(
+    name: str, values: Mapping[str, int], count: int
+) -> None:
+    w = walker(name, **values)
+    starts = w.plain.initial_states()
+    made = w.walk(0, count, seed=7, depth=40)
+    for number in range(count):
+        way = w.way(number, seed=7, steps=40)
+        assert way[0] in starts
+        fired = np.zeros(len(w.machine.actions), int)
+        for before, after in pairwise(way):
+            happened = next(item for item in w.plain.transitions(before) if item.after == after)
+            fired[w.machine.actions.index(happened.step.action)] += 1
+        assert len(way) == made.steps[number] + 1
+        assert w.layout.decode(made.finals[number], w.constants) == way[-1]
+        assert made.decided[number].tolist() == decided_by(w, way)
+        assert fired.sum() == made.fired[number].sum()
+        assert made.ends[number] == (End.STUCK if not list(w.plain.transitions(way[-1])) and len(way) <= 40 else End.DEPTH)
+
+
+def test_a_walk_depends_on_its_seed_and_number_only() -> None:
+    w = walker("kip279")
+    whole = w.walk(0, 60, seed=1, depth=30)
+    parts = [w.walk(first, last, seed=1, depth=30) for first, last in ((0, 7), (7, 8), (8, 60))]
+    for name in ("steps", "ends", "decided", "fired", "finals"):
+        assert (np.concatenate([getattr(item, name) for item in parts]) == getattr(whole, name)).all()
+    assert (np.maximum.reduce([item.sketch for item in parts]) == whole.sketch).all()
+    assert (w.walk(0, 60, seed=2, depth=30).finals != whole.finals).any()
+
+
+def test_walks_are_what_a_plain_call_with_the_same_arguments_gives() -> None:
+    found = PROTOCOLS["kip279"]
+    constants = found.machine.set_constants({})
+    made = walks(found.machine, constants, found.properties, 3, 9, seed=1, depth=30, weights={"leader-write": 2})
+    w = walker("kip279")
+    assert (made.finals == w.walk(0, 9, seed=1, depth=30, weights=w.weights({"leader_write": 2})).finals[3:]).all()
+
+
+@pytest.mark.parametrize("stop", [False, True])
+def test_a_sample_is_the_same_for_any_number_of_workers(stop: bool) -> None:  # noqa: FBT001
+    w = walker("kip101")
+    found = [sample(w, Plan(walks=3_000, workers=workers, stop_on_violation=stop)) for workers in (1, 2, 5)]
+    assert fixed(found[0]) == fixed(found[1]) == fixed(found[2])
+    assert found[0].verdict is Verdict.VIOLATED
+    assert found[0].complete is not stop
+    assert (found[0].walks < 3_000) is stop
+
+
+def test_all_enabled_steps_are_equally_likely() -> None:
+    w = walker("lamps")
+    made = w.walk(0, 16_000, seed=3, depth=1)
+    after = made.finals["lit"] + 8 * made.finals["noise"]
+    assert squares(np.bincount(after, minlength=16), [1 / 16] * 16) < FAIR
+    # of favourites 0 and 1 there are two initial states each, and of the last one
+    assert squares(np.bincount(w.walk(0, 16_000, seed=4, depth=0).finals["favourite"]), [0.4, 0.4, 0.2]) < FAIR
+
+
+def test_actions_are_chosen_by_weight_and_then_their_steps_alike() -> None:
+    w = walker("grid", width=9, resting=1)
+    made = w.walk(0, 16_000, seed=5, depth=1, weights=w.weights({"right": 5, "rest": 2}))
+    assert made.fired.sum(axis=0).tolist()[3] == 0
+    assert squares(made.fired.sum(axis=0)[:3], [5 / 8, 1 / 8, 2 / 8]) < FAIR
+    lights = walker("lamps")
+    weighted = lights.walk(0, 16_000, seed=5, depth=1, weights=lights.weights({"switch-to": 3}))
+    assert squares(np.bincount(weighted.finals["lit"], minlength=8), [1 / 8] * 8) < FAIR
+
+
+def test_successive_choices_are_independent() -> None:
+    w = walker("grid", width=120)
+    made = w.walk(0, 16_000, seed=6, depth=4)
+    rights = made.fired[:, 0]  # of four steps, each to the right or down
+    assert squares(np.bincount(rights, minlength=5), [1 / 16, 4 / 16, 6 / 16, 4 / 16, 1 / 16]) < FAIR
+
+
+def test_an_action_without_weight_never_happens() -> None:
+    w = walker("grid")
+    made = w.walk(0, 50, seed=0, depth=20, weights=w.weights({"right": 0}))
+    assert (made.finals["x"] == 0).all()
+    assert (made.finals["y"] == 4).all()
+    assert (made.ends == End.STUCK).all()
+
+
+@pytest.mark.parametrize(
+    ("given", "said"),
+    [
+        ({"left": 1}, "protocol 'grid' has no action 'left'. Did you mean 'rest'?"),
+        (
+            {"right": 70_000},
+            "action 'right' was given the weight 70000, which is out of range: write a whole number from 0 to 65535.",
+        ),
+        (
+            {"right": 0, "down": 0, "rest": 0, "go-back": 0},
+            "every action was given the weight 0, so no walk could take a step: give one of them a weight.",
+        ),
+    ],
+)
+def test_weights_that_make_no_sense_are_refused(given: dict[str, int], said: str) -> None:
+    with pytest.raises(UsageError) as caught:
+        walker("grid").weights(given)
+    assert str(caught.value).startswith(said)
+
+
+def test_a_walk_may_end_where_a_property_is_violated() -> None:
+    w = walker("kip101")
+    whole = w.walk(0, 2_000, seed=0, depth=60)
+    ended = w.walk(0, 2_000, seed=0, depth=60, stop=True)
+    bad = [number for number, item in enumerate(w.properties) if item.kind is not Kind.SOMETIMES]
+    first = np.where(whole.decided[:, bad] < 0, 10**6, whole.decided[:, bad]).min(axis=1)
+    assert (first < 10**6).any()
+    assert ((ended.ends == End.STOPPED) == (first < 10**6)).all()
+    assert (ended.steps[first < 10**6] == first[first < 10**6]).all()
+    assert (ended.steps[first == 10**6] == whole.steps[first == 10**6]).all()
+
+
+def test_a_schedule_takes_the_enabled_step_of_its_number() -> None:
+    w = walker("grid", width=4, starts=2)
+    assert w.way_along([0, 0, 1, 1], start=1) == [(1, 0, 0), (2, 0, 0), (3, 0, 0), (3, 1, 0), (3, 2, 0)]
+    assert w.way_along([2, 3], start=0) == w.way_along([0, 1], start=0)
+    assert w.way_along([2**64 - 1]) == w.way_along([1])
+    assert w.way_along([]) == [(0, 0, 0)]
+    followed = w.follow([0] * 20)
+    assert (followed.ends[0], followed.steps[0]) == (End.STOPPED, 3)
+
+
+@pytest.mark.parametrize("name", ["weak-isr", "strong-isr", "follower-truncates", "leader-changes"])
+def test_a_way_is_confirmed_by_the_plain_carrier(name: str) -> None:
+    w = walker("kip101")
+    found = sample(w, Plan(walks=3_000)).of(name)
+    assert found.path is not None
+    assert found.walk is not None
+    column = [item.name for item in w.properties].index(name)
+    decided = w.walk(0, 3_000, seed=0, depth=100).decided[:, column]
+    over_steps = w.properties[column].over_steps
+    assert found.path.length == decided[decided >= 0].min() + 1 + over_steps
+    assert decided[found.walk] == decided[decided >= 0].min()
+    assert found.walks == (decided >= 0).sum()
+
+
+def test_walks_never_say_that_something_holds() -> None:
+    found = sample(walker("kip320", replicas=2), Plan(walks=200))
+    assert {item.result.verdict for item in found.properties if item.result.kind is not Kind.SOMETIMES} == {Verdict.NOT_FOUND}
+    assert found.verdict is Verdict.NOT_FOUND
+    assert sample(Walker(grid.MACHINE, grid.C(), ()), Plan(walks=1)).verdict is Verdict.NOT_FOUND
+
+
+def test_a_budget_ends_a_sample_which_says_so() -> None:
+    found = sample(walker("kip320"), Plan(walks=10**9, budget=0.3, workers=1))
+    assert found.why_stopped == "the time budget of 0.3 s ran out"
+    assert 0 < found.walks < 10**9
+    assert found.verdict is Verdict.NOT_FOUND
+
+
+@pytest.mark.parametrize("workers", [1, 3])
+def test_a_value_out_of_its_domain_ends_a_sample_with_its_place_and_cause(workers: int) -> None:
+    constants = faulty.MACHINE.set_constants({"fault": faulty.Fault.STORE_NONE})
+    with pytest.raises(DomainError, match=r"index: State\.values: NONE used as an index"):
+        sample(Walker(faulty.MACHINE, constants, faulty.PROPERTIES), Plan(walks=50, workers=workers))
+
+
+def test_walks_that_are_too_long_are_refused() -> None:
+    with pytest.raises(UsageError, match="which are too long: ask for at most 1,000,000"):
+        walker("grid").walk(0, 1, seed=0, depth=2_000_000)
+
+
+def test_different_states_are_counted_to_a_few_per_cent() -> None:
+    w = walker("kip320", replicas=2)
+    for count in (20, 1_500):
+        exact = len({key for number in range(count) for key in w.way(number, seed=0, steps=50)[1:]})
+        about = estimate(w.walk(0, count, seed=0, depth=50).sketch)
+        assert about == pytest.approx(exact, rel=0.05)
+    assert estimate(np.zeros(4096, np.uint8)) == 0
+
+
+def test_faults_logs_and_divergence_are_read_off_any_machine_that_has_them() -> None:
+    w = walker("replication", brokers=2, initial_isr=1)
+    finals = w.walk(0, 300, seed=0, depth=100).finals
+    keys = [w.plain.schema.restore(w.layout.decode(row, w.constants)) for row in finals]
+    whole = w.constants.crashes + w.constants.fences + w.constants.shrinks
+    spent = [whole - (s.budget.crashes + s.budget.fences + s.budget.shrinks) for s in keys]
+    assert faults_used(w.machine, finals, w.initial[0]).tolist() == spent
+    assert deepest_log(w.machine, finals).tolist() == [max(r.end for r in s.replica) for s in keys]
+    differ = [
+        sum(
+            (a.log[n].record, a.log[n].epoch) != (b.log[n].record, b.log[n].epoch)
+            for a, b in [(s.replica[0], s.replica[1])]
+            for n in range(min(a.end, b.end))
+        )
+        for s in keys
+    ]
+    assert divergence(w.machine, finals).tolist() == differ
+    post = walker("mailbox")
+    left = [s["resends_left"] + s["losses_left"] for s in post.walk(0, 50, seed=0, depth=50).finals]
+    spent = faults_used(post.machine, post.walk(0, 50, seed=0, depth=50).finals, post.initial[0]).tolist()
+    assert spent == [int(post.constants.resends + post.constants.losses - item) for item in left]
+    assert deepest_log(post.machine, post.initial).tolist() == divergence(post.machine, post.initial).tolist() == [0]
