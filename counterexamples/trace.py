@@ -144,6 +144,24 @@ def trace_of(
     constants = found.machine.set_constants(
         {name: declared[name].parse(str(value)) for name, value in result.constants.items()}
     )
+    return trace_of_path(
+        found, constants, prop, path, title=title, source=source, why=why, version=version, normalize=normalize
+    )
+
+
+def trace_of_path(
+    found: Protocol,
+    constants: Constants,
+    prop: str | None,
+    path: Path,
+    *,
+    title: str = "",
+    source: str = "",
+    why: str = "",
+    version: str = "",
+    normalize: bool = True,
+) -> Trace:
+    """Return the trace that goes along a path and shows a property at its end, or a deadlock if `prop` is None."""
     judged = found.select((prop,))[0] if prop else None
     made = Trace(
         title=_one_line(title) or f"{found.name}: {f'{prop} is {verdict_of(judged)}' if prop else 'no action is enabled'}",

@@ -1,0 +1,246 @@
+"""The shortest trace that still fails: fewer steps, smaller constants, and a search that says whether a shorter one exists."""
+
+from __future__ import annotations
+
+import time
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING
+
+from fencepost.counterexamples.lowering import lower, named, shapes, with_constant
+from fencepost.counterexamples.replay import follow
+from fencepost.counterexamples.shortening import Attempts, simpler, without
+from fencepost.counterexamples.trace import from_start
+from fencepost.explorers.native.compile import is_cached, load
+from fencepost.explorers.native.generate import generate
+from fencepost.explorers.native.search import search
+from fencepost.explorers.verdict import Options
+from fencepost.explorers.walk.sample import Plan, sample
+from fencepost.explorers.walk.walker import Walker
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+
+    from fencepost.counterexamples.trace import Trace
+    from fencepost.explorers.native.compile import Kernels
+    from fencepost.explorers.native.generate import Source
+    from fencepost.explorers.verdict import Path, Result
+
+WALKS = 20_000
+"""Walks that look for a shorter trace where a search does not reach far enough."""
+ROUNDS = 8
+"""Rounds of shortening and searching at most; each ends with a shorter trace, and few need more than three."""
+
+
+@dataclass(frozen=True)
+class Limits:
+    """How much to spend. `memory` is in bytes, `seconds` counts everything but compiling."""
+
+    seconds: float = 60.0
+    memory: int = 2 << 30
+    workers: int = 0
+    """Threads of a search; 0: as many as there are processors."""
+
+
+@dataclass(frozen=True)
+class Shrunk:
+    """A trace that was made shorter, and how far it was checked that there is no shorter one.
+
+    `checked` counts states: no trace of so many states, or fewer, violates the same property under the final constants,
+    unless it is as long as this one. `searched` is how many different states that took.
+    """
+
+    trace: Trace
+    path: Path
+    before: int
+    """States of the trace that was given."""
+    lowered: Mapping[str, tuple[int, int]] = field(default_factory=dict)
+    checked: int = 0
+    searched: int = 0
+    why_stopped: str = ""
+    seconds: float = 0.0
+    found_by_search: bool = False
+
+    @property
+    def shortest(self) -> bool:
+        """Whether it is certain that no trace under these constants is shorter."""
+        return self.checked >= self.path.length - 1
+
+    @property
+    def reach(self) -> str:
+        """A sentence on how far that was checked."""
+        if self.shortest:
+            return f"No shorter one exists under these constants: {self.searched:,} states were searched."
+        return (
+            f"None of up to {self.checked} states exists under these constants; whether one of {self.checked + 1} "
+            f"to {self.path.length - 1} states does is not known ({self.why_stopped})."
+        )
+
+
+def shrink(trace: Trace, limits: Limits | None = None, tell: Callable[[str], None] | None = None) -> Shrunk:
+    """Return the shortest trace that shows the same; raise UsageError if this one does not replay.
+
+    `tell(text)` is called with what is being done. The result is a trace that the plain carrier has replayed.
+    """
+    return _Shrinking(trace, limits or Limits(), tell or (lambda _: None)).run()
+
+
+def source_of(trace: Trace) -> Source:
+    """Return the text that is compiled for the shape of a trace's constants, with all properties of its protocol."""
+    found = trace.protocol
+    return generate(found.machine, trace.constants, found.properties, normalize=trace.normalize, compact=False)
+
+
+class _Shrinking:
+    """One shrinking."""
+
+    def __init__(self, trace: Trace, limits: Limits, tell: Callable[[str], None]) -> None:
+        self.given, self.trace, self.limits, self.tell = trace, trace, limits, tell
+        self.spent = 0.0
+        """Seconds of compiling, which do not count."""
+        self.by_search = self.interrupted = False
+
+    def run(self) -> Shrunk:
+        """Leave steps out, lower constants and search, until a search finds nothing shorter or time is up."""
+        self.began = time.perf_counter()
+        before = follow(self.given).path.length
+        result: Result | None = None
+        for number in range(ROUNDS):
+            self.tell(f"leaving out steps of {len(self.trace.steps)}")
+            self.leave_out()
+            if not number:
+                self.in_a_smaller_shape()
+            self.trace = lower(self.trace, self.until(0.5))
+            self.tell(f"searching for less than {len(self.trace.steps) + 1} states")
+            result = self.search(self.trace, len(self.trace.steps), self.left)
+            if not self.take(self.trace, result) and (self.reaches(result) or not self.walk()):
+                break
+            if self.left <= 0 or self.interrupted:
+                break
+        self.simplify()
+        made = follow(self.trace)
+        assert result is not None
+        old, new = self.given.constants.values, self.trace.constants.values
+        return Shrunk(
+            trace=self.trace,
+            path=made.path,
+            before=before,
+            lowered={name: (int(old[name]), int(new[name])) for name in old if old[name] != new[name]},
+            checked=min(self.checked(result), made.path.length - 1),
+            searched=result.distinct,
+            why_stopped=result.why_stopped,
+            seconds=time.perf_counter() - self.began,
+            found_by_search=self.by_search,
+        )
+
+    @property
+    def left(self) -> float:
+        """Seconds that are left."""
+        return self.began + self.spent + self.limits.seconds - time.perf_counter()
+
+    def until(self, share: float) -> float:
+        """Return the time at which this share of what is left is spent."""
+        return time.perf_counter() + max(0.0, self.left) * share
+
+    # -- fewer steps
+
+    def leave_out(self) -> None:
+        """Leave out the steps that are not needed."""
+        attempts = Attempts(self.trace, self.until(0.3))
+        self.trace = replace(self.trace, steps=without(attempts, self.trace.steps))
+
+    def simplify(self) -> None:
+        """Give the steps smaller parameters."""
+        attempts = Attempts(self.trace, time.perf_counter() + max(1.0, min(5.0, self.left)))
+        steps = simpler(attempts, self.trace.steps)
+        if len(steps) <= len(self.trace.steps):
+            self.trace = replace(self.trace, steps=steps)
+
+    # -- smaller shapes, shorter ways
+
+    def in_a_smaller_shape(self) -> None:
+        """Search for a trace that is no longer with fewer brokers, replicas and the like, under lower constants first.
+
+        A shape that would have to be compiled is searched only if it has as many of them as the steps name.
+        """
+        lowered = lower(self.trace, self.until(0.2))
+        for trace in (lowered, self.trace) if lowered.constants != self.trace.constants else (self.trace,):
+            for name in shapes(trace.protocol.machine):
+                for value in self.smaller(trace, name):
+                    candidate = with_constant(trace, name, value)
+                    if candidate is None or self.left <= 0 or self.interrupted:
+                        continue
+                    if value < named(trace, name) and not is_cached(source_of(candidate)):
+                        continue
+                    self.tell(f"searching with {name}={value}")
+                    if self.take(candidate, self.search(candidate, len(self.trace.steps) + 1, self.left / 3)):
+                        return
+
+    def smaller(self, trace: Trace, name: str) -> range:
+        """Return the values below that of a constant."""
+        return range(int(trace.protocol.machine.constants.declared()[name].low), int(trace.constants.values[name]))
+
+    def search(self, trace: Trace, levels: int, seconds: float) -> Result:
+        """Search breadth first for a trace of at most `levels` states under the constants of a trace."""
+        kernels = self.kernels(trace)
+        options = Options(
+            workers=self.limits.workers,
+            normalize=trace.normalize,
+            stop_on_violation=True,
+            deadlock=trace.prop is None,
+            # a deadlock is seen when its level is expanded, a violation when its level is reached
+            max_depth=max(1, levels + (trace.prop is None)),
+            budget=max(0.1, seconds),
+            memory=self.limits.memory,
+        )
+        asked = () if trace.prop is None else (trace.prop,)
+        result = search(trace.protocol.machine, trace.constants, asked, options, kernels=kernels)
+        self.interrupted = self.interrupted or "was received" in result.why_stopped
+        return result
+
+    def take(self, trace: Trace, result: Result) -> bool:
+        """Take over the trace that a search found, if it found one; say whether it did."""
+        path = result.deadlock if trace.prop is None else result.of(trace.prop.name).path
+        if path is None:
+            return False
+        self.trace = from_start(replace(trace, steps=path.steps, initial=None), path)
+        self.by_search = True
+        return True
+
+    def walk(self) -> bool:
+        """Walk at random under the lower constants, where a search does not reach; say whether a shorter trace was found."""
+        prop, length = self.trace.prop, len(self.trace.steps)
+        if prop is None or self.left <= 0 or self.interrupted:
+            return False
+        self.tell("walking at random")
+        trace = self.trace
+        walker = Walker(
+            trace.protocol.machine, trace.constants, (prop,), normalize=trace.normalize, kernels=self.kernels(trace)
+        )
+        plan = Plan(walks=WALKS, depth=length, workers=self.limits.workers, budget=max(0.1, self.left / 2))
+        path = sample(walker, plan).of(prop.name).path
+        if path is None or path.length > length:
+            return False
+        self.trace = from_start(replace(trace, steps=path.steps, initial=None), path)
+        return True
+
+    def kernels(self, trace: Trace) -> Kernels:
+        """Return the compiled machine for the shape of a trace's constants."""
+        began = time.perf_counter()
+        source = source_of(trace)
+        if not is_cached(source):
+            self.tell("compiling the protocol for another shape")
+        found = load(source, trace.constants)
+        self.spent += time.perf_counter() - began
+        return found
+
+    # -- how far
+
+    def reaches(self, result: Result) -> bool:
+        """Say whether a search that found nothing excludes every shorter trace."""
+        return self.checked(result) >= len(self.trace.steps)
+
+    def checked(self, result: Result) -> int:
+        """Return up to how many states every trace was looked at."""
+        if result.complete:
+            return len(self.trace.steps) + 1
+        return len(result.levels)
