@@ -98,6 +98,19 @@ class Display:
 
         return tell
 
+    def telling_walks(self, title: str, walks: int) -> Callable[[int, int, float], None] | None:
+        """Return what random walks are to call while they go on, or None if nobody would see it."""
+        if not self.live:
+            return None
+
+        def tell(done: int, steps: int, seconds: float) -> None:
+            now = time.monotonic()
+            if now - self._last >= PERIOD:
+                self._last = now
+                self.show(walks_text(title, done, walks, steps, seconds))
+
+        return tell
+
     def _console(self) -> Console:
         from rich.console import Console
 
@@ -131,6 +144,14 @@ def progress_text(title: str, progress: Progress) -> Text:
         (f"depth {progress.depth}  frontier {progress.frontier:,} ({share:.0%} expanded)  growth {growth}  ", "dim"),
         (sparkline(levels), "cyan"),
     )
+
+
+def walks_text(title: str, done: int, walks: int, steps: int, seconds: float) -> Text:
+    """Return what running walks look like: how many are done, and how fast."""
+    from rich.text import Text
+
+    rate = show_rate(steps, seconds, "steps")
+    return Text.assemble((title, "bold"), f"  {done:,} of {walks:,} walks  {rate}  {show_seconds(seconds)}")
 
 
 def sparkline(levels: list[int]) -> str:

@@ -16,6 +16,8 @@ from fencepost.cli.failures import debugging, explain
 from fencepost.cli.guarantees import guarantees
 from fencepost.cli.listing import list_protocols
 from fencepost.cli.replaying import replay, show
+from fencepost.cli.shrinking import shrink
+from fencepost.cli.simulate import simulate
 from fencepost.cli.status import Exit
 from fencepost.model.language.errors import nearest
 
@@ -65,7 +67,7 @@ def run(ctx: click.Context) -> None:
         click.echo(ctx.get_help())
 
 
-for _command in (check, list_protocols, guarantees, replay, show):
+for _command in (check, simulate, list_protocols, guarantees, replay, shrink, show):
     run.add_command(_command)
 
 

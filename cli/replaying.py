@@ -15,13 +15,13 @@ from fencepost.counterexamples.render import FORMATS
 from fencepost.model.language.errors import FencepostError, UsageError, nearest
 
 TEXT = "text"
-_MODEL_HELP = "The Python file that defines the trace's protocol, if it is your own."
+MODEL_HELP = "The Python file that defines the trace's protocol, if it is your own."
 
 
 @click.command(short_help="Replay counterexamples on the plain carrier.")
 @click.argument("files", nargs=-1, required=True, metavar="FILE...")
 @click.option("--rewrite", is_flag=True, help="Write the states again; header and actions stay as they are.")
-@click.option("--model", metavar="FILE.py", help=_MODEL_HELP)
+@click.option("--model", metavar="FILE.py", help=MODEL_HELP)
 def replay(files: tuple[str, ...], rewrite: bool, model: str | None) -> Exit:  # noqa: FBT001 (as click calls it)
     """Take every step of the trace in FILE and see that it ends in what it says.
 
@@ -60,7 +60,7 @@ def replay(files: tuple[str, ...], rewrite: bool, model: str | None) -> Exit:  #
     "--format", "form", default=TEXT, show_default=True, metavar="NAME", help=f"One of: {', '.join((TEXT, *FORMATS))}."
 )
 @click.option("--output", metavar="FILE", help="Write it there instead of printing it.")
-@click.option("--model", metavar="FILE.py", help=_MODEL_HELP)
+@click.option("--model", metavar="FILE.py", help=MODEL_HELP)
 def show(file: str, form: str, output: str | None, model: str | None) -> Exit:
     """Show the trace in FILE step by step, with what each step changed.
 

@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from fencepost.explorers.verdict import Path, PropertyResult, Result
     from fencepost.invariants.catalogue import Run
     from fencepost.invariants.protocols import Protocol
+    from fencepost.model.language.constants import Constants
     from rich.console import Console
 
 
@@ -64,6 +65,16 @@ def diagram_of(found: Protocol, result: Result, prop: str, *, normalize: bool) -
     if result.of(prop).path is None:
         return ""
     return render("mermaid", follow(make_trace(found, result, prop, normalize=normalize)))
+
+
+def trace_of_path(
+    found: Protocol, constants: Constants, prop: str, path: Path, *, version: str = "", normalize: bool = True
+) -> Trace:
+    """Return the trace of a property's path, with the source and the reason that belong to it."""
+    from fencepost.counterexamples.trace import trace_of_path as made
+
+    why = next((item.sentence for item in found.properties if item.name == prop), "")
+    return made(found, constants, prop, path, source=found.machine.source, why=why, version=version, normalize=normalize)
 
 
 def print_trace(console: Console, trace: Trace, path: Path) -> None:
