@@ -11,8 +11,8 @@ from fencepost.cli.display import Display
 from fencepost.cli.failures import make_sure_writable
 from fencepost.cli.quantities import parse_duration, parse_size, show_seconds
 from fencepost.cli.replaying import MODEL_HELP
-from fencepost.cli.targets import lookup_in
 from fencepost.cli.status import Exit
+from fencepost.cli.targets import lookup_in
 from fencepost.cli.traces import print_trace, write_trace
 
 if TYPE_CHECKING:
