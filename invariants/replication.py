@@ -9,6 +9,8 @@ from fencepost.model.cluster.controller import (
     controller_applies_alter_partition,
     is_eligible,
     is_from_current_leader,
+    passes_epoch_checks,
+    replicas,
 )
 from fencepost.model.cluster.leader import maximal_isr
 from fencepost.model.cluster.state import (
@@ -69,7 +71,7 @@ def candidates_have_committed(s: State, c: C) -> bool:
     return all(
         has_committed(s, s.replica[broker])
         for broker in range(c.brokers)
-        if is_running(s, broker) and bits.contains(newest(s).isr | s.elr, broker)
+        if is_running(s, broker) and bits.contains((newest(s).isr | s.elr) & replicas(s, c), broker)
     )
 
 
@@ -139,8 +141,24 @@ def one_leader_per_epoch(s: State, c: C) -> bool:
 
 
 @always
+def leaders_have_their_epoch(s: State, c: C) -> bool:
+    """Part of G-S5: whoever leads has every record of its leader epoch that is in any log, so nobody else wrote one.
+
+    A leader cuts nothing off, so in one epoch no offset ever gets two records.
+    """
+    return all(
+        not leads(s, leader)
+        or other.log[offset].epoch != local(s, leader).leader_epoch
+        or (offset < s.replica[leader].end and s.replica[leader].log[offset].record == other.log[offset].record)
+        for leader in range(c.brokers)
+        for other in s.replica
+        for offset in range(other.end)
+    )
+
+
+@always
 def isr_is_sane(s: State, c: C) -> bool:
-    """G-S6: leader, ISR and ELR fit together, and nobody in the ISR is fenced or shutting down.
+    """G-S6: leader, ISR and ELR fit together, and nobody in the ISR is fenced, shutting down or without a replica.
 
     Without ELR the last member of the ISR stays there when it is fenced.
     """
@@ -149,6 +167,7 @@ def isr_is_sane(s: State, c: C) -> bool:
     return (
         (image.leader == NONE or bits.contains(image.isr & active(c, image), image.leader))
         and (c.elr or image.isr != 0)
+        and bits.is_subset(image.isr, replicas(s, c))
         and (is_last or image.isr & ~active(c, image) == 0)
         and s.elr & image.isr == 0
         and (s.elr == 0 or bits.size(image.isr) < c.min_isr)
@@ -175,7 +194,7 @@ def maximal_isr_covers_isr(s: State, c: C) -> bool:
         return True
     r = s.replica[newest(s).leader]
     may_commit = not c.high_watermark_needs_min_isr or bits.size(r.isr) >= c.min_isr
-    return bits.is_subset(newest(s).isr | s.elr, maximal_isr(c, r)) or not may_commit
+    return bits.is_subset((newest(s).isr | s.elr) & replicas(s, c), maximal_isr(c, r)) or not may_commit
 
 
 @always
@@ -186,7 +205,7 @@ def maximal_isr_covers_requests(s: State, c: C) -> bool:
     """
     return not has_current_leader(s) or all(
         m.status != Status.SENT
-        or not is_from_current_leader(newest(s), m)
+        or not passes_epoch_checks(c, newest(s), m)
         or bits.is_subset(m.isr, maximal_isr(c, s.replica[m.leader]))
         for m in s.alter_partitions
     )
@@ -274,7 +293,7 @@ def restarted_broker_is_in_sync(s: State, c: C) -> bool:
 def request_names_ineligible_replica(s: State, c: C) -> bool:
     """A request with current epochs reaches the controller while a member that it names is not eligible."""
     return any(
-        m.status == Status.SENT and is_from_current_leader(newest(s), m) and not is_eligible(c, newest(s), m)
+        m.status == Status.SENT and passes_epoch_checks(c, newest(s), m) and not is_eligible(c, newest(s), m)
         for m in s.alter_partitions
     )
 
@@ -319,6 +338,7 @@ PROPERTIES = (
     logs_match,
     leader_high_watermark_never_falls,
     one_leader_per_epoch,
+    leaders_have_their_epoch,
     isr_is_sane,
     isr_members_are_current,
     maximal_isr_covers_isr,

@@ -160,3 +160,34 @@ def test_a_member_that_is_ahead_of_the_new_leader_cuts_its_log() -> None:
     story.do("leader-handles-fetch", leader=1, follower=0)
     story.do("follower-appends", follower=0)
     assert (story.state.replica[0].log[0].record, story.state.replica[0].log[0].epoch) == (2, 1)
+
+
+def test_a_leader_that_its_own_request_removes_stays_pending_and_commits_nothing_alone() -> None:
+    """NEW_LEADER_ELECTED (ReplicationControlManager.alterPartition): the change is made although the answer is an error."""
+    story = Story(brokers=3, max_records=1, crashes=0, fences=0, shrinks=0, max_leader_epoch=1, reassignment=1)
+    assert newest(story.state).isr == 0b011
+    story.do("leader-handles-fetch", leader=0, follower=2)
+    story.do("controller-applies-alter-partition")
+    image = newest(story.state)
+    assert (image.leader, image.leader_epoch, image.isr, story.state.reassigned_in) == (1, 1, 0b110, 1)
+    assert not list(story.state.alter_partitions), "nobody heeds the error"
+    story.do("leader-appends", leader=0)
+    assert (story.state.replica[0].proposed_isr, story.state.replica[0].high_watermark) == (0b111, 0)
+    story.do("leader-handles-fetch", leader=0, follower=1)
+    story.do("follower-appends", follower=1)
+    story.do("broker-applies-metadata", broker=0, index=story.state.newest)
+    assert (story.state.replica[0].removed, story.state.replica[0].end) == (True, 0)
+    assert not story.can("leader-handles-fetch", follower=0)
+    assert all(story.holds(item) for item in replication.PROPERTIES if item.kind in ("always", "step"))
+
+
+def test_the_high_watermark_is_not_tried_again_when_a_request_is_refused(kip_903: dict[str, int]) -> None:
+    """Partition.handleAlterPartitionError only resets the state."""
+    story = Story(**kip_903)
+    story.do("leader-handles-fetch", leader=0, follower=1)
+    story.do("leader-appends", leader=0)
+    story.do("controller-fences-broker", broker=1)
+    story.do("controller-finds-replica-ineligible")
+    story.do("leader-learns-change-refused")
+    leader = story.state.replica[0]
+    assert (leader.isr, leader.proposed_isr, leader.end, leader.high_watermark) == (0b01, 0, 1, 0)

@@ -18,7 +18,6 @@ _AS_READ = (
     "That a running Kafka gets there was not shown."
 )
 _BEFORE_ELR = "Kept by kafka-4.1; without ELR, as in kafka-3.5 to 4.0 as read, HYP-2 breaks it, and the repaired twins keep it."
-_NO_VARIANT = "No switch of the model breaks it: a test shows on a state made by hand that the property can fail."
 
 GUARANTEES: tuple[Evidence, ...] = (
     Evidence(
@@ -91,13 +90,30 @@ GUARANTEES: tuple[Evidence, ...] = (
     ),
     Evidence(
         "G-S4",
-        cases("kafka-4.1 3 brokers, repaired: G-S4\nkafka-4.1 3 brokers: G-S4\n3 brokers, B20: G-S4"),
-        answer=_NO_VARIANT + " That the committed prefix never shrinks is not this property: it is G-S1.",
+        cases("""
+            kafka-4.1 3 brokers, repaired: G-S4, G-S1, G-S9
+            kafka-4.1 3 brokers: G-S4
+            2 brokers, waiting for joining: G-S4
+            2 brokers, high watermark that falls: G-S4
+            3 brokers, ELR and shrink: G-S4, G-S1
+            3 brokers, B20: G-S4, G-S1
+            2 brokers, B05: G-S9
+        """),
+        answer="The first half is this property: a follower that is waited for may be below the high watermark, so a leader that took "
+        "it over would fall back. The second half, that nothing committed is ever lost or replaced, is G-S1 and G-S9; the largest "
+        "high watermark itself is history, which cannot shrink.",
     ),
     Evidence(
         "G-S5",
-        cases("kafka-4.1 3 brokers, repaired: G-S5\nkafka-3.5 3 brokers: G-S5\n2 brokers, three moves: G-S5"),
-        answer=_NO_VARIANT,
+        cases("""
+            kafka-4.1 3 brokers, repaired: G-S5, G-S5b
+            kafka-4.1 3 brokers: G-S5, G-S5b
+            2 brokers, three moves: G-S5, G-S5b
+            2 brokers, a move and two records: G-S5, G-S5b
+            2 brokers, elections without an epoch: G-S5, G-S5b
+            3 brokers, HYP-2: G-S5, G-S5b
+        """),
+        answer="Who leads has every record of its epoch, so nobody else wrote one.",
     ),
     Evidence(
         "G-S6",
@@ -147,8 +163,13 @@ GUARANTEES: tuple[Evidence, ...] = (
     ),
     Evidence(
         "G-S13",
-        cases("kafka-4.1 3 brokers, repaired: G-S13\nkafka-3.5 3 brokers: G-S13\n2 brokers, HYP-8: G-S13"),
-        answer=_NO_VARIANT + " The controller's guards are what it is about.",
+        cases("""
+            kafka-4.1 3 brokers, repaired: G-S13
+            kafka-3.5 3 brokers: G-S13
+            2 brokers, HYP-8: G-S13
+            2 brokers, one fence: G-S13
+            2 brokers, requests without epoch checks: G-S13
+        """),
     ),
     Evidence(
         "KIP903-S1",

@@ -75,6 +75,13 @@ EVIDENCE: tuple[Evidence, ...] = (
         "repaired the switch changes nothing, not even the number of states. That updates get stuck is liveness (G-L5).",
     ),
     Evidence(
+        "B16",
+        cases("3 brokers, reassignment: G-S8, G-S1b, G-S1\n3 brokers, B16: G-S8, G-S1b, G-S1"),
+        answer="No, since it stays pending: all that it still counts must fetch from it, and who has learnt of the new leader does "
+        "not. If it goes back on the error NEW_LEADER_ELECTED, a committed record is lost. G-S8 itself is about the current "
+        "leader, which the removed one is not.",
+    ),
+    Evidence(
         "B19",
         cases("3 brokers, B19: G-S1b, G-S1, G-S2b\n3 brokers, ELR: G-S1b, G-S1, G-S2b\n2 brokers, last replica standing: G-S1"),
         answer="Min ISR 2, one crash that loses records, two fences.",

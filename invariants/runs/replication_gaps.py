@@ -12,15 +12,12 @@ _GAPS = {
     "B24": "It comes with the consumers.",
     "B08": _LIVENESS + " Answers of an earlier epoch are dropped in the model, so its fetcher cannot lose a partition.",
     "B15": _LIVENESS + " It needs the ZooKeeper mode, in which leaders do not read the controller's log.",
-    "B16": "Reassignments are not modelled, so no request removes its own sender.",
     "B17": "It needs time: how long a replica counts as caught up.",
     "B18": _LIVENESS + " A broker that shuts down reads metadata in the model.",
     "B23": "It needs time, and a rate of joining and leaving.",
     "B33": "Outside: topic ids and the ZooKeeper tools that overwrite them are not modelled.",
     **{f"G-L{number}": _LIVENESS for number in range(1, 9)},
     "KIP903-L1": _LIVENESS,
-    "Q38": "No switch bumps leader epochs at registration. A request delayed past it would carry an old leader epoch, which the "
-    "controller refuses (G-S13); this is an argument, not a run.",
 }
 
 EVIDENCE: tuple[Evidence, ...] = tuple(Evidence(entry, (), gap=why) for entry, why in _GAPS.items())

@@ -14,12 +14,12 @@ MOVES = "brokers=2 max_records=2 crashes=0 fences=0 shrinks=0 elections=3 any_pr
 
 RUNS: tuple[Run, ...] = (
     # Two brokers: truncation and divergence
-    run("2 brokers, two fences", TWO_FENCES, "", 2_835, 18, unreached=(RESTARTED,)),
+    run("2 brokers, two fences", TWO_FENCES, "", 2_861, 18, unreached=(RESTARTED,)),
     run(
         "2 brokers, B01",
         TWO_FENCES,
         "truncation=high-watermark",
-        2_621,
+        2_647,
         19,
         "G-S1b 8, G-S1 10, G-S2 10, G-S2b 13, KIP903-S2 16",
         unreached=(RESTARTED,),
@@ -105,6 +105,36 @@ RUNS: tuple[Run, ...] = (
         222,
         15,
         unreached=(GROWS, RESTARTED, INELIGIBLE, UNAWARE),
+    ),
+    run(
+        "2 brokers, elections without an epoch",
+        "brokers=2 max_records=2 crashes=0 fences=0 shrinks=0 elections=1 any_preferred=1 loss=none max_leader_epoch=1",
+        "election_opens_epoch=off",
+        204,
+        14,
+        "G-S5 3, G-S5b 4, G-S3b 5, G-S1b 7, G-S3 9, K392-S1 9",
+        unreached=(GROWS, RESTARTED, INELIGIBLE, UNAWARE),
+        trace="G-S5 election-without-epoch, G-S5b election-without-epoch-records",
+        why="a leader is elected without a new leader epoch",
+    ),
+    run(
+        "2 brokers, waiting for joining",
+        "brokers=2 max_records=2 crashes=0 fences=1 shrinks=0 loss=none max_leader_epoch=2 waits_for_joining=1",
+        "",
+        910,
+        17,
+        unreached=(RESTARTED, INELIGIBLE, UNAWARE),
+    ),
+    run(
+        "2 brokers, high watermark that falls",
+        "brokers=2 max_records=2 crashes=0 fences=1 shrinks=0 loss=none max_leader_epoch=2 waits_for_joining=1",
+        "high_watermark_only_rises=off",
+        967,
+        17,
+        "G-S4 6, G-S1b 10, KIP903-S2 10",
+        unreached=(RESTARTED, INELIGIBLE, UNAWARE),
+        trace="G-S4 high-watermark-falls",
+        why="the high watermark is taken from a follower that is waited for, even if it is below",
     ),
     run(
         "2 brokers, B25",

@@ -20,8 +20,10 @@ HYPOTHESES: tuple[Evidence, ...] = (
     Evidence(
         "HYP-2",
         cases("""
-            3 brokers, HYP-2: G-S7, G-S6, KIP903-S4, G-S1
-            3 brokers, crash with loss: G-S7, G-S6, KIP903-S4, G-S1
+            3 brokers, HYP-2: G-S7, G-S6, KIP903-S4, G-S1, G-S5b
+            3 brokers, crash with loss: G-S7, G-S6, KIP903-S4, G-S1, G-S5b
+            3 brokers, HYP-2 and two records: G-S3b, G-S3, G-S9
+            3 brokers, crash with loss and two records: G-S3b, G-S3, G-S9
             kafka-3.7 3 brokers: G-S7
             kafka-4.1 3 brokers, HYP-1 and HYP-3 repaired: G-S7, G-S1
         """),
@@ -78,9 +80,14 @@ QUESTIONS: tuple[Evidence, ...] = (
     ),
     Evidence(
         "Q34",
-        cases("2 brokers, no checks at the leader: KIP903-S1, KIP903-S2, G-S7, G-S1b\n2 brokers, KIP-903: KIP903-S2"),
-        answer="A precaution: with both of the leader's checks off the controller's check keeps every property, at the price of more "
-        "refusals.",
+        cases("""
+            2 brokers, no broker epoch check at the leader: KIP903-S1, KIP903-S2, G-S7, G-S1b
+            2 brokers, no checks at the leader: KIP903-S1, KIP903-S2
+            2 brokers, KIP-903: KIP903-S1, KIP903-S2, G-S7, G-S1b
+        """),
+        answer="Needed. Every epoch that joins is registered without it too, but a late fetch of the incarnation before can then "
+        "overwrite what the new one has shown, while the request is out: the leader refuses such a fetch only once its cache knows "
+        "the new epoch, and the check makes it wait for just that.",
     ),
     Evidence(
         "Q35",
@@ -96,6 +103,17 @@ QUESTIONS: tuple[Evidence, ...] = (
         "Q37",
         cases("2 brokers, disk swap: G-S7, KIP903-S2, G-S1\n2 brokers, one fence: G-S1"),
         answer="Out of scope: nothing in broker epochs tells a replica whose log vanished under a running broker.",
+    ),
+    Evidence(
+        "Q38",
+        cases("""
+            2 brokers, B09 and new epochs at registration: KIP903-S1, KIP903-S2, G-S7, G-S1b, G-S1
+            2 brokers, KIP-903 and new epochs at registration: KIP903-S1, KIP903-S2, G-S7, G-S1b
+            2 brokers, B09: KIP903-S1
+        """),
+        answer="Safe: a request that was sent before the registration carries an old leader epoch, and even version 2 keeps every "
+        "property, with the same states as version 3. The price is a new leader epoch for every partition of the broker at each "
+        "start; what that costs was not measured.",
     ),
     Evidence(
         "Q39",
@@ -115,4 +133,13 @@ QUESTIONS: tuple[Evidence, ...] = (
     ),
 )
 
-EVIDENCE: tuple[Evidence, ...] = (*HYPOTHESES, *QUESTIONS)
+CLAIMS: tuple[Evidence, ...] = (
+    Evidence(
+        "SEED-903-5",
+        cases("2 brokers, no broker epoch check at the leader: KIP903-S2\n2 brokers, KIP-903: KIP903-S2"),
+        answer="Not in the model: see Q34.",
+        verdict="broken",
+    ),
+)
+
+EVIDENCE: tuple[Evidence, ...] = (*HYPOTHESES, *QUESTIONS, *CLAIMS)

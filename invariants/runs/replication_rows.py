@@ -14,6 +14,7 @@ PROPERTY = {
     "G-S3b": "logs-match",
     "G-S4": "leader-high-watermark-never-falls",
     "G-S5": "one-leader-per-epoch",
+    "G-S5b": "leaders-have-their-epoch",
     "G-S6": "isr-is-sane",
     "G-S7": "isr-members-are-current",
     "G-S8": "maximal-isr-covers-isr",

@@ -19,6 +19,12 @@ def active(c: C, image: Image) -> int:
     return bits.everyone(c.brokers) & ~image.fenced & ~image.stopping
 
 
+def replicas(s: State, c: C) -> int:
+    """Return the brokers that have a replica: once the reassignment has ended, all but the first leader."""
+    everyone = bits.everyone(c.brokers)
+    return everyone if s.reassigned_in == NONE else bits.without(everyone, c.initial_leader)
+
+
 def first_of(c: C, members: int) -> int:
     """Return the first member in replica order, NONE if there is none."""
     found = NONE
@@ -44,7 +50,7 @@ def elected(s: State, c: C, isr: int, elr: int, acceptable: int) -> int:
     The leader stays if it may; then the first acceptable ISR member, or ELR member if the ISR is empty; then the last
     known leader; then, if unclean elections are allowed, the first acceptable replica.
     """
-    eligible = (isr if isr != 0 else elr) & acceptable
+    eligible = (isr if isr != 0 else elr) & acceptable & replicas(s, c)
     if bits.contains(eligible, newest(s).leader):
         return newest(s).leader
     leader = first_of(c, eligible)
@@ -68,10 +74,19 @@ def may_elect_last_known(s: State, c: C, isr: int, elr: int, acceptable: int) ->
 
 
 def epoch_after(s: State, c: C, isr: int, leader: int) -> int:
-    """Return the leader epoch after a change: a new one if the leader changes, and before 3.6 if the ISR shrinks."""
+    """Return the leader epoch after a change: a new one if the leader changes or a replica is removed.
+
+    Before 3.6 also if the ISR shrinks.
+    """
     image = newest(s)
     shrinks = c.bump_leader_epoch_on_shrink and isr != 0 and image.isr & ~isr != 0
-    return image.leader_epoch + 1 if leader != image.leader or shrinks else image.leader_epoch
+    moves = c.election_opens_epoch and leader != image.leader
+    return image.leader_epoch + 1 if moves or shrinks or completes_reassignment(s, c, isr) else image.leader_epoch
+
+
+def completes_reassignment(s: State, c: C, isr: int) -> bool:
+    """Say whether the reassignment ends with this ISR: the added broker is in it (completeReassignmentIfNeeded)."""
+    return c.reassignment and s.reassigned_in == NONE and bits.contains(isr, c.brokers - 1)
 
 
 def append_image(s: State) -> None:
@@ -104,6 +119,22 @@ def change_partition(s: State, c: C, isr: int, elr: int, leader: int) -> None:
     s.ghost_stale &= new_isr
 
 
+def leader_without(s: State, c: C, broker: int) -> int:
+    """Return who leads once this broker is out of the ISR, the present leader if it is in no ISR."""
+    image = newest(s)
+    isr = bits.without(image.isr, broker)
+    if isr == image.isr:
+        return image.leader
+    return elected(s, c, isr, elr_target(s, c, isr, 0), bits.without(active(c, image), broker))
+
+
+def remove_from_isr(s: State, c: C, broker: int, leader: int) -> None:
+    """Take a broker out of the newest image's ISR, if it is in it; `leader` leads from then on (generateLeaderAndIsrUpdates)."""
+    isr = bits.without(newest(s).isr, broker)
+    if isr != newest(s).isr:
+        change_partition(s, c, isr, elr_target(s, c, isr, 0), leader)
+
+
 @action(broker=Broker)
 def controller_fences_broker(s: State, c: C, broker: int) -> None:
     """The controller fences a broker whose heartbeats stay away: out of the ISR and of leadership, then fenced.
@@ -111,17 +142,13 @@ def controller_fences_broker(s: State, c: C, broker: int) -> None:
     ReplicationControlManager.handleBrokerFenced. Timeouts may strike any broker, running or not.
     """
     image = newest(s)
-    isr = bits.without(image.isr, broker)
-    elr = elr_target(s, c, isr, 0)
-    leader = elected(s, c, isr, elr, bits.without(active(c, image), broker)) if isr != image.isr else image.leader
+    leader = leader_without(s, c, broker)
     require(has_room(s, c))
     require(s.budget.fences > 0)
     require(not bits.contains(image.fenced, broker))
-    require(epoch_after(s, c, isr, leader) <= c.max_leader_epoch)
-    was_member = isr != image.isr
+    require(epoch_after(s, c, bits.without(image.isr, broker), leader) <= c.max_leader_epoch)
     append_image(s)
-    if was_member:
-        change_partition(s, c, isr, elr, leader)
+    remove_from_isr(s, c, broker, leader)
     now = newest(s)
     now.fenced = bits.with_member(now.fenced, broker)
     s.budget.fences -= 1
@@ -131,7 +158,8 @@ def controller_fences_broker(s: State, c: C, broker: int) -> None:
 def controller_unfences_broker(s: State, c: C, broker: int) -> None:
     """The controller unfences a running broker that has applied its own registration; it may then be elected.
 
-    ReplicationControlManager.handleBrokerUnfenced: only a partition without a leader is looked at.
+    ReplicationControlManager.handleBrokerUnfenced: only a partition without a leader is looked at. A broker that wants to
+    shut down is never unfenced (BrokerHeartbeatManager.calculateNextBrokerState).
     """
     image = newest(s)
     leader = (
@@ -140,6 +168,7 @@ def controller_unfences_broker(s: State, c: C, broker: int) -> None:
     require(has_room(s, c))
     require(is_running(s, broker))
     require(bits.contains(image.fenced, broker))
+    require(not bits.contains(image.stopping, broker))
     require(epoch_after(s, c, image.isr, leader) <= c.max_leader_epoch)
     append_image(s)
     now = newest(s)
@@ -155,20 +184,16 @@ def controller_begins_shutdown(s: State, c: C, broker: int) -> None:
     ReplicationControlManager.handleBrokerInControlledShutdown.
     """
     image = newest(s)
-    isr = bits.without(image.isr, broker)
-    elr = elr_target(s, c, isr, 0)
-    leader = elected(s, c, isr, elr, bits.without(active(c, image), broker)) if isr != image.isr else image.leader
+    leader = leader_without(s, c, broker)
     require(has_room(s, c))
     require(s.budget.clean_stops > 0)
     require(is_running(s, broker))
     require(bits.contains(active(c, image), broker))
-    require(epoch_after(s, c, isr, leader) <= c.max_leader_epoch)
-    was_member = isr != image.isr
+    require(epoch_after(s, c, bits.without(image.isr, broker), leader) <= c.max_leader_epoch)
     append_image(s)
+    remove_from_isr(s, c, broker, leader)
     now = newest(s)
     now.stopping = bits.with_member(now.stopping, broker)
-    if was_member:
-        change_partition(s, c, isr, elr, leader)
     s.budget.clean_stops -= 1
 
 
@@ -204,6 +229,11 @@ def is_from_current_leader(image: Image, m: AlterPartition) -> bool:
     )
 
 
+def passes_epoch_checks(c: C, image: Image, m: AlterPartition) -> bool:
+    """Say whether the controller takes a request for one of the present leader."""
+    return is_from_current_leader(image, m) or (not c.request_epoch_checks and m.leader == image.leader)
+
+
 def is_eligible(c: C, image: Image, m: AlterPartition) -> bool:
     """Say whether all proposed members may be in the ISR (ReplicationControlManager.ineligibleReplicasForIsr).
 
@@ -225,29 +255,37 @@ def controller_applies_alter_partition(s: State, c: C, m: AlterPartition) -> Non
     """The controller commits the ISR that the leader asks for, if every epoch is current and every member eligible.
 
     ReplicationControlManager.alterPartition, the checks in its order: STALE_BROKER_EPOCH, FENCED_LEADER_EPOCH,
-    INVALID_REQUEST, INVALID_UPDATE_VERSION, INELIGIBLE_REPLICA. An answer with a new leader epoch is ignored by the
-    leader (Partition.handleAlterPartitionUpdate), so it is not sent.
+    INVALID_REQUEST, INVALID_UPDATE_VERSION, INELIGIBLE_REPLICA. If that ends a reassignment which removes the sender,
+    the answer is an error, NEW_LEADER_ELECTED, although the change was made. An answer with a new leader epoch is ignored
+    by the leader (Partition.handleAlterPartitionUpdate), so it is not sent.
     """
     image = newest(s)
-    elr = elr_target(s, c, m.isr, 0)
+    completes = completes_reassignment(s, c, m.isr)
+    isr = bits.without(m.isr, c.initial_leader) if completes else m.isr
+    elr = elr_target(s, c, isr, 0)
+    leader = elected(s, c, isr, elr, active(c, image)) if completes else m.leader
     require(has_room(s, c))
     require(m.status == Status.SENT)
-    require(m.broker_epoch == image.broker_epoch[m.leader])
-    require(m.leader_epoch == image.leader_epoch)
+    require(m.broker_epoch == image.broker_epoch[m.leader] or not c.request_epoch_checks)
+    require(m.leader_epoch == image.leader_epoch or not c.request_epoch_checks)
     require(m.leader == image.leader)
-    require(m.partition_epoch == image.partition_epoch)
+    require(m.partition_epoch == image.partition_epoch or not c.request_epoch_checks)
     require(is_eligible(c, image, m))
-    require(epoch_after(s, c, m.isr, image.leader) <= c.max_leader_epoch)
-    joined = m.isr & ~image.isr
+    require(epoch_after(s, c, isr, leader) <= c.max_leader_epoch)
+    joined = isr & ~image.isr
     stale = 0
     for member in range(c.brokers):
         if bits.contains(joined, member) and m.member_epoch[member] not in (NONE, image.broker_epoch[member]):
             stale = bits.with_member(stale, member)
-    same_epoch = epoch_after(s, c, m.isr, image.leader) == image.leader_epoch
+    same_epoch = epoch_after(s, c, isr, leader) == image.leader_epoch
     append_image(s)
-    change_partition(s, c, m.isr, elr, m.leader)
+    change_partition(s, c, isr, elr, leader)
     s.ghost_stale |= stale
-    if same_epoch:
+    if completes:
+        s.reassigned_in = newest(s).leader_epoch
+    if leader != m.leader:
+        answer(s, m, Status.REFUSED)
+    elif same_epoch:
         answer(s, m, Status.APPLIED)
     else:
         s.alter_partitions.remove(m)
@@ -261,7 +299,7 @@ def controller_finds_replica_ineligible(s: State, c: C, m: AlterPartition) -> No
     """
     image = newest(s)
     require(m.status == Status.SENT)
-    require(is_from_current_leader(image, m))
+    require(passes_epoch_checks(c, image, m))
     require(not is_eligible(c, image, m))
     answer(s, m, Status.INELIGIBLE)
 
@@ -270,10 +308,10 @@ def controller_finds_replica_ineligible(s: State, c: C, m: AlterPartition) -> No
 def controller_refuses_alter_partition(s: State, c: C, m: AlterPartition) -> None:
     """The controller refuses a request with an old broker, leader or partition epoch.
 
-    The leader cannot tell whether an earlier copy was applied, so it stays pending until metadata arrives.
+    Where `normalize` is on it has refused such a request already: no epoch comes back. The leader cannot tell whether an earlier copy was applied, so it stays pending until metadata arrives.
     """
     require(m.status == Status.SENT)
-    require(not is_from_current_leader(newest(s), m))
+    require(not passes_epoch_checks(c, newest(s), m))
     answer(s, m, Status.REFUSED)
 
 

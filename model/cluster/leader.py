@@ -68,7 +68,7 @@ def waits_for(s: State, c: C, leader: int, follower: int) -> bool:
     return (
         bits.contains(r.recent, follower)
         and known.end != NONE
-        and is_eligible_in_cache(c, local(s, leader), follower, known.broker_epoch)
+        and (not c.wait_needs_eligibility or is_eligible_in_cache(c, local(s, leader), follower, known.broker_epoch))
     )
 
 
@@ -84,7 +84,7 @@ def advance_high_watermark(s: State, c: C, leader: int) -> None:
     for member in range(c.brokers):
         if member != leader and (bits.contains(maximal_isr(c, r), member) or waits_for(s, c, leader, member)):
             reached = min(reached, r.follower[member].end)
-    if reached > r.high_watermark:
+    if reached > r.high_watermark or (reached != NONE and not c.high_watermark_only_rises):
         r.high_watermark = reached
         observe_commit(s, r)
         acknowledge(s, c, r)
@@ -186,11 +186,12 @@ def request(s: State, c: C, leader: int, isr: int) -> None:
 def record_fetch(s: State, c: C, leader: int, follower: int, end: int, broker_epoch: int) -> None:
     """Take over what a fetch says of its sender, propose it for the ISR if it may join, and try the high watermark.
 
-    Partition.updateFollowerFetchState and maybeExpandIsr. Before KAFKA-15221 a fetch was noted without a lock, so it
+    Partition.updateFollowerFetchState and maybeExpandIsr; the high watermark is tried only if the log end has changed. Before KAFKA-15221 a fetch was noted without a lock, so it
     could come in while the leader, holding the lock, had looked at a log end and not yet at the broker epoch.
     """
     r = s.replica[leader]
     expands = may_expand(s, c, leader, follower, end, broker_epoch)
+    moves = r.follower[follower].end != end
     r.follower[follower].end = end
     r.follower[follower].broker_epoch = broker_epoch
     if c.waits_for_joining and end >= r.end:
@@ -200,7 +201,8 @@ def record_fetch(s: State, c: C, leader: int, follower: int, end: int, broker_ep
             request(s, c, leader, bits.with_member(r.isr, follower))
         elif expands:
             r.checked = bits.only(follower)
-        advance_high_watermark(s, c, leader)
+        if moves:
+            advance_high_watermark(s, c, leader)
 
 
 def fetch_epoch(s: State, c: C, follower: int) -> int:
@@ -238,6 +240,7 @@ def brings_news(s: State, c: C, leader: int, follower: int) -> bool:
         or known.end != f.end
         or known.broker_epoch != broker_epoch
         or departs(s, c, leader, follower)
+        or (c.waits_for_joining and not bits.contains(r.recent, follower))
         or (may_expand(s, c, leader, follower, f.end, broker_epoch) and r.checked == 0)
     )
 
@@ -338,15 +341,16 @@ def leader_requests_expansion(s: State, c: C, leader: int) -> None:
 
 @action(leader=Broker, follower=Broker)
 def follower_lags_too_long(s: State, c: C, leader: int, follower: int) -> None:
-    """The lag time passes since a follower was last caught up with the leader (replica.lag.time.max.ms)."""
+    """The lag time passes since a follower was last caught up with the leader (replica.lag.time.max.ms).
+
+    The high watermark is not tried again because of that.
+    """
     r = s.replica[leader]
     require(s.budget.lags > 0)
     require(leads(s, leader))
     require(bits.contains(r.recent, follower))
-    require(r.follower[follower].end < r.end)
     r.recent = bits.without(r.recent, follower)
     s.budget.lags -= 1
-    advance_high_watermark(s, c, leader)
 
 
 @action(leader=Broker, members=Brokers)
@@ -398,7 +402,8 @@ def leader_learns_change_refused(s: State, c: C, m: AlterPartition) -> None:
     """A leader learns that its request was refused: it goes back to the committed ISR only where nothing was applied.
 
     Partition.handleAlterPartitionError: INELIGIBLE_REPLICA rolls back (KIP-903); after other errors the request may
-    have been applied before, so the proposed members keep counting until metadata arrives.
+    have been applied before, so the proposed members keep counting until metadata arrives. The high watermark is not
+    tried again until something else moves.
     """
     require(m.status in (Status.INELIGIBLE, Status.REFUSED))
     require(is_awaited(s, m))
@@ -407,7 +412,6 @@ def leader_learns_change_refused(s: State, c: C, m: AlterPartition) -> None:
     s.alter_partitions.remove(m)
     if m.status == Status.INELIGIBLE or c.rollback_on == Rollback.ANY_ERROR:
         r.proposed_isr = 0
-        advance_high_watermark(s, c, m.leader)
 
 
 @action(leader=Broker)
@@ -421,4 +425,3 @@ def leader_gives_up_waiting(s: State, c: C, leader: int) -> None:
     require(leads(s, leader))
     require(r.proposed_isr != 0)
     r.proposed_isr = 0
-    advance_high_watermark(s, c, leader)

@@ -10,6 +10,8 @@ from fencepost.model.cluster.controller import (
     elr_target,
     epoch_after,
     has_room,
+    leader_without,
+    remove_from_isr,
 )
 from fencepost.model.cluster.follower import forget_answer
 from fencepost.model.cluster.leader import fail_writes, forget_leadership
@@ -54,27 +56,37 @@ def broker_crashes(s: State, c: C, broker: int, kept: int) -> None:
     s.budget.crashes -= 1
 
 
+def is_known_to_leave(s: State, c: C, broker: int) -> bool:
+    """Say whether every active broker that runs has applied that this broker is shutting down."""
+    return all(
+        bits.contains(local(s, other).stopping, broker)
+        for other in range(c.brokers)
+        if is_running(s, other) and bits.contains(active(c, newest(s)), other)
+    )
+
+
 @action(broker=Broker)
 def broker_stops(s: State, c: C, broker: int) -> None:
-    """A broker ends its controlled shutdown: it leads nothing, and every active broker knows that it is leaving.
+    """A broker that leads nothing is allowed to shut down, which fences it.
 
-    BrokerHeartbeatManager.calculateNextBrokerState: SHUTDOWN_NOW fences it (handleBrokerFenced).
+    BrokerHeartbeatManager.calculateNextBrokerState, SHUTDOWN_NOW: in controlled shutdown once every active broker knows that
+    it is leaving; at once if it is fenced, or asks for the first time and leads nothing.
     """
     image = newest(s)
+    leader = leader_without(s, c, broker)
+    asked = bits.contains(image.stopping, broker)
+    waits = asked and not bits.contains(image.fenced, broker)
     require(has_room(s, c))
     require(is_running(s, broker))
-    require(bits.contains(image.stopping, broker))
     require(image.leader != broker)
-    require(
-        all(
-            bits.contains(local(s, other).stopping, broker)
-            for other in range(c.brokers)
-            if is_running(s, other) and bits.contains(active(c, image), other)
-        )
-    )
+    require(asked or s.budget.clean_stops > 0)
+    require(not waits or is_known_to_leave(s, c, broker))
+    require(epoch_after(s, c, bits.without(image.isr, broker), leader) <= c.max_leader_epoch)
     append_image(s)
+    remove_from_isr(s, c, broker, leader)
     now = newest(s)
     now.fenced = bits.with_member(now.fenced, broker)
+    s.budget.clean_stops -= 0 if asked else 1
     leave_fetch_behind(s, c, broker)
     halt(s, broker, Life.STOPPED)
 
@@ -84,7 +96,8 @@ def broker_registers(s: State, c: C, broker: int, checkpoint: int) -> None:
     """A broker starts with a new incarnation, registers and applies the image of its registration.
 
     ClusterControlManager.registerBroker: a session that has expired but is not fenced yet does not stand in the way.
-    With ELR an unclean incarnation leaves ISR and ELR at once; without ELR the ISR is not touched.
+    With ELR an unclean incarnation leaves ISR and ELR at once; without ELR the ISR is not touched. KIP-903 rejects the idea
+    to open a leader epoch for every partition instead (`registration_opens_epoch`).
     """
     r = s.replica[broker]
     image = newest(s)
@@ -93,10 +106,13 @@ def broker_registers(s: State, c: C, broker: int, checkpoint: int) -> None:
     elr = bits.without(elr_target(s, c, isr, bits.only(broker)), broker) if unclean else s.elr
     acceptable = bits.without(active(c, image), broker)
     leader = elected(s, c, isr, elr, acceptable) if isr != image.isr or elr != s.elr else image.leader
+    opens = c.registration_opens_epoch and epoch_after(s, c, isr, leader) == image.leader_epoch
+    partition_epoch = image.partition_epoch + 1
     require(has_room(s, c))
     require(not is_running(s, broker))
     require(bits.contains(image.fenced, broker) or not c.fenced_before_registration)
     require(epoch_after(s, c, isr, leader) <= c.max_leader_epoch)
+    require(not opens or image.leader_epoch < c.max_leader_epoch)
     require(checkpoint <= r.high_watermark)
     require(checkpoint == r.high_watermark or c.restart_high_watermark != Checkpoint.LAST)
     require(checkpoint == 0 or c.restart_high_watermark != Checkpoint.LOG_START)
@@ -106,6 +122,9 @@ def broker_registers(s: State, c: C, broker: int, checkpoint: int) -> None:
     now = newest(s)
     if changes:
         change_partition(s, c, isr, elr, leader)
+    if opens:
+        now.leader_epoch += 1
+        now.partition_epoch = partition_epoch
     now.broker_epoch[broker] += 1
     now.fenced = bits.with_member(now.fenced, broker)
     now.stopping = bits.without(now.stopping, broker)

@@ -1,36 +1,41 @@
 """The replication protocol as one machine, and the Kafka versions that set its switches together."""
 
 from fencepost.model.cluster import controller, follower, leader, lifecycle, metadata, network, producer
-from fencepost.model.cluster.constants import C, UncleanShutdown, refuse
+from fencepost.model.cluster.constants import C, Checkpoint, UncleanShutdown, refuse
 from fencepost.model.cluster.state import State, initial
 from fencepost.model.language import Cast, Machine, Version
 
+ALL = {"waits_for_joining": 1, "restart_high_watermark": Checkpoint.ANY}
+"""What every version does: it waits for followers that are about to join, and writes high watermarks down now and then."""
 VERSIONS = (
     Version(
         "kafka-3.5",
-        "KIP-903 is in, its races are not closed; ISR shrinks open leader epochs and the high watermark knows no min ISR",
+        "KIP-903 is in, its races are not closed; ISR shrinks open leader epochs, the high watermark knows no min ISR and waits for "
+        "whoever was caught up of late",
         {
             "fetch_broker_epoch_check": 0,
             "atomic_expansion": 0,
             "high_watermark_needs_min_isr": 0,
+            "wait_needs_eligibility": 0,
             "bump_leader_epoch_on_shrink": 1,
             "elr": 0,
+            **ALL,
         },
     ),
     Version(
         "kafka-3.7",
         "the race of a rebooted follower's fetches is closed, and the high watermark stands below min ISR",
-        {"elr": 0},
+        {"elr": 0, **ALL},
     ),
     Version(
         "kafka-4.0",
         "eligible leader replicas are there but off by default",
-        {"elr": 0, "unclean_shutdown": UncleanShutdown.PREVIOUS_EPOCH},
+        {"elr": 0, "unclean_shutdown": UncleanShutdown.PREVIOUS_EPOCH, **ALL},
     ),
     Version(
         "kafka-4.1",
         "eligible leader replicas are on for new clusters; a previous broker epoch tells clean from unclean stops",
-        {"elr": 1, "unclean_shutdown": UncleanShutdown.PREVIOUS_EPOCH},
+        {"elr": 1, "unclean_shutdown": UncleanShutdown.PREVIOUS_EPOCH, **ALL},
     ),
 )
 

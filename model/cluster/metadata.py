@@ -8,7 +8,7 @@ from fencepost.model.cluster.constants import C, Truncation
 from fencepost.model.cluster.follower import forget_answer
 from fencepost.model.cluster.leader import advance_high_watermark, fail_writes, forget_followers, forget_leadership, start_epoch
 from fencepost.model.cluster.state import Broker, Image, ImageIndex, State, is_running
-from fencepost.model.language import action, require
+from fencepost.model.language import NONE, action, require
 
 
 @action(broker=Broker, index=ImageIndex)
@@ -31,6 +31,7 @@ def broker_applies_metadata(s: State, c: C, broker: int, index: int) -> None:
         make_leader(s, c, broker, was_leader, in_new_epoch)
     elif changes:
         make_follower(s, c, broker, was_leader, in_new_epoch)
+    drop_removed_replica(s, c, broker)
 
 
 def start_from(s: State, c: C, broker: int) -> None:
@@ -41,6 +42,16 @@ def start_from(s: State, c: C, broker: int) -> None:
         make_leader(s, c, broker, False, True)
     else:
         make_follower(s, c, broker, False, True)
+    drop_removed_replica(s, c, broker)
+
+
+def drop_removed_replica(s: State, c: C, broker: int) -> None:
+    """Delete the log of the broker that the reassignment removed, once it has applied that (ReplicaManager.stopPartitions)."""
+    r = s.replica[broker]
+    ended = s.reassigned_in != NONE and s.image[r.applied].leader_epoch >= s.reassigned_in
+    if ended and broker == c.initial_leader:
+        r.removed = True
+        log.truncate(r, 0)
 
 
 def make_leader(s: State, c: C, broker: int, was_leader: bool, in_new_epoch: bool) -> None:  # noqa: FBT001

@@ -6,7 +6,7 @@ connections, and losing one is never handling it.
 
 from fencepost.model.cluster import log
 from fencepost.model.cluster.constants import C, Rollback
-from fencepost.model.cluster.controller import is_from_current_leader
+from fencepost.model.cluster.controller import passes_epoch_checks
 from fencepost.model.cluster.leader import fetch_epoch, fetched_epoch, is_awaited, is_stale_fetch, record_fetch
 from fencepost.model.cluster.state import (
     AlterPartition,
@@ -26,7 +26,7 @@ def leave_fetch_behind(s: State, c: C, broker: int) -> None:
     """Leave the broker's fetch in its leader's queue when the broker goes down; without room for it, it is lost."""
     image = local(s, broker)
     f = s.replica[broker]
-    is_fetching = image.leader not in (NONE, broker) and f.answer.kind == Answer.NONE and not f.truncating
+    is_fetching = image.leader not in (NONE, broker) and f.answer.kind == Answer.NONE and not f.truncating and not f.removed
     if is_fetching and len(s.late_fetches) < c.late_fetches:
         s.late_fetches.add(
             leader=image.leader,
@@ -85,9 +85,9 @@ def leader_resends_request(s: State, c: C, m: AlterPartition) -> None:
     s.budget.resends -= 1
 
 
-def is_refused(s: State, m: AlterPartition) -> bool:
+def is_refused(s: State, c: C, m: AlterPartition) -> bool:
     """Say whether the controller will refuse this request whatever happens: epochs only grow."""
-    return m.status == Status.SENT and not is_from_current_leader(newest(s), m)
+    return m.status == Status.SENT and c.request_epoch_checks and not passes_epoch_checks(c, newest(s), m)
 
 
 def is_heeded(s: State, c: C, m: AlterPartition) -> bool:
@@ -125,7 +125,7 @@ def normalize(s: State, c: C) -> None:
 def drop_moot_messages(s: State, c: C) -> None:
     """Refuse requests that have no chance, and take messages without a future out of flight."""
     for m in s.alter_partitions:
-        if is_refused(s, m):
+        if is_refused(s, c, m):
             m.status = Status.REFUSED
             for member in range(c.brokers):
                 m.member_epoch[member] = 0
@@ -142,8 +142,10 @@ def drop_moot_messages(s: State, c: C) -> None:
 
 
 def drop_images(s: State, c: C, oldest: int) -> None:
-    """Shift the window so that image `oldest` is the first, and count partition epochs from it."""
+    """Shift the window so that image `oldest` is the first, and count partition epochs from it, or from an older request."""
     base = s.image[oldest].partition_epoch
+    for m in s.alter_partitions:
+        base = min(base, m.partition_epoch)
     if oldest > 0:
         for index in range(s.newest - oldest + 1):
             s.image[index] = s.image[index + oldest]

@@ -58,7 +58,7 @@ BrokerEpoch = Annotated[int, Range(0, C.crashes + C.clean_stops)]
 MaybeBrokerEpoch = Annotated[int, Range(NONE, C.crashes + C.clean_stops)]
 PartitionEpoch = Annotated[
     int,
-    Range(0, 3 * C.fences + 3 * C.crashes + 4 * C.clean_stops + 2 * C.shrinks + C.elections + C.brokers),
+    Range(0, 3 * C.fences + 3 * C.crashes + 5 * C.clean_stops + 2 * C.shrinks + C.elections + C.brokers),
 ]
 ImageIndex = Annotated[int, Index(C.metadata_lag + 1)]
 RecordId = Annotated[int, Range(0, C.max_records)]
@@ -113,7 +113,8 @@ class Replica(Record):
     `checked` holds the follower whose log end was found good enough for the ISR while the leader, which holds its lock,
     has still to look at the broker epoch (before KAFKA-15221). `recent` holds followers that were caught up within the lag
     time, if the leader waits for such. `truncating` is set
-    while a follower has still to ask where to cut its log (before Fetch carried the last epoch).
+    while a follower has still to ask where to cut its log (before Fetch carried the last epoch). `removed` is set when the
+    broker has learnt that it holds no replica any more.
     """
 
     life: Life
@@ -131,6 +132,7 @@ class Replica(Record):
     answer: FetchAnswer
     truncating: bool
     last_epoch_lost: bool
+    removed: bool
 
 
 class AlterPartition(Record):
@@ -170,8 +172,9 @@ class Budget(Record):
 
 
 class State(Record):
-    """The partition. `image[newest]` is the controller, with the two fields that no broker reads beside it.
+    """The partition. `image[newest]` is the controller, with the fields beside it that brokers do not read.
 
+    `reassigned_in` is the leader epoch that the end of the reassignment opened, by which the removed broker learns of it.
     `ghost_committed` holds the records below the highest high watermark of any leader, as first seen.
     `ghost_stale` holds members whose current incarnation never proved that it may be in the ISR.
     """
@@ -180,6 +183,7 @@ class State(Record):
     newest: ImageIndex
     elr: Brokers
     last_known_leader: MaybeBroker
+    reassigned_in: MaybeEpoch
     replica: Annotated[Array[Replica], Per(Broker)]
     alter_partitions: Annotated[Bag[AlterPartition], Size(C.alter_partitions)]
     late_fetches: Annotated[Bag[LateFetch], Size(C.late_fetches)]
@@ -193,14 +197,19 @@ class State(Record):
 
 @action()
 def initial(s: State, c: C) -> None:
-    """All brokers run with empty logs in leader epoch 0, and the ISR is the leader and the lowest other brokers."""
+    """All brokers run with empty logs in leader epoch 0, and the ISR is the leader and the lowest other brokers.
+
+    With a reassignment under way the last broker, which it adds, is not among them.
+    """
     first = s.image[0]
     first.leader = c.initial_leader
     first.isr = bits.only(c.initial_leader)
     for broker in range(c.brokers):
-        if broker != c.initial_leader and bits.size(first.isr) < c.initial_isr:
+        is_added = c.reassignment and broker == c.brokers - 1
+        if broker != c.initial_leader and not is_added and bits.size(first.isr) < c.initial_isr:
             first.isr = bits.with_member(first.isr, broker)
     s.last_known_leader = NONE
+    s.reassigned_in = NONE
     for r in s.replica:
         for f in r.follower:
             f.end = NONE
@@ -239,8 +248,9 @@ def leads(s: State, broker: int) -> bool:
 
 
 def follows(s: State, follower: int, leader: int) -> bool:
-    """Say whether the follower runs and fetches from `leader`."""
-    return follower != leader and is_running(s, follower) and local(s, follower).leader == leader
+    """Say whether the follower runs, has a replica and fetches from `leader`."""
+    r = s.replica[follower]
+    return follower != leader and is_running(s, follower) and local(s, follower).leader == leader and not r.removed
 
 
 def has_current_leader(s: State) -> bool:

@@ -1,0 +1,63 @@
+"""What `normalize` forgets cannot be observed: the two-broker runs of the catalogue find the same with and without it."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import pytest
+from fencepost.explorers.judge import values_of
+from fencepost.explorers.native.search import search
+from fencepost.explorers.verdict import Options
+from fencepost.invariants.replication import PROPERTIES
+from fencepost.invariants.runs.replication import RUNS
+from fencepost.model.cluster.machine import MACHINE
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from fencepost.explorers.verdict import Result
+    from fencepost.invariants.catalogue import Run
+
+pytestmark = pytest.mark.xdist_group("replication-folds")
+"""Two compiled machines, shared by all of these."""
+
+ROOM = {"metadata_lag": 12, "alter_partitions": 4, "late_fetches": 2}
+"""Enough for a run that drops no image and no message, and one compilation for all."""
+FITS = 16_000
+"""States of the run in the catalogue: without normalizing the largest of these have ten times as many."""
+
+
+def configurations() -> dict[str, Run]:
+    """Return the runs with two brokers, one of those that differ by their versions' names only."""
+    found: dict[tuple[tuple[str, int], ...], Run] = {}
+    for run in RUNS:
+        values = values_of(run)
+        if values["brokers"] == 2 and values["max_records"] <= 2 and (run.distinct or 0) <= FITS:
+            found.setdefault(tuple(sorted(values.items())), run)
+    return {run.name: run for run in found.values()}
+
+
+def explored(values: Mapping[str, int], *, normalize: bool) -> Result:
+    """Search a configuration to the end, with room for everything that is in flight."""
+    constants = MACHINE.set_constants({**values, **ROOM})
+    result = search(MACHINE, constants, PROPERTIES, Options(workers=1, normalize=normalize))
+    assert result.complete
+    return result
+
+
+def judged(result: Result) -> dict[str, tuple[str, int]]:
+    """Return verdict and trace length of each property."""
+    return {item.name: (str(item.verdict), item.path.length if item.path else 0) for item in result.properties}
+
+
+def test_most_of_the_two_broker_runs_fit() -> None:
+    two = [run for run in RUNS if values_of(run)["brokers"] == 2]
+    assert len(configurations()) > len(two) / 2
+
+
+@pytest.mark.parametrize("name", configurations())
+def test_verdicts_and_lengths_are_the_same_without_normalizing(name: str) -> None:
+    values = values_of(configurations()[name])
+    folded, whole = explored(values, normalize=True), explored(values, normalize=False)
+    assert folded.distinct <= whole.distinct
+    assert judged(folded) == judged(whole)
