@@ -15,6 +15,7 @@ from fencepost.cli.console import close_stdout
 from fencepost.cli.failures import debugging, explain
 from fencepost.cli.guarantees import guarantees
 from fencepost.cli.listing import list_protocols
+from fencepost.cli.prove import prove
 from fencepost.cli.replaying import replay, show
 from fencepost.cli.shrinking import shrink
 from fencepost.cli.simulate import simulate
@@ -67,7 +68,16 @@ def run(ctx: click.Context) -> None:
         click.echo(ctx.get_help())
 
 
-for _command in (check, simulate, list_protocols, guarantees, replay, shrink, show):
+for _command in (
+    check,
+    simulate,
+    prove,
+    list_protocols,
+    guarantees,
+    replay,
+    shrink,
+    show,
+):
     run.add_command(_command)
 
 

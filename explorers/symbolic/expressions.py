@@ -30,7 +30,7 @@ from fencepost.model.language.subset.kinds import Consts
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from fencepost.explorers.symbolic.terms import Flag, Value
+    from fencepost.explorers.symbolic.terms import Flag, Num, Value
     from fencepost.explorers.symbolic.walk import Frame, Walk
 
 CONSTANTS = object()
@@ -250,7 +250,10 @@ def _length(owner: Refs) -> Value:
 
 
 def _fold(run: Walk, frame: Frame, name: str, generator: ast.expr) -> Value:
-    """Evaluate all(), any() or sum(): an element only where those before it leave the result open."""
+    """Evaluate all(), any() or sum(): an element only where those before it leave the result open.
+
+    A range without a bound makes all() a "for all" and any() an "exists", over one variable.
+    """
     assert isinstance(generator, ast.GeneratorExp)
     entry, names = frame.live, dict(frame.names)
     found: list[Any] = []
@@ -265,18 +268,32 @@ def _fold(run: Walk, frame: Frame, name: str, generator: ast.expr) -> Value:
                 found.append(either(negate(where), truth(item)) if name == "all" else both(where, truth(item)))
             return
         frame.live = both(entry, where)
+        endless = None if name == "sum" else run.endless(frame, clauses[0].iter)
+        if endless is not None:
+            quantify(clauses, where, *endless)
+            return
         for condition, item in run.rounds(frame, clauses[0].iter):
-            inner = both(where, condition)
-            assert isinstance(clauses[0].target, ast.Name)
-            frame.names[clauses[0].target.id] = item.get() if isinstance(item, Cell | Slot) else item
-            for test in clauses[0].ifs:
-                if inner is False:
-                    break
-                frame.live = both(entry, inner)
-                inner = both(inner, truth(value(run, frame, test)))
-            if inner is not False:
-                visit(clauses[1:], inner)
+            enter(clauses, both(where, condition), item)
             frame.live = both(entry, where)
+
+    def enter(clauses: list[ast.comprehension], inner: Flag, item: Any) -> None:
+        assert isinstance(clauses[0].target, ast.Name)
+        frame.names[clauses[0].target.id] = item.get() if isinstance(item, Cell | Slot) else item
+        for test in clauses[0].ifs:
+            if inner is False:
+                return
+            frame.live = both(entry, inner)
+            inner = both(inner, truth(value(run, frame, test)))
+        if inner is not False:
+            visit(clauses[1:], inner)
+
+    def quantify(clauses: list[ast.comprehension], where: Flag, variable: Num, condition: Flag) -> None:
+        outer, first = found[:], len(run.checks)
+        found.clear()
+        enter(clauses, both(where, condition), variable)
+        body = both(*found) if name == "all" else either(*found)
+        found[:] = [*outer, terms.for_all(variable, body) if name == "all" else terms.exists(variable, body)]
+        run.checks[first:] = [item.for_all(variable) for item in run.checks[first:]]
 
     visit(generator.generators, True)
     frame.live, frame.names = entry, names

@@ -170,15 +170,33 @@ class Endless:
 
     label: str
     element: Scalar | Nested
+    size: Linear
     length: Value
     kinds: dict[str, Kind]
     terms: dict[str, tuple[Any, ...]]
     base: dict[str, tuple[Any, ...]]
     facts: dict[Any, Flag]
 
+    def note(self, path: str, index: Any) -> None:
+        """Note that a number is read at an index, in what the array held when it was made: it is in its domain."""
+        if _is_quantified(index):
+            everywhere = z3.Int("any")
+            first = z3.Select(self.base[path][0], everywhere)
+            self.facts[path] = z3.ForAll([everywhere], boolean(self.kinds[path].domain(Num(first, None, None))))
+        else:
+            first = z3.Select(self.base[path][0], index)
+            self.facts[first] = self.kinds[path].domain(Num(first, None, None))
+
     def options(self, index: Value) -> Iterator[tuple[Flag, Any]]:
         """Yield the one element that an index stands for."""
         yield True, View(self, as_term(index), "") if isinstance(self.element, Nested) else Slot(self, as_term(index), "")
+
+
+def _is_quantified(index: Any) -> bool:
+    """Say whether an index has the variable of a "for all" in it."""
+    if z3.is_const(index):
+        return str(index).startswith("any.")
+    return any(_is_quantified(item) for item in index.children())
 
 
 @dataclass
@@ -227,8 +245,7 @@ class Slot:
             return Mask(tuple(found))
         if self.kind.flag:
             return found[0]
-        first = z3.Select(self.array.base[self.path][0], self.index)
-        self.array.facts[first] = self.kind.domain(Num(first, None, None))
+        self.array.note(self.path, self.index)
         return Num(found[0], self.kind.low, self.kind.high)
 
     def put(self, value: Value, where: Flag) -> None:
@@ -275,7 +292,9 @@ def clone(place: Any) -> Any:
         return Arr(place.label, [clone(item) for item in place.items])
     if isinstance(place, Bag):
         return Bag(place.label, place.record, list(place.present), [clone(item) for item in place.slots])
-    return Endless(place.label, place.element, place.length, place.kinds, dict(place.terms), place.base, place.facts)
+    return Endless(
+        place.label, place.element, place.size, place.length, place.kinds, dict(place.terms), place.base, place.facts
+    )
 
 
 def agree(one: Any, other: Any) -> Flag:
@@ -399,7 +418,7 @@ def _endless(lifting: Lifting, field: ArrayOf, leaf: Callable[[str, Kind], Value
         else:
             names = [f"{path}[].{name}#{bit}" for bit in range(kind.bits)] or [f"{path}[].{name}"]
             terms[name] = tuple(z3.Array(f"{value_name(value)}:{item}", z3.IntSort(), sort) for item in names)
-    return Endless(label, field.element, length_of(lifting, field.length), kinds, terms, dict(terms), {})
+    return Endless(label, field.element, field.length, length_of(lifting, field.length), kinds, terms, dict(terms), {})
 
 
 def value_name(value: Value) -> str:

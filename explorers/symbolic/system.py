@@ -65,6 +65,8 @@ class Happening:
     checks: tuple[Check, ...]
     branches: int
     message: Rec | None = None
+    raw: Rec | None = None
+    """The state before `normalize`, where `after` is normalized: what step properties judge."""
 
     @property
     def enabled(self) -> Flag:
@@ -196,7 +198,7 @@ class System:
         move = happened.move
         if move.action is None or (prop.on is not None and prop.on.name != move.action.name):
             return True
-        arguments: list[Any] = [Refs(((True, before),)), Refs(((True, happened.after),)), CONSTANTS]
+        arguments: list[Any] = [Refs(((True, before),)), Refs(((True, happened.raw or happened.after),)), CONSTANTS]
         if prop.on is not None:
             for (_, domain), value in zip(move.action.params, happened.args, strict=True):
                 arguments.append(Refs(((True, happened.message),)) if isinstance(domain, InFlight) else value)

@@ -396,6 +396,16 @@ def member(members: Value, item: Value) -> Flag:
     )
 
 
+def for_all(variable: Num, flag: Flag) -> Flag:
+    """Return that a flag holds for every value of a variable."""
+    return flag if isinstance(flag, bool) else z3.ForAll([variable.term], flag)
+
+
+def exists(variable: Num, flag: Flag) -> Flag:
+    """Return that a flag holds for some value of a variable."""
+    return flag if isinstance(flag, bool) else z3.Exists([variable.term], flag)
+
+
 @cache
 def integer(name: str) -> Any:
     """Return a variable of z3 for a number."""

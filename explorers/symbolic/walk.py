@@ -13,7 +13,20 @@ from typing import TYPE_CHECKING, Any, NoReturn
 from fencepost.explorers.symbolic import expressions
 from fencepost.explorers.symbolic.places import Arr, Bag, Cell, Endless, Rec, Slot, agree, clone
 from fencepost.explorers.symbolic.references import Refs, merge
-from fencepost.explorers.symbolic.terms import Flag, UnknownOperation, Value, at_most, both, either, less, negate, truth
+from fencepost.explorers.symbolic.terms import (
+    Flag,
+    Num,
+    UnknownOperation,
+    Value,
+    at_most,
+    both,
+    either,
+    for_all,
+    integer,
+    less,
+    negate,
+    truth,
+)
 from fencepost.model.language.records import ArrayOf, BagOf, Nested, Scalar, fields
 from fencepost.model.language.subset import is_require
 from fencepost.model.language.subset.scope import Scope
@@ -37,6 +50,10 @@ class Check:
     def passes(self) -> Flag:
         """That the check does not fail."""
         return either(negate(self.where), self.holds)
+
+    def for_all(self, variable: Num) -> Check:
+        """Return the check for every value of a variable."""
+        return Check(True, for_all(variable, self.passes), self.what)
 
 
 @dataclass
@@ -66,6 +83,7 @@ class Walk:
         self.assumed: Flag = True
         self.checks: list[Check] = []
         self.branches = 0
+        self.variables = 0
 
     def call(self, made: Function, arguments: list[Any], where: Flag) -> Any:
         """Run a function and return what it returns."""
@@ -200,10 +218,25 @@ class Walk:
             for index in range(len(over.first.items)):
                 yield True, expressions.element(self, frame, over, index)
 
+    def endless(self, frame: Frame, source: ast.expr) -> tuple[Num, Flag] | None:
+        """Return a variable for the numbers of a `range` without a bound, and that it is one of them; None for all else."""
+        if not (isinstance(source, ast.Call) and isinstance(source.func, ast.Name) and source.func.id == "range"):
+            return None
+        start, stop = self.ends(frame, source)
+        if expressions.least(start) is not None and expressions.greatest(stop) is not None:
+            return None
+        self.variables += 1
+        variable = Num(integer(f"any.{self.variables}"), expressions.least(start), expressions.greatest(stop))
+        return variable, both(at_most(start, variable), less(variable, stop))
+
+    def ends(self, frame: Frame, source: ast.Call) -> tuple[Value, Value]:
+        """Return where a `range` starts and stops."""
+        ends = [expressions.value(self, frame, item) for item in source.args]
+        return (0, ends[0]) if len(ends) == 1 else (ends[0], ends[1])
+
     def numbers(self, frame: Frame, source: ast.Call) -> Iterator[tuple[Flag, int]]:
         """Yield (condition, number) for what a `range` may hold."""
-        ends = [expressions.value(self, frame, item) for item in source.args]
-        start, stop = (0, ends[0]) if len(ends) == 1 else ends
+        start, stop = self.ends(frame, source)
         low, high = expressions.least(start), expressions.greatest(stop)
         if low is None or high is None:
             self.refuse(

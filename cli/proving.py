@@ -1,0 +1,324 @@
+"""What came of a proof, for people, for scripts and as a file: verdicts, what is unbounded, and what breaks an induction."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any
+
+from fencepost.cli.console import counted, heading, print_bare, print_lines, print_rows, styled, verdict_text
+from fencepost.cli.data import FORMAT
+from fencepost.cli.quantities import show_seconds
+from fencepost.cli.targets import spelt
+from fencepost.explorers.verdict import Path, Verdict
+from fencepost.model.language.errors import MismatchError
+from fencepost.model.language.interpreter import Interpreter, Step
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from fencepost.cli.display import Display
+    from fencepost.counterexamples.trace import Trace
+    from fencepost.explorers.symbolic.models import Pair
+    from fencepost.explorers.symbolic.proof import Proof, Settings
+    from fencepost.invariants.protocols import Protocol
+    from fencepost.model.language import Constants, Property
+    from fencepost.model.language.records import Key
+    from rich.console import Console
+
+SHOWN = 6
+"""Moves that are listed where many break an induction."""
+
+
+@dataclass(frozen=True)
+class Report:
+    """A proof with what it is about, and what the exhaustive engine says of the state that breaks an induction.
+
+    `lemmas` are the conjuncts that were found to make it inductive, in words.
+    """
+
+    found: Protocol
+    constants: Constants
+    properties: tuple[Property, ...]
+    settings: Settings
+    proof: Proof
+    reachable: str = ""
+    lemmas: tuple[str, ...] = ()
+
+    @property
+    def told(self) -> str:
+        """What the counterexample shows, as a clause."""
+        if self.proof.history is not None:
+            return f"{', '.join(self._violated())} is violated"
+        return f"{self.proof.broken[0].move} breaks the induction" if self.proof.broken else ""
+
+    def _violated(self) -> list[str]:
+        return [item.name for item in self.proof.findings if item.verdict is Verdict.VIOLATED]
+
+
+def explain(report: Report, seconds: float, display: Display) -> Report:
+    """Confirm what z3 found on the plain carrier, and ask the exhaustive engine whether its first state can be reached."""
+    if report.proof.history is not None:
+        path_of_history(report)
+        return report
+    pair = report.proof.pair
+    if pair is None or not pair.action:
+        return report
+    confirm(report, pair)
+    if seconds <= 0:
+        return report
+    constants = report.found.machine.set_constants(pair.constants)
+    with display.busy(f"searching {report.found.name} for the state that breaks the induction"):
+        answer, violated = search_for(report.found, constants, pair.before, seconds)
+    first = report.proof.broken[0]
+    if violated is None:
+        violated = dict.fromkeys(first.broken, f"a reachable state breaks it: {first.move}")
+    findings = tuple(
+        replace(item, verdict=Verdict.VIOLATED, why=violated[item.name]) if item.name in violated else item
+        for item in report.proof.findings
+    )
+    return replace(report, reachable=answer, proof=replace(report.proof, findings=findings))
+
+
+def confirm(report: Report, pair: Pair) -> None:
+    """Take the step on the plain carrier: what was kept before must fail after. Raises MismatchError if not."""
+    machine = report.found.machine
+    plain = Interpreter(machine, machine.set_constants(pair.constants), normalize=False)
+    step = Step(machine.action(pair.action), pair.args)
+    happened = plain.apply(pair.before, step)
+    names = report.proof.broken[0].broken
+    for item in report.properties:
+        if item.name in names:
+            holds = plain.holds_step(item, pair.before, happened) if item.over_steps else plain.holds(item, happened.after)
+            if not holds:
+                return
+    raise MismatchError(
+        f"z3 says that `{plain.show(step)}` breaks {', '.join(names)}, and the plain carrier says that it does not: "
+        f"{pair.before}."
+    )
+
+
+def path_of_history(report: Report) -> Path:
+    """Return the run that z3 found, replayed on the plain carrier. Raises MismatchError if it does not violate anything."""
+    history, machine = report.proof.history, report.found.machine
+    assert history is not None
+    plain = Interpreter(machine, machine.set_constants(history.constants))
+    states, steps, last = [history.start], [], None
+    if history.start not in plain.initial_states():
+        raise MismatchError("z3 found a run from a state that is not initial on the plain carrier.")
+    for name, args in history.steps:
+        step = Step(machine.action(name), args)
+        last = plain.apply(states[-1], step)
+        steps.append(step)
+        states.append(last.after)
+    for name in report._violated():
+        item = next(item for item in report.properties if item.name == name)
+        if item.over_steps and last is not None and not plain.holds_step(item, states[-2], last):
+            break
+        if not item.over_steps and not plain.holds(item, states[-1]):
+            break
+    else:
+        raise MismatchError("z3 found a run that violates nothing on the plain carrier.")
+    return Path(history.start, tuple(steps), tuple(states))
+
+
+def search_for(found: Protocol, constants: Constants, state: Key, seconds: float) -> tuple[str, dict[str, str] | None]:
+    """Search exhaustively for a state; return what came of it, and what is violated anyway; None if the state was reached."""
+    import numpy as np
+    from fencepost.cli.quantities import default_memory
+    from fencepost.explorers.native.search import Search
+    from fencepost.explorers.verdict import Options
+
+    search = Search(found.machine, constants, found.properties, Options(workers=1, budget=seconds, memory=default_memory()))
+    result = search.run()
+    words = search.layout.words
+    wanted = search.layout.encode([state], constants).view(np.uint64).reshape(1, words)
+    reached = False
+    for part in search.partitions:
+        rows = part.rows[: part.count].view(np.uint64).reshape(part.count, words)
+        reached = reached or bool((rows == wanted).all(axis=1).any())
+    number = counted(result.distinct, "reachable state")
+    if reached:
+        return f"it is one of {number}", None
+    violated = {
+        item.name: f"violated by a run of {item.path.length} states, which `fencepost check` shows"
+        for item in result.properties
+        if item.verdict is Verdict.VIOLATED and item.path is not None
+    }
+    if result.complete:
+        return f"it is none of the {number} under these constants, so this step violates nothing there", violated
+    return f"it is none of the first {number}, and there are more ({result.why_stopped})", violated
+
+
+# -- for people
+
+
+def print_report(console: Console, report: Report) -> None:
+    """Print the verdict on each property, how far it reaches, and what breaks the induction."""
+    from rich.text import Text
+
+    proof = report.proof
+    console.print(Text.assemble(heading(report.found.name), "  ", verdict_text(proof.verdict)), soft_wrap=True)
+    print_lines(console, styled(report.found.machine.sentence, "dim"))
+    console.print()
+    print_rows(
+        console,
+        [(item.name, verdict_text(item.verdict), item.why) for item in proof.findings],
+        indent=2,
+    )
+    console.print()
+    print_rows(console, [(styled(name, "dim"), text) for name, text in reach(report)])
+    if report.lemmas:
+        console.print()
+        console.print(heading("Lemmas that are inductive together with what is proved"))
+        print_lines(console, *report.lemmas, indent=2)
+    if proof.broken:
+        _print_broken(console, report)
+    if proof.history is not None:
+        console.print()
+        from fencepost.cli.traces import print_trace
+
+        print_trace(console, trace_of(report), path_of_history(report))
+
+
+def reach(report: Report) -> Iterator[tuple[str, str]]:
+    """Yield the lines that say how far the verdicts reach: (label, text)."""
+    proof, settings = report.proof, report.settings
+    yield "method", proof.method
+    yield "unbounded", unbounded_of(settings)
+    yield "bounded", bounded_of(report.constants, settings)
+    steps = counted(proof.moves, "step")
+    branches = f", {counted(proof.branches, 'branch', 'branches')} followed both ways" if proof.branches else ""
+    yield "questions", f"{steps}{branches}, {counted(proof.queries, 'question')} to z3"
+    kept = " (kept from before)" if proof.cached else ""
+    yield "time", f"{show_seconds(proof.seconds)}, {show_seconds(proof.solver_seconds)} of it in z3{kept}"
+    for action, whats in proof.cuts.items():
+        where = f"{action}: " if action else ""
+        yield "cut", f"{where}{'; '.join(whats)}: such steps end with an error, and are not followed"
+
+
+def unbounded_of(settings: Settings) -> str:
+    """Return which constants have any value, and the number of steps if the method is induction."""
+    words = [name if most is None else f"{name} (64 bits)" for name, most in settings.lifted.items()]
+    return ", ".join([*([] if settings.depth is not None else ["the number of steps"]), *words]) or "nothing"
+
+
+def bounded_of(constants: Constants, settings: Settings) -> str:
+    """Return the numbers that stay as they are."""
+    declared = constants.declared()
+    kept = {
+        name: value
+        for name, value in constants.shown().items()
+        if name not in settings.lifted
+        and (not declared[name].spellings() or value != declared[name].show(declared[name].default))
+    }
+    return " ".join(f"{name}={str(spelt(value)).lower()}" for name, value in kept.items()) or "nothing"
+
+
+def _print_broken(console: Console, report: Report) -> None:
+    proof = report.proof
+    console.print()
+    console.print(heading("What breaks the induction, the smallest counterexample first"))
+    rows = [(item.move, ", ".join(item.broken)) for item in proof.broken[:SHOWN]]
+    print_rows(console, rows, indent=2)
+    if len(proof.broken) > SHOWN:
+        print_lines(console, f"and {len(proof.broken) - SHOWN} more", indent=2)
+    if proof.pair is None or not proof.pair.action:
+        return
+    console.print()
+    console.print(heading(f"{report.told}: from a state in which all of them hold"))
+    if report.reachable:
+        print_lines(console, f"This state: {report.reachable}.")
+    trace, path = pair_trace(report)
+    from fencepost.counterexamples.history import states_text
+
+    print_bare(console, states_text(trace, path, ending=report.told).rstrip())
+
+
+# -- as a file
+
+
+def trace_of(report: Report) -> Trace:
+    """Return the run that z3 found as a trace."""
+    from fencepost.counterexamples.trace import Trace, from_start
+
+    history, path = report.proof.history, path_of_history(report)
+    assert history is not None
+    name = report._violated()[0]
+    prop = next(item for item in report.properties if item.name == name)
+    constants = report.found.machine.set_constants(history.constants)
+    made = Trace(f"{report.found.name}: {name} is violated", report.found, constants, prop, path.steps)
+    return from_start(made, path)
+
+
+def pair_trace(report: Report) -> tuple[Trace, Path]:
+    """Return the step that breaks an induction as a trace that starts anywhere."""
+    from fencepost.counterexamples.trace import Trace
+
+    pair = report.proof.pair
+    assert pair is not None
+    machine = report.found.machine
+    step = Step(machine.action(pair.action), pair.args)
+    name = report.proof.broken[0].broken[0]
+    prop = next((item for item in report.properties if item.name == name), None)
+    trace = Trace(report.told, report.found, machine.set_constants(pair.constants), prop, (step,), normalize=False)
+    return trace, Path(pair.before, (step,), (pair.before, pair.after))
+
+
+def report_text(report: Report) -> str:
+    """Return the counterexample as a file: a run as a trace, a step that breaks the induction as two states; else nothing."""
+    from fencepost.counterexamples.history import states_text
+    from fencepost.counterexamples.trace import RULE
+
+    if report.proof.history is not None:
+        from fencepost.counterexamples.replay import follow
+
+        return follow(trace_of(report)).text
+    if report.proof.pair is None or not report.proof.pair.action:
+        return ""
+    trace, path = pair_trace(report)
+    plain = trace.interpreter()
+    head = [
+        "format: induction 1",
+        f"title: {report.found.name}: {report.told}",
+        f"protocol: {report.found.name}",
+        f"constants: {trace.constants_told}",
+        f"unbounded: {unbounded_of(report.settings)}",
+        f"properties: {' '.join(item.name for item in report.properties)}",
+        f"breaks: {' '.join(report.proof.broken[0].broken)}",
+        f"reachable: {report.reachable or 'not asked'}",
+    ]
+    return "\n".join([*head, RULE, plain.show(trace.steps[0]), RULE, states_text(trace, path, ending=report.told)])
+
+
+# -- for scripts
+
+
+def report_data(report: Report) -> dict[str, Any]:
+    """Return the report as JSON."""
+    proof, settings = report.proof, report.settings
+    found: dict[str, Any] = {
+        "format": FORMAT,
+        "protocol": report.found.name,
+        "constants": {name: spelt(value) for name, value in report.constants.shown().items() if name not in settings.lifted},
+        "unbounded": {name: "any" if most is None else most for name, most in settings.lifted.items()},
+        "method": proof.method,
+        "verdict": str(proof.verdict),
+        "properties": [
+            {"name": item.name, "kind": str(item.kind), "verdict": str(item.verdict), "why": item.why}
+            for item in proof.findings
+        ],
+        "steps": proof.moves,
+        "branches": proof.branches,
+        "questions": proof.queries,
+        "seconds": round(proof.seconds, 3),
+        "solver_seconds": round(proof.solver_seconds, 3),
+        "cached": proof.cached,
+        "cuts": {name: list(whats) for name, whats in proof.cuts.items()},
+        "broken": [{"step": item.move, "properties": list(item.broken)} for item in proof.broken],
+        "lemmas": list(report.lemmas),
+    }
+    if proof.pair is not None and proof.pair.action:
+        found["counterexample"] = {"text": report_text(report), "reachable": report.reachable}
+    if proof.history is not None:
+        found["counterexample"] = {"text": report_text(report)}
+    return found

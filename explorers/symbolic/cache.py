@@ -1,0 +1,87 @@
+"""Proofs that were made before: a proof depends on the text of the functions, the constants and the question alone."""
+
+from __future__ import annotations
+
+import ast
+import hashlib
+import pickle
+from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import z3
+from fencepost.explorers.native.compile import cache_folder
+from fencepost.explorers.symbolic.proof import Proof, Settings, prove
+from fencepost.model.language.records import ArrayOf, BagOf, Nested, Record, fields
+from fencepost.model.language.subset import check
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
+    from fencepost.model.language.actions import Property
+    from fencepost.model.language.constants import Constants
+    from fencepost.model.language.machine import Machine
+
+
+def cached(
+    machine: Machine,
+    constants: Constants,
+    properties: tuple[Property, ...],
+    settings: Settings,
+    tell: Callable[[int, int], None] | None = None,
+) -> Proof:
+    """Return a proof from the cache, or make it now and keep it. What z3 could not say in time is asked again."""
+    file = cache_folder() / "proofs" / digest(machine, constants, properties, settings)
+    try:
+        found: Proof = pickle.loads(file.read_bytes())  # noqa: S301 (our own folder)
+    except (OSError, EOFError, pickle.UnpicklingError, AttributeError, ImportError):
+        pass
+    else:
+        return replace(found, cached=True)
+    made = prove(machine, constants, properties, settings, tell)
+    if not made.gave_up:
+        file.parent.mkdir(parents=True, exist_ok=True)
+        part = file.with_suffix(".part")
+        part.write_bytes(pickle.dumps(made))
+        part.replace(file)
+    return made
+
+
+def digest(machine: Machine, constants: Constants, properties: tuple[Property, ...], settings: Settings) -> str:
+    """Return the fingerprint of everything that a proof depends on."""
+    program = check(machine, properties)
+    parts = [
+        machine.name,
+        *(f"{item.name}({item.params})" for item in (machine.initial, *machine.actions)),
+        *_schema(machine.state),
+        *sorted(f"{item.python.__module__}.{item.name}: {ast.unparse(item.node)}" for item in program.functions.values()),
+        *sorted(
+            {
+                f"{ast.unparse(node)}={value}"
+                for made in program.functions.values()
+                for node, value in made.static.items()
+                if isinstance(node, ast.expr)
+            }
+        ),
+        repr(sorted(constants.values.items())),
+        repr([(item.name, item.kind, item.on.name if item.on else "") for item in properties]),
+        repr((sorted(settings.lifted.items()), settings.k, settings.depth)),
+        carrier(),
+    ]
+    return hashlib.sha256("\n".join(parts).encode()).hexdigest()[:20]
+
+
+def _schema(record: type[Record]) -> Iterator[str]:
+    for name, field in fields(record):
+        yield f"{record.__name__}.{name}: {field}"
+        if isinstance(field, Nested | BagOf):
+            yield from _schema(field.record)
+        elif isinstance(field, ArrayOf) and isinstance(field.element, Nested):
+            yield from _schema(field.element.record)
+
+
+def carrier() -> str:
+    """Return the version of z3 and the text of the carrier."""
+    folder = Path(__file__).parent
+    text = "".join(path.read_text() for path in sorted(folder.glob("*.py")))
+    return f"z3 {z3.get_version_string()} {hashlib.sha256(text.encode()).hexdigest()}"

@@ -1,0 +1,132 @@
+"""Induction: a conjunction of predicates holds initially, and every step keeps it.
+
+A state before a step is any state in which the conjunction holds, reachable or not. So a step that breaks it is no
+violation yet: it is a counterexample to induction, and says what the conjunction lacks.
+"""
+
+from __future__ import annotations
+
+import time
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+import z3
+from fencepost.explorers.symbolic.models import Pair, pair_of, smallest_model
+from fencepost.explorers.symbolic.terms import Flag, boolean, both, either, negate
+from fencepost.model.language.actions import Kind
+
+if TYPE_CHECKING:
+    from fencepost.explorers.symbolic.places import Rec
+    from fencepost.explorers.symbolic.system import Happening, Move, System
+    from fencepost.model.language.actions import Property
+
+
+@dataclass(frozen=True)
+class Answer:
+    """What z3 says of one move: which predicates it breaks, which it could not decide, which bounds it may leave."""
+
+    move: str
+    action: str
+    broken: tuple[str, ...] = ()
+    unknown: tuple[str, ...] = ()
+    cuts: tuple[str, ...] = ()
+    pair: Pair | None = None
+    branches: int = 0
+    seconds: float = 0.0
+    queries: int = 0
+
+
+@dataclass
+class Asking:
+    """A solver that is asked about one move, with the time it took."""
+
+    timeout: float
+    solver: Any = field(default_factory=z3.Solver)
+    queries: int = 0
+    seconds: float = 0.0
+
+    def add(self, *flags: Flag) -> None:
+        """Assume flags."""
+        self.solver.add(*map(boolean, flags))
+
+    def ask(self, *flags: Flag) -> Any:
+        """Return sat, unsat or unknown for what is assumed and these flags."""
+        if any(flag is False for flag in flags):
+            return z3.unsat
+        self.solver.set("timeout", max(1, int(self.timeout * 1000)))
+        began = time.perf_counter()
+        found = self.solver.check(*map(boolean, flags))
+        self.seconds += time.perf_counter() - began
+        self.queries += 1
+        return found
+
+
+def state_properties(properties: tuple[Property, ...]) -> tuple[Property, ...]:
+    """Return the predicates over states that must always hold: what an induction is about."""
+    return tuple(item for item in properties if item.kind is Kind.ALWAYS)
+
+
+def step_properties(properties: tuple[Property, ...]) -> tuple[Property, ...]:
+    """Return the predicates over steps: what an induction implies."""
+    return tuple(item for item in properties if item.kind is Kind.STEP)
+
+
+def initiation(system: System, timeout: float) -> list[Answer]:
+    """Ask for every initial state whether the predicates hold in it."""
+    found = []
+    for happened in system.initial():
+        asking = Asking(timeout)
+        goals = {item.name: system.holds(item, happened.after) for item in state_properties(system.properties)}
+        asking.add(system.lifting.domain(), happened.happens)
+        broken, unknown = _undecided(asking, goals)
+        cuts = _cuts(asking, happened)
+        found.append(
+            Answer(happened.move.title, happened.move.name, broken, unknown, cuts, None, happened.branches, asking.seconds, asking.queries)
+        )  # fmt: skip
+    return found
+
+
+def consecution(system: System, move: Move, timeout: float, *, explain: bool = True) -> Answer:
+    """Ask whether a move keeps the predicates, from any state in which all of them hold."""
+    before = system.state("s.")
+    hypothesis = both(*(system.holds(item, before) for item in state_properties(system.properties)))
+    happened = system.happening(before, move, "a.")
+    goals = {item.name: system.holds(item, happened.after) for item in state_properties(system.properties)}
+    goals |= {item.name: system.holds_step(item, before, happened) for item in step_properties(system.properties)}
+    asking = Asking(timeout)
+    asking.add(system.typed(before), hypothesis)
+    asking.solver.push()
+    asking.add(happened.happens)
+    broken, unknown = _undecided(asking, goals)
+    pair = None
+    if broken and explain:
+        pair = _pair(system, asking, before, happened, negate(goals[broken[0]]))
+    asking.solver.pop()
+    cuts = _cuts(asking, happened)
+    return Answer(move.title, move.name, broken, unknown, cuts, pair, happened.branches, asking.seconds, asking.queries)
+
+
+def _undecided(asking: Asking, goals: dict[str, Flag]) -> tuple[tuple[str, ...], tuple[str, ...]]:
+    """Return the goals that do not follow, and those of which z3 cannot say."""
+    first = asking.ask(either(*(negate(goal) for goal in goals.values())))
+    if first == z3.unsat:
+        return (), ()
+    said = {name: asking.ask(negate(goal)) for name, goal in goals.items()}
+    return tuple(n for n, f in said.items() if f == z3.sat), tuple(n for n, f in said.items() if f == z3.unknown)
+
+
+def _cuts(asking: Asking, happened: Happening) -> tuple[str, ...]:
+    """Return what may leave its bounds on the way."""
+    if happened.passes is True or asking.ask(happened.cut) == z3.unsat:
+        return ()
+    return tuple(
+        dict.fromkeys(item.what for item in happened.checks if asking.ask(happened.present, negate(item.passes)) != z3.unsat)
+    )
+
+
+def _pair(system: System, asking: Asking, before: Rec, happened: Happening, fails: Flag) -> Pair | None:
+    asking.solver.push()
+    asking.add(fails)
+    model = smallest_model(system, asking, before)
+    asking.solver.pop()
+    return None if model is None else pair_of(system, model, before, happened)

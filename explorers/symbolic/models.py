@@ -1,0 +1,178 @@
+"""Models of z3 as plain states: the smallest that can be found, in the words of the plain carrier."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import z3
+from fencepost.explorers.symbolic.places import Arr, Bag, Cell, Endless, Rec, cells, key_under, length_of, plain
+from fencepost.explorers.symbolic.terms import Flag, Num, Value, at_most, boolean, both, equal, negate
+from fencepost.model.language.constants import linear
+from fencepost.model.language.domains import InFlight, Range
+from fencepost.model.language.records import ArrayOf, BagOf, FieldType, Nested, Scalar, fields
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
+    from fencepost.explorers.symbolic.induction import Asking
+    from fencepost.explorers.symbolic.system import Happening, System
+    from fencepost.model.language.records import Key
+
+SIZES = (1, 2, 3, 5, 8)
+"""Numbers that a small counterexample is first sought with."""
+
+
+@dataclass(frozen=True)
+class Pair:
+    """Two states and the step between them, plain: what breaks an induction. `constants` are those of the run."""
+
+    constants: dict[str, int]
+    before: Key
+    action: str
+    args: tuple[Any, ...]
+    after: Key
+    size: int
+    """How many values of the state before are not as they are initially."""
+
+
+def smallest_model(system: System, asking: Asking, before: Rec) -> Any:
+    """Return a model of what is assumed whose state is small and as near to an initial state as can be; None if there is none.
+
+    The constants are in their ranges and every value in the domain that these give, so that the plain carrier takes it.
+    """
+    solver = asking.solver
+    solver.push()
+    solver.add(boolean(strict(system, before)))
+    if asking.ask() != z3.sat:
+        solver.pop()
+        return None
+    numbers = [cell.value.term for _, cell in cells(before) if isinstance(cell, Cell) and isinstance(cell.value, Num)]
+    numbers += [item.term for item in system.lifting.values.values() if isinstance(item, Num)]
+    for size in SIZES:
+        small = z3.And([term <= size for term in numbers])
+        if asking.ask(small) == z3.sat:
+            solver.add(small)
+            break
+    first = next(iter(system.initial())).after
+    for (_, cell), (_, start) in zip(cells(before), cells(first), strict=True):
+        for wish in _wishes(cell, start):
+            if asking.ask(wish) == z3.sat:
+                solver.add(boolean(wish))
+    asking.ask()
+    model = solver.model()
+    solver.pop()
+    return model
+
+
+def _wishes(cell: Any, start: Any) -> Iterator[Flag]:
+    """Yield what would make a value as it is initially."""
+    if isinstance(cell, Cell):
+        yield equal(cell.value, start.value)
+    elif isinstance(cell, Bag):
+        for on in cell.present:
+            yield negate(on)
+        for slot in cell.slots:
+            for _, item in cells(slot):
+                yield equal(item.value, 0)
+
+
+def strict(system: System, place: Rec) -> Flag:
+    """Return that the lifted constants are in their ranges, and every value in the domain that they give."""
+    lifting = system.lifting
+    declared = system.constants.declared()
+    ranges = [at_most(item, int(declared[name].high)) for name, item in lifting.values.items() if isinstance(item, Num)]
+    return both(*ranges, *_strict(system, place, Nested(place.record)))
+
+
+def _strict(system: System, place: Any, field: FieldType) -> Iterator[Flag]:
+    if isinstance(place, Rec):
+        assert isinstance(field, Nested)
+        for name, kind in fields(field.record):
+            yield from _strict(system, place.parts[name], kind)
+    elif isinstance(place, Arr):
+        assert isinstance(field, ArrayOf)
+        for item in place.items:
+            yield from _strict(system, item, field.element)
+    elif isinstance(place, Bag):
+        assert isinstance(field, BagOf)
+        for slot in place.slots:
+            yield from _strict(system, slot, Nested(field.record))
+    elif isinstance(place, Endless):
+        yield from _strict_elements(system, place)
+    else:
+        assert isinstance(field, Scalar)
+        domain = field.domain
+        if isinstance(domain, Range) and system.lifting.is_lifted(domain.high):
+            yield at_most(place.value, length_of(system.lifting, linear(domain.high)))
+
+
+def _strict_elements(system: System, place: Endless) -> Iterator[Flag]:
+    most = plain_length(system, place)
+    for index in range(most):
+        for path, kind in place.kinds.items():
+            if not kind.flag and not kind.bits:
+                yield kind.domain(Num(z3.Select(place.terms[path][0], index), None, None))
+
+
+def plain_length(system: System, place: Endless) -> int:
+    """Return how long an endless array can be at the most when its constants are in their ranges."""
+    declared = system.constants.declared()
+    values = {
+        name: int(declared[name].high) if name in system.lifting.names else int(value)
+        for name, value in system.constants.values.items()
+    }
+    return place.size.value(values)
+
+
+def value_under(model: Any) -> Callable[[Any], int]:
+    """Return the function from a term to its plain value in a model."""
+
+    def value_of(term: Any) -> int:
+        found = model.eval(term, model_completion=True)
+        return int(z3.is_true(found)) if z3.is_bool(found) else int(found.as_long())
+
+    return value_of
+
+
+def number_under(model: Any) -> Callable[[Value], int]:
+    """Return the function from a value of the carrier to the plain number that it is in a model."""
+    return lambda value: plain(value, value_under(model))
+
+
+def arguments(model: Any, before: Rec, happened: Happening) -> tuple[Any, ...]:
+    """Return the arguments of a step, plain: numbers, and messages by their content."""
+    value_of, number_of = value_under(model), number_under(model)
+    action = happened.move.action
+    found: list[Any] = []
+    for (_, domain), value in zip(action.params if action else (), happened.args, strict=True):
+        if isinstance(domain, InFlight):
+            found.append(key_under(before.parts[domain.bag].slots[value], value_of, number_of))
+        else:
+            found.append(number_of(value))
+    return tuple(found)
+
+
+def pair_of(system: System, model: Any, before: Rec, happened: Happening) -> Pair:
+    """Return the two states that a model stands for."""
+    value_of, number_of = value_under(model), number_under(model)
+    action = happened.move.action
+    first = key_under(before, value_of, number_of)
+    start = key_under(next(iter(system.initial())).after, value_of, number_of)
+    return Pair(
+        constants={name: number_of(value) for name, value in system.lifting.values.items()},
+        before=first,
+        action=action.name if action else "",
+        args=arguments(model, before, happened),
+        after=key_under(happened.after, value_of, number_of),
+        size=differences(first, start),
+    )
+
+
+def differences(one: Any, other: Any) -> int:
+    """Return in how many values two keys differ; one that is longer differs in all that the other lacks."""
+    if not isinstance(one, tuple):
+        return int(one != other)
+    if not isinstance(other, tuple):
+        return 1
+    return sum(differences(a, b) for a, b in zip(one, other, strict=False)) + abs(len(one) - len(other))

@@ -1,0 +1,282 @@
+"""Proofs: what induction, or a bounded search by z3, says of the properties of a machine."""
+
+from __future__ import annotations
+
+import time
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING
+
+from fencepost.explorers.symbolic.induction import Answer, consecution, initiation, state_properties
+from fencepost.explorers.symbolic.pool import over
+from fencepost.explorers.symbolic.system import System
+from fencepost.explorers.symbolic.unroll import History, Reached, bounded, over_steps
+from fencepost.explorers.verdict import Verdict, worst
+from fencepost.model.language.actions import Kind
+from fencepost.model.language.errors import UsageError
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+
+    from fencepost.explorers.symbolic.models import Pair
+    from fencepost.model.language.actions import Property
+    from fencepost.model.language.constants import Constants
+    from fencepost.model.language.machine import Machine
+
+
+@dataclass(frozen=True)
+class Settings:
+    """How to prove.
+
+    `lifted` names the constants that have no fixed value, each with its greatest value or None. With `k` above 1 the
+    properties may be kept over k steps together; with `depth` only that many steps from the initial states are looked at.
+    `timeout` is in seconds, for one question to z3.
+    """
+
+    lifted: Mapping[str, int | None] = field(default_factory=dict)
+    k: int = 1
+    depth: int | None = None
+    timeout: float = 60.0
+    workers: int = 1
+
+
+@dataclass(frozen=True)
+class Finding:
+    """The verdict on one property, and why it is no better."""
+
+    name: str
+    kind: Kind
+    verdict: Verdict
+    why: str = ""
+
+
+@dataclass(frozen=True)
+class Proof:
+    """What was proved, and what was not."""
+
+    protocol: str
+    method: str
+    findings: tuple[Finding, ...]
+    moves: int = 0
+    """Actions with their parameters, each one question at least."""
+    branches: int = 0
+    """Branches that were followed both ways at once."""
+    queries: int = 0
+    solver_seconds: float = 0.0
+    seconds: float = 0.0
+    broken: tuple[Answer, ...] = ()
+    """The moves that break a property, those with the smallest counterexample first."""
+    cuts: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    """By action: the bounds that the invariant does not exclude it from leaving; such steps end with an error."""
+    pair: Pair | None = None
+    history: History | None = None
+    depth: int = 0
+    gave_up: bool = False
+    """Whether z3 could not answer a question in time."""
+    cached: bool = False
+
+    @property
+    def verdict(self) -> Verdict:
+        """The worst of the verdicts."""
+        return worst([item.verdict for item in self.findings], complete=True)
+
+    def of(self, name: str) -> Finding:
+        """Return the finding on one property."""
+        return next(item for item in self.findings if item.name == name)
+
+
+def prove(
+    machine: Machine,
+    constants: Constants,
+    properties: tuple[Property, ...],
+    settings: Settings,
+    tell: Callable[[int, int], None] | None = None,
+) -> Proof:
+    """Prove properties of a machine, or say where the proof fails. Witnesses have no proof: raises UsageError for one."""
+    for item in properties:
+        if item.kind is Kind.SOMETIMES:
+            raise UsageError(
+                f"{item.name!r} is a witness, which some state must show: a proof is about all states. "
+                f"Write `fencepost check {machine.name} --property {item.name}`."
+            )
+    began = time.perf_counter()
+    if settings.depth is not None:
+        made = _bounded(machine, constants, properties, settings)
+    elif settings.k > 1:
+        made = _over_steps(machine, constants, properties, settings)
+    else:
+        made = _inductive(machine, constants, properties, settings, tell)
+    return replace(made, seconds=time.perf_counter() - began)
+
+
+def _inductive(
+    machine: Machine,
+    constants: Constants,
+    properties: tuple[Property, ...],
+    settings: Settings,
+    tell: Callable[[int, int], None] | None,
+) -> Proof:
+    """Find the largest part of a conjunction that is inductive: what a step breaks is left out, until nothing is broken."""
+    left = properties
+    dropped: dict[str, Finding] = {}
+    broken: list[Answer] = []
+    answers: list[Answer] = []
+    total = Totals()
+    rounds = 0
+    while True:
+        rounds += 1
+        system = System(machine, constants, left, settings.lifted)
+        answers = initiation(system, settings.timeout)
+        fails = {
+            name: Finding(name, _kind(left, name), Verdict.VIOLATED, "fails initially")
+            for item in answers
+            for name in item.broken
+        }
+        fails |= {
+            name: Finding(name, _kind(left, name), Verdict.UNDETERMINED, "z3 cannot say of the initial states")
+            for item in answers
+            for name in item.unknown
+        }
+        if not fails:
+            answers += _consecution(system, settings, tell)
+            fails = _failures(left, answers)
+            if rounds == 1:
+                broken = [item for item in answers if item.broken]
+        total.add(answers)
+        dropped |= fails
+        inductive = {item.name for item in state_properties(left)}
+        left = tuple(item for item in left if item.name not in fails)
+        if not fails.keys() & inductive:
+            break
+    proved = {item.name: Finding(item.name, item.kind, Verdict.PROVED) for item in left}
+    for item in broken:
+        for name in item.broken:
+            if name in dropped and dropped[name].verdict is Verdict.UNDETERMINED:
+                others = [answer.move for answer in broken if name in answer.broken]
+                dropped[name] = replace(dropped[name], why=f"no induction: {_listed(others)} may break it")
+    broken.sort(key=lambda item: item.pair.size if item.pair else 1 << 30)
+    return Proof(
+        protocol=machine.name,
+        method="induction",
+        findings=tuple((proved | dropped)[item.name] for item in properties),
+        moves=len(system.moves),
+        branches=sum(item.branches for item in answers),
+        queries=total.queries,
+        solver_seconds=total.seconds,
+        broken=tuple(broken),
+        cuts=_cuts(answers),
+        pair=broken[0].pair if broken else None,
+        gave_up=total.gave_up,
+    )
+
+
+def _consecution(system: System, settings: Settings, tell: Callable[[int, int], None] | None) -> list[Answer]:
+    return over(
+        range(len(system.moves)),
+        lambda number: consecution(system, system.moves[number], settings.timeout),
+        settings.workers,
+        tell,
+    )
+
+
+class Totals:
+    """What all rounds took."""
+
+    def __init__(self) -> None:
+        self.queries, self.seconds, self.gave_up = 0, 0.0, False
+
+    def add(self, answers: list[Answer]) -> None:
+        """Count answers."""
+        self.queries += sum(item.queries for item in answers)
+        self.seconds += sum(item.seconds for item in answers)
+        self.gave_up = self.gave_up or any(item.unknown for item in answers)
+
+
+def _kind(properties: tuple[Property, ...], name: str) -> Kind:
+    return next(item.kind for item in properties if item.name == name)
+
+
+def _failures(properties: tuple[Property, ...], answers: list[Answer]) -> dict[str, Finding]:
+    found: dict[str, Finding] = {}
+    for item in answers:
+        for name in item.unknown:
+            why = f"z3 cannot say whether {item.move} keeps it, within the time limit"
+            found[name] = Finding(name, _kind(properties, name), Verdict.UNDETERMINED, why)
+    for item in answers:
+        for name in item.broken:
+            found[name] = Finding(
+                name, _kind(properties, name), Verdict.UNDETERMINED, f"no induction: {item.move} may break it"
+            )
+    return found
+
+
+def _cuts(answers: list[Answer]) -> dict[str, tuple[str, ...]]:
+    found: dict[str, dict[str, None]] = {}
+    for item in answers:
+        if item.cuts:
+            found.setdefault(item.action, {}).update(dict.fromkeys(item.cuts))
+    return {name: tuple(whats) for name, whats in found.items()}
+
+
+def _listed(names: list[str]) -> str:
+    first, rest = names[:2], len(names) - 2
+    more = f" and {rest} more" if rest > 0 else ""
+    return ", ".join(first) + more
+
+
+def _bounded(machine: Machine, constants: Constants, properties: tuple[Property, ...], settings: Settings) -> Proof:
+    assert settings.depth is not None
+    system = System(machine, constants, properties, settings.lifted)
+    reached = bounded(system, settings.depth, settings.timeout)
+    found = []
+    for item in properties:
+        if item.name in reached.broken:
+            found.append(Finding(item.name, item.kind, Verdict.VIOLATED, f"fails after {reached.depth} steps"))
+        elif reached.unknown:
+            why = f"z3 cannot say what holds after {reached.depth + 1} steps, within the time limit"
+            found.append(Finding(item.name, item.kind, Verdict.UNDETERMINED, why))
+        else:
+            why = f"no violation within {reached.depth} steps of an initial state"
+            found.append(Finding(item.name, item.kind, Verdict.NOT_FOUND, why))
+    return _told(system, f"every run of {settings.depth} steps", tuple(found), reached)
+
+
+def _over_steps(machine: Machine, constants: Constants, properties: tuple[Property, ...], settings: Settings) -> Proof:
+    """Prove a conjunction by induction over k steps: the first k states first, then any k states in a row."""
+    system = System(machine, constants, properties, settings.lifted)
+    first = bounded(system, settings.k - 1, settings.timeout)
+    if first.broken or first.unknown:
+        return replace(
+            _bounded(machine, constants, properties, replace(settings, depth=settings.k - 1)),
+            method=f"induction over {settings.k} steps",
+        )
+    then = over_steps(system, settings.k, settings.timeout)
+    conjunction_fails = {item.name for item in state_properties(properties)} & set(then.broken)
+    found = []
+    for item in properties:
+        if item.name in then.broken:
+            why = f"no induction over {settings.k} steps: it may fail after {settings.k} states in which all hold"
+            found.append(Finding(item.name, item.kind, Verdict.UNDETERMINED, why))
+        elif then.unknown:
+            found.append(Finding(item.name, item.kind, Verdict.UNDETERMINED, "z3 cannot say, within the time limit"))
+        elif conjunction_fails:
+            why = f"it follows only together with {', '.join(sorted(conjunction_fails))}"
+            found.append(Finding(item.name, item.kind, Verdict.UNDETERMINED, why))
+        else:
+            found.append(Finding(item.name, item.kind, Verdict.PROVED))
+    both = replace(then, cuts=first.cuts, queries=first.queries + then.queries, seconds=first.seconds + then.seconds)
+    return _told(system, f"induction over {settings.k} steps", tuple(found), both)
+
+
+def _told(system: System, method: str, findings: tuple[Finding, ...], reached: Reached) -> Proof:
+    return Proof(
+        protocol=system.machine.name,
+        method=method,
+        findings=findings,
+        moves=len(system.moves),
+        queries=reached.queries,
+        solver_seconds=reached.seconds,
+        cuts={"": reached.cuts} if reached.cuts else {},
+        history=reached.history,
+        depth=reached.depth,
+        gave_up=reached.unknown,
+    )

@@ -1,0 +1,179 @@
+"""Several steps in a row: bounded model checking from the initial states, and induction over k steps.
+
+A step is an action and then `normalize`, as the plain carrier takes it. Each state has variables of its own, tied to
+what the chosen move makes of the state before.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING, Any
+
+import z3
+from fencepost.explorers.symbolic.induction import Asking, state_properties, step_properties
+from fencepost.explorers.symbolic.models import arguments, number_under, value_under
+from fencepost.explorers.symbolic.places import Rec, agree, key_under
+from fencepost.explorers.symbolic.terms import Flag, boolean, both, either, negate
+
+if TYPE_CHECKING:
+    from fencepost.explorers.symbolic.system import Happening, System
+    from fencepost.model.language.records import Key
+
+
+@dataclass(frozen=True)
+class History:
+    """A run that z3 found, plain: the constants, the first state and the steps by action name with their arguments."""
+
+    constants: dict[str, int]
+    start: Key
+    steps: tuple[tuple[str, tuple[Any, ...]], ...]
+
+
+@dataclass(frozen=True)
+class Reached:
+    """How far a question about several steps got.
+
+    `depth` steps were looked at in full. `broken` names what fails after them, `cuts` what may leave its bounds; `unknown`
+    says that z3 gave up there.
+    """
+
+    depth: int
+    broken: tuple[str, ...] = ()
+    cuts: tuple[str, ...] = ()
+    unknown: bool = False
+    history: History | None = None
+    queries: int = 0
+    seconds: float = 0.0
+
+
+@dataclass
+class Chain:
+    """States in a row, the steps between them, and a solver that knows both."""
+
+    system: System
+    asking: Asking
+    states: list[Rec] = field(default_factory=list)
+    steps: list[list[Happening]] = field(default_factory=list)
+    choices: list[Any] = field(default_factory=list)
+
+    def begin(self, *, initially: bool) -> None:
+        """Add the first state: an initial one, or any."""
+        state = self.system.state("s0.")
+        self.states.append(state)
+        if initially:
+            starts = [both(found.happens, agree(state, found.after)) for found in self._starts()]
+            self.asking.add(either(*starts))
+        self.asking.add(self.system.typed(state))
+
+    def _starts(self) -> list[Happening]:
+        return [self._normalized(found) for found in self.system.initial()]
+
+    def grow(self) -> None:
+        """Add a step and the state after it."""
+        number = len(self.states)
+        before, after = self.states[-1], self.system.state(f"s{number}.")
+        choice = z3.Int(f"choice{number}")
+        found = [
+            self._normalized(self.system.happening(before, move, f"a{number}."))
+            for move in self.system.moves
+            if move.action is not None
+        ]
+        self.asking.add(choice >= 0, choice < len(found))
+        for index, item in enumerate(found):
+            self.asking.add(z3.Implies(choice == index, boolean(both(item.happens, agree(after, item.after)))))
+        self.states.append(after)
+        self.steps.append(found)
+        self.choices.append(choice)
+        self.asking.add(self.system.typed(after))
+
+    def _normalized(self, found: Happening) -> Happening:
+        """Return a happening that leads to the normalized state; `raw` is what step properties judge."""
+        if self.system.normalize is None:
+            return found
+        then = self.system.happening(found.after, self.system.moves[-1])
+        return replace(found, after=then.after, checks=found.checks + then.checks, raw=found.after)
+
+    def fails(self, number: int) -> dict[str, Flag]:
+        """Return by property that it fails in a state, or of the step that leads there."""
+        state = self.states[number]
+        found = {item.name: negate(self.system.holds(item, state)) for item in state_properties(self.system.properties)}
+        for item in step_properties(self.system.properties):
+            if number:
+                before, choice = self.states[number - 1], self.choices[number - 1]
+                found[item.name] = either(
+                    *(
+                        both(choice == index, negate(self.system.holds_step(item, before, happened)))
+                        for index, happened in enumerate(self.steps[number - 1])
+                    )
+                )
+        return found
+
+    def holds(self, number: int) -> Flag:
+        """Return that every property over states holds in a state."""
+        return both(*(self.system.holds(item, self.states[number]) for item in state_properties(self.system.properties)))
+
+    def history(self, model: Any, length: int) -> History:
+        """Return the first `length` states of a model."""
+        value_of, number_of = value_under(model), number_under(model)
+        steps = []
+        for number in range(length - 1):
+            found = self.steps[number][value_of(self.choices[number])]
+            assert found.move.action is not None
+            steps.append((found.move.action.name, arguments(model, self.states[number], found)))
+        constants = {name: number_of(value) for name, value in self.system.lifting.values.items()}
+        return History(constants, key_under(self.states[0], value_of, number_of), tuple(steps))
+
+
+def bounded(system: System, depth: int, timeout: float) -> Reached:
+    """Ask step by step whether a property can fail within `depth` steps of an initial state."""
+    chain = Chain(system, Asking(timeout))
+    chain.begin(initially=True)
+    cuts: dict[str, None] = {}
+    for number in range(depth + 1):
+        if number:
+            cuts |= dict.fromkeys(_cuts(chain))
+            chain.grow()
+        fails = chain.fails(number)
+        said = chain.asking.ask(either(*fails.values()))
+        if said == z3.sat:
+            model = chain.asking.solver.model()
+            value_of = value_under(model)
+            broken = tuple(name for name, flag in fails.items() if flag is True or (flag is not False and value_of(flag)))
+            return Reached(
+                number, broken, tuple(cuts), history=chain.history(model, number + 1), queries=chain.asking.queries, seconds=chain.asking.seconds
+            )  # fmt: skip
+        if said == z3.unknown:
+            return Reached(
+                number - 1, (), tuple(cuts), unknown=True, queries=chain.asking.queries, seconds=chain.asking.seconds
+            )
+    return Reached(depth, (), tuple(cuts), queries=chain.asking.queries, seconds=chain.asking.seconds)
+
+
+def _cuts(chain: Chain) -> list[str]:
+    """Return what a step out of the last state may leave the bounds with."""
+    before = chain.states[-1]
+    found = []
+    for move in chain.system.moves:
+        if move.action is not None:
+            happened = chain.system.happening(before, move, "cut.")
+            if happened.passes is not True and chain.asking.ask(happened.cut) != z3.unsat:
+                found += [
+                    item.what for item in happened.checks if chain.asking.ask(happened.present, negate(item.passes)) != z3.unsat
+                ]
+    return found
+
+
+def over_steps(system: System, k: int, timeout: float) -> Reached:
+    """Ask whether a property can fail after `k` steps if all hold in the `k` states before."""
+    chain = Chain(system, Asking(timeout))
+    chain.begin(initially=False)
+    for _ in range(k):
+        chain.asking.add(chain.holds(len(chain.states) - 1))
+        chain.grow()
+    fails = chain.fails(k)
+    broken, unknown = [], False
+    for name, flag in fails.items():
+        said = chain.asking.ask(flag)
+        broken += [name] if said == z3.sat else []
+        unknown = unknown or said == z3.unknown
+    return Reached(k, tuple(broken), (), unknown=unknown, queries=chain.asking.queries, seconds=chain.asking.seconds)
