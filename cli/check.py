@@ -14,7 +14,7 @@ from fencepost.cli.engines import ENGINES, Question, explore, was_interrupted
 from fencepost.cli.outcomes import Report
 from fencepost.cli.request import Request
 from fencepost.cli.status import Exit, exit_of, worst_exit
-from fencepost.cli.traces import culprits_of, diagram_of, first_violation, make_trace, write_trace
+from fencepost.cli.traces import culprits_of, diagram_of, make_trace, to_be_written, write_trace
 from fencepost.explorers.verdict import Verdict
 from fencepost.invariants.catalogue import Profile
 
@@ -61,7 +61,7 @@ _VERDICTS = ", ".join(Verdict)
 @click.option("--checkpoint", metavar="DIR", help="Keep there what an unfinished search needs to go on.")
 @click.option("--resume", is_flag=True, help="Go on from the checkpoint.")
 @click.option("--expect", metavar="VERDICT", help=f"Succeed if this is the verdict: {_VERDICTS}.")
-@click.option("--trace", metavar="FILE", help="Write the first violation's trace there.")
+@click.option("--trace", metavar="FILE", help="Write the first violation's trace there, or that of the worst case.")
 @click.option("--all-traces", is_flag=True, help="Show the trace of every violation, not only of the shortest.")
 @click.option("--coverage", is_flag=True, help="Show how often each action fired and each guard refused.")
 @click.option("--junit", metavar="FILE", help="Write JUnit XML there: a test case for each property.")
@@ -146,7 +146,7 @@ def _print(request: Request, name: str, found: Protocol, question: Question, res
 
 def _write(request: Request, found: Protocol, result: Result, file: Path) -> dict[str, str]:
     """Write the first violation's trace; return the file by property."""
-    item = first_violation(result)
+    item = to_be_written(result)
     if item is None or item.path is None:
         return {}
     trace = make_trace(found, result, item.name, version=request.version or "", normalize=request.normalize)
@@ -170,5 +170,5 @@ def steps_of(question: Question, result: Result, options: Options) -> dict[str, 
     return {
         item.name: [plain.show(step) for step in item.path.steps]
         for item in result.properties
-        if item.path is not None and item.verdict is Verdict.VIOLATED
+        if item.path is not None and (item.verdict is Verdict.VIOLATED or item.cost is not None)
     }

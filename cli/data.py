@@ -52,11 +52,28 @@ def _property(
     found: dict[str, Any] = {"name": item.name, "kind": str(item.kind), "verdict": str(item.verdict)}
     if item.path is not None:
         found["length"] = item.path.length
+    if item.kind.over_behaviours:
+        found |= _behaviour(item)
+    if item.cost is not None and item.path is not None and item.verdict == "holds":
+        found["trace"] = traces.get(item.name)
+        found["steps"] = steps.get(item.name, [])
     if item.verdict == "violated":
         found["culprit"] = culprits.get(item.name, "")
         found["trace"] = traces.get(item.name)
         found["steps"] = steps.get(item.name, [])
     return found
+
+
+def _behaviour(item: PropertyResult) -> dict[str, Any]:
+    """Return what is told of a property of whole behaviours beside its verdict."""
+    found: dict[str, Any] = {}
+    if item.path is not None:
+        found |= {"for": dict(item.values), "loop": item.path.loop}
+    if item.cost is not None:
+        cost = item.cost
+        worst = str(cost.reach) if cost.worst is None else cost.worst
+        found |= {"worst": worst, "best": cost.best, "bound": cost.bound, "unit": cost.unit}
+    return found | ({"note": item.note} if item.note else {})
 
 
 def judgement_data(judgement: Judgement, steps: Mapping[str, list[str]], culprits: Mapping[str, str]) -> dict[str, Any]:
@@ -72,6 +89,7 @@ def judgement_data(judgement: Judgement, steps: Mapping[str, list[str]], culprit
             "depth": run.depth,
             "violated": dict(run.violated),
             "unreached": list(run.unreached),
+            **({"worst": dict(run.worst)} if run.worst else {}),
         },
         "as_expected": judgement.as_expected,
         "differences": list(judgement.differences),

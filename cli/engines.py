@@ -75,6 +75,8 @@ def explore(question: Question, engine: str, options: Options, display: Display)
         if not is_ready(source):
             doing = f"compiling {question.compiled_as}"
         kernels = kernels_of(question, source, display)
+        doing = f"compiling {question.compiled_as}"
+        compile_behaviours(question, options, display)
         doing = f"preparing the search of {question.name}"
         from fencepost.explorers.native.search import search
 
@@ -128,6 +130,24 @@ def kernels_of(question: Question, source: Source, display: Display) -> Kernels:
         kernels = load(source, question.constants)
     display.note(f"compiled {question.compiled_as} in {show_seconds(kernels.seconds)}")
     return kernels
+
+
+def compile_behaviours(question: Question, options: Options, display: Display) -> None:
+    """Compile the steps and predicates that properties of whole behaviours need, and say so if that takes long."""
+    asked = tuple(item for item in question.properties if item.kind.over_behaviours)
+    if not asked or options.compact:
+        return
+    from fencepost.explorers.liveness.generated import sources, warm
+    from fencepost.explorers.native.compile import load
+
+    steps, predicates, _ = sources(question.machine, question.constants, asked, normalize=options.normalize)
+    with display.busy("preparing the analysis of graphs ... (kept for the next time)"), heard():
+        warm()
+    for source in (steps, predicates):
+        if not is_ready(source):
+            with display.busy(f"compiling the graph of {question.compiled_as} ... (kept for the next time)"), heard():
+                kernels = load(source, question.constants)
+            display.note(f"compiled the graph of {question.compiled_as} in {show_seconds(kernels.seconds)}")
 
 
 def _interrupted(question: Question, engine: str, options: Options, doing: str, seconds: float) -> Result:

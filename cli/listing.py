@@ -13,7 +13,7 @@ from fencepost.invariants.protocols import PROTOCOLS
 
 if TYPE_CHECKING:
     from fencepost.invariants.protocols import Protocol
-    from fencepost.model.language import Action
+    from fencepost.model.language import Action, Property
     from fencepost.model.language.constants import Constant
     from rich.console import Console
 
@@ -49,7 +49,19 @@ def protocol_data(item: Protocol) -> dict[str, Any]:
             {"name": action.label, "sentence": action.sentence, "parameters": [name for name, _ in action.params]}
             for action in machine.actions
         ],
-        "properties": [{"name": prop.name, "kind": str(prop.kind), "sentence": prop.sentence} for prop in item.properties],
+        "properties": [_property_data(prop) for prop in item.every_property],
+    }
+
+
+def _property_data(prop: Property) -> dict[str, Any]:
+    found: dict[str, Any] = {"name": prop.name, "kind": str(prop.kind), "sentence": prop.sentence}
+    if prop.eventual is None:
+        return found
+    about = prop.eventual
+    return found | {
+        "fairness": [str(item) for item in about.fair],
+        "without": [item.label for item in about.without],
+        "for": [name for name, _ in about.params],
     }
 
 
@@ -91,6 +103,8 @@ def _print_one(console: Console, item: Protocol) -> None:
     _part(console, "Versions", [(version.name, "", version.sentence) for version in machine.versions])
     _part(console, "Actions", [(_call(action), "", action.sentence) for action in machine.actions])
     _part(console, "Properties", [(prop.name, str(prop.kind), prop.sentence) for prop in item.properties])
+    named = [(prop.name, str(prop.kind), prop.sentence) for prop in item.on_request]
+    _part(console, "Properties that are checked if they are named (--property)", named)
 
 
 def _part(console: Console, title: str, rows: list[tuple[str, str, str]]) -> None:

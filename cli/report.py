@@ -8,7 +8,7 @@ from fencepost.cli.console import counted, heading, print_lines, print_rows, sty
 from fencepost.cli.quantities import show_rate, show_seconds, show_size
 from fencepost.cli.targets import spelt
 from fencepost.cli.traces import finding, first_violation, make_trace, print_trace
-from fencepost.explorers.verdict import Verdict
+from fencepost.explorers.verdict import Path, Verdict
 from fencepost.model.language.actions import Kind
 
 if TYPE_CHECKING:
@@ -25,6 +25,8 @@ KINDS = {
     Kind.ALWAYS: "must be so in every reachable state",
     Kind.STEP: "must be so in every step from one state to the next",
     Kind.SOMETIMES: "a witness, which some reachable state or step must show",
+    Kind.LEADS_TO: "must come in the end, in every fair behaviour",
+    Kind.AT_MOST: "must come at a limited cost, in every fair behaviour",
 }
 MANY = 10_000
 """States from which on the memory of each says something: before, it is what was reserved."""
@@ -67,23 +69,25 @@ def print_traces(
     shown: dict[Path, str] = {}
     shortest = first_violation(result)
     ways = [(item.name, item.path) for item in result.properties if item.verdict is Verdict.VIOLATED]
+    if command is None:
+        ways += [(item.name, item.path) for item in result.properties if is_worst_case(item)]
     if shortest is not None:
         ways.sort(key=lambda way: way[0] != shortest.name)
     brief = elsewhere = False
     for name, path in [*ways, (None, result.deadlock)]:
         if path is None:
             continue
-        what = f"{name} is violated" if name else "no action is enabled"
+        what = _shows(result, name)
         if command is not None and name and shown and path not in shown:
             if not brief:
                 console.print()
             brief = elsewhere = True
-            line = f"{what}: the shortest trace has {counted(path.length, 'state')}: `{command(name)}` shows it"
+            line = f"{what}: {_size(path)}: `{command(name)}` shows it"
             console.print(line, soft_wrap=True)
             continue
         if not (brief and path in shown):
             console.print()
-        title = f"{what}: the shortest trace has {counted(path.length, 'state')}"
+        title = f"{what}: {_size(path)}"
         trace = make_trace(found, result, name, version=version, normalize=normalize, title=title, told=False)
         if path in shown:
             brief = command is not None
@@ -93,6 +97,31 @@ def print_traces(
         print_trace(console, trace, path)
     if elsewhere:
         print_lines(console, styled("`--all-traces` prints all of them.", "dim"))
+
+
+def is_worst_case(item: PropertyResult) -> bool:
+    """Say whether a property holds and has a trace of the most that it allows."""
+    return item.kind is Kind.AT_MOST and item.verdict is Verdict.HOLDS and item.path is not None
+
+
+def _shows(result: Result, name: str | None) -> str:
+    """Return what the trace of a property shows, or that of a deadlock."""
+    if name is None:
+        return "no action is enabled"
+    item = result.of(name)
+    return f"the worst case of {name}" if is_worst_case(item) else f"{name} is violated"
+
+
+def _size(path: Path) -> str:
+    if path.loop is None:
+        return f"the shortest trace has {counted(path.length, 'state')}"
+    end = "at whose end everything may stop" if path.loop == path.length - 1 else f"a loop from the {_nth(path.loop + 1)} on"
+    return f"a trace of {counted(path.length, 'state')}, {end}"
+
+
+def _nth(number: int) -> str:
+    ending = {1: "st", 2: "nd", 3: "rd"}.get(number % 10, "th") if number % 100 not in (11, 12, 13) else "th"
+    return f"{number}{ending}"
 
 
 def print_verdict(console: Console, question: Question, result: Result, expected: Verdict | None = None) -> None:
@@ -128,6 +157,8 @@ def print_properties(console: Console, question: Question, result: Result) -> No
         line = Text.assemble(f"{item.name:{width}}  ", (f"{item.kind!s:9}  ", "dim"), *_found(item, exact=not result.omission))
         print_lines(console, line)
         print_lines(console, styled(sentences[item.name], "dim"), indent=INDENT)
+        for text in _behaviour(question, item):
+            print_lines(console, styled(text, "dim"), indent=INDENT)
     kinds = {item.kind for item in result.properties}
     told = [f"{kind}: {meaning}" for kind, meaning in KINDS.items() if kind in kinds]
     if told:
@@ -135,12 +166,38 @@ def print_properties(console: Console, question: Question, result: Result) -> No
         print_lines(console, styled("; ".join(told) + ".", "dim"))
 
 
+def _behaviour(question: Question, item: PropertyResult) -> Iterator[str]:
+    """Yield what a reader must know of a property of whole behaviours."""
+    prop = next(prop for prop in question.properties if prop.name == item.name)
+    if prop.eventual is None:
+        return
+    yield f"fairness: {prop.eventual.fairness_told or 'none, so the system may stop at any time'}"
+    if prop.eventual.without:
+        yield f"without: {prop.eventual.without_told}"
+    if item.args and item.path is not None:
+        yield f"for: {prop.eventual.shown(item.args)}"
+    if item.note:
+        yield f"Note: {item.note}"
+
+
+def _cost(item: PropertyResult) -> str:
+    """Return what an at-most property found, as a clause."""
+    cost = item.cost
+    if cost is None:
+        return ""
+    bound = "" if cost.bound is None else f" (bound {cost.bound:,})"
+    least = "" if cost.best is None else f", at least {cost.best:,} {cost.unit}".rstrip()
+    return f": worst {cost.told}{bound}{least}"
+
+
 def _found(item: PropertyResult, *, exact: bool) -> tuple[Text, str]:
     """Return the verdict and the length of the shortest trace; a witness is said to be reached."""
     if item.path is None:
         doubtful = not exact and item.verdict in (Verdict.HOLDS, Verdict.UNREACHED)
-        return verdict_text(item.verdict), ", up to fingerprint collisions" if doubtful else ""
+        return verdict_text(item.verdict), ", up to fingerprint collisions" if doubtful else _cost(item)
     states = f": shortest trace {counted(item.path.length, 'state')}"
+    if item.kind.over_behaviours:
+        return verdict_text(item.verdict), f"{_cost(item)}: trace {counted(item.path.length, 'state')}"
     if item.kind is Kind.SOMETIMES:
         return styled("reached", "bold green"), states
     return verdict_text(item.verdict), states

@@ -116,6 +116,12 @@ def archived(run: Run, prop: str) -> str:
     return f"counterexamples/archive/{name}" if same else ""
 
 
+def to_be_written(result: Result) -> PropertyResult | None:
+    """Return the property whose trace `--trace` writes: the first violation's, or else the first worst case."""
+    worst = (item for item in result.properties if item.cost is not None and item.path is not None)
+    return first_violation(result) or next(worst, None)
+
+
 def first_violation(result: Result) -> PropertyResult | None:
     """Return the violated property with the shortest trace, the first in order among equals."""
     violated = [item for item in result.properties if item.verdict == "violated" and item.path is not None]

@@ -24,6 +24,8 @@ if TYPE_CHECKING:
 
 FEW = 6
 """Fields that a line on what was folded tells before it counts the others."""
+ROUND = "loop: what follows is repeated for ever"
+STOP = "loop: nothing happens any more"
 FOLDED = "(what nobody can read any more is passed over or dropped, the rest renumbered)"
 
 
@@ -66,10 +68,14 @@ def states_text(trace: Trace, path: Path, *, ending: str = "") -> str:
     plain, record = trace.interpreter(), trace.protocol.machine.state
     lines = ["initial", *_full(parts(record, path.start))]
     for number, (before, happened) in enumerate(zip(path.states, transitions(trace, path), strict=False), 1):
+        if path.loop == number - 1:
+            lines += ["", ROUND]
         lines += ["", *fold(f"{number} {plain.show(happened.step)}", WIDTH, more="      ")]
         lines += _difference(changes(record, before, happened.raw))
         clause = folded(record, happened.raw, happened.after)
         lines += fold(f"folded: {clause}", WIDTH, "  ") if clause else []
+    if path.loop == len(path.steps):
+        lines += ["", STOP]
     count = "1 state" if path.length == 1 else f"{path.length} states"
     lines += ["", *fold(ending or f"{trace.finding}: {count}", WIDTH)]
     return "\n".join(lines) + "\n"

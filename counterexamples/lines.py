@@ -25,7 +25,10 @@ HEADERS = (
     "normalize",
     "initial",
     "property",
+    "for",
     "verdict",
+    "fairness",
+    "without",
     "source",
     "why",
 )

@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 from fencepost.counterexamples.lines import load
-from fencepost.counterexamples.trace import Trace, starting_points, verdict_of
+from fencepost.counterexamples.trace import LOOP, WORST, Trace, starting_points, told_of, verdict_of
 from fencepost.counterexamples.values import arguments, pairs, quoted
 from fencepost.invariants.protocols import protocol as named_protocol
 from fencepost.model.language.actions import Kind
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from fencepost.model.language.constants import Constants
     from fencepost.model.language.interpreter import Interpreter
 
-VERDICTS = ("violated", "reached", "deadlock")
+VERDICTS = ("violated", "reached", "deadlock", WORST)
 UNFOLDED = re.compile(r",\s+")
 """Where a message was folded: its lines were joined with a blank, which no message has."""
 
@@ -73,11 +73,13 @@ class _Reader:
         first, second = self.lines.rules()
         header = self.lines.header(self.lines.logical(0, first))
         trace, plain = self.question(header)
-        lines = self.lines.logical(first + 1, second)
+        written = self.lines.logical(first + 1, second)
+        loop = self.loop(trace, written, header)
+        lines = [line for line in written if line.text != LOOP]
         steps = tuple(self.step(plain, line) for line in lines)
         return TraceFile(
             path=self.lines.path,
-            trace=replace(trace, steps=steps, initial=self.initial(plain, header)),
+            trace=replace(trace, steps=steps, initial=self.initial(plain, header), loop=loop),
             head="\n".join(self.lines.lines[: second + 1]) + "\n",
             steps=tuple(line.number for line in lines),
             verdict=header["verdict"].number,
@@ -101,8 +103,69 @@ class _Reader:
             normalize=self.normalizes(header),
             source=_text(header, "source"),
             why=_text(header, "why"),
+            worst=header["verdict"].text == WORST,
         )
-        return trace, trace.interpreter()
+        plain = trace.interpreter()
+        self.behaviours(trace.prop, header)
+        return replace(trace, args=self.args(plain, trace.prop, header)), plain
+
+    def behaviours(self, prop: Property | None, header: Mapping[str, Line]) -> None:
+        """Refuse a header that says of other behaviours than the property is about."""
+        told = dict(told_of(prop))
+        for name in ("fairness", "without"):
+            if name in header and header[name].text != told.get(name, ""):
+                own = f"{prop.name!r} has {quoted(told[name])}" if prop and told.get(name) else "the property has none"
+                self.refuse(
+                    header[name].number,
+                    f"{name} is given as {quoted(header[name].text)}, but {own}. It is told for readers only: leave the line out, and "
+                    "see whether the trace still shows something.",
+                )
+
+    def args(self, plain: Interpreter, prop: Property | None, header: Mapping[str, Line]) -> tuple[int, ...]:
+        """Return the values of the property's parameters that the trace is about."""
+        params = prop.eventual.params if prop is not None and prop.eventual is not None else ()
+        if "for" not in header:
+            if params and prop is not None:
+                example = prop.behaviour.shown(plain.arguments(prop)[0])
+                self.refuse(
+                    header["property"].number,
+                    f"property {prop.name!r} is about each {', '.join(name for name, _ in params)}, and the header does not say which one "
+                    f"is meant. Write a line such as `for: {example}`.",
+                )
+            return ()
+        line = header["for"]
+        if prop is None or not params:
+            self.refuse(line.number, "the property has no parameters. Leave the line out.")
+        known = {prop.behaviour.shown(args): args for args in plain.arguments(prop)}
+        if line.text not in known:
+            self.refuse(
+                line.number,
+                f"{quoted(line.text)} is none of the property's values.{nearest(line.text, list(known))} Write one such as "
+                f"`for: {next(iter(known))}`.",
+            )
+        return known[line.text]
+
+    def loop(self, trace: Trace, lines: list[Line], header: Mapping[str, Line]) -> int | None:
+        """Return how many steps come before the loop; None if there is no loop."""
+        places = [place for place, line in enumerate(lines) if line.text == LOOP]
+        prop = trace.prop
+        if not places:
+            if prop is not None and prop.kind is Kind.LEADS_TO:
+                self.refuse(
+                    header["verdict"].number,
+                    f"property {prop.name!r} is violated only by a behaviour that goes on for ever, and this trace has no loop. Write a line "
+                    f"`{LOOP}` before the actions that are repeated, or after the last action if nothing happens any more.",
+                )
+            return None
+        if len(places) > 1:
+            self.refuse(
+                lines[places[1]].number, f"`{LOOP}` is given twice, first in line {lines[places[0]].number}. Write it once."
+            )
+        if prop is None or not prop.kind.over_behaviours or trace.worst:
+            self.refuse(
+                lines[places[0]].number, f"a trace with this verdict ends in its last step: it has no loop. Remove `{LOOP}`."
+            )
+        return places[0]
 
     def constants(self, found: Protocol, header: Mapping[str, Line]) -> Constants:
         """Return the constants: those of the version, then those that are written out."""
@@ -136,7 +199,8 @@ class _Reader:
             self.refuse(
                 verdict.number,
                 f"the verdict is {quoted(verdict.text)}, which no trace can show.{nearest(verdict.text, list(VERDICTS))} "
-                "Write `violated` for a property, `reached` for a witness, `deadlock` where no action is enabled in the end.",
+                "Write `violated` for a property, `reached` for a witness, `worst` for the dearest way that an at-most property allows, "
+                "`deadlock` where no action is enabled in the end.",
             )
         if verdict.text == "deadlock":
             if "property" in header:
@@ -151,7 +215,12 @@ class _Reader:
             )
         with self.at(header["property"].number):
             prop = found.select((header["property"].text,))[0]
-        if verdict.text != verdict_of(prop):
+        if verdict.text == WORST and prop.kind is not Kind.AT_MOST:
+            self.refuse(
+                verdict.number,
+                f"the verdict is {WORST!r}, but property {prop.name!r} has no costs. Write `verdict: {verdict_of(prop)}`.",
+            )
+        if verdict.text not in (verdict_of(prop), WORST):
             kind = "a witness" if prop.kind is Kind.SOMETIMES else "no witness"
             self.refuse(
                 verdict.number,

@@ -11,7 +11,8 @@ from fencepost.counterexamples.lines import Lines
 from fencepost.counterexamples.reader import read, read_lines
 from fencepost.counterexamples.recorded import changes_since, first_difference
 from fencepost.counterexamples.trace import starting_points
-from fencepost.explorers.verdict import Path, Verdict
+from fencepost.explorers.liveness.shown import shown
+from fencepost.explorers.verdict import Path, Reach, Verdict
 from fencepost.invariants.protocols import protocol as named_protocol
 from fencepost.model.language.actions import Kind
 from fencepost.model.language.errors import DisabledError, FencepostError, MismatchError, UsageError
@@ -118,10 +119,14 @@ class _Replaying:
             last = self.take(step)
             self.states.append(last.after)
         path = self.path()
-        if not _shows(self.plain, self.trace.prop, path, last):
+        if self.trace.prop is not None and self.trace.prop.kind.over_behaviours:
+            fault = _fault(self.plain, self.trace, path)
+            if fault:
+                self.refuse_behaviour(path, fault)
+        elif not _shows(self.plain, self.trace.prop, path, last):
             self.refuse_end(path)
         witness = self.trace.prop is not None and self.trace.prop.kind is Kind.SOMETIMES
-        return Replay(self.trace, path, Verdict.HOLDS if witness else Verdict.VIOLATED)
+        return Replay(self.trace, path, Verdict.HOLDS if witness or self.trace.worst else Verdict.VIOLATED)
 
     def start(self) -> Key:
         """Return the initial state that the trace names, or the only one."""
@@ -132,7 +137,10 @@ class _Replaying:
 
     def path(self) -> Path:
         """Return the history so far."""
-        return Path(self.states[0], self.trace.steps[: len(self.states) - 1], tuple(self.states))
+        whole = len(self.states) == len(self.trace.steps) + 1
+        return Path(
+            self.states[0], self.trace.steps[: len(self.states) - 1], tuple(self.states), self.trace.loop if whole else None
+        )
 
     def take(self, step: Step) -> Transition:
         """Take one step, or say what refuses it."""
@@ -190,6 +198,15 @@ class _Replaying:
             f"{place}all steps can happen, but {fact}. Find another trace with `{self.command()}`, or remove the file.{since}"
         )
 
+    def refuse_behaviour(self, path: Path, fault: str) -> NoReturn:
+        """Raise UsageError: all steps are possible, but this is no behaviour that the trace could mean."""
+        place = f"{self.file.path}:{self.file.verdict}: " if self.file else ""
+        assert self.trace.prop is not None
+        raise UsageError(
+            f"{place}all steps can happen, but this does not show that {self.trace.finding}: {fault}. Find another trace with "
+            f"`{self.command()}`, or remove the file.{changes_since(self.file, states_text(self.trace, path), whole=True)}"
+        )
+
     def shows_after(self, length: int) -> bool:
         """Say whether the first `length` states show it already."""
         path = Path(self.states[0], self.trace.steps[: length - 1], tuple(self.states[:length]))
@@ -204,6 +221,22 @@ class _Replaying:
         words += [f"--set {pair}" for pair in trace.constants_told.split()]
         words += ["--property", trace.prop.name] if trace.prop else []
         return " ".join([*words, "--trace", self.file.path if self.file else "FILE"])
+
+
+def _fault(plain: Interpreter, trace: Trace, path: Path) -> str:
+    """Return why a path does not show what its trace says of a property of whole behaviours; empty if it does."""
+    assert trace.prop is not None
+    found = shown(plain, trace.prop, trace.args, path)
+    if isinstance(found, str):
+        return found
+    bound = trace.prop.behaviour.bound
+    most = None if bound is None else bound.value(plain.constants.values)
+    if found.reach is not Reach.BOUNDED:
+        return ""
+    kept = most is None or found.cost <= most
+    if kept is trace.worst:
+        return ""
+    return f"its way costs {found.cost}, and the bound is {most if most is not None else 'not given'}"
 
 
 def _shows(plain: Interpreter, prop: Property | None, path: Path, last: Transition | None) -> bool:

@@ -14,6 +14,7 @@ from fencepost.counterexamples.culprit import violated_for
 from fencepost.counterexamples.history import folded, transitions
 from fencepost.counterexamples.layout import Folded, Sheet
 from fencepost.counterexamples.states import changes, merged, parts, tables
+from fencepost.counterexamples.trace import WORST, told_of
 from rich.console import Group
 from rich.padding import Padding
 from rich.table import Table
@@ -45,7 +46,12 @@ def render(trace: Trace, path: Path) -> RenderableType:
     shown: list[RenderableType] = [*_header(trace), Text(), Text("Initial state", "bold"), *_initial(parts(record, path.start))]
     plain = trace.interpreter()
     for number, (before, happened) in enumerate(zip(path.states, transitions(trace, path), strict=False), 1):
+        if path.loop == number - 1:
+            shown += [Text(), Text("From here on, for ever", "bold")]
         shown += [Text(), _title(number, plain.show(happened.step)), *_step(trace, before, happened)]
+    if path.loop is not None:
+        closing = f"and so on, as after step {path.loop}" if path.loop < len(path.steps) else "Nothing happens any more"
+        shown += [Text(), Text(closing, "bold")]
     return Group(*shown, Text(), *_end(trace, path))
 
 
@@ -59,6 +65,8 @@ def _header(trace: Trace) -> Iterator[RenderableType]:
         ("version", trace.version),
         ("constants", trace.constants_told),
         ("normalize", "" if trace.normalize else "off"),
+        ("for", trace.args_told),
+        *told_of(trace.prop),
         ("source", trace.source),
         ("why", trace.why),
     ):
@@ -178,7 +186,7 @@ def _log(before: str, after: str) -> Text:
 
 def _end(trace: Trace, path: Path) -> Iterator[RenderableType]:
     count = "1 state" if path.length == 1 else f"{path.length} states"
-    reached = trace.verdict == "reached"
+    reached = trace.verdict in ("reached", WORST)
     yield Text(f"{violated_for(trace, path)}: {count}", "bold green" if reached else "bold red")
     for paragraph in _told(trace.prop):
         yield Text(paragraph, "italic")
@@ -186,6 +194,8 @@ def _end(trace: Trace, path: Path) -> Iterator[RenderableType]:
 
 def _told(prop: Property | None) -> list[str]:
     """Return the sentence of a property, and the paragraph after it if there is one."""
+    if prop is not None and prop.eventual is not None:
+        return [prop.sentence]
     text = (inspect.getdoc(prop.function) or "") if prop else ""
     return [" ".join(paragraph.split()) for paragraph in text.split("\n\n")[:2] if paragraph.strip()]
 

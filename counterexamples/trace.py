@@ -28,6 +28,10 @@ if TYPE_CHECKING:
 
 FORMAT = "1"
 RULE = "----"
+LOOP = "loop:"
+"""The line before the actions that are repeated for ever; with none after it, nothing happens any more."""
+WORST = "worst"
+"""The verdict of a trace that goes the dearest way that an at-most property allows."""
 WIDTH = 100
 """Columns after which the writer folds a line."""
 ARCHIVE = File(__file__).parent / "archive"
@@ -38,7 +42,9 @@ ARCHIVE = File(__file__).parent / "archive"
 class Trace:
     """Steps of a protocol from an initial state, and what they show.
 
-    `prop` is violated in the end, or reached if it is a witness; None: no action is enabled in the end.
+    `prop` is violated in the end, or reached if it is a witness; None: no action is enabled in the end. A property of whole
+    behaviours is violated for the values `args` of its parameters, and the trace goes round for ever from the state at place `loop`
+    on; or the trace is the `worst` way that the property allows.
     `initial` holds the parameters of the machine's initial action; None where there is one initial state.
     """
 
@@ -52,16 +58,26 @@ class Trace:
     normalize: bool = True
     source: str = ""
     why: str = ""
+    args: tuple[int, ...] = ()
+    loop: int | None = None
+    worst: bool = False
 
     @property
     def verdict(self) -> str:
-        """What the header says: violated, reached or deadlock."""
-        return verdict_of(self.prop)
+        """What the header says: violated, reached, worst or deadlock."""
+        return WORST if self.worst else verdict_of(self.prop)
 
     @property
     def finding(self) -> str:
         """What the trace shows, as a clause: `weak-isr is violated`."""
+        if self.worst and self.prop is not None:
+            return f"{self.prop.name} holds, and no way costs more"
         return "no action is enabled" if self.prop is None else f"{self.prop.name} is {self.verdict}"
+
+    @property
+    def args_told(self) -> str:
+        """The values of the property's parameters that the trace is about."""
+        return self.prop.behaviour.shown(self.args) if self.prop is not None and self.args else ""
 
     @property
     def constants_told(self) -> str:
@@ -76,7 +92,10 @@ class Trace:
         """Return the header and the actions as text, each with its `----`."""
         plain = self.interpreter()
         header = "".join(_fold(f"{name}: {value}") for name, value in self._header(plain) if value)
-        actions = "".join(f"{line}\n" for step in self.steps for line in fold(plain.show(step), WIDTH))
+        lines = [line for step in self.steps[: self.loop] for line in fold(plain.show(step), WIDTH)]
+        if self.loop is not None:
+            lines += [LOOP, *(line for step in self.steps[self.loop :] for line in fold(plain.show(step), WIDTH))]
+        actions = "".join(f"{line}\n" for line in lines)
         return f"{header}{RULE}\n{actions}{RULE}\n"
 
     def _header(self, plain: Interpreter) -> Iterator[tuple[str, str]]:
@@ -91,7 +110,9 @@ class Trace:
         if self.initial is not None:
             yield "initial", plain.show(Step(self.protocol.machine.initial, self.initial)).partition(" ")[2]
         yield "property", self.prop.name if self.prop else ""
+        yield "for", self.args_told
         yield "verdict", self.verdict
+        yield from told_of(self.prop)
         yield "source", self.source
         yield "why", self.why
 
@@ -117,6 +138,13 @@ def verdict_of(prop: Property | None) -> str:
     if prop is None:
         return "deadlock"
     return "reached" if prop.kind is Kind.SOMETIMES else "violated"
+
+
+def told_of(prop: Property | None) -> tuple[tuple[str, str], ...]:
+    """Return the headers that say which behaviours a property of whole behaviours is about."""
+    if prop is None or prop.eventual is None:
+        return ()
+    return ("fairness", prop.eventual.fairness_told), ("without", prop.eventual.without_told)
 
 
 def trace_of(
@@ -163,8 +191,11 @@ def trace_of_path(
 ) -> Trace:
     """Return the trace that goes along a path and shows a property at its end, or a deadlock if `prop` is None."""
     judged = found.select((prop,))[0] if prop else None
+    item = result.of(prop) if prop else None
+    worst = judged is not None and judged.kind is Kind.AT_MOST and item is not None and item.verdict == "holds"
+    said = f"the worst way of {prop}" if worst else f"{prop} is {verdict_of(judged)}" if prop else "no action is enabled"
     made = Trace(
-        title=_one_line(title) or f"{found.name}: {f'{prop} is {verdict_of(judged)}' if prop else 'no action is enabled'}",
+        title=_one_line(title) or f"{found.name}: {said}",
         protocol=found,
         constants=constants,
         prop=judged,
@@ -173,6 +204,9 @@ def trace_of_path(
         normalize=normalize,
         source=_one_line(source),
         why=_one_line(why),
+        args=item.args if item else (),
+        loop=path.loop,
+        worst=worst,
     )
     return from_start(made, path)
 

@@ -75,6 +75,10 @@ def _differences(run: Run, result: Result) -> Iterator[str]:
             yield f"{item.name}: {item.verdict} where {expected} is expected"
         elif expected is Verdict.VIOLATED and item.path is not None and item.path.length != run.violated[item.name]:
             yield f"{item.name}: the shortest trace has {item.path.length} states where {run.violated[item.name]} are pinned"
+        if item.cost is not None and item.name in run.worst:
+            worst = str(item.cost.reach) if item.cost.worst is None else item.cost.worst
+            if worst != run.worst[item.name]:
+                yield f"{item.name}: the worst case is {worst} where {run.worst[item.name]} is pinned"
     known = {item.name for item in result.properties}
-    for name in {*run.violated, *run.unreached} - known:
+    for name in {*run.violated, *run.unreached, *run.worst} - known:
         yield f"{name}: expected, but not among the properties that were checked"

@@ -103,7 +103,7 @@ class Cost:
 class PropertyResult:
     """The verdict on one property; `path` leads to the violation, to the witness, or goes the worst way.
 
-    `args` are the values of the property's parameters that the path is about. `note` is what a reader must know.
+    `args` are the values of the property's parameters that the path is about, `values` the same by name. `note` is what a reader must know.
     """
 
     name: str
@@ -111,6 +111,7 @@ class PropertyResult:
     verdict: Verdict
     path: Path | None = None
     args: tuple[int, ...] = ()
+    values: Mapping[str, int] = field(default_factory=dict)
     cost: Cost | None = None
     note: str = ""
 

@@ -45,8 +45,10 @@ class Run:
     depth: int | None = None
     violated: Mapping[str, int] = field(default_factory=dict)
     unreached: tuple[str, ...] = ()
+    worst: Mapping[str, int | str] = field(default_factory=dict)
+    """For at-most properties what the dearest way costs: a number, `unbounded` or `never`."""
     properties: tuple[str, ...] = ()
-    """The properties to evaluate; all of the protocol's if empty."""
+    """The properties to evaluate; all of the protocol's if empty, but for those that are on request."""
     compact: bool = False
     why: str = ""
     title: str = ""

@@ -15,21 +15,31 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Protocol:
-    """A machine and what must hold of it."""
+    """A machine and what must hold of it.
+
+    Properties `on_request` are checked only where they are named: they need the whole graph of states, or are about
+    constants other than the usual ones.
+    """
 
     machine: Machine
     properties: tuple[Property, ...]
+    on_request: tuple[Property, ...] = ()
 
     @property
     def name(self) -> str:
         """The machine's name, as on the command line."""
         return self.machine.name
 
+    @property
+    def every_property(self) -> tuple[Property, ...]:
+        """All properties, those on request last."""
+        return (*self.properties, *self.on_request)
+
     def select(self, names: tuple[str, ...]) -> tuple[Property, ...]:
-        """Return the properties of these names, all if none is named; raise UsageError for an unknown one."""
+        """Return the properties of these names, if none is named all but those on request; raise UsageError for an unknown one."""
         if not names:
             return self.properties
-        known = {item.name: item for item in self.properties}
+        known = {item.name: item for item in self.every_property}
         for name in names:
             if name not in known:
                 raise UsageError(

@@ -67,7 +67,7 @@ class Engine:
     @property
     def compile_seconds(self) -> float:
         """Seconds that compiling took."""
-        return self.compiled.steps.seconds + self.compiled.predicates.seconds if self.compiled else 0.0
+        return self.compiled.seconds if self.compiled else 0.0
 
     def prepare(self) -> None:
         """Compile the steps, and build the graph."""

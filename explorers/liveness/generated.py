@@ -5,9 +5,14 @@ They are two modules: one for the machine, which takes long to compile and serve
 
 from __future__ import annotations
 
+import time
 from dataclasses import dataclass
+from functools import cache
 from typing import TYPE_CHECKING
 
+import numpy as np
+from fencepost.explorers.liveness import kernels
+from fencepost.explorers.liveness.behaviours import Rows, Terms, analyse
 from fencepost.explorers.liveness.codes import Codes, codes_of
 from fencepost.explorers.native.checks import Checks
 from fencepost.explorers.native.compile import Kernels, load
@@ -118,6 +123,7 @@ class Compiled:
     steps: Kernels
     predicates: Kernels
     codes: Codes
+    seconds: float
 
 
 def sources(
@@ -134,5 +140,25 @@ def sources(
 
 def compiled(machine: Machine, constants: Constants, properties: tuple[Property, ...], *, normalize: bool) -> Compiled:
     """Return what judging these properties needs, from the cache or compiled now."""
+    began = time.perf_counter()
+    warm()
     steps, predicates, codes = sources(machine, constants, properties, normalize=normalize)
-    return Compiled(load(steps, constants), load(predicates, constants), codes)
+    return Compiled(load(steps, constants), load(predicates, constants), codes, time.perf_counter() - began)
+
+
+@cache
+def warm() -> None:
+    """Compile what does not depend on a machine, by asking a graph of four states for every sort of answer.
+
+    Numba keeps it beside the source, or in the user's cache if that may not be written.
+    """
+    rows = Rows(np.array([0, 2, 4, 4]), np.array([1, 2, 0, 2], np.int32), np.array([0, 1, 0, 1], np.int32))
+    marks, begins, depth = np.array([1, 1, 2], np.uint8), np.zeros(1, np.int32), np.full(3, -1, np.int32)
+    kernels.intern(
+        np.zeros(1, np.int64), 0, np.zeros(1, np.int32), np.full(4, -1), np.zeros(4, np.int32), np.zeros(2, np.int64), 0
+    )
+    kernels.by_source(np.zeros(1, np.uint32), 0, 1, np.zeros(1, np.int64), np.zeros(1, np.int64))
+    kernels.depths(np.full(3, -1, np.int32), begins, depth)
+    for promised, strong, costs in (((0, 0), 0, (0, 0)), ((1, 0), 0, (0, 0)), ((0, 1), 1, (0, 1)), ((0, 1), 1, (1, 0))):
+        masks, strongs = np.array([[mask] for mask in promised], np.uint64), np.full(1, strong, np.uint64)
+        analyse(rows, Terms(masks, strongs, np.ones(2, np.bool_), np.array(costs)), marks, begins, lambda _: depth)

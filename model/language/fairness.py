@@ -91,6 +91,20 @@ class Eventual:
     unit: str = ""
 
     @property
+    def fairness_told(self) -> str:
+        """What is fair, on one line: `weak deliver for each m.to; strong vote`."""
+        return "; ".join(map(str, self.fair))
+
+    @property
+    def without_told(self) -> str:
+        """The actions that are left out, on one line."""
+        return ", ".join(item.label for item in self.without)
+
+    def shown(self, args: tuple[int, ...]) -> str:
+        """Return values of the parameters as they read in a trace: `broker=1`."""
+        return " ".join(f"{name}={domain.show(value)}" for (name, domain), value in zip(self.params, args, strict=True))
+
+    @property
     def mentioned(self) -> tuple[Action, ...]:
         """The actions that it names."""
         return (*(item for fair in self.fair for item in fair.actions), *self.without)
