@@ -10,6 +10,7 @@ from io import TextIOWrapper
 from typing import TYPE_CHECKING, Any, NoReturn
 
 import click
+from fencepost.cli.ablating import ablate
 from fencepost.cli.check import check
 from fencepost.cli.console import close_stdout
 from fencepost.cli.failures import debugging, explain
@@ -78,6 +79,7 @@ for _command in (
     shrink,
     show,
 ):
+for _command in (check, list_protocols, guarantees, replay, show, ablate):
     run.add_command(_command)
 
 

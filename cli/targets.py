@@ -113,17 +113,23 @@ def choose_constants(
     values = dict(machine.version(version).values) if version else {}
     chosen: dict[str, tuple[str, int]] = {}
     for text in settings:
-        name, mark, value = text.partition("=")
-        if not mark:
-            raise UsageError(
-                f"--set was given {text!r}, which has no value: write NAME=VALUE, such as --set {_example(machine)}."
-            )
-        name = _constant_name(machine, name)
-        _choose(chosen, name, f"--set {text}", _parse(machine.constants.declared()[name], name, value))
+        name, value = parse_setting(machine, "--set", text)
+        _choose(chosen, name, f"--set {text}", value)
     for text, on in switches:
         name, option = _switch(machine, text, on=on)
         _choose(chosen, name, option, int(on))
     return machine.set_constants({**values, **{name: value for name, (_, value) in chosen.items()}})
+
+
+def parse_setting(machine: Machine, option: str, text: str) -> tuple[str, int]:
+    """Return the constant and the value that an option's `NAME=VALUE` means; raise UsageError if it means none."""
+    name, mark, value = text.partition("=")
+    if not mark:
+        raise UsageError(
+            f"{option} was given {text!r}, which has no value: write NAME=VALUE, such as {option} {_example(machine)}."
+        )
+    name = _constant_name(machine, name)
+    return name, _parse(machine.constants.declared()[name], name, value)
 
 
 def _constant_name(machine: Machine, text: str) -> str:

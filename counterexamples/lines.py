@@ -23,6 +23,7 @@ HEADERS = (
     "constants",
     "defaults",
     "normalize",
+    "removed",
     "initial",
     "property",
     "for",

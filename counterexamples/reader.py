@@ -13,6 +13,7 @@ from fencepost.invariants.protocols import protocol as named_protocol
 from fencepost.model.language.actions import Kind
 from fencepost.model.language.errors import UsageError, nearest
 from fencepost.model.language.interpreter import Step
+from fencepost.model.language.removal import find_guard
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -23,6 +24,7 @@ if TYPE_CHECKING:
     from fencepost.model.language.actions import Property
     from fencepost.model.language.constants import Constants
     from fencepost.model.language.interpreter import Interpreter
+    from fencepost.model.language.removal import Guard
 
 VERDICTS = ("violated", "reached", "deadlock", WORST)
 UNFOLDED = re.compile(r",\s+")
@@ -104,6 +106,7 @@ class _Reader:
             source=_text(header, "source"),
             why=_text(header, "why"),
             worst=header["verdict"].text == WORST,
+            removed=self.removed(found, header),
         )
         plain = trace.interpreter()
         self.behaviours(trace.prop, header)
@@ -239,6 +242,22 @@ class _Reader:
                 f"normalize is given as {quoted(line.text)}, which is neither on nor off. Write `off`, or leave the line out.",
             )
         return line.text == "on"
+
+    def removed(self, found: Protocol, header: Mapping[str, Line]) -> Guard | None:
+        """Return the guard without which the trace goes; it must ask for the same as when the trace was written."""
+        if "removed" not in header:
+            return None
+        line = header["removed"]
+        name, _, condition = line.text.partition(": ")
+        with self.at(line.number):
+            guard = find_guard(found.machine, name)
+        if guard.condition != condition.strip():
+            self.refuse(
+                line.number,
+                f"guard {guard.name!r} asks for `{guard.condition}` now, and for {quoted(condition)} when the trace was written. "
+                f"Write `removed: {guard.name}: {guard.condition}` if that is the guard that is meant.",
+            )
+        return guard
 
     def initial(self, plain: Interpreter, header: Mapping[str, Line]) -> tuple[Any, ...] | None:
         """Return the parameters of the initial action; None if they need not be told."""

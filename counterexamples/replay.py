@@ -216,10 +216,12 @@ class _Replaying:
     def command(self) -> str:
         """Return the command that finds such a trace."""
         trace = self.trace
-        words = ["fencepost check", trace.protocol.name]
+        words = ["fencepost ablate" if trace.removed else "fencepost check", trace.protocol.name]
         words += ["--version", trace.version] if trace.version else []
         words += [f"--set {pair}" for pair in trace.constants_told.split()]
         words += ["--property", trace.prop.name] if trace.prop else []
+        if trace.removed:
+            return " ".join([*words, "--guard", f"'{trace.removed.name}'", "--trace", "DIR"])
         return " ".join([*words, "--trace", self.file.path if self.file else "FILE"])
 
 

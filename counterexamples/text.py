@@ -67,6 +67,7 @@ def _header(trace: Trace) -> Iterator[RenderableType]:
         ("normalize", "" if trace.normalize else "off"),
         ("for", trace.args_told),
         *told_of(trace.prop),
+        ("removed", f"{trace.removed.name}: {trace.removed.condition}" if trace.removed else ""),
         ("source", trace.source),
         ("why", trace.why),
     ):

@@ -16,15 +16,17 @@ from fencepost.invariants.protocols import protocol as named_protocol
 from fencepost.model.language.actions import Kind
 from fencepost.model.language.errors import DisabledError, UsageError
 from fencepost.model.language.interpreter import Interpreter, Step
+from fencepost.model.language.removal import without
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
-    from fencepost.explorers.verdict import Path, Result
+    from fencepost.explorers.verdict import Path, PropertyResult, Result
     from fencepost.invariants.protocols import Protocol
     from fencepost.model.language.actions import Property
     from fencepost.model.language.constants import Constants
     from fencepost.model.language.records import Key
+    from fencepost.model.language.removal import Guard
 
 FORMAT = "1"
 RULE = "----"
@@ -46,6 +48,7 @@ class Trace:
     behaviours is violated for the values `args` of its parameters, and the trace goes round for ever from the state at place `loop`
     on; or the trace is the `worst` way that the property allows.
     `initial` holds the parameters of the machine's initial action; None where there is one initial state.
+    `removed` is the guard without which the steps are taken; None: of the protocol as it is.
     """
 
     title: str
@@ -61,6 +64,7 @@ class Trace:
     args: tuple[int, ...] = ()
     loop: int | None = None
     worst: bool = False
+    removed: Guard | None = None
 
     @property
     def verdict(self) -> str:
@@ -86,7 +90,10 @@ class Trace:
 
     def interpreter(self) -> Interpreter:
         """Return the plain carrier that the trace is replayed on."""
-        return Interpreter(self.protocol.machine, self.constants, normalize=self.normalize)
+        if self.removed is None:
+            return Interpreter(self.protocol.machine, self.constants, normalize=self.normalize)
+        machine = without(self.protocol.machine, self.removed)
+        return Interpreter(machine, self.constants, normalize=self.normalize, bounded=True)
 
     def head(self) -> str:
         """Return the header and the actions as text, each with its `----`."""
@@ -107,6 +114,7 @@ class Trace:
         yield "constants", constants
         yield "defaults", defaults
         yield "normalize", "" if self.normalize else "off"
+        yield "removed", f"{self.removed.name}: {self.removed.condition}" if self.removed else ""
         if self.initial is not None:
             yield "initial", plain.show(Step(self.protocol.machine.initial, self.initial)).partition(" ")[2]
         yield "property", self.prop.name if self.prop else ""
@@ -157,6 +165,7 @@ def trace_of(
     version: str = "",
     normalize: bool = True,
     lookup: Callable[[str], Protocol] = named_protocol,
+    removed: Guard | None = None,
 ) -> Trace:
     """Return the trace that an exploration found for a property, or for a deadlock if `prop` is None.
 
@@ -173,7 +182,17 @@ def trace_of(
         {name: declared[name].parse(str(value)) for name, value in result.constants.items()}
     )
     return trace_of_path(
-        found, constants, prop, path, title=title, source=source, why=why, version=version, normalize=normalize
+        found,
+        constants,
+        prop,
+        path,
+        title=title,
+        source=source,
+        why=why,
+        version=version,
+        normalize=normalize,
+        item=result.of(prop) if prop else None,
+        removed=removed,
     )
 
 
@@ -188,10 +207,15 @@ def trace_of_path(
     why: str = "",
     version: str = "",
     normalize: bool = True,
+    item: PropertyResult | None = None,
+    removed: Guard | None = None,
 ) -> Trace:
-    """Return the trace that goes along a path and shows a property at its end, or a deadlock if `prop` is None."""
+    """Return the trace that goes along a path and shows a property at its end, or a deadlock if `prop` is None.
+
+    `item` is what was found of the property, where more is to be told of it than the path; `removed` is the guard without
+    which the path goes.
+    """
     judged = found.select((prop,))[0] if prop else None
-    item = result.of(prop) if prop else None
     worst = judged is not None and judged.kind is Kind.AT_MOST and item is not None and item.verdict == "holds"
     said = f"the worst way of {prop}" if worst else f"{prop} is {verdict_of(judged)}" if prop else "no action is enabled"
     made = Trace(
@@ -207,6 +231,7 @@ def trace_of_path(
         args=item.args if item else (),
         loop=path.loop,
         worst=worst,
+        removed=removed,
     )
     return from_start(made, path)
 

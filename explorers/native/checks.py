@@ -71,6 +71,10 @@ class Checks:
             self._slots[key] = self._add(total.value)
         return f"_e[{self._slots[key]}]"
 
+    def reserve(self) -> int:
+        """Return a slot of its own, which holds 0 at the start of a run."""
+        return self._add(lambda _: 0)
+
     def _add(self, read: Callable[[Mapping[str, int]], int]) -> int:
         self._read.append(read)
         return self.FIRST + len(self._read) - 1

@@ -62,10 +62,16 @@ def is_cached(source: Source) -> bool:
 
 
 def compiled(
-    machine: Machine, constants: Constants, properties: tuple[Property, ...], *, normalize: bool = True, compact: bool = False
+    machine: Machine,
+    constants: Constants,
+    properties: tuple[Property, ...],
+    *,
+    normalize: bool = True,
+    compact: bool = False,
+    masked: bool = False,
 ) -> Kernels:
-    """Return the kernels of a machine, from the cache or compiled now."""
-    return load(generate(machine, constants, properties, normalize=normalize, compact=compact), constants)
+    """Return the kernels of a machine, from the cache or compiled now; `masked`: its guards can be turned off."""
+    return load(generate(machine, constants, properties, normalize=normalize, compact=compact, masked=masked), constants)
 
 
 def load(source: Source, constants: Constants, *, aside: bool = True) -> Kernels:

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 from fencepost.explorers.native.checks import Checks
 from fencepost.explorers.native.emit import Emitter
 from fencepost.explorers.native.layout import Layout, layout_of
+from fencepost.explorers.native.masks import LEAVE, Masks
 from fencepost.explorers.native.nest import Nest
 from fencepost.model.language.actions import Kind
 from fencepost.model.language.records import BagOf, fields
@@ -39,17 +40,25 @@ class Source:
     state_properties: tuple[Property, ...]
     step_properties: tuple[Property, ...]
     most_successors: int
+    masks: Masks | None = None
+    """Where guards are turned off, in a module that was made for it."""
 
 
 def generate(
-    machine: Machine, constants: Constants, properties: tuple[Property, ...], *, normalize: bool, compact: bool
+    machine: Machine,
+    constants: Constants,
+    properties: tuple[Property, ...],
+    *,
+    normalize: bool,
+    compact: bool,
+    masked: bool = False,
 ) -> Source:
-    """Return the module for a machine in the shape of these constants."""
+    """Return the module for a machine in the shape of these constants; `masked`: its guards can be turned off."""
     properties = tuple(item for item in properties if not item.kind.over_behaviours)
     program = check(machine, properties)
     layout = layout_of(machine.state, constants)
     checks = Checks(program, layout.rooms, layout.lows)
-    return source_of(Module(program, checks, properties, normalize=normalize), layout, compact=compact)
+    return source_of(Module(program, checks, properties, normalize=normalize, masked=masked), layout, compact=compact)
 
 
 def source_of(writer: Module, layout: Layout, *, compact: bool) -> Source:
@@ -63,6 +72,7 @@ def source_of(writer: Module, layout: Layout, *, compact: bool) -> Source:
         tuple(item for item in writer.properties if not item.over_steps),
         tuple(item for item in writer.properties if item.over_steps),
         writer.most_successors,
+        writer.masks,
     )
 
 
@@ -94,7 +104,9 @@ class Module:
     outputs: tuple[str, ...] = ("out", "out_words", "hashes", "parents")
     """The arrays that an action writes a successor to."""
 
-    def __init__(self, program: Program, checks: Checks, properties: tuple[Property, ...], *, normalize: bool) -> None:
+    def __init__(
+        self, program: Program, checks: Checks, properties: tuple[Property, ...], *, normalize: bool, masked: bool = False
+    ) -> None:
         self.program, self.checks, self.properties = program, checks, properties
         self.emitter = Emitter(program, checks)
         self.guards: list[tuple[str, str]] = []
@@ -102,6 +114,7 @@ class Module:
         self.lengths: list[int] = []
         """Characters written for each action, its helpers included."""
         self.normalize = program.normalize if normalize else None
+        self.masks = Masks(checks) if masked else None
 
     def text(self, layout: Layout, *, compact: bool) -> str:
         """Return the whole text."""
@@ -131,7 +144,8 @@ class Module:
             self.action(number, item, normal, [(k, p, predicates[p.name]) for k, p in enumerate(steps)])
             self.lengths.append(sum(map(len, self.emitter.texts)) - before)
         states = [(item, predicates[item.name]) for item in self.properties if not item.over_steps]
-        return "\n\n".join([kernels, *self.emitter.texts, self.judge(states), self.expand()])
+        own = [self.masks.text(LEAVE)] if self.masks else []
+        return "\n\n".join([kernels, *own, *self.emitter.texts, self.judge(states), self.expand()])
 
     # -- one action
 
@@ -169,6 +183,8 @@ class Module:
             f"effect{number}({', '.join(['_e', '_t', c, *params])})",
         ]
         lines += [f"sort_{suffix}(_t.{bag})" for bag, suffix in self.touched(made)]
+        if self.masks is not None:
+            return [*lines, *self.masks.unless_left(self.masked(item, made, normal, steps))]
         for position, prop, name in steps:
             if prop.on is not None and prop.on.name != item.name:
                 continue
@@ -179,17 +195,37 @@ class Module:
                 f"if _row < _found[{position}] and {bad}:",
                 f"    _found[{position}] = _row",
             ]
-        if normal:
-            lines.append(f"{normal}(_e, _t, {c})")
-            lines += [f"sort_{self.emitter.bag(field.record)}(_t.{bag})" for bag, field in self.bags()]
+        return [*lines, *self.normalized(normal, c), *self.taken(item, params)]
+
+    def masked(self, item: Action, made: Function, normal: str, steps: list[tuple[int, Property, str]]) -> list[str]:
+        """Return the lines after the effect where a step that leaves a domain is not taken: it decides nothing, either."""
+        assert self.masks is not None
+        s, c, *params = made.params
+        lines, found = [], []
+        for position, prop, name in steps:
+            if prop.on is not None and prop.on.name != item.name:
+                continue
+            verdict = f"{name}({', '.join(['_e', s, '_t', c, *(params if prop.on is not None else [])])})"
+            bad = verdict if prop.kind is Kind.SOMETIMES else f"not {verdict}"
+            lines.append(f"_v{position} = _row < _found[{position}] and {bad}")
+            found += [f"if _v{position}:", f"    _found[{position}] = _row"]
+        return [*lines, *self.masks.broken(), *self.normalized(normal, c), *self.masks.unless_left([*found, *self.taken(item, params)])]
+
+    def taken(self, item: Action, params: list[str]) -> list[str]:
+        """Return the lines that add the new state to the successors."""
         return [
-            *lines,
             "_hashes[_n] = hash_row(_out_words, _n)",
             "_parents[_n] = _number + _row * OWNERS",
             "_alive[_row - _first] = 1",
             *self.more(item, params),
             "_n += 1",
         ]
+
+    def normalized(self, normal: str, c: str) -> list[str]:
+        """Return the lines that drop from the new state what nobody can observe."""
+        if not normal:
+            return []
+        return [f"{normal}(_e, _t, {c})"] + [f"sort_{self.emitter.bag(field.record)}(_t.{bag})" for bag, field in self.bags()]
 
     def more(self, item: Action, params: list[str]) -> list[str]:  # noqa: ARG002 (for modules that write more)
         """Return further lines for each successor."""

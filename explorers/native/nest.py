@@ -34,8 +34,11 @@ class Nest:
         self.written: dict[ast.stmt, list[str]] = {}
         for guard in made.node.body[: made.guards]:
             if is_require(made, guard):
+                condition: ast.expr = guard.value.args[0]  # type: ignore[attr-defined]
                 self.counters[guard] = len(module.guards)
-                module.guards.append((item.name, ast.unparse(guard.value.args[0])))  # type: ignore[attr-defined]
+                module.guards.append((item.name, ast.unparse(condition)))
+                if module.masks is not None:
+                    self.writer.masks.update(module.masks.reserve(condition))
 
     def lines(self, innermost: list[str]) -> list[str]:
         """Return the whole nest."""
@@ -130,6 +133,12 @@ class Nest:
         assert isinstance(guard.value, ast.Call)
         condition = guard.value.args[0]
         times = " * ".join(self.count(domain) for name, domain in self.domains.items() if name not in self.open) or "1"
+        if self.module.masks is not None:
+            return [
+                f"_holds = {self.writer.condition(condition)}",
+                *self.module.masks.unless_left(["if _holds:", *("    " + line for line in lines), "else:"], times),
+                f"        _r{self.counters[guard]} += {times}",
+            ]
         return [
             f"if {self.writer.condition(condition)}:",
             *("    " + line for line in lines),

@@ -33,6 +33,8 @@ class Writer:
                         self.below[name] = self.checks.size(domain.count)
         self.rebound = _rebound(made.node)
         self.fresh = 0
+        self.masks: dict[ast.expr, int] = {}
+        """Conditions that can be turned off while the code runs, with the slots that say whether they are."""
 
     # -- statements
 
@@ -168,6 +170,9 @@ class Writer:
 
     def condition(self, node: ast.expr) -> str:
         """Return an expression of which only the truth matters; numbers are made flags, so that Numba sees one type."""
+        if node in self.masks:
+            slot = self.masks.pop(node)
+            return f"(_e[{slot}] != 0 or {self.condition(node)})"
         if isinstance(node, ast.BoolOp):
             word = " and " if isinstance(node.op, ast.And) else " or "
             return "(" + word.join(self.condition(item) for item in node.values) + ")"

@@ -34,10 +34,13 @@ class Transition(NamedTuple):
 
 
 class Interpreter:
-    """A machine under given constants, on plain strict records."""
+    """A machine under given constants, on plain strict records.
 
-    def __init__(self, machine: Machine, constants: Constants, *, normalize: bool = True) -> None:
-        self.machine, self.constants = machine, constants
+    With `bounded` a step that would leave a domain is not taken, instead of being an error.
+    """
+
+    def __init__(self, machine: Machine, constants: Constants, *, normalize: bool = True, bounded: bool = False) -> None:
+        self.machine, self.constants, self.bounded = machine, constants, bounded
         self.schema = Schema(machine.state, constants)
         self.normalize = machine.normalize if normalize else None
         self._domains = {
@@ -184,6 +187,9 @@ class Interpreter:
                 yield self._take(state, step)
             except DisabledError:
                 continue  # guards stand before writes: the state is untouched and serves again
+            except DomainError:
+                if not self.bounded:
+                    raise
             state = None
 
     def _values(self, item: Action, name: str, domain: Domain | InFlight, before: Key) -> Any:

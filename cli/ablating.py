@@ -1,0 +1,204 @@
+"""`fencepost ablate`: which check buys which guarantee."""
+
+from __future__ import annotations
+
+import os
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+from fencepost.cli.asked import asked, constants_options, masked_kernels
+from fencepost.cli.console import print_json, results
+from fencepost.cli.display import Display
+from fencepost.cli.failures import make_sure_folder, make_sure_writable, write_text
+from fencepost.cli.kept import Kept
+from fencepost.cli.quantities import default_memory, parse_duration, parse_size
+from fencepost.cli.status import Exit
+from fencepost.model.language.errors import UsageError
+
+if TYPE_CHECKING:
+    from fencepost.explorers.evidence.ablation import Ablation, Outcome
+    from fencepost.explorers.evidence.rows import Row
+    from fencepost.explorers.native.compile import Kernels
+    from fencepost.explorers.verdict import Options
+    from fencepost.invariants.protocols import Protocol
+    from fencepost.model.language import Constants
+
+LEAST_STATES = 1_000_000
+"""States that a row may take in any case; a machine without a guard may have many times as many as the whole one."""
+TIMES = 4
+"""A row may take so many times the states of the whole machine, unless --max-states says otherwise."""
+
+
+@dataclass(frozen=True)
+class Ask:
+    """What `ablate` was asked to do, beside protocol and constants."""
+
+    properties: tuple[str, ...]
+    guards: tuple[str, ...]
+    also: tuple[str, ...]
+    workers: int | None
+    budget: str | None
+    max_states: int | None
+    memory: str | None
+    normalize: bool
+    checkpoint: str | None
+    resume: bool
+    html: str | None
+    trace: str | None
+    json: bool
+    quiet: bool
+
+
+@click.command(short_help="Remove one guard at a time, and see what breaks.")
+@click.argument("protocol", metavar="PROTOCOL_OR_FILE")
+@constants_options
+@click.option("--property", "properties", multiple=True, metavar="NAME", help="Ask only for this property.")
+@click.option("--guard", "guards", multiple=True, metavar="NAME", help="Remove only this guard, such as 'follower-fetch 1'.")
+@click.option("--also", multiple=True, metavar="NAME=VALUE", help="A row with this constant set otherwise.")
+@click.option("--workers", type=click.IntRange(1, 1024), metavar="N", help="Rows at a time; all processors if not given.")
+@click.option("--budget", metavar="TIME", help="End each row after this time, such as 30s.")
+@click.option("--max-states", type=click.IntRange(1), metavar="N", help="End each row after so many states.")
+@click.option("--memory", metavar="SIZE", help="Memory for all rows together, such as 8G.")
+@click.option("--normalize/--no-normalize", default=True, help="Drop what nobody can ever observe.  [default: on]")
+@click.option("--checkpoint", metavar="DIR", help="Keep every finished row there.")
+@click.option("--resume", is_flag=True, help="Take the rows that are finished from the checkpoint.")
+@click.option("--html", metavar="FILE", help="Write the matrix there as one page; its cells open their traces.")
+@click.option("--trace", metavar="DIR", help="Write the trace of every violated cell there.")
+@click.option("--json", is_flag=True, help="Print JSON.")
+@click.option("--quiet", is_flag=True, help="No notes and no progress, only results.")
+def ablate(protocol: str, **given: Any) -> Exit:
+    """Search PROTOCOL without each of its guards in turn, and with each switch turned, and say what that breaks.
+
+    A guard is needed if a property is violated without it; the shortest trace says how. A guard that nothing depends on
+    is told apart: others imply it, it never refuses, it only bounds the search, or more happens and nothing breaks.
+
+    \b
+    Exit status: 0 every row is decided, 1 the whole protocol violates a property already,
+    2 bad input, 3 a row is undetermined.
+    """  # noqa: D301 (\b is the mark by which click keeps lines)
+    target = [given.pop(name) for name in ("settings", "version", "with_", "without")]
+    found, constants = asked(protocol, *target)
+    ask = Ask(**given)
+    for name in (ask.html,):
+        if name:
+            make_sure_writable(Path(name))
+    if ask.trace:
+        make_sure_folder(Path(ask.trace))
+    options, rows = _options(ask), chosen_rows(found, constants, ask)
+    with Display(quiet=ask.quiet) as display:
+        kernels = masked_kernels(found, constants, display, normalize=ask.normalize)
+        data = run_rows(found, constants, kernels, rows, options, ask, display)
+    _write(data, ask)
+    if ask.json:
+        print_json(data)
+    else:
+        from fencepost.cli.matrix_text import print_matrix
+
+        print_matrix(results(), data)
+    return exit_of_matrix(data)
+
+
+def _options(ask: Ask) -> Options:
+    from fencepost.explorers.verdict import Options
+
+    workers = ask.workers or os.cpu_count() or 1
+    memory = parse_size(ask.memory, "--memory") if ask.memory else default_memory()
+    return Options(
+        workers=workers,
+        normalize=ask.normalize,
+        budget=parse_duration(ask.budget, "--budget") if ask.budget else None,
+        max_states=ask.max_states,
+        memory=memory // workers if memory else None,
+    )
+
+
+def chosen_rows(found: Protocol, constants: Constants, ask: Ask) -> tuple[Row, ...]:
+    """Return the rows that are asked for: the named guards and settings, or everything."""
+    from fencepost.cli.targets import parse_setting
+    from fencepost.explorers.evidence.rows import rows_of, settings
+    from fencepost.model.language.removal import find_guard
+
+    more: dict[str, tuple[int, ...]] = {}
+    for text in ask.also:
+        name, value = parse_setting(found.machine, "--also", text)
+        more[name] = (*more.get(name, ()), value)
+    if not ask.guards:
+        return rows_of(found.machine, constants, more)
+    named = {item.name: item for item in settings(constants, more)}
+    return tuple(named[name] if name in named else find_guard(found.machine, name) for name in ask.guards)
+
+
+def run_rows(
+    found: Protocol,
+    constants: Constants,
+    kernels: Kernels,
+    rows: tuple[Row, ...],
+    options: Options,
+    ask: Ask,
+    display: Display,
+) -> dict[str, Any]:
+    """Explore the whole machine, then every row that is not finished; return the matrix."""
+    from dataclasses import replace
+
+    from fencepost.cli.matrix import row_data, whole_data
+    from fencepost.explorers.evidence.ablation import Ablation, explore_rows
+    from fencepost.explorers.native.crew import Signals
+
+    ablation = Ablation(found.machine, constants, found.select(ask.properties), options, kernels)
+    with display.busy(f"{found.name}: the whole protocol"):
+        base = ablation.explore_whole()
+    if not base.complete:
+        raise UsageError(
+            f"the whole of {found.name!r} could not be searched: {base.why_stopped}. Rows are compared with it: "
+            "give more memory, or smaller constants."
+        )
+    data = whole_data(found, ablation, base)
+    limits = replace(options, max_states=options.max_states or max(LEAST_STATES, TIMES * base.distinct))
+    ablation.options = limits
+    kept = Kept(ask.checkpoint, _question(found, ablation, kernels), resume=ask.resume)
+    finished = {row.name: row_found for row in rows if (row_found := kept.recall(row.name)) is not None}
+    waiting = tuple(row for row in rows if row.name not in finished)
+
+    def done(outcome: Outcome) -> None:
+        if ablation.stop_asked and outcome.result is not None and not outcome.result.complete:
+            return
+        finished[outcome.row.name] = row_data(found, ablation, outcome)
+        if "memory" not in outcome.why:
+            kept.keep(outcome.row.name, finished[outcome.row.name])
+        display.spin(f"{found.name}: {len(finished)} of {len(rows)} rows, {outcome.row.name} last")
+
+    with display.busy(f"{found.name}: {len(waiting)} rows"), Signals(ablation.ask):
+        explore_rows(ablation, waiting, options.workers, done)
+    data["rows"] = [finished[row.name] for row in rows if row.name in finished]
+    data["not_run"] = [row.name for row in rows if row.name not in finished]
+    data["why_stopped"] = ablation.stop_asked
+    return data
+
+
+def _question(found: Protocol, ablation: Ablation, kernels: Kernels) -> str:
+    limits = (ablation.options.budget, ablation.options.max_states, ablation.options.normalize)
+    asked_for = [item.name for item in ablation.properties]
+    return f"{found.name}\n{ablation.constants!r}\n{asked_for}\n{limits}\n{kernels.source.text}"
+
+
+def _write(data: dict[str, Any], ask: Ask) -> None:
+    if ask.html:
+        from fencepost.cli.matrix_page import page
+
+        write_text(Path(ask.html), page(data))
+    if ask.trace:
+        for row in data["rows"]:
+            for prop, cell in row["cells"].items():
+                if "trace" in cell:
+                    cell["file"] = str(Path(ask.trace) / f"{row['row'].replace(' ', '-')}-{prop}.trace")
+                    write_text(Path(cell["file"]), cell["trace"])
+
+
+def exit_of_matrix(data: dict[str, Any]) -> Exit:
+    """Return the status of a matrix: the whole machine's violations first, then what is missing."""
+    if any(item["verdict"] == "violated" for item in data["properties"]):
+        return Exit.FAILED
+    undetermined = any(row["purpose"] == "undetermined" for row in data["rows"])
+    return Exit.UNDETERMINED if undetermined or data["not_run"] else Exit.AS_EXPECTED

@@ -1,0 +1,48 @@
+"""What commands about evidence share: the options that name a protocol and its constants, read once."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import click
+from fencepost.cli.engines import Question, kernels_of
+from fencepost.cli.targets import choose_constants, find_protocol
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from fencepost.cli.display import Display
+    from fencepost.explorers.native.compile import Kernels
+    from fencepost.invariants.protocols import Protocol
+    from fencepost.model.language import Constants
+
+_OPTIONS = (
+    click.option("--set", "settings", multiple=True, metavar="NAME=VALUE", help="Set a constant."),
+    click.option("--version", metavar="NAME", help="Take the constants of a named version, such as a Kafka release."),
+    click.option("--with", "with_", multiple=True, metavar="SWITCH", help="Turn a switch on."),
+    click.option("--without", multiple=True, metavar="SWITCH", help="Turn a switch off."),
+)
+
+
+def constants_options(command: Callable[..., Any]) -> Callable[..., Any]:
+    """Add the options that set constants to a command."""
+    for option in reversed(_OPTIONS):
+        command = option(command)
+    return command
+
+
+def asked(
+    name: str, settings: tuple[str, ...], version: str | None, with_: tuple[str, ...], without: tuple[str, ...]
+) -> tuple[Protocol, Constants]:
+    """Return a protocol, by name or from a file, and the constants that were set."""
+    found = find_protocol(name)
+    switches = (*((item, True) for item in with_), *((item, False) for item in without))
+    return found, choose_constants(found.machine, version, settings, switches)
+
+
+def masked_kernels(found: Protocol, constants: Constants, display: Display, *, normalize: bool = True) -> Kernels:
+    """Return compiled code whose guards can be turned off; say so if it has to be compiled first."""
+    from fencepost.explorers.native.generate import generate
+
+    source = generate(found.machine, constants, found.properties, normalize=normalize, compact=False, masked=True)
+    return kernels_of(Question(found.machine, constants, found.properties), source, display)

@@ -1,0 +1,171 @@
+"""A search of a machine without one of its guards, in compiled code that serves all of them.
+
+The definition is `Interpreter(without(machine, guard), ..., bounded=True)`, which also rebuilds every trace.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from fencepost.explorers.native.outcome import blame, explain, trail
+from fencepost.explorers.native.search import BATCH, Search
+from fencepost.explorers.paths import Found, confirm
+from fencepost.model.language.actions import Kind
+from fencepost.model.language.errors import DisabledError, DomainError, MismatchError
+from fencepost.model.language.interpreter import Interpreter
+from fencepost.model.language.removal import without
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable
+
+    from fencepost.explorers.native.compile import Kernels
+    from fencepost.explorers.native.crew import Worker
+    from fencepost.explorers.native.position import Progress
+    from fencepost.explorers.verdict import Options, Path
+    from fencepost.model.language.actions import Property
+    from fencepost.model.language.constants import Constants
+    from fencepost.model.language.interpreter import Step
+    from fencepost.model.language.machine import Machine
+    from fencepost.model.language.removal import Guard
+
+NOWHERE = -1
+
+
+@dataclass(frozen=True)
+class Departure:
+    """The first step that left a domain, which refused it: the way there, the step, and what is wrong with it."""
+
+    path: Path
+    step: Step
+    message: str
+
+
+class MaskedSearch(Search):
+    """An exhaustive search of a machine that lacks a guard (None: of the whole machine). It keeps all states.
+
+    With `stop_on_violation` it ends after the level in which the last property that can fail has failed.
+    """
+
+    def __init__(
+        self,
+        machine: Machine,
+        constants: Constants,
+        properties: tuple[Property, ...],
+        options: Options,
+        *,
+        kernels: Kernels,
+        guard: Guard | None = None,
+        tell: Callable[[Progress], None] | None = None,
+    ) -> None:
+        assert kernels.source.masks is not None, "the kernels have no masks"
+        self.masks = kernels.source.masks
+        self.numbers = _numbers(kernels)
+        self.off = [] if guard is None else [self.slot(guard)]
+        super().__init__(machine, constants, properties, options, kernels=kernels, tell=tell)
+        self.changed = machine if guard is None else without(machine, guard)
+        self.plain = Interpreter(self.changed, constants, normalize=options.normalize, bounded=guard is not None)
+        self.left, self.left_steps = NOWHERE, 0
+
+    def slot(self, guard: Guard) -> int:
+        """Return the slot that turns a guard off."""
+        return self.masks.slots[self.numbers[guard.action, guard.number]][guard.part]
+
+    def _worker(self) -> Worker:
+        worker = super()._worker()
+        worker.checks[self.off] = 1
+        return worker
+
+    def _violated(self) -> bool:
+        can_fail = {item.name for item in self.properties if item.kind is not Kind.SOMETIMES}
+        return can_fail <= set(self.position.found)
+
+    def _expand(self, worker: Worker, batch: int, owner: int, first: int, last: int) -> None:
+        super()._expand(worker, batch, owner, first, last)
+        masks, checks, part = self.masks, worker.checks, self.partitions[owner]
+        if checks[masks.hard]:
+            for row in part.rows[first - part.base : last - part.base]:
+                explain(self, row)
+            blame(self, int(checks[masks.hard]))
+        if checks[masks.first]:
+            if self.left == NOWHERE:
+                self.left = owner + (int(checks[masks.first]) - 1 + part.base) * self.owners
+            self.left_steps += int(checks[masks.times])
+            checks[[masks.first, masks.times]] = 0
+
+    def departure(self) -> Departure | None:
+        """Return the first step that left a domain; None if none did."""
+        if self.left == NOWHERE:
+            return None
+        path = confirm(self.plain, trail(self, self.left), Found(None))
+        strict = Interpreter(self.changed, self.constants, normalize=self.options.normalize)
+        for item in self.changed.actions:
+            for step in strict.steps(item, path.states[-1]):
+                try:
+                    strict.apply(path.states[-1], step)
+                except DisabledError:
+                    continue
+                except DomainError as error:
+                    return Departure(path, step, str(error))
+        raise MismatchError("compiled code refused a step for leaving a domain, and the plain carrier takes all of them.")
+
+    def refusals(self, guards: Iterable[Guard]) -> dict[Guard, int]:
+        """Return for each guard how often it refuses in the states that were reached, whatever the other guards say.
+
+        Where a guard cannot be evaluated, because one before it did not hold, it refuses nothing.
+        """
+        found: dict[Guard, int] = {}
+        waiting = list(guards)
+        while waiting:
+            together = list({item.action: item for item in reversed(waiting)}.values())
+            counts = self._refusals([slot for item in together for slot in self._others(item)])
+            found |= {item: int(counts[self.numbers[item.action, item.number]]) for item in together}
+            waiting = [item for item in waiting if item not in found]
+        return found
+
+    def _others(self, guard: Guard) -> list[int]:
+        own = self.numbers[guard.action, guard.number]
+        return [self.masks.slots[n][0] for (action, _), n in self.numbers.items() if action == guard.action and n != own]
+
+    def _refusals(self, off: list[int]) -> np.ndarray[Any, Any]:
+        worker = self._worker()
+        worker.checks[off] = 1
+        buffers, nothing = self._buffers, np.full(max(1, len(self.kernels.source.step_properties)), -1, np.int64)
+        for part in self.partitions:
+            words = part.rows.view(np.uint64).reshape(-1, self.layout.words)
+            for first in range(0, part.count, BATCH):
+                count = 0
+                for expand in self.module.EXPANDS:
+                    count = expand(
+                        worker.checks, part.rows, words, first, min(first + BATCH, part.count), 0, self.c,
+                        buffers.rows[0], buffers.words[0], buffers.hashes[0], buffers.parents[0], count,
+                        worker.fired, worker.refused, nothing, worker.alive,
+                    )  # fmt: skip
+        return worker.refused
+
+
+def _numbers(kernels: Kernels) -> dict[tuple[str, int], int]:
+    """Return the place of each guard among the counters of a module, by action and number in it."""
+    found: dict[tuple[str, int], int] = {}
+    seen: dict[str, int] = {}
+    for place, (action, _) in enumerate(kernels.source.guards):
+        label = action.replace("_", "-")
+        seen[label] = seen.get(label, 0) + 1
+        found[label, seen[label]] = place
+    return found
+
+
+def same_states(one: Search, other: Search) -> bool:
+    """Say whether two searches of states of one layout, both complete and exact, reached the same states."""
+    if one.distinct != other.distinct:
+        return False
+    return all(
+        np.array_equal(_sorted(a.rows[: a.count]), _sorted(b.rows[: b.count]))
+        for a, b in zip(one.partitions, other.partitions, strict=True)
+    )
+
+
+def _sorted(rows: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
+    """Return rows as strings of bytes, sorted: equal states are equal strings, and padding is always zero."""
+    return np.sort(rows.view(np.uint8).reshape(len(rows), rows.dtype.itemsize).view(f"S{rows.dtype.itemsize}").ravel())

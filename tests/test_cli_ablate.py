@@ -1,0 +1,117 @@
+"""`fencepost ablate` says of every guard what it is for, keeps finished rows, and shows the trace of every cell."""
+
+from __future__ import annotations
+
+import json
+import re
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.commands import data_of, fencepost
+
+PLANTED = str(Path(__file__).parent / "machines" / "planted.py")
+pytestmark = pytest.mark.xdist_group("planted")
+
+
+def ablated(*more: str) -> dict[str, Any]:
+    return data_of(fencepost("ablate", PLANTED, "--json", "--quiet", "--workers", "1", *more))
+
+
+def test_text_shows_every_row_with_its_purpose() -> None:
+    found = fencepost("ablate", PLANTED, "--quiet", "--workers", "1")
+    assert found.exit_code == 0
+    assert "planted  15 rows" in found.stdout
+    assert re.search(
+        r"needed  5: .*\n  enter 1 .*s.door and guest <= s.sold\n +guests-have-tickets 2, nobody-walks", found.stdout
+    )
+    assert "Hall.openings: -1 is out of its domain 0..2" in found.stdout
+    assert "sell 2" in found.stdout.partition("not-exercised  1")[2]
+
+
+def test_json_has_a_cell_for_each_row_and_property() -> None:
+    data = ablated()
+    assert data["asked"] == [item["name"] for item in data["properties"] if item["kind"] != "sometimes"]
+    assert all(list(row["cells"]) == data["asked"] for row in data["rows"])
+    cell = next(row for row in data["rows"] if row["row"] == "enter 1a")["cells"]["nobody-walks-through-a-shut-door"]
+    assert (cell["verdict"], cell["length"], cell["steps"]) == ("violated", 3, ["sell", "enter guest=1"])
+
+
+def test_traces_of_all_cells_are_written_and_replay(tmp_path: Path) -> None:
+    data = ablated("--trace", str(tmp_path / "traces"))
+    files = sorted((tmp_path / "traces").iterdir())
+    assert [str(file) for file in files] == sorted(
+        cell["file"] for row in data["rows"] for cell in row["cells"].values() if "file" in cell
+    )
+    done = fencepost("replay", "--model", PLANTED, *map(str, files))
+    assert done.exit_code == 0, done.output
+    assert f"{len(files)} of {len(files)} traces replayed." in done.stdout
+
+
+def test_a_page_holds_every_trace_and_needs_nothing_else(tmp_path: Path) -> None:
+    data = ablated("--html", str(tmp_path / "matrix.html"))
+    text = (tmp_path / "matrix.html").read_text()
+    opened = set(re.findall(r'href="#(\S+?)"', text))
+    assert opened == set(re.findall(r'section class="trace" id="(\S+?)"', text))
+    assert len(opened) == sum("length" in cell for row in data["rows"] for cell in row["cells"].values())
+    assert not re.search(r"<script|<link|src=|https?:", text)
+
+
+def test_finished_rows_are_taken_from_the_checkpoint(tmp_path: Path) -> None:
+    first = ablated("--checkpoint", str(tmp_path))
+    file = next(tmp_path.glob("enter-3*"))
+    stored = json.loads(file.read_text())
+    stored["found"]["sentence"] = "as it was kept"
+    file.write_text(json.dumps(stored))
+    next(tmp_path.glob("enter-4*")).write_text("{")
+    again = ablated("--checkpoint", str(tmp_path), "--resume")
+    rows = {row["row"]: row for row in again["rows"]}
+    assert rows["enter 3"]["sentence"] == "as it was kept"
+    assert [row["purpose"] for row in again["rows"]] == [row["purpose"] for row in first["rows"]]
+
+
+def test_rows_of_another_question_are_not_taken(tmp_path: Path) -> None:
+    ablated("--checkpoint", str(tmp_path))
+    for file in tmp_path.glob("*.json"):
+        file.write_text(file.read_text().replace('"purpose": "', '"purpose": "as kept '))
+    other = ablated("--checkpoint", str(tmp_path), "--resume", "--set", "tickets=2")
+    assert not any(row["purpose"].startswith("as kept") for row in other["rows"])
+
+
+def test_single_rows_can_be_asked_for() -> None:
+    data = ablated("--guard", "enter 4", "--guard", "strict=off", "--guard", "seats=1", "--also", "seats=1")
+    assert [(row["row"], row["purpose"]) for row in data["rows"]] == [
+        ("enter 4", "needed"),
+        ("strict=off", "needed"),
+        ("seats=1", "nothing-broke"),
+    ]
+
+
+def test_a_row_that_is_not_decided_gives_the_status_of_undetermined() -> None:
+    found = fencepost("ablate", PLANTED, "--quiet", "--guard", "sell 1", "--max-states", "5")
+    assert found.exit_code == 3
+    assert "undetermined  1" in found.stdout
+    assert "the limit of 5 states was reached" in found.stdout
+
+
+def test_a_property_that_the_whole_protocol_violates_is_said_to_say_nothing() -> None:
+    found = fencepost("ablate", PLANTED, "--quiet", "--without", "strict", "--guard", "enter 1b")
+    assert found.exit_code == 1
+    assert "guests-have-seats is violated by the whole protocol" in found.stdout
+    assert "guests-have-tickets 3" in found.stdout
+
+
+@pytest.mark.parametrize(
+    ("arguments", "says"),
+    [
+        (["--resume"], "--resume was given without a checkpoint"),
+        (["--guard", "entre 1"], "has no guard 'entre 1'. Did you mean 'enter 1'?"),
+        (["--also", "seats"], "--also was given 'seats', which has no value"),
+        (["--property", "nothing"], "has no property 'nothing'"),
+    ],
+)
+def test_what_cannot_be_meant_is_refused(arguments: list[str], says: str) -> None:
+    found = fencepost("ablate", PLANTED, *arguments)
+    assert found.exit_code == 2
+    assert says in found.stderr
