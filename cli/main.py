@@ -73,13 +73,13 @@ for _command in (
     check,
     simulate,
     prove,
+    ablate,
     list_protocols,
     guarantees,
     replay,
     shrink,
     show,
 ):
-for _command in (check, list_protocols, guarantees, replay, show, ablate):
     run.add_command(_command)
 
 

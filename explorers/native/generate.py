@@ -209,7 +209,12 @@ class Module:
             bad = verdict if prop.kind is Kind.SOMETIMES else f"not {verdict}"
             lines.append(f"_v{position} = _row < _found[{position}] and {bad}")
             found += [f"if _v{position}:", f"    _found[{position}] = _row"]
-        return [*lines, *self.masks.broken(), *self.normalized(normal, c), *self.masks.unless_left([*found, *self.taken(item, params)])]
+        return [
+            *lines,
+            *self.masks.broken(),
+            *self.normalized(normal, c),
+            *self.masks.unless_left([*found, *self.taken(item, params)]),
+        ]
 
     def taken(self, item: Action, params: list[str]) -> list[str]:
         """Return the lines that add the new state to the successors."""
