@@ -41,9 +41,9 @@ class Culprit(NamedTuple):
 
 
 def culprit(trace: Trace, path: Path) -> Culprit | None:
-    """Return for which values the property of a trace is violated at its end; None for a witness or a deadlock."""
+    """Return for which values the property of a trace is violated at its end; None where no predicate is false there."""
     prop = trace.prop
-    if prop is None or prop.kind is Kind.SOMETIMES:
+    if prop is None or prop.kind not in (Kind.ALWAYS, Kind.STEP):
         return None
     explained = _Explained()
     arguments = _arguments(trace, path, prop)

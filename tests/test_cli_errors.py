@@ -124,7 +124,7 @@ REFUSED = [
     ),
     (
         "show x.trace --format txt",
-        "there is no format 'txt'. Did you mean 'text'? Formats are: text, mermaid, itf, pytest.",
+        "there is no format 'txt'. Did you mean 'text'? Formats are: text, mermaid, itf, pytest, html.",
     ),
     (
         "show x.trace --output /no/such/folder/x",

@@ -12,6 +12,7 @@ FORMATS = {
     "mermaid": "a sequence diagram, which GitHub and others draw",
     "itf": "JSON of the Informal Trace Format, which Apalache's and Quint's viewers read",
     "pytest": "a test to paste",
+    "html": "one self-contained page to click through",
 }
 """What can be rendered besides text for a terminal."""
 _MODULES = {"pytest": "pasted"}

@@ -35,7 +35,7 @@ def render(made: Replay, _model: str = "") -> str:
     trace, plain = made.trace, made.trace.interpreter()
     record = plain.machine.state
     constants = dict(_constants(trace))
-    data = {
+    data: dict[str, Any] = {
         "#meta": _meta(made, plain),
         "params": list(constants),
         "vars": [*(name for name, _ in fields(record)), ACTION],
@@ -44,6 +44,8 @@ def render(made: Replay, _model: str = "") -> str:
             for number, (state, (meta, taken)) in enumerate(zip(made.path.states, _taken(made, plain), strict=True))
         ],
     }
+    if made.path.loop is not None:
+        data["loop"] = made.path.loop
     return _text(data)
 
 

@@ -50,6 +50,8 @@ def _lines(made: Replay, told: Story) -> Iterator[str]:
     for flight in told.flights:
         if flight.fate == IN_FLIGHT:
             yield f"Note over {_id(flight.sender)}: {_text(f'{flight.name} is still in flight')}"
+    if made.path.loop is not None:
+        yield f"Note over {everyone}: {_text(f'the steps after state {made.path.loop} are repeated for ever')}"
     count = "1 state" if made.path.length == 1 else f"{made.path.length} states"
     yield f"Note over {everyone}: {_text(f'{violated_for(made.trace, made.path)}: {count}')}"
 
@@ -62,9 +64,7 @@ def _event(event: Event) -> Iterator[str]:
     for signal in event.signals:
         if signal.receiver == actor:
             yield f"{_id(signal.sender)}-->>{_id(actor)}: {_text(signal.text or f'read in step {event.number}')}"
-    label, _, parameters = event.text.partition(" ")
-    shown = "" if any(flight.receiver for flight in event.takes) else parameters
-    notes = [f"{event.number} {label} {shown}".rstrip(), *_changed(event.changed.get(actor, ()), actor)]
+    notes = [f"{event.number} {event.step.action.label} {event.brief}".rstrip(), *_changed(event.changed.get(actor, ()), actor)]
     notes += [f"sends {flight.name} {flight.text}" for flight in event.sends]
     if actor is not None:
         notes += _changed(event.changed.get(None, ()), None)

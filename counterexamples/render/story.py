@@ -72,6 +72,8 @@ class Event:
     actor: Lane | None
     changed: dict[Lane | None, list[Change]]
     folded: str
+    brief: str = ""
+    """The parameters, where a message is called by its name: `m=AlterPartition 1`."""
     signals: list[Signal] = field(default_factory=list)
     sends: list[Flight] = field(default_factory=list)
     takes: list[Flight] = field(default_factory=list)
@@ -179,6 +181,7 @@ class Mail:
         taken: list[Flight] = []
         sent: list[Flight] = []
         held = set(happened.step.args)
+        event.brief = " ".join(self.briefly(happened.step))
         for place, name, record in self.bags:
             gone, come = _difference(before[place], happened.raw[place])
             for key in gone:
@@ -189,6 +192,12 @@ class Mail:
             sent += [self.send(name, record, key, event.actor, event.number) for key in come]
             self.normalize(name, happened.raw[place], happened.after[place], event.number)
         return taken, sent
+
+    def briefly(self, step: Step) -> Iterator[str]:
+        """Yield the parameters of a step as text, messages by their names."""
+        for (name, domain), value in zip(step.action.params, step.args, strict=True):
+            told = self.flying(domain.bag, value).name if isinstance(domain, InFlight) else domain.show(value)
+            yield f"{name}={told}"
 
     def normalize(self, bag: str, raw: Iterable[Key], after: Iterable[Key], number: int) -> None:
         """Follow messages that `normalize` renumbers, each to the one most like it, and end those that it drops."""

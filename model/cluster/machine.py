@@ -106,5 +106,7 @@ MACHINE = Machine(
         names={"replica": "broker"},
         arrows={"broker_applies_metadata": "controller"},
         nobodys=("written",),
+        current={"image": "newest"},
+        views={"applied": "image"},
     ),
 )

@@ -16,13 +16,17 @@ class Cast:
     `owner` has the fields of the state that are nobody else's, such as the controller. `names` says what the elements
     of an array of records are called: `{"replica": "broker"}`. `arrows` gives, by the name of an action, from whom the
     one who acts learns something without a message in a bag; a party is the owner or a parameter of the action.
-    `nobodys` are fields of the state that no party has, such as a counter of what was written.
+    `nobodys` are fields of the state that no party has, such as a counter of what was written. `current` names, for an
+    array of what is remembered of the past, the field that says which element is the present one, and `views` names, for
+    a field of a party, the array of which it is an index: what the party knows.
     """
 
     owner: str = ""
     names: Mapping[str, str] = field(default_factory=dict)
     arrows: Mapping[str, str] = field(default_factory=dict)
     nobodys: tuple[str, ...] = ()
+    current: Mapping[str, str] = field(default_factory=dict)
+    views: Mapping[str, str] = field(default_factory=dict)
 
 
 NOBODY = Cast()

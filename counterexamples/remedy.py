@@ -1,0 +1,197 @@
+"""What would have prevented a history: other settings, or a later protocol, under which the same steps end otherwise.
+
+Each switch is turned, the steps are taken again on the plain carrier, and the first guard that refuses one of them is
+what the switch stands for. This says what prevents this one history, not that the property holds then.
+"""
+
+from __future__ import annotations
+
+import ast
+import linecache
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from fencepost.counterexamples.sources import Place, known_as, place_of
+from fencepost.counterexamples.states import changes
+from fencepost.invariants.protocols import PROTOCOLS
+from fencepost.model.language.constants import RUNTIME, Linear
+from fencepost.model.language.domains import Range
+from fencepost.model.language.errors import DisabledError, FencepostError, UsageError
+from fencepost.model.language.interpreter import Interpreter, Step
+from fencepost.model.language.records import ArrayOf, BagOf, Nested, Scalar, fields
+from fencepost.model.language.subset import Program, check, guards_of
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from fencepost.counterexamples.states import Change
+    from fencepost.counterexamples.trace import Trace
+    from fencepost.explorers.verdict import Path
+    from fencepost.model.language.constants import Constant
+    from fencepost.model.language.machine import Machine
+    from fencepost.model.language.records import FieldType
+
+FEW = 4
+"""Values of a number that are tried: a version, not a budget."""
+
+
+class Line(NamedTuple):
+    """A line of a model."""
+
+    place: Place
+    text: str
+
+
+@dataclass(frozen=True)
+class Remedy:
+    """A setting, or a protocol, under which the steps end otherwise.
+
+    `is_usual` says that the setting is the usual one, from which the trace departs. `step` counts from 1. Where a guard
+    refuses that step, `guard` is its line; else `differs` is what the step does otherwise, and it is 0 where only the
+    verdict is another. `lines` are those of the model that ask for the setting.
+    """
+
+    setting: str
+    meaning: str
+    is_usual: bool
+    step: int
+    guard: Line | None
+    differs: tuple[Change, ...]
+    lines: tuple[Line, ...]
+
+
+def remedies(trace: Trace, path: Path) -> list[Remedy]:
+    """Return what prevents a history, what belongs to its known bug first, then the usual settings, then others."""
+    if trace.prop is None or path.loop is not None:
+        return []
+    program = check(trace.protocol.machine)
+    named = {word.partition("=")[0].strip() for entry in known_as(trace) for word in _words(entry.switch)}
+    found: list[tuple[tuple[bool, bool, int], Remedy]] = []
+    for name, constant, value, is_usual in _alternatives(trace):
+        try:
+            constants = trace.protocol.machine.set_constants({**trace.constants.values, name: value})
+        except UsageError:
+            continue  # settings that do not go together
+        other = Interpreter(trace.protocol.machine, constants, normalize=trace.normalize)
+        ended = _replayed(trace, path, other, program)
+        if ended is not None:
+            setting = f"{name}={str(constant.show(value)).lower()}"
+            lines = tuple(_lines(program, name))
+            remedy = Remedy(setting, constant.meaning, is_usual, *ended, lines)
+            found.append(((name not in named, not is_usual, len(found)), remedy))
+    return [*(remedy for _, remedy in sorted(found, key=lambda item: item[0])), *_later(trace, path)]
+
+
+def _words(switch: str) -> list[str]:
+    return switch.replace(";", ",").split(",")
+
+
+def _alternatives(trace: Trace) -> Iterator[tuple[str, Constant[Any], int, bool]]:
+    """Yield every other value of every switch: what is read at run time, and sizes or fills nothing."""
+    machine = trace.protocol.machine
+    usual = dict(machine.version(trace.version).values) if trace.version else {}
+    sizes = _sizing(machine) | _read(ast.parse(_source(machine.initial.function)))
+    for name, constant in machine.constants.declared().items():
+        now = int(trace.constants.values[name])
+        if constant.sort != RUNTIME or name in sizes or (constant.high - constant.low >= FEW and not constant.spellings()):
+            continue
+        for value in sorted(set(constant.spellings().values()) or range(constant.low, constant.high + 1)):
+            if value != now:
+                yield name, constant, value, value == int(usual.get(name, constant.default))
+
+
+def _later(trace: Trace, path: Path) -> Iterator[Remedy]:
+    """Yield the protocols of the same state in which the steps end otherwise: one generation after the other."""
+    machine = trace.protocol.machine
+    for protocol in PROTOCOLS.values():
+        other = protocol.machine
+        known = {item.name for item in other.actions}
+        same = other.state is machine.state and other.constants is machine.constants and other.name != machine.name
+        if same and {step.action.name for step in path.steps} <= known:
+            plain = Interpreter(other, trace.constants, normalize=trace.normalize)
+            ended = _replayed(trace, path, plain, check(other))
+            if ended is not None:
+                yield Remedy(f"protocol {other.name}", other.sentence, False, *ended, ())
+
+
+def _replayed(
+    trace: Trace, path: Path, other: Interpreter, program: Program
+) -> tuple[int, Line | None, tuple[Change, ...]] | None:
+    """Take the steps on another carrier; return where and how they end otherwise, None if they do not."""
+    usual = trace.interpreter()
+    record, state = other.machine.state, path.start
+    first: tuple[int, Line | None, tuple[Change, ...]] | None = None
+    last = None
+    for number, (before, step) in enumerate(zip(path.states, path.steps, strict=False), 1):
+        mine = Step(other.machine.action(step.action.name), step.args)
+        try:
+            last = other.apply(state, mine)
+        except DisabledError as error:
+            return _refused(program, mine, error, number, first)
+        except FencepostError:
+            return first
+        raw = usual.apply(before, step).raw
+        if first is None and last.raw != raw:
+            first = number, None, tuple(item for item in changes(record, raw, last.raw) if not item.is_message)
+        previous, state = state, last.after
+    prop = trace.prop
+    assert prop is not None
+    assert last is not None
+    holds = other.holds_step(prop, previous, last) if prop.over_steps else other.holds(prop, state)
+    return (first or (0, None, ())) if holds else None
+
+
+def _refused(
+    program: Program,
+    step: Step,
+    error: DisabledError,
+    number: int,
+    first: tuple[int, Line | None, tuple[Change, ...]] | None,
+) -> tuple[int, Line | None, tuple[Change, ...]]:
+    """Return the guard that refuses a step; where something differed before, that is the reason."""
+    guards = guards_of(program)
+    guard = guards.refused(step.action, error)
+    if first is not None or guard < 0:
+        return first or (number, None, ())
+    line, _, condition = guards.lines[step.action.name][guard]
+    return number, Line(Place(place_of(step.action.function).file, line), condition), ()
+
+
+def _lines(program: Program, name: str) -> Iterator[Line]:
+    """Yield the lines of the model that ask for a constant."""
+    for function, checked in program.functions.items():
+        file = place_of(function).file
+        numbers = sorted({node.lineno for node in ast.walk(checked.node) if _is_constant(node, name)})
+        for number in numbers:
+            yield Line(Place(file, number), linecache.getline(str(file), number).strip())
+
+
+def _read(tree: ast.AST) -> set[str]:
+    return {node.attr for node in ast.walk(tree) if isinstance(node, ast.Attribute) and _is_constant(node, node.attr)}
+
+
+def _is_constant(node: ast.AST, name: str) -> bool:
+    return isinstance(node, ast.Attribute) and node.attr == name and isinstance(node.value, ast.Name) and node.value.id == "c"
+
+
+def _sizing(machine: Machine) -> set[str]:
+    """Return the constants that bound a field: sizes and budgets."""
+    return {name for _, field in fields(machine.state) for name in _terms(field)}
+
+
+def _terms(field: FieldType) -> Iterator[str]:
+    if isinstance(field, Scalar):
+        bounds = (field.domain.low, field.domain.high) if isinstance(field.domain, Range) else ()
+        yield from (name for bound in bounds if isinstance(bound, Linear) for name in bound.terms)
+    elif isinstance(field, Nested | BagOf):
+        yield from (name for _, inner in fields(field.record) for name in _terms(inner))
+    elif isinstance(field, ArrayOf):
+        yield from field.length.terms
+        yield from _terms(field.element)
+
+
+def _source(function: Any) -> str:
+    import inspect
+    import textwrap
+
+    return textwrap.dedent(inspect.getsource(function))

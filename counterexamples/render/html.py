@@ -1,0 +1,148 @@
+"""A trace as one self-contained page: a space-time diagram to click or step through, each state as pictures.
+
+The page asks for nothing from elsewhere: style and script are in it. Without a script it shows every step at once.
+"""
+
+from __future__ import annotations
+
+import inspect
+import linecache
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from fencepost.counterexamples.culprit import culprit, violated_for
+from fencepost.counterexamples.history import transitions
+from fencepost.counterexamples.remedy import Line, remedies
+from fencepost.counterexamples.render.drawing import drawing
+from fencepost.counterexamples.render.pictures import Card, cards
+from fencepost.counterexamples.render.story import FORGOTTEN, LOST, story
+from fencepost.counterexamples.sources import known_as, near, place_of, promises
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from fencepost.counterexamples.render.story import Event, Flight, Story
+    from fencepost.counterexamples.replay import Replay
+    from fencepost.model.language.actions import Property
+
+TEMPLATE = "page.html.jinja"
+
+
+class Scene(NamedTuple):
+    """One state with the step that led to it; `number` 0 is the initial state."""
+
+    number: int
+    label: str
+    parameters: str
+    sentence: str
+    source: str
+    actor: str
+    cards: list[Card]
+    taken: list[Flight]
+    sent: list[Flight]
+    flying: list[Flight]
+    ended: list[Flight]
+    folded: str
+
+
+def render(made: Replay, _model: str = "") -> str:
+    """Return the page as text."""
+    from jinja2 import Environment, PackageLoader, StrictUndefined
+
+    told = story(made.trace, made.path)
+    environment = Environment(
+        loader=PackageLoader("fencepost.counterexamples.render", "."),
+        autoescape=True,
+        undefined=StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+    )
+    page = environment.get_template(TEMPLATE).render(**_content(made, told))
+    return "\n".join(line.rstrip() for line in page.splitlines() if line.strip()) + "\n"
+
+
+def _content(made: Replay, told: Story) -> dict[str, Any]:
+    trace = made.trace
+    found = remedies(trace, made.path)
+    first = [item for number, item in enumerate(found) if number == 0 or item.is_usual]
+    return {
+        "trace": trace,
+        "machine": trace.protocol.machine,
+        "finding": violated_for(trace, made.path),
+        "states": made.path.length,
+        "loop": made.path.loop,
+        "culprit": culprit(trace, made.path),
+        "drawing": drawing(told),
+        "scenes": _scenes(made, told),
+        "constants": [pair.partition("=") for pair in trace.constants_told.split()],
+        "property": trace.prop,
+        "told": _paragraphs(trace.prop),
+        "property_source": place_of(trace.prop.function).shown if trace.prop else "",
+        "promises": promises(trace.prop.function) if trace.prop else (),
+        "bugs": known_as(trace),
+        "remedies": first,
+        "others": [item for item in found if item not in first],
+        "shown": _shown,
+        "code": _code,
+        "sentence_at": lambda step: trace.protocol.machine.action(made.path.steps[step - 1].action.name).sentence,
+    }
+
+
+def _scenes(made: Replay, told: Story) -> list[Scene]:
+    start, initial = made.path.start, made.trace.protocol.machine.initial
+    flying = [flight for flight in told.flights if not flight.sent]
+    scenes = [
+        Scene(
+            0,
+            "initial",
+            "",
+            initial.sentence,
+            _source(initial.function),
+            "",
+            cards(told.parties, start, start),
+            [],
+            [],
+            flying,
+            [],
+            "",
+        )
+    ]
+    steps = zip(told.events, made.path.states, transitions(made.trace, made.path), strict=False)
+    for event, before, happened in steps:
+        scenes.append(_scene(told, event, cards(told.parties, before, happened.raw)))
+    return scenes
+
+
+def _scene(told: Story, event: Event, shown: list[Card]) -> Scene:
+    number = event.number
+    return Scene(
+        number,
+        event.step.action.label,
+        event.brief,
+        event.step.action.sentence,
+        _source(event.step.action.function),
+        event.actor.title if event.actor else "",
+        shown,
+        event.takes,
+        event.sends,
+        [item for item in told.flights if item.sent < number and (not item.ended or item.ended > number)],
+        [item for item in told.flights if item.ended == number and item.fate in (FORGOTTEN, LOST)],
+        event.folded,
+    )
+
+
+def _source(function: Callable[..., Any]) -> str:
+    return place_of(function).shown
+
+
+def _shown(line: Line) -> str:
+    return f"{near(line.place.file)}:{line.place.line}"
+
+
+def _code(line: Line) -> str:
+    """Return the line of a model as it stands there."""
+    return linecache.getline(str(line.place.file), line.place.line).strip()
+
+
+def _paragraphs(prop: Property | None) -> list[str]:
+    text = (inspect.getdoc(prop.function) or "") if prop else ""
+    return [" ".join(paragraph.split()) for paragraph in text.split("\n\n") if paragraph.strip()]

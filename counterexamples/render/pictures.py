@@ -1,0 +1,157 @@
+"""A state as pictures: a card for each party, with its log as cells and the fields that tell how far it is.
+
+What a step changed stands out: records that it appended or dropped, fields with their old value.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from itertools import zip_longest
+from typing import TYPE_CHECKING, NamedTuple
+
+from fencepost.counterexamples.states import parts
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from fencepost.counterexamples.render.parties import Lane, Parties
+    from fencepost.counterexamples.states import Cell, Part
+    from fencepost.model.language.records import Key
+
+MANY = 10
+"""Fields that a card shows in full; of more, those that tell how far a replica is, and those that changed."""
+VITAL = ("life", "leader", "leader_epoch", "isr", "high_watermark", "partition_epoch", "fenced", "stopping", "broker_epoch")
+KNOWN = ("leader", "leader_epoch")
+"""What a card tells of what a party knows."""
+SAME, ADDED, DROPPED, STRAY = "same", "added", "dropped", "stray"
+
+
+class Entry(NamedTuple):
+    """A record of a log: its offset, its epoch (empty if records have none), what else it holds, and what became of it."""
+
+    offset: str
+    epoch: str
+    text: str
+    kind: str
+
+
+class Value(NamedTuple):
+    """A field with its value, and its old value if a step changed it."""
+
+    name: str
+    text: str
+    old: str | None
+
+
+@dataclass
+class Log:
+    """A log of a party; `mark` is its high watermark, an offset, or None where there is none."""
+
+    name: str
+    legend: str
+    entries: list[Entry]
+    mark: int | None
+
+
+@dataclass
+class Card:
+    """What one party has; `lane` is None for ghosts, budgets and what is nobody's."""
+
+    lane: Lane | None
+    values: list[Value] = field(default_factory=list)
+    logs: list[Log] = field(default_factory=list)
+    is_changed: bool = False
+
+    @property
+    def title(self) -> str:
+        """The party's name."""
+        return self.lane.title if self.lane else "ghosts and budgets"
+
+
+def cards(found: Parties, before: Key, after: Key) -> list[Card]:
+    """Return a state as cards, lane by lane, compared with the one before."""
+    record, current = found.plain.machine.state, found.plain.machine.cast.current
+    was, now = parts(record, before), parts(record, after)
+    old_rows, new_rows = {part.label: part for part in was if part.label}, {part.label: part for part in now if part.label}
+    made: dict[Lane | None, Card] = {lane: Card(lane) for lane in found.lanes}
+    made[None] = Card(None)
+    for old, new in zip(was, now, strict=True):
+        if new.label:
+            if new.table not in current:
+                _row(made[found.of_field(new.label, "")], old, new)
+            continue
+        for one, other in zip(old.cells, new.cells, strict=True):
+            if other.messages is None and other.name not in current.values():
+                lane = found.of_field("", other.name)
+                _value(made[lane], one, other, other.name, told=lane is not None or one.text != other.text)
+    for new in now:
+        for name, array in found.plain.machine.cast.views.items() if new.label else ():
+            seen = [_seen(rows, new.label, name, array) for rows in (old_rows, new_rows)]
+            for one, other in zip(*seen, strict=True):
+                _value(made[found.of_field(new.label, "")], one, other, f"its {other.name}", told=True)
+    for array, pointer in current.items():
+        old_row, new_row = (rows[f"{array}[{_own(state, pointer)}]"] for rows, state in ((old_rows, was), (new_rows, now)))
+        _row(made[found.of_field(new_row.label, "")], old_row._replace(label=array), new_row._replace(label=array))
+    return [card for card in made.values() if card.values or card.logs]
+
+
+def _seen(rows: dict[str, Part], label: str, name: str, array: str) -> list[Cell]:
+    """Return what a party knows of an array by its index into it: who leads, and since when."""
+    index = next((cell.text for cell in rows[label].cells if cell.name == name), "none")
+    part = rows.get(f"{array}[{index}]")
+    return [cell for cell in part.cells if cell.name in KNOWN] if part else []
+
+
+def _own(state: list[Part], name: str) -> str:
+    """Return the value of a field of the state itself."""
+    return next(cell.text for part in state if not part.label for cell in part.cells if cell.name == name)
+
+
+def _row(card: Card, old: Part, new: Part) -> None:
+    """Put an element of an array on a card: its log as cells, its fields as values."""
+    head, _, inner = new.label.partition(".")
+    owned = card.lane is not None and card.lane.title.endswith(f" {head.partition('[')[2].partition(']')[0]}")
+    whole = owned and not inner
+    prefix = "" if whole or "[" not in head else f"{inner}." if owned else f"{new.label}."
+    told = whole or "[" not in head
+    for one, other in zip(old.cells, new.cells, strict=True):
+        if other.legend:
+            mark = next((cell.text for cell in new.cells if cell.name == "high_watermark"), "")
+            card.logs.append(_log(f"{prefix}{other.name}", one, other, mark))
+            card.is_changed |= one.text != other.text
+        elif other.messages is None:
+            vital = len(new.cells) <= MANY or other.name in VITAL
+            _value(card, one, other, f"{prefix}{other.name}", told=(told and vital) or one.text != other.text)
+
+
+def _value(card: Card, old: Cell, new: Cell, name: str, *, told: bool) -> None:
+    changed = old.text != new.text
+    card.is_changed |= changed
+    if told:
+        card.values.append(Value(name.replace("_", " "), new.text, old.text if changed else None))
+
+
+def _log(name: str, old: Cell, new: Cell, mark: str) -> Log:
+    """Return a log as cells: what stayed, what was dropped, what was appended."""
+    was, now = old.text[1:-1].split(), new.text[1:-1].split()
+    entries = list(_entries(was, now, has_epoch="epoch" in new.legend))
+    return Log(name, new.legend, entries, int(mark) if mark.isdigit() else None)
+
+
+def _entries(was: list[str], now: list[str], *, has_epoch: bool) -> Iterator[Entry]:
+    kind = SAME
+    for one, other in zip_longest(was, now):
+        if kind == SAME and one != other:
+            kind = ADDED
+        if kind == ADDED and one is not None:
+            yield _entry(one, DROPPED, has_epoch=has_epoch)
+        if other == "|":
+            kind = STRAY
+        elif other is not None:
+            yield _entry(other, kind, has_epoch=has_epoch)
+
+
+def _entry(text: str, kind: str, *, has_epoch: bool) -> Entry:
+    offset, _, rest = text.partition(":")
+    epoch, _, more = rest.partition("/")
+    return Entry(offset, epoch, more, kind) if has_epoch else Entry(offset, "", rest, kind)
