@@ -54,7 +54,7 @@ def _rule(item: Outcome) -> dict[str, Any]:
     if item.prop is None:
         sentence = f"Runs of {item.report.found.name} find what is pinned for them."
         return {"id": _rule_id(item), "name": item.name, "shortDescription": {"text": sentence}}
-    entries = promises(item.prop.function)
+    entries = promises(item.prop)
     source = "; ".join(dict.fromkeys(entry.source for entry in entries)) or item.report.found.machine.source
     promised = " ".join(f"{entry.id}: {entry.sentence}" for entry in entries)
     told = " ".join(part for part in (item.prop.sentence, promised, f"Source: {source}." if source else "") if part)

@@ -46,7 +46,7 @@ def culprits_of(found: Protocol, result: Result, *, normalize: bool) -> dict[str
     for item in result.properties:
         if item.path is not None and item.verdict == "violated":
             trace = make_trace(found, result, item.name, normalize=normalize, told=False)
-            told[item.name] = str(culprit(trace, item.path) or "")
+            told[item.name] = trace.args_told or str(culprit(trace, item.path) or "")
     return told
 
 

@@ -30,11 +30,15 @@ Scope = dict[str, Any]
 
 
 class Culprit(NamedTuple):
-    """Values by name, and the innermost condition that is not as it must be, with its operands as numbers."""
+    """Values by name, and the innermost condition that is not as it must be, with its operands as numbers.
+
+    `is_so` says that the condition is true and must not be; else it is false.
+    """
 
     values: tuple[tuple[str, str], ...]
     condition: str
     operands: str
+    is_so: bool
 
     def __str__(self) -> str:
         return ", ".join(f"{name}={value}" for name, value in self.values)
@@ -48,13 +52,13 @@ def culprit(trace: Trace, path: Path) -> Culprit | None:
     explained = _Explained()
     arguments = _arguments(trace, path, prop)
     explained.call(prop.function, arguments, wanted=True)
-    return Culprit(tuple(explained.values.items()), explained.condition, explained.operands)
+    return Culprit(tuple(explained.values.items()), explained.condition, explained.operands, explained.is_so)
 
 
 def violated_for(trace: Trace, path: Path) -> str:
     """Return what a trace shows with the values for which it does: `weak-isr is violated for leader=1, offset=0`."""
-    found = culprit(trace, path)
-    return f"{trace.finding} for {found}" if found is not None and found.values else trace.finding
+    values = trace.args_told or str(culprit(trace, path) or "")
+    return f"{trace.finding} for {values}" if values else trace.finding
 
 
 def _arguments(trace: Trace, path: Path, prop: Property) -> list[Any]:
@@ -75,6 +79,7 @@ class _Explained:
     def __init__(self) -> None:
         self.values: dict[str, str] = {}
         self.condition = self.operands = ""
+        self.is_so = False
 
     def call(self, function: Callable[..., Any], arguments: list[Any], *, wanted: bool) -> None:
         """Explain why a function does not return what is wanted."""
@@ -150,6 +155,8 @@ class _Frame:
                 decided = next(item for item in values if bool(_value(item, scope)) is not wanted) if deciding else None
                 for item in [decided] if decided is not None else sorted(values, key=_says_what_is_wrong):
                     self.explain(item, scope, wanted=wanted)
+                if decided is None and not wanted:
+                    self.told.condition, self.told.operands = ast.unparse(node), ""
             case ast.IfExp(test=test, body=body, orelse=orelse):
                 self.explain(body if _value(test, scope) else orelse, scope, wanted=wanted)
             case ast.Call(func=ast.Name(id="all" | "any" as name), args=[ast.GeneratorExp() as items]) if wanted == (
@@ -168,7 +175,7 @@ class _Frame:
                 self.told.call(function, [_value(item, scope) for item in arguments], wanted=wanted)
             case _:
                 self.indices(node, scope)
-                self.told.condition = ast.unparse(node)
+                self.told.condition, self.told.is_so = ast.unparse(node), not wanted
                 self.told.operands = _operands(node, scope)
 
     def indices(self, node: ast.expr, scope: Scope) -> None:

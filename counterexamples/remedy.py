@@ -62,7 +62,7 @@ class Remedy:
 
 def remedies(trace: Trace, path: Path) -> list[Remedy]:
     """Return what prevents a history, what belongs to its known bug first, then the usual settings, then others."""
-    if trace.prop is None or path.loop is not None:
+    if trace.prop is None or trace.prop.kind.over_behaviours:
         return []
     program = check(trace.protocol.machine)
     named = {word.partition("=")[0].strip() for entry in known_as(trace) for word in _words(entry.switch)}

@@ -16,6 +16,7 @@ if TYPE_CHECKING:
 
     from fencepost.counterexamples.trace import Trace
     from fencepost.invariants.catalogue import Entry
+    from fencepost.model.language.actions import Property
 
 PROMISES = ("always", "step", "leads-to", "bound")
 """The kinds of entries that promise something."""
@@ -40,27 +41,29 @@ def near(file: Path) -> str:
 
 @cache
 def place_of(function: Callable[..., Any]) -> Place:
-    """Return where a function is defined: the line of its `def`, below the decorators."""
+    """Return where a function is defined: the line of its `def`, below the decorators, or that of a lambda."""
     lines, first = inspect.getsourcelines(function)
-    offset = next(number for number, line in enumerate(lines) if line.lstrip().startswith("def "))
+    offset = next((number for number, line in enumerate(lines) if line.lstrip().startswith("def ")), 0)
     return Place(Path(function.__code__.co_filename), first + offset)
 
 
-@cache
-def promises(predicate: Callable[..., bool]) -> tuple[Entry, ...]:
-    """Return the guarantees that a predicate says it is, or else those that are settled by runs which judge it."""
+def promises(prop: Property) -> tuple[Entry, ...]:
+    """Return the guarantees that a property says it is, or else those that are settled by runs which judge it."""
     known = entries()
-    said = re.findall(r"[A-Za-z0-9-]+", (inspect.getdoc(predicate) or "").partition(":")[0])
+    said = re.findall(r"[A-Za-z0-9-]+", (prop.text or inspect.getdoc(prop.function) or "").partition(":")[0])
     named = tuple(known[word] for word in said if word in known)
-    if named:
-        return named
-    judged = {
-        item.entry
-        for item in evidence().values()
-        for case in item.cases
-        if protocol(case.run.protocol).select((case.prop,))[0].function is predicate
-    }
-    return tuple(entry for entry in known.values() if entry.id in judged and entry.kind in PROMISES)
+    return named or tuple(known[entry] for judged, entry in _judged() if judged is prop and known[entry].kind in PROMISES)
+
+
+@cache
+def _judged() -> tuple[tuple[Property, str], ...]:
+    """Return every property that a run judges with the id of the entry that the run settles, each pair once."""
+    found = {}
+    for item in evidence().values():
+        for case in item.cases:
+            prop = protocol(case.run.protocol).select((case.prop,))[0]
+            found[id(prop), item.entry] = prop, item.entry
+    return tuple(found.values())
 
 
 def known_as(trace: Trace) -> tuple[Entry, ...]:

@@ -31,11 +31,11 @@ def of_file(name: str) -> Culprit:
 
 
 @pytest.mark.parametrize("file", FILES, ids=lambda file: file.stem)
-def test_every_archived_violation_has_a_condition_that_fails(file: Path) -> None:
+def test_every_archived_violation_has_a_condition_that_is_not_as_it_must_be(file: Path) -> None:
     found = of_file(file.name)
     assert found.condition
     if found.operands:
-        assert eval(found.operands) is False  # noqa: S307 (our own comparison of numbers)
+        assert eval(found.operands) is found.is_so  # noqa: S307 (our own comparison of numbers)
 
 
 @pytest.mark.parametrize(
@@ -128,6 +128,19 @@ def no_witness(s: Any, c: Any) -> bool:
 def either(s: Any, c: Any) -> bool:
     """As chosen."""
     return all(s.count[lamp] == 0 if lamp < 1 else bits.contains(s.lit, lamp) for lamp in range(c.lamps))
+
+
+@always
+def none_twice(s: Any, c: Any) -> bool:
+    """No two lamps were lit as often as each other."""
+    return not any(s.count[one] == s.count[other] and one > 0 for one in range(c.lamps) for other in range(one))
+
+
+def test_a_condition_that_holds_and_must_not_is_told_as_such_and_in_full() -> None:
+    found = judged(none_twice)
+    assert (str(found), found.is_so) == ("one=2, other=1", True)
+    assert (found.condition, found.operands) == ("s.count[one] == s.count[other] and one > 0", "")
+    assert not judged(nested).is_so
 
 
 @pytest.mark.parametrize(

@@ -17,7 +17,8 @@ from fencepost.counterexamples.replay import follow
 from fencepost.counterexamples.sources import promises
 from fencepost.counterexamples.trace import ARCHIVE
 
-from tests.traces import lamps_trace, mailbox_trace
+from tests.machines import rooms
+from tests.traces import lamps_trace, mailbox_trace, rooms_trace
 
 if TYPE_CHECKING:
     from fencepost.counterexamples.remedy import Remedy
@@ -160,8 +161,8 @@ def test_a_promise_is_found_by_the_id_in_the_docstring_or_else_by_its_runs() -> 
     b09, kip101 = made("replication-b09-kip-903").trace.prop, made("kip101-weak-isr").trace.prop
     assert b09 is not None
     assert kip101 is not None
-    assert [entry.id for entry in promises(b09.function)] == ["KIP903-S1"]
-    assert [entry.id for entry in promises(kip101.function)] == ["LIN-1"]
+    assert [entry.id for entry in promises(b09)] == ["KIP903-S1"]
+    assert [entry.id for entry in promises(kip101)] == ["LIN-1"]
 
 
 def test_a_card_shows_what_was_appended_and_dropped_and_where_the_high_watermark_is() -> None:
@@ -198,3 +199,11 @@ def test_pages_of_other_machines_are_whole_too() -> None:
         page = Page(render("html", follow(trace)))
         assert trace.title in page.text
         assert trace.finding in page.text
+
+
+def test_the_page_of_a_behaviour_without_end_says_what_is_repeated() -> None:
+    trace = rooms_trace(rooms.goes_dark)
+    text = flat(Page(render("html", follow(trace))).text)
+    assert f"The steps after step {trace.loop} are repeated for ever." in text
+    assert "A lit room is dark in the end." in text
+    assert "Nothing happens any more" in Page(render("html", follow(rooms_trace(rooms.gets_light)))).text

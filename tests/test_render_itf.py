@@ -15,9 +15,9 @@ from fencepost.counterexamples.trace import ARCHIVE
 from fencepost.model.language.interpreter import Interpreter, Step
 from jsonschema import Draft202012Validator
 
-from tests.machines import lamps, mailbox
+from tests.machines import lamps, mailbox, rooms
 from tests.schemas import ITF
-from tests.traces import lamps_trace, mailbox_trace
+from tests.traces import lamps_trace, mailbox_trace, rooms_trace
 
 FILES = sorted(ARCHIVE.glob("*.trace"))
 ACCEPTS = Draft202012Validator(ITF)
@@ -99,3 +99,13 @@ def test_equal_messages_are_counted() -> None:
 def test_slots_beyond_the_end_of_a_log_are_shown_only_if_they_hold_something() -> None:
     data = itf(lamps_trace(lamps.some_lamp_is_dark, (0b001, 0), (0b111, 0)))
     assert [len(state["history"]) for state in data["states"]] == [0, 1, 2]
+
+
+@pytest.mark.parametrize("prop", rooms.PROPERTIES, ids=lambda prop: prop.name)
+def test_a_behaviour_without_end_says_where_its_loop_starts(prop: Any) -> None:
+    trace = rooms_trace(prop)
+    data = itf(trace)
+    assert ACCEPTS.is_valid(data)
+    assert data["loop"] == trace.loop
+    start, end = ({name: state[name] for name in ("lit",)} for state in (data["states"][data["loop"]], data["states"][-1]))
+    assert start == end

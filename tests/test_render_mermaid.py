@@ -14,8 +14,8 @@ from fencepost.counterexamples.replay import follow
 from fencepost.counterexamples.trace import ARCHIVE
 from fencepost.model.language.interpreter import Interpreter, Step
 
-from tests.machines import mailbox
-from tests.traces import lamps_trace, mailbox_trace
+from tests.machines import mailbox, rooms
+from tests.traces import lamps_trace, mailbox_trace, rooms_trace
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -137,3 +137,14 @@ def test_a_machine_without_parties_has_a_lane_for_what_happens() -> None:
 def test_signs_that_mean_something_to_mermaid_are_written_as_entities() -> None:
     lines = render("mermaid", follow(lamps_trace(title="a; b # <c>"))).splitlines()
     assert lines[1] == "    title a#59; b #35; #lt;c#gt;"
+
+
+def test_a_value_for_each_party_is_a_lane_and_a_loop_is_told() -> None:
+    trace = rooms_trace(rooms.goes_dark)
+    found = told(trace)
+    assert [lane.title for lane in found.parties.lanes] == ["room 0", "room 1"]
+    assert actors(found) == [f"room {step.args[0]}" for step in trace.steps]
+    lines = render("mermaid", follow(trace)).splitlines()
+    assert lines[-2] == f"    Note over P0,P1: the steps after step {trace.loop} are repeated for ever"
+    assert "is violated for room=" in lines[-1]
+    assert "nothing happens any more" in render("mermaid", follow(rooms_trace(rooms.gets_light)))

@@ -14,7 +14,7 @@ from fencepost.invariants.protocols import Protocol, protocol
 from fencepost.model.language.errors import UsageError
 from fencepost.model.language.interpreter import Step
 
-from tests.machines import lamps, mailbox
+from tests.machines import lamps, mailbox, rooms
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -22,7 +22,11 @@ if TYPE_CHECKING:
 
 KIP101 = (ARCHIVE / "kip101-weak-isr.trace").read_text()
 LAMPS = Protocol(lamps.MACHINE, lamps.PROPERTIES)
-KNOWN = {"lamps": LAMPS, "mailbox": Protocol(mailbox.MACHINE, mailbox.PROPERTIES)}
+KNOWN = {
+    "lamps": LAMPS,
+    "mailbox": Protocol(mailbox.MACHINE, mailbox.PROPERTIES),
+    "rooms": Protocol(rooms.MACHINE, rooms.PROPERTIES),
+}
 
 
 def lookup(name: str) -> Protocol:
@@ -44,6 +48,12 @@ def mailbox_trace(prop: str | None, *, normalize: bool = True, version: str = ""
     options = Options(normalize=normalize, stop_on_violation=prop is not None, deadlock=prop is None)
     result = search(mailbox.MACHINE, constants, chosen, options)
     return trace_of(result, prop, normalize=normalize, version=version, lookup=lookup)
+
+
+def rooms_trace(prop: Any) -> Trace:
+    """Return the trace for a leads-to property of the rooms: it ends in a loop."""
+    result = search(rooms.MACHINE, rooms.C(), (prop,), Options())
+    return trace_of(result, prop.name, lookup=lookup)
 
 
 def message(file: Path, text: str, take: Callable[..., object] = replay) -> str:

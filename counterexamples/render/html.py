@@ -69,7 +69,7 @@ def _content(made: Replay, told: Story) -> dict[str, Any]:
         "machine": trace.protocol.machine,
         "finding": violated_for(trace, made.path),
         "states": made.path.length,
-        "loop": made.path.loop,
+        "repeats": made.path.loop,
         "culprit": culprit(trace, made.path),
         "drawing": drawing(told),
         "scenes": _scenes(made, told),
@@ -77,7 +77,7 @@ def _content(made: Replay, told: Story) -> dict[str, Any]:
         "property": trace.prop,
         "told": _paragraphs(trace.prop),
         "property_source": place_of(trace.prop.function).shown if trace.prop else "",
-        "promises": promises(trace.prop.function) if trace.prop else (),
+        "promises": promises(trace.prop) if trace.prop else (),
         "bugs": known_as(trace),
         "remedies": first,
         "others": [item for item in found if item not in first],
@@ -144,5 +144,5 @@ def _code(line: Line) -> str:
 
 
 def _paragraphs(prop: Property | None) -> list[str]:
-    text = (inspect.getdoc(prop.function) or "") if prop else ""
+    text = (prop.text or inspect.getdoc(prop.function) or "") if prop else ""
     return [" ".join(paragraph.split()) for paragraph in text.split("\n\n") if paragraph.strip()]

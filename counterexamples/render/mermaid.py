@@ -51,7 +51,8 @@ def _lines(made: Replay, told: Story) -> Iterator[str]:
         if flight.fate == IN_FLIGHT:
             yield f"Note over {_id(flight.sender)}: {_text(f'{flight.name} is still in flight')}"
     if made.path.loop is not None:
-        yield f"Note over {everyone}: {_text(f'the steps after state {made.path.loop} are repeated for ever')}"
+        again = f"the steps after step {made.path.loop} are repeated for ever"
+        yield f"Note over {everyone}: {_text('nothing happens any more' if made.path.loop + 1 == made.path.length else again)}"
     count = "1 state" if made.path.length == 1 else f"{made.path.length} states"
     yield f"Note over {everyone}: {_text(f'{violated_for(made.trace, made.path)}: {count}')}"
 

@@ -98,7 +98,7 @@ class Parties:
 def parties(plain: Interpreter) -> Parties:
     """Return the lanes of a machine."""
     machine, schema = plain.machine, plain.schema
-    acting = {_text(domain.count) for item in machine.actions for domain in _acting(plain, item)}
+    acting = {_text(domain.count): name for item in reversed(machine.actions) for name, domain in _acting(plain, item)}
     lanes: list[Lane] = []
     arrays: dict[str, dict[int, Lane]] = {}
     counts: dict[str, dict[int, Lane]] = {}
@@ -113,7 +113,7 @@ def parties(plain: Interpreter) -> Parties:
         if isinstance(field, ArrayOf) and not is_aside(name) and _text(field.length) in acting:
             of = _text(field.length)
             if of not in counts:
-                noun = machine.cast.names.get(name, name)
+                noun = machine.cast.names.get(name, acting[of] if isinstance(field.element, Scalar) else name)
                 counts[of] = {index: add(f"{noun} {index}") for index in range(schema.length(field))}
             arrays[name] = counts[of]
         elif isinstance(field, Nested) and not is_aside(name) and owner is None:
@@ -121,16 +121,16 @@ def parties(plain: Interpreter) -> Parties:
     return Parties(plain, tuple(lanes), arrays, records, owner, counts)
 
 
-def _acting(plain: Interpreter, item: Action) -> Iterator[Index]:
-    """Yield the domains that name who takes an action: its first parameter, and those that its name mentions."""
+def _acting(plain: Interpreter, item: Action) -> Iterator[tuple[str, Index]]:
+    """Yield the parameters that name who takes an action: the first, and those that its name mentions."""
     words = item.name.split("_")
     for place, (name, domain) in enumerate(item.params):
         if isinstance(domain, Index) and (place == 0 or name in words):
-            yield domain
+            yield name, domain
         elif isinstance(domain, InFlight):
             for inner, field in fields(plain.message_class(domain)):
                 if isinstance(field, Scalar) and isinstance(field.domain, Index) and inner in words:
-                    yield field.domain
+                    yield inner, field.domain
 
 
 def _text(count: Linear) -> str:

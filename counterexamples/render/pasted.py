@@ -27,7 +27,7 @@ HISTORY = """\\
 {_quoted(trace.head())}"""
 
 
-def test_{name}_is_{trace.verdict}_by_this_history() -> None:
+def test_{name}_is_{"shown" if trace.worst else trace.verdict}_by_this_history() -> None:
     """{_prose(trace.why or trace.finding, "    ")}
 
     Fails when the protocol refuses a step, and then names the guard that refuses it.
