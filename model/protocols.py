@@ -3,6 +3,7 @@
 from fencepost.model.cluster import machine as cluster
 from fencepost.model.language import Machine
 from fencepost.model.lineage import kip101, kip279, kip320, kip320_first_try, truncate_to_hwm
+from fencepost.model.quorum import machine as quorum
 
 MACHINES: tuple[Machine, ...] = (
     truncate_to_hwm.MACHINE,
@@ -11,4 +12,5 @@ MACHINES: tuple[Machine, ...] = (
     kip320_first_try.MACHINE,
     kip320.MACHINE,
     cluster.MACHINE,
+    quorum.MACHINE,
 )

@@ -1,7 +1,7 @@
 """The runs of the catalogue and the evidence they give, by family of protocols."""
 
 from fencepost.invariants.catalogue import Evidence, Run
-from fencepost.invariants.runs import lineage, replication
+from fencepost.invariants.runs import lineage, quorum, replication
 
 
 def merged(*families: tuple[Evidence, ...]) -> tuple[Evidence, ...]:
@@ -19,5 +19,5 @@ def merged(*families: tuple[Evidence, ...]) -> tuple[Evidence, ...]:
     return tuple(found.values())
 
 
-RUNS: tuple[Run, ...] = (*lineage.RUNS, *replication.RUNS)
-EVIDENCE: tuple[Evidence, ...] = merged(lineage.EVIDENCE, replication.EVIDENCE)
+RUNS: tuple[Run, ...] = (*lineage.RUNS, *replication.RUNS, *quorum.RUNS)
+EVIDENCE: tuple[Evidence, ...] = merged(lineage.EVIDENCE, replication.EVIDENCE, quorum.EVIDENCE)

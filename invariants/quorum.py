@@ -1,0 +1,267 @@
+"""What the replication of the metadata log promises, and witnesses that the model can do what the promises are about.
+
+The ids are those of the catalogue: KR-S1 to S6 for Raft as KRaft does it, K1166-S1 to S3 and Q1 to Q3 for KIP-1166.
+"""
+
+from fencepost.model.language import NONE, always, bits, sometimes, step
+from fencepost.model.quorum.constants import C
+from fencepost.model.quorum.fetch import absent, reported_high_watermark
+from fencepost.model.quorum.follower import follower_truncates
+from fencepost.model.quorum.leader import departs, is_consumer, leader_handles_fetch, voters_below
+from fencepost.model.quorum.state import Node, Phase, State, leads
+
+
+def holds_committed(s: State, n: Node, end: int) -> bool:
+    """Say whether the log holds below `end` what was first committed there."""
+    return all(
+        offset < n.end
+        and n.log[offset].record == s.ghost_committed[offset].record
+        and n.log[offset].epoch == s.ghost_committed[offset].epoch
+        for offset in range(min(end, s.ghost_committed_end))
+    )
+
+
+def is_latest(s: State, node: int) -> bool:
+    """Say whether the node leads and nobody has seen a later epoch."""
+    return leads(s, node) and all(n.epoch <= s.node[node].epoch for n in s.node)
+
+
+def is_parked_without_field(s: State, c: C, node: int) -> bool:
+    """Say whether a replica's fetch is parked that has no field HighWatermark for its leader."""
+    return (
+        s.node[node].fetch.phase == Phase.PARKED
+        and not is_consumer(c, node)
+        and reported_high_watermark(s, c, node) == absent(s)
+    )
+
+
+def reaching(s: State, c: C, leader: int) -> int:
+    """Return how many voters have logs that reach the leader's high watermark."""
+    l = s.node[leader]
+    voters = voters_below(s, c, l, l.high_watermark)
+    return sum(bits.contains(voters, node) and s.node[node].end >= l.high_watermark for node in range(c.nodes))
+
+
+@always
+def one_leader_per_epoch(s: State, c: C) -> bool:
+    """KR-S1: no two nodes lead in the same epoch. In different epochs they may, until the older one hears of the newer."""
+    return not any(
+        leads(s, one) and leads(s, other) and s.node[one].epoch == s.node[other].epoch
+        for one in range(c.nodes)
+        for other in range(one)
+    )
+
+
+@step()
+def leaders_high_watermark_never_falls(before: State, after: State, c: C) -> bool:
+    """KR-S2: the leader of the latest epoch never sets its high watermark below one that any leader had before."""
+    return all(
+        after.node[node].high_watermark >= before.ghost_committed_end
+        for node in range(c.nodes)
+        if is_latest(after, node)
+        and after.node[node].high_watermark != NONE
+        and after.node[node].high_watermark != before.node[node].high_watermark
+    )
+
+
+@always
+def majority_holds_committed(s: State, c: C) -> bool:
+    """KR-S3: a majority of the voters, by the committed part of a leader's log, have logs that reach its high watermark."""
+    return all(
+        reaching(s, c, node) > bits.size(voters_below(s, c, s.node[node], s.node[node].high_watermark)) // 2
+        for node in range(c.nodes)
+        if leads(s, node) and s.node[node].high_watermark != NONE
+    )
+
+
+@always
+def committed_is_the_same_everywhere(s: State, c: C) -> bool:
+    """KR-S4: below its high watermark every node has what was first committed there."""
+    return all(holds_committed(s, n, n.high_watermark) for n in s.node)
+
+
+@step(on=follower_truncates)
+def nobody_truncates_committed(before: State, after: State, c: C, follower: int) -> bool:
+    """KR-S5: a node does not truncate its log below its own high watermark."""
+    return after.node[follower].end >= before.node[follower].high_watermark
+
+
+@always
+def leader_holds_committed(s: State, c: C) -> bool:
+    """KR-S6: the leader of the latest epoch has every record that was ever committed."""
+    return all(holds_committed(s, s.node[node], s.ghost_committed_end) for node in range(c.nodes) if is_latest(s, node))
+
+
+@always
+def records_are_unique(s: State, c: C) -> bool:
+    """G-S3b: two nodes that hold a record of the same epoch at the same offset hold the same record there."""
+    return all(
+        one.log[offset].record == other.log[offset].record
+        for one in s.node
+        for other in s.node
+        for offset in range(min(one.end, other.end))
+        if one.log[offset].epoch == other.log[offset].epoch
+    )
+
+
+@always
+def nobody_fails(s: State, c: C) -> bool:
+    """No node is told to truncate below its high watermark, upon which it would stop. Does not apply when disks are lost."""
+    return not any(n.failed for n in s.node)
+
+
+@always
+def parked_replicas_know_the_high_watermark(s: State, c: C) -> bool:
+    """K1166-S1: a fetch with the field HighWatermark is parked only while the leader's high watermark does not exceed it."""
+    return all(
+        s.node[node].fetch.phase != Phase.PARKED
+        or s.node[max(s.node[node].leader, 0)].high_watermark <= reported_high_watermark(s, c, node)
+        for node in range(c.nodes)
+    )
+
+
+@step(on=leader_handles_fetch)
+def fetches_without_field_wait(before: State, after: State, c: C, leader: int, follower: int) -> bool:
+    """K1166-S2: a replica's fetch without the field is parked if it is empty, and no new high watermark completes it."""
+    is_empty = (
+        reported_high_watermark(before, c, follower) == absent(before)
+        and not is_consumer(c, follower)
+        and before.node[follower].end == before.node[leader].end
+        and not departs(before, leader, follower)
+    )
+    return (not is_empty or after.node[follower].fetch.phase == Phase.PARKED) and all(
+        after.node[node].fetch.phase == Phase.PARKED for node in range(c.nodes) if is_parked_without_field(before, c, node)
+    )
+
+
+@always
+def high_watermarks_are_true(s: State, c: C) -> bool:
+    """K1166-S3: no node's high watermark is beyond its log, or beyond the highest that a leader had."""
+    return all(n.high_watermark <= min(n.end, s.ghost_committed_end) for n in s.node)
+
+
+@step()
+def high_watermarks_never_fall(before: State, after: State, c: C) -> bool:
+    """K1166-S3: a node's high watermark does not fall. It may be forgotten: at a restart, and by who starts to lead."""
+    return all(
+        after.node[node].high_watermark in (NONE, max(after.node[node].high_watermark, before.node[node].high_watermark))
+        for node in range(c.nodes)
+    )
+
+
+@always
+def divergence_is_told_at_once(s: State, c: C) -> bool:
+    """B37: a follower that must truncate is told so at once: no such answer is parked."""
+    return not any(n.fetch.phase == Phase.PARKED and n.fetch.diverging for n in s.node)
+
+
+@always
+def answers_without_records_are_few(s: State, c: C) -> bool:
+    """K1166-Q3: per replica and epoch, one answer without records, and one more per new high watermark and per lost answer.
+
+    Only where `counts_answers` is on; answers at a timeout do not count.
+    """
+    return all(credit >= 0 for credit in s.ghost_credit)
+
+
+@always
+def high_watermark_is_known_in_time(s: State, c: C) -> bool:
+    """K1166-Q1, K1166-Q2: every connected node knows that the first record is committed within `longest_delay` ticks.
+
+    Only where `longest_delay` is not 0.
+    """
+    return c.longest_delay == 0 or s.ghost_delay <= c.longest_delay
+
+
+@sometimes
+def everyone_knows_a_commit(s: State, c: C) -> bool:
+    """Every node knows that a record of the controller is committed."""
+    return s.written > 0 and all(n.high_watermark == s.ghost_committed_end for n in s.node) and s.ghost_committed_end > 1
+
+
+@sometimes
+def new_leader_commits(s: State, c: C) -> bool:
+    """A leader of a later epoch than the first knows its high watermark, and one was known before."""
+    return any(is_latest(s, node) and s.node[node].epoch > 1 and s.node[node].high_watermark > 1 for node in range(c.nodes))
+
+
+@sometimes
+def two_nodes_lead(s: State, c: C) -> bool:
+    """A deposed leader does not know it yet while its successor leads."""
+    return any(leads(s, one) and leads(s, other) for one in range(c.nodes) for other in range(one))
+
+
+@sometimes
+def deposed_leader_commits(before: State, after: State, c: C) -> bool:
+    """A leader moves its high watermark after its successor was elected."""
+    return any(
+        leads(after, node)
+        and not is_latest(before, node)
+        and after.node[node].high_watermark > before.node[node].high_watermark
+        for node in range(c.nodes)
+    )
+
+
+@sometimes
+def follower_cuts_its_log(before: State, after: State, c: C) -> bool:
+    """A follower drops records because its leader's log departs from its own."""
+    return any(after.node[node].end < before.node[node].end and before.node[node].fetch.diverging for node in range(c.nodes))
+
+
+@sometimes
+def replica_is_ahead_of_its_leader(s: State, c: C) -> bool:
+    """A fetch is parked whose sender knows a higher high watermark than its leader."""
+    return any(n.fetch.phase == Phase.PARKED and n.high_watermark > s.node[max(n.leader, 0)].high_watermark for n in s.node)
+
+
+@sometimes
+def fetch_without_field_is_parked(s: State, c: C) -> bool:
+    """The fetch of a replica that does not report its high watermark is parked."""
+    return any(is_parked_without_field(s, c, node) for node in range(c.nodes))
+
+
+@sometimes
+def high_watermark_is_sent_alone(s: State, c: C) -> bool:
+    """An answer brings no records, but a high watermark that its receiver does not know."""
+    return any(
+        n.fetch.phase == Phase.ANSWERED
+        and not n.fetch.diverging
+        and n.fetch.end == n.end
+        and n.fetch.high_watermark > n.high_watermark
+        for n in s.node
+    )
+
+
+SAFETY = (
+    one_leader_per_epoch,
+    leaders_high_watermark_never_falls,
+    majority_holds_committed,
+    committed_is_the_same_everywhere,
+    nobody_truncates_committed,
+    leader_holds_committed,
+    records_are_unique,
+    nobody_fails,
+)
+
+PARKING = (
+    parked_replicas_know_the_high_watermark,
+    fetches_without_field_wait,
+    high_watermarks_are_true,
+    high_watermarks_never_fall,
+    divergence_is_told_at_once,
+    answers_without_records_are_few,
+    high_watermark_is_known_in_time,
+)
+
+WITNESSES = (
+    everyone_knows_a_commit,
+    new_leader_commits,
+    two_nodes_lead,
+    deposed_leader_commits,
+    follower_cuts_its_log,
+    replica_is_ahead_of_its_leader,
+    fetch_without_field_is_parked,
+    high_watermark_is_sent_alone,
+)
+
+PROPERTIES = (*SAFETY, *PARKING, *WITNESSES)

@@ -1,0 +1,128 @@
+"""Sizes, budgets and switches of the quorum model.
+
+A switch that defaults to on is a check or a rule of Kafka; turning it off gives the bug that it prevents. A switch that
+defaults to off adds a feature, or a behaviour that Kafka has or had and should not have. `clock` adds time: without it
+messages and timeouts come in any order, and the constants after it say nothing.
+"""
+
+from enum import IntEnum
+
+from fencepost.model.language import Constants, bound, capacity, choice, shape, switch
+
+
+class Completion(IntEnum):
+    """Which parked fetches a leader completes when its high watermark changes."""
+
+    NONE = 0
+    REPORTING = 1
+    ALL = 2
+
+
+class Source(IntEnum):
+    """How a leader knows the high watermark of a replica."""
+
+    REPORTED = 0
+    REMEMBERED = 1
+
+
+class Report(IntEnum):
+    """What a replica writes into the field HighWatermark of its fetch."""
+
+    OWN = 0
+    RECEIVED = 1
+    ZERO = 2
+
+
+class Emptiness(IntEnum):
+    """Up to where a leader looks for records before it parks the fetch of a consumer."""
+
+    LOG_END = 0
+    HIGH_WATERMARK = 1
+
+
+class C(Constants):
+    """What a run of the quorum model may set."""
+
+    # sizes
+    nodes = shape(4, low=2, high=5, meaning="nodes: the voters first, then the observers")
+    voters = bound(3, low=1, high=5, meaning="nodes that vote at the start")
+    max_records = capacity(2, low=0, high=6, room=2, meaning="records that controllers write in all, without control records")
+    max_epoch = capacity(3, low=1, high=8, room=4, meaning="last epoch; the first is 1, with node 0 as its leader")
+    no_ops = capacity(0, low=0, high=6, room=3, meaning="NoOp records that controllers write in all")
+    late_fetches = capacity(0, low=0, high=3, room=1, meaning="fetch requests that outlive their sender's epoch, at a time")
+    records_per_answer = bound(16, low=1, high=16, meaning="records that the answer to a fetch holds at most")
+
+    # budgets
+    restarts = bound(0, low=0, high=4, meaning="restarts of a node")
+    disk_losses = bound(0, low=0, high=2, meaning="restarts of a node with an empty disk")
+    losses = bound(0, low=0, high=4, meaning="answers to fetches that are lost")
+    removals = bound(0, low=0, high=1, meaning="leaders that remove themselves from the voters")
+
+    # elections and logs
+    real_votes = switch(default=False, meaning="candidates ask for votes one by one, instead of an election in one step")
+    vote_persisted = switch(default=True, meaning="a vote outlives a restart (KIP-595, quorum state file)")
+    resumes_leadership = switch(default=False, meaning="a leader that restarts leads on in the same epoch (KAFKA-10527)")
+    flush_lags = switch(
+        default=False, meaning="a leader that restarts may lose what it appended after the last fetch it handled"
+    )
+    commits_beyond_epoch_start = switch(
+        default=True, meaning="the high watermark must be beyond the start of the epoch, not only at it (KAFKA-12619)"
+    )
+    leader_always_counted = switch(default=False, meaning="a leader that is no voter any more counts as one (KAFKA-16530)")
+    refuses_truncation_below_high_watermark = switch(
+        default=True, meaning="a node stops rather than truncate below its high watermark (KAFKA-12460)"
+    )
+    diverging_high_watermark_counts = switch(
+        default=False, meaning="a replica takes over the high watermark of a diverging answer before it truncates"
+    )
+
+    # parking
+    version_18 = bound(31, low=0, high=31, meaning="nodes that know Fetch version 18, as a sum of powers of two")
+    finalizing_record = bound(0, low=0, high=6, meaning="the record that finalizes the metadata version; 0: it was before")
+    compares_high_watermarks = switch(
+        default=True, meaning="a fetch is parked only if the replica's high watermark is not behind the leader's (KIP-1166)"
+    )
+    completes_on_high_watermark = choice(
+        Completion.ALL, meaning="fetches completed by a change of the high watermark (KIP-1166): none, reporting, all"
+    )
+    high_watermark_source = choice(
+        Source.REPORTED, meaning="a replica's high watermark is: reported by it, remembered by the leader (as in KIP-392)"
+    )
+    reports = choice(Report.OWN, meaning="the field HighWatermark holds: own, received (not capped by the log end), zero")
+    parks_before_first_commit = switch(
+        default=True, meaning="a leader that does not know its high watermark parks, as -1 is behind everything"
+    )
+    empty_answers_raise_high_watermark = switch(
+        default=True, meaning="replicas take over the high watermark of answers without records"
+    )
+    parks_diverging = switch(default=False, meaning="diverging answers are parked too (KAFKA-15100)")
+    timeout_answers_anew = switch(default=False, meaning="a fetch that times out is answered anew (before KAFKA-15100)")
+    consumer = switch(default=False, meaning="the last node is a consumer: it reads only what is committed, and is no replica")
+    consumer_waits_for = choice(Emptiness.LOG_END, meaning="for a consumer, empty means nothing below: log-end, high-watermark")
+    counts_answers = switch(default=False, meaning="count answers that bring only a high watermark (for properties)")
+
+    # time
+    clock = switch(default=False, meaning="time passes in ticks")
+    max_wait = bound(5, low=1, high=200, meaning="ticks for which a fetch is parked at most")
+    latency = bound(1, low=1, high=8, meaning="ticks that a message takes: half a round trip")
+    early_delivery = switch(default=False, meaning="a message may take less than `latency`")
+    retry = bound(0, low=0, high=200, meaning="ticks after which a replica whose answer was lost asks again")
+    no_op_interval = bound(0, low=0, high=200, meaning="ticks between NoOp records; 0: none are written by the clock")
+    longest_delay = bound(0, low=0, high=600, meaning="ticks for which a new high watermark may be unknown; 0: not measured")
+
+
+def refuse(c: C) -> str | None:
+    """Say why these constants do not go together, or return None."""
+    if c.voters > c.nodes:
+        return f"voters={c.voters} is more than nodes={c.nodes}."
+    if c.consumer and c.voters == c.nodes:
+        return f"the consumer is the last node, and all {c.nodes} nodes are voters: lower voters or raise nodes."
+    if c.clock and c.max_epoch > 1:
+        return f"clock is on and max_epoch={c.max_epoch}: time is measured under one leader; set max_epoch=1."
+    if c.no_op_interval > 0 and not c.clock:
+        return f"no_op_interval={c.no_op_interval} needs the clock: set clock=on."
+    if c.no_op_interval > 0 and c.no_ops < 2:
+        return (
+            f"no_op_interval={c.no_op_interval} and no_ops={c.no_ops}: set no_ops to 2 or more, as time ends with the last one."
+        )
+    return None

@@ -1,0 +1,229 @@
+"""Elections, restarts, and how nodes learn of a leader. After QuorumState and KafkaRaftClient."""
+
+from fencepost.model.language import NONE, action, bits, require
+from fencepost.model.quorum import log
+from fencepost.model.quorum.constants import C
+from fencepost.model.quorum.follower import clear, send_fetch
+from fencepost.model.quorum.leader import advance_high_watermark, removal, voters_of
+from fencepost.model.quorum.state import LEADER_CHANGE, Id, Ids, Node, Phase, Role, State, leads
+
+
+def leave_fetch_behind(s: State, c: C, node: int) -> None:
+    """Leave the node's fetch on its way to the leader that it stops following; without room for it, it is lost."""
+    n = s.node[node]
+    is_fetching = n.leader != NONE and n.fetch.phase == Phase.SENT
+    if is_fetching and len(s.late_fetches) < c.late_fetches:
+        s.late_fetches.add(leader=n.leader, follower=node, epoch=n.epoch, offset=n.end, last_epoch=log.last_epoch(n))
+
+
+def forget_leadership(s: State, c: C, node: int) -> None:
+    """Give up leading: whoever followed is told so, or finds out, and waits for the next leader."""
+    n = s.node[node]
+    for f in s.node:
+        if f.leader == node:
+            f.leader = NONE
+            clear(f.fetch)
+    n.role = Role.FOLLOWER
+    n.granted = 0
+    n.epoch_start = 0
+    n.flushed = 0
+    for other in range(c.nodes):
+        n.known_end[other] = NONE
+        n.sent[other] = NONE
+
+
+def leave_epoch(s: State, c: C, node: int) -> None:
+    """Stop leading, standing or following in the present epoch."""
+    n = s.node[node]
+    leave_fetch_behind(s, c, node)
+    if n.role == Role.LEADER:
+        forget_leadership(s, c, node)
+    n.role = Role.FOLLOWER
+    n.granted = 0
+    n.leader = NONE
+    s.ghost_credit[node] = 0
+    clear(n.fetch)
+
+
+def become_leader(s: State, c: C, node: int, epoch: int) -> None:
+    """Start an epoch as its leader: the high watermark is not known yet, and a LeaderChange record is written at once."""
+    n = s.node[node]
+    leave_epoch(s, c, node)
+    n.role = Role.LEADER
+    n.epoch = epoch
+    n.voted = node if c.real_votes else NONE
+    n.high_watermark = NONE
+    n.epoch_start = n.end
+    if c.flush_lags:
+        n.flushed = n.end
+    log.append(n, LEADER_CHANGE, epoch)
+    advance_high_watermark(s, c, node)
+
+
+def follow(s: State, c: C, node: int, leader: int) -> None:
+    """Follow a leader, and fetch from it."""
+    n = s.node[node]
+    leave_epoch(s, c, node)
+    if n.epoch < s.node[leader].epoch:
+        n.voted = NONE
+    n.epoch = s.node[leader].epoch
+    n.leader = leader
+    send_fetch(c, n)
+    if c.counts_answers:
+        s.ghost_credit[node] = 1
+
+
+def majority(members: int) -> int:
+    """Return how many members are a majority."""
+    return bits.size(members) // 2 + 1
+
+
+def highest_epoch(s: State, c: C, members: int) -> int:
+    """Return the latest epoch that any of the members has seen."""
+    highest = 0
+    for node in range(c.nodes):
+        if bits.contains(members, node):
+            highest = max(highest, s.node[node].epoch)
+    return highest
+
+
+@action(candidate=Id, electors=Ids)
+def quorum_elects(s: State, c: C, candidate: int, electors: int) -> None:
+    """A majority elects a candidate whose log is as up to date as theirs, in an epoch that none of them has seen (KIP-595)."""
+    n = s.node[candidate]
+    require(not c.real_votes)
+    require(bits.contains(electors, candidate))
+    require(bits.is_subset(electors, voters_of(s, c, n)))
+    require(bits.size(electors) == majority(voters_of(s, c, n)))
+    epoch = highest_epoch(s, c, electors) + 1
+    require(epoch <= c.max_epoch)
+    require(
+        all(
+            log.is_up_to_date(n, s.node[node]) and not s.node[node].failed
+            for node in range(c.nodes)
+            if bits.contains(electors, node)
+        )
+    )
+    for node in range(c.nodes):
+        if bits.contains(electors, node) and node != candidate:
+            leave_epoch(s, c, node)
+            s.node[node].epoch = epoch
+            s.node[node].voted = NONE
+    become_leader(s, c, candidate, epoch)
+
+
+@action(node=Id)
+def voter_stands(s: State, c: C, node: int) -> None:
+    """A voter that hears of no leader stands for the next epoch and votes for itself."""
+    n = s.node[node]
+    require(c.real_votes)
+    require(bits.contains(voters_of(s, c, n), node))
+    require(not leads(s, node))
+    require(not n.failed)
+    require(n.epoch < c.max_epoch)
+    leave_epoch(s, c, node)
+    n.epoch += 1
+    n.role = Role.CANDIDATE
+    n.voted = node
+    n.granted = bits.only(node)
+
+
+@action(voter=Id, candidate=Id)
+def voter_votes(s: State, c: C, voter: int, candidate: int) -> None:
+    """A voter that hears of a candidate enters its epoch, and votes for it unless its own log is ahead.
+
+    It votes once per epoch. A request of a candidate that stands no more has no effect worth showing.
+    """
+    v, n = s.node[voter], s.node[candidate]
+    epoch = n.epoch
+    require(n.role == Role.CANDIDATE)
+    require(voter != candidate)
+    require(bits.contains(voters_of(s, c, n), voter))
+    require(not v.failed)
+    require(v.epoch < epoch or (v.epoch == epoch and v.voted == NONE and v.leader == NONE and log.is_up_to_date(n, v)))
+    if v.epoch < epoch:
+        leave_epoch(s, c, voter)
+        v.epoch = epoch
+        v.voted = NONE
+    if log.is_up_to_date(n, v):
+        v.voted = candidate
+        n.granted = bits.with_member(n.granted, voter)
+
+
+@action(candidate=Id)
+def candidate_wins(s: State, c: C, candidate: int) -> None:
+    """A candidate with the votes of a majority becomes leader."""
+    n = s.node[candidate]
+    require(n.role == Role.CANDIDATE)
+    require(bits.size(n.granted) >= majority(voters_of(s, c, n)))
+    become_leader(s, c, candidate, n.epoch)
+
+
+@action(node=Id, leader=Id)
+def node_learns_leader(s: State, c: C, node: int, leader: int) -> None:
+    """A node learns of a leader: from its BeginQuorumEpoch, or from the answer to a fetch that went elsewhere."""
+    n, l = s.node[node], s.node[leader]
+    require(node != leader)
+    require(leads(s, leader))
+    require(not n.failed)
+    require(n.epoch < l.epoch or (n.epoch == l.epoch and n.leader == NONE and n.role != Role.LEADER))
+    follow(s, c, node, leader)
+
+
+@action(leader=Id)
+def removed_leader_resigns(s: State, c: C, leader: int) -> None:
+    """A leader that has removed itself stops leading once that is committed (KIP-853)."""
+    l = s.node[leader]
+    offset = log.offset_of(l, removal(c))
+    require(leads(s, leader))
+    require(s.removed == leader)
+    require(offset != NONE)
+    require(offset < l.high_watermark)
+    forget_leadership(s, c, leader)
+
+
+def restart(s: State, c: C, node: int) -> None:
+    """Come up again: the log, the epoch and the vote are on disk, the high watermark is not, and a leader has resigned."""
+    n = s.node[node]
+    resumes = c.resumes_leadership and n.role == Role.LEADER
+    epoch = n.epoch
+    leave_epoch(s, c, node)
+    n.high_watermark = NONE
+    n.received = NONE
+    if not c.vote_persisted:
+        n.voted = NONE
+    if resumes:
+        become_leader(s, c, node, epoch)
+
+
+def unflushed(n: Node) -> int:
+    """Return how many records a leader has appended and not flushed."""
+    return n.end - n.flushed if n.role == Role.LEADER else 0
+
+
+@action(node=Id, loses=bool)
+def node_restarts(s: State, c: C, node: int, loses: int) -> None:
+    """A node restarts; a leader may lose what it had not flushed."""
+    n = s.node[node]
+    require(s.budget.restarts > 0)
+    require(not n.failed)
+    require(loses == 0 or (c.flush_lags and unflushed(n) > 0))
+    s.budget.restarts -= 1
+    if loses == 1:
+        log.truncate(n, n.flushed)
+    restart(s, c, node)
+
+
+@action(node=Id)
+def node_loses_disk(s: State, c: C, node: int) -> None:
+    """A node restarts with an empty disk: no log, no epoch, no vote. Raft does not allow for that."""
+    n = s.node[node]
+    require(s.budget.disk_losses > 0)
+    require(not n.failed)
+    s.budget.disk_losses -= 1
+    leave_epoch(s, c, node)
+    log.truncate(n, 0)
+    n.epoch = 0
+    n.voted = NONE
+    n.high_watermark = NONE
+    n.received = NONE

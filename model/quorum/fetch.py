@@ -1,0 +1,63 @@
+"""A follower's fetch: which version it has, what it reports, and when it arrives."""
+
+from fencepost.model.language import NONE, bits
+from fencepost.model.quorum import log
+from fencepost.model.quorum.constants import C, Report
+from fencepost.model.quorum.state import Fetch, Phase, State, follows
+
+
+def speaks_version_18(c: C, node: int) -> bool:
+    """Say whether the node knows Fetch version 18."""
+    return bits.contains(c.version_18, node)
+
+
+def is_finalized(s: State, c: C, node: int) -> bool:
+    """Say whether the node knows, from the committed part of its log, that the metadata version with version 18 is final."""
+    if c.finalizing_record == 0:
+        return True
+    n = s.node[node]
+    offset = log.offset_of(n, c.finalizing_record)
+    return offset != NONE and offset < n.high_watermark
+
+
+def sends_field(s: State, c: C, follower: int) -> bool:
+    """Say whether the follower's fetch carries its high watermark: both ends know version 18, and it is finalized.
+
+    A consumer never sets the field.
+    """
+    f = s.node[follower]
+    return (
+        f.leader != NONE
+        and speaks_version_18(c, follower)
+        and speaks_version_18(c, f.leader)
+        and is_finalized(s, c, follower)
+        and not (c.consumer and follower == c.nodes - 1)
+    )
+
+
+def absent(s: State) -> int:
+    """Return what a leader reads where the field is missing: more than any offset, as 2**63 - 1 is."""
+    return len(s.ghost_committed) + 1
+
+
+def reported_high_watermark(s: State, c: C, follower: int) -> int:
+    """Return the field HighWatermark of the follower's fetch: -1 (NONE) for unknown, an offset, or `absent`.
+
+    It follows from the follower as long as its fetch is out.
+    """
+    f = s.node[follower]
+    if not sends_field(s, c, follower):
+        return absent(s)
+    if c.reports == Report.ZERO:
+        return 0
+    return f.received if c.reports == Report.RECEIVED else f.high_watermark
+
+
+def is_sent(s: State, leader: int, follower: int) -> bool:
+    """Say whether a fetch of the follower is on its way to this leader."""
+    return follows(s, follower, leader) and s.node[follower].fetch.phase == Phase.SENT
+
+
+def arrived(c: C, fetch: Fetch) -> bool:
+    """Say whether a message may be taken: its time has come, or any time will do."""
+    return not c.clock or c.early_delivery or fetch.remaining == 0

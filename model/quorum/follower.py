@@ -1,0 +1,70 @@
+"""What a follower or observer does with the answer to its fetch. After KafkaRaftClient.handleFetchResponse and FollowerState."""
+
+from fencepost.model.language import NONE, action, require
+from fencepost.model.quorum import log
+from fencepost.model.quorum.constants import C, Report
+from fencepost.model.quorum.fetch import arrived
+from fencepost.model.quorum.state import Fetch, Id, Node, Phase, State
+
+
+def clear(fetch: Fetch) -> None:
+    """Drop what there is of a fetch and its answer."""
+    fetch.phase = Phase.SENT
+    fetch.diverging = False
+    fetch.end = 0
+    fetch.high_watermark = 0
+    fetch.remaining = 0
+
+
+def send_fetch(c: C, n: Node) -> None:
+    """Send the next fetch."""
+    clear(n.fetch)
+    n.fetch.remaining = c.latency if c.clock else 0
+
+
+def raise_high_watermark(c: C, f: Node, high_watermark: int) -> None:
+    """Take over the leader's high watermark, as far as the own log reaches; an unknown one says nothing."""
+    if high_watermark != NONE:
+        f.high_watermark = min(high_watermark, f.end)
+        if c.reports == Report.RECEIVED:
+            f.received = high_watermark
+
+
+@action(follower=Id)
+def follower_appends(s: State, c: C, follower: int) -> None:
+    """A follower appends the records of the answer, takes over the high watermark, and fetches again."""
+    f = s.node[follower]
+    require(f.fetch.phase == Phase.ANSWERED)
+    require(not f.fetch.diverging)
+    require(arrived(c, f.fetch))
+    l = s.node[f.leader]
+    has_records = f.fetch.end > f.end
+    high_watermark = f.fetch.high_watermark
+    for offset in range(f.end, f.fetch.end):
+        log.append(f, l.log[offset].record, l.log[offset].epoch)
+    if has_records or c.empty_answers_raise_high_watermark:
+        raise_high_watermark(c, f, high_watermark)
+    send_fetch(c, f)
+
+
+@action(follower=Id)
+def follower_truncates(s: State, c: C, follower: int) -> None:
+    """A follower cuts its log where the leader says that the logs depart; below its own high watermark it stops for good.
+
+    The high watermark of such an answer is not for it yet (see KAFKA-14704 for the same in data replication).
+    """
+    f = s.node[follower]
+    require(f.fetch.phase == Phase.ANSWERED)
+    require(f.fetch.diverging)
+    require(arrived(c, f.fetch))
+    l = s.node[f.leader]
+    epoch = log.floor_epoch(l, log.last_epoch(f))
+    offset = log.truncation_offset(f, epoch, f.fetch.end)
+    if c.diverging_high_watermark_counts:
+        raise_high_watermark(c, f, f.fetch.high_watermark)
+    if offset < f.high_watermark and c.refuses_truncation_below_high_watermark:
+        f.failed = True
+        clear(f.fetch)
+    else:
+        log.truncate(f, offset)
+        send_fetch(c, f)

@@ -1,0 +1,257 @@
+"""What a leader does: append, handle fetches, move the high watermark, park and complete. After KafkaRaftClient and LeaderState."""
+
+from fencepost.model.language import NONE, InFlight, action, bits, require
+from fencepost.model.quorum import log
+from fencepost.model.quorum.constants import C, Completion, Emptiness, Source
+from fencepost.model.quorum.fetch import arrived, is_sent, reported_high_watermark, sends_field, speaks_version_18
+from fencepost.model.quorum.state import Id, LateFetch, Node, Phase, Role, State, is_everyone_connected, leads
+
+
+def no_op(c: C) -> int:
+    """Return the id that stands for a NoOp record."""
+    return c.max_records + 1
+
+
+def removal(c: C) -> int:
+    """Return the id that stands for the record that removes a voter."""
+    return c.max_records + 2
+
+
+def voters_below(s: State, c: C, n: Node, end: int) -> int:
+    """Return the voters by what a node's log holds below `end`."""
+    everyone = bits.everyone(c.voters)
+    offset = log.offset_of(n, removal(c))
+    return bits.without(everyone, max(s.removed, 0)) if offset != NONE and offset < end else everyone
+
+
+def voters_of(s: State, c: C, n: Node) -> int:
+    """Return the voters by a node's log; a removal counts from when it is appended."""
+    return voters_below(s, c, n, n.end)
+
+
+def counted(s: State, c: C, leader: int) -> int:
+    """Return the nodes that count for the high watermark: the voters, whether the leader is one or not (KAFKA-16530)."""
+    voters = voters_of(s, c, s.node[leader])
+    return bits.with_member(voters, leader) if c.leader_always_counted else voters
+
+
+def end_of(s: State, leader: int, node: int) -> int:
+    """Return what the leader knows of a node's log end."""
+    return s.node[leader].end if node == leader else s.node[leader].known_end[node]
+
+
+def majority_end(s: State, c: C, leader: int) -> int:
+    """Return the highest offset that a majority is known to have reached, NONE if there is none."""
+    members = counted(s, c, leader)
+    highest = NONE
+    for one in range(c.nodes):
+        end = end_of(s, leader, one)
+        reached = sum(bits.contains(members, other) and end_of(s, leader, other) >= end for other in range(c.nodes))
+        if bits.contains(members, one) and reached > bits.size(members) // 2:
+            highest = max(highest, end)
+    return highest
+
+
+def advance_high_watermark(s: State, c: C, leader: int) -> None:
+    """Move the high watermark to what a majority holds, never back, and only beyond the start of the epoch (LeaderState).
+
+    KIP-1166 completes parked fetches in the same step: one thread does both.
+    """
+    l = s.node[leader]
+    reached = majority_end(s, c, leader)
+    is_beyond = reached > l.epoch_start if c.commits_beyond_epoch_start else reached >= l.epoch_start
+    if is_beyond and reached > l.high_watermark:
+        l.high_watermark = reached
+        observe_commit(s, l)
+        if c.counts_answers:
+            for node in range(c.nodes):
+                if s.node[node].leader == leader:
+                    s.ghost_credit[node] += 1
+        if speaks_version_18(c, leader) and c.completes_on_high_watermark != Completion.NONE:
+            for node in range(c.nodes):
+                if c.completes_on_high_watermark == Completion.ALL or sends_field(s, c, node):
+                    complete(s, c, leader, node)
+
+
+def observe_commit(s: State, l: Node) -> None:
+    """Note the records that became committed for the first time."""
+    for offset in range(s.ghost_committed_end, l.high_watermark):
+        s.ghost_committed[offset] = l.log[offset]
+    s.ghost_committed_end = max(s.ghost_committed_end, l.high_watermark)
+
+
+def departs(s: State, leader: int, follower: int) -> bool:
+    """Say whether a fetch shows that the follower's log departs from the leader's."""
+    l, f = s.node[leader], s.node[follower]
+    return log.departs(l, f.end, log.last_epoch(f))
+
+
+def readable_end(s: State, c: C, leader: int, follower: int) -> int:
+    """Return up to where an answer brings records: replicas get uncommitted ones too, a consumer does not."""
+    l, f = s.node[leader], s.node[follower]
+    end = max(l.high_watermark, f.end) if is_consumer(c, follower) else l.end
+    return min(end, f.end + c.records_per_answer)
+
+
+def is_consumer(c: C, node: int) -> bool:
+    """Say whether the node is a consumer of the metadata log, not a replica of it."""
+    return c.consumer and node == c.nodes - 1
+
+
+def has_records(s: State, c: C, leader: int, follower: int) -> bool:
+    """Say whether the leader takes a fetch for one that has something to read."""
+    f = s.node[follower]
+    looks_at_log_end = not is_consumer(c, follower) or c.consumer_waits_for == Emptiness.LOG_END
+    return f.end < (s.node[leader].end if looks_at_log_end else readable_end(s, c, leader, follower))
+
+
+def is_behind(s: State, c: C, leader: int, follower: int) -> bool:
+    """Say whether the leader takes the replica's high watermark to be behind its own, where unknown is -1 (KIP-1166)."""
+    l = s.node[leader]
+    if not (speaks_version_18(c, leader) and c.compares_high_watermarks):
+        return False
+    if c.high_watermark_source == Source.REMEMBERED:
+        return l.high_watermark > l.sent[follower]
+    answers_unknown = not c.parks_before_first_commit and l.high_watermark == NONE and sends_field(s, c, follower)
+    return answers_unknown or l.high_watermark > reported_high_watermark(s, c, follower)
+
+
+def may_park(s: State, c: C, leader: int, follower: int) -> bool:
+    """Say whether the leader may keep a fetch: there is nothing to say but what the replica knows.
+
+    A diverging answer always says something (KAFKA-15100).
+    """
+    if departs(s, leader, follower):
+        return c.parks_diverging
+    return not has_records(s, c, leader, follower) and not is_behind(s, c, leader, follower)
+
+
+def fill_answer(s: State, c: C, leader: int, follower: int) -> None:
+    """Write into the fetch what the leader would answer now."""
+    l, f = s.node[leader], s.node[follower]
+    is_diverging = departs(s, leader, follower)
+    f.fetch.diverging = is_diverging
+    f.fetch.end = log.start_above(l, log.last_epoch(f)) if is_diverging else readable_end(s, c, leader, follower)
+    f.fetch.high_watermark = l.high_watermark
+
+
+def send_answer(s: State, c: C, leader: int, follower: int) -> None:
+    """Put the answer in flight."""
+    f = s.node[follower]
+    f.fetch.phase = Phase.ANSWERED
+    f.fetch.remaining = c.latency if c.clock else 0
+    if c.high_watermark_source == Source.REMEMBERED:
+        s.node[leader].sent[follower] = max(s.node[leader].sent[follower], f.fetch.high_watermark)
+    if c.counts_answers and not f.fetch.diverging and f.fetch.end == f.end:
+        s.ghost_credit[follower] = max(s.ghost_credit[follower] - 1, NONE)
+
+
+def complete(s: State, c: C, leader: int, node: int) -> None:
+    """Answer a fetch that the leader has parked. The answer is made anew, with the high watermark of now."""
+    if s.node[node].leader == leader and s.node[node].fetch.phase == Phase.PARKED:
+        fill_answer(s, c, leader, node)
+        send_answer(s, c, leader, node)
+
+
+def append(s: State, c: C, leader: int, record: int) -> None:
+    """Append one record, move the high watermark if the leader is enough, and complete the fetches that wait for records."""
+    l = s.node[leader]
+    log.append(l, record, l.epoch)
+    advance_high_watermark(s, c, leader)
+    for node in range(c.nodes):
+        if has_records(s, c, leader, node):
+            complete(s, c, leader, node)
+
+
+@action(leader=Id)
+def leader_appends(s: State, c: C, leader: int) -> None:
+    """The controller writes the next record; it may have been deposed and not know it.
+
+    With a clock, delays are measured from this record: it is written when every node is connected, and, as time ends with
+    the last NoOp record, while there are two to come.
+    """
+    require(leads(s, leader))
+    require(s.written < c.max_records)
+    require(not c.clock or is_everyone_connected(s, c))
+    require(c.no_op_interval == 0 or s.budget.no_ops > 1)
+    s.written += 1
+    append(s, c, leader, s.written)
+
+
+@action(leader=Id)
+def leader_appends_no_op(s: State, c: C, leader: int) -> None:
+    """The controller writes a NoOp record, once per interval whether it was idle or not (metadata.max.idle.interval.ms)."""
+    require(leads(s, leader))
+    require(s.budget.no_ops > 0)
+    require(c.no_op_interval == 0 or s.no_op_due == 0)
+    s.budget.no_ops -= 1
+    s.no_op_due = c.no_op_interval
+    append(s, c, leader, no_op(c))
+
+
+@action(leader=Id)
+def leader_removes_itself(s: State, c: C, leader: int) -> None:
+    """The leader appends the record that takes itself out of the voters; it leads on until that is committed (KIP-853)."""
+    l = s.node[leader]
+    require(leads(s, leader))
+    require(s.budget.removals > 0)
+    require(l.high_watermark != NONE)
+    s.budget.removals -= 1
+    s.removed = leader
+    append(s, c, leader, removal(c))
+
+
+def record_fetch(s: State, c: C, leader: int, follower: int, offset: int) -> None:
+    """Take over the fetch offset as the follower's log end, and try the high watermark if the follower votes.
+
+    What the leader appended before it handles a fetch is flushed by then (flushLeaderLog).
+    """
+    l = s.node[leader]
+    if c.flush_lags:
+        l.flushed = l.end
+    if bits.contains(counted(s, c, leader), follower):
+        l.known_end[follower] = offset
+        advance_high_watermark(s, c, leader)
+
+
+@action(leader=Id, follower=Id)
+def leader_handles_fetch(s: State, c: C, leader: int, follower: int) -> None:
+    """The leader handles a fetch of its epoch: it notes where the follower is, and answers or parks (handleFetchRequest)."""
+    f = s.node[follower]
+    require(is_sent(s, leader, follower))
+    require(arrived(c, f.fetch))
+    if not departs(s, leader, follower):
+        record_fetch(s, c, leader, follower, f.end)
+    fill_answer(s, c, leader, follower)
+    if may_park(s, c, leader, follower):
+        f.fetch.phase = Phase.PARKED
+        f.fetch.end = f.end if not f.fetch.diverging else f.fetch.end
+        f.fetch.remaining = c.max_wait if c.clock else 0
+    else:
+        send_answer(s, c, leader, follower)
+
+
+@action(follower=Id)
+def parked_fetch_times_out(s: State, c: C, follower: int) -> None:
+    """A parked fetch has waited for its maximum: it gets the answer that was made when it arrived (KAFKA-15100).
+
+    The thread that expires fetches must not read the state of the leader, so the high watermark in it may be an old one.
+    """
+    f = s.node[follower]
+    require(f.fetch.phase == Phase.PARKED)
+    require(not c.clock or f.fetch.remaining == 0)
+    if c.timeout_answers_anew:
+        fill_answer(s, c, f.leader, follower)
+    f.fetch.phase = Phase.ANSWERED
+    f.fetch.remaining = c.latency if c.clock else 0
+
+
+@action(m=InFlight("late_fetches"))
+def leader_handles_late_fetch(s: State, c: C, m: LateFetch) -> None:
+    """A leader, deposed or not, handles a fetch of its epoch whose sender has moved on; nobody waits for the answer."""
+    l = s.node[m.leader]
+    require(l.role == Role.LEADER)
+    require(l.epoch == m.epoch)
+    require(not log.departs(l, m.offset, m.last_epoch))
+    s.late_fetches.remove(m)
+    record_fetch(s, c, m.leader, m.follower, m.offset)

@@ -1,0 +1,65 @@
+"""A node's log, and what the epochs in it say. After ReplicatedLog and LeaderEpochFileCache."""
+
+from fencepost.model.language import NONE
+from fencepost.model.quorum.state import NO_EPOCH, Node
+
+
+def append(n: Node, record: int, epoch: int) -> None:
+    """Write one record at the end of the log."""
+    n.log[n.end].record = record
+    n.log[n.end].epoch = epoch
+    n.end += 1
+
+
+def truncate(n: Node, offset: int) -> None:
+    """Drop the records at `offset` and after it. The high watermark stays: nothing below it may be dropped."""
+    for dropped in range(offset, n.end):
+        n.log[dropped].record = 0
+        n.log[dropped].epoch = 0
+    n.end = min(n.end, offset)
+
+
+def last_epoch(n: Node) -> int:
+    """Return the epoch of the last record, NO_EPOCH for an empty log."""
+    return n.log[n.end - 1].epoch if n.end > 0 else NO_EPOCH
+
+
+def start_above(n: Node, epoch: int) -> int:
+    """Return the offset of the first record of a later epoch than `epoch`, the log end if there is none."""
+    start = n.end
+    for offset in range(n.end):
+        if start == n.end and n.log[offset].epoch > epoch:
+            start = offset
+    return start
+
+
+def floor_epoch(n: Node, epoch: int) -> int:
+    """Return the latest epoch in the log that is not above `epoch`, NO_EPOCH if there is none."""
+    start = start_above(n, epoch)
+    return n.log[start - 1].epoch if start > 0 else NO_EPOCH
+
+
+def departs(n: Node, offset: int, epoch: int) -> bool:
+    """Say whether a log that ends at `offset` with a record of `epoch` departs from this one (validateOffsetAndEpoch)."""
+    return offset > 0 and (floor_epoch(n, epoch) != epoch or start_above(n, epoch) < offset)
+
+
+def truncation_offset(n: Node, epoch: int, end: int) -> int:
+    """Return where a follower cuts its log when the leader says that `epoch` ends at `end` (truncateToEndOffset)."""
+    own = start_above(n, epoch)
+    return own if floor_epoch(n, epoch) != epoch else min(own, end)
+
+
+def offset_of(n: Node, record: int) -> int:
+    """Return where the log holds this record first, NONE if nowhere."""
+    found = NONE
+    for offset in range(n.end):
+        if found == NONE and n.log[offset].record == record:
+            found = offset
+    return found
+
+
+def is_up_to_date(candidate: Node, voter: Node) -> bool:
+    """Say whether the candidate's log is at least as up to date as the voter's: last epoch first, then length."""
+    mine, theirs = last_epoch(candidate), last_epoch(voter)
+    return mine > theirs or (mine == theirs and candidate.end >= voter.end)

@@ -1,0 +1,51 @@
+"""The quorum as one machine, and the versions that set its switches together."""
+
+from fencepost.model.language import Machine, Version
+from fencepost.model.quorum import clock, election, follower, leader, network
+from fencepost.model.quorum.constants import C, Completion, refuse
+from fencepost.model.quorum.state import State, initial
+
+VERSIONS = (
+    Version(
+        "kafka-4.0",
+        "without KIP-1166: fetches are parked by log end only, and time out with the answer of their arrival",
+        {"version_18": 0, "compares_high_watermarks": 0, "completes_on_high_watermark": Completion.NONE},
+    ),
+    Version(
+        "kafka-4.1",
+        "with KIP-1166: a fetch is parked only while the high watermark has no news, and a change completes every parked fetch",
+        {},
+    ),
+)
+
+MACHINE = Machine(
+    name="quorum",
+    sentence="replication of the metadata log: voters, observers, elections, and fetches that are parked (KIP-595, KIP-1166)",
+    state=State,
+    constants=C,
+    initial=initial,
+    actions=(
+        election.quorum_elects,
+        election.voter_stands,
+        election.voter_votes,
+        election.candidate_wins,
+        election.node_learns_leader,
+        election.removed_leader_resigns,
+        election.node_restarts,
+        election.node_loses_disk,
+        leader.leader_appends,
+        leader.leader_appends_no_op,
+        leader.leader_removes_itself,
+        leader.leader_handles_fetch,
+        leader.leader_handles_late_fetch,
+        leader.parked_fetch_times_out,
+        follower.follower_appends,
+        follower.follower_truncates,
+        network.answer_is_lost,
+        clock.time_passes,
+    ),
+    normalize=network.normalize,
+    refuse=refuse,
+    versions=VERSIONS,
+    source="apache/kafka: KafkaRaftClient, LeaderState, FollowerState, ThresholdPurgatory; KIP-595, KIP-853, KIP-1166",
+)

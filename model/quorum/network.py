@@ -1,0 +1,49 @@
+"""What the network loses, and what may be forgotten because nobody can observe it."""
+
+from fencepost.model.language import NONE, action, require
+from fencepost.model.quorum.constants import C
+from fencepost.model.quorum.follower import send_fetch
+from fencepost.model.quorum.state import Id, LateFetch, Node, Phase, Role, State
+
+
+@action(follower=Id)
+def answer_is_lost(s: State, c: C, follower: int) -> None:
+    """The answer to a fetch is lost; the follower gives it up after a while and asks again."""
+    f = s.node[follower]
+    require(f.fetch.phase == Phase.ANSWERED)
+    require(s.budget.losses > 0)
+    s.budget.losses -= 1
+    send_fetch(c, f)
+    if c.clock:
+        f.fetch.remaining += c.retry
+    if c.counts_answers:
+        s.ghost_credit[follower] += 1
+
+
+def can_count(s: State, m: LateFetch) -> bool:
+    """Say whether a late fetch can still reach a leader of its epoch."""
+    return s.node[m.leader].role == Role.LEADER and s.node[m.leader].epoch == m.epoch
+
+
+def forget_ends_below(l: Node, c: C, least: int) -> None:
+    """Forget the log ends below `least`: they cannot move the high watermark any more."""
+    for node in range(c.nodes):
+        if l.known_end[node] < least:
+            l.known_end[node] = NONE
+
+
+def normalize(s: State, c: C) -> None:
+    """Forget what nobody can observe.
+
+    Log ends that a leader's high watermark has passed, or that are not beyond the start of its epoch, cannot move it any more;
+    late fetches that no leader will serve.
+    """
+    for l in s.node:
+        if l.role == Role.LEADER:
+            first = l.epoch_start + 1 if c.commits_beyond_epoch_start else l.epoch_start
+            forget_ends_below(l, c, max(first, l.high_watermark + 1))
+    for _ in range(c.late_fetches):
+        for m in s.late_fetches:
+            if not can_count(s, m):
+                s.late_fetches.remove(m)
+                break

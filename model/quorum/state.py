@@ -1,0 +1,189 @@
+"""What the quorum model remembers, and where it starts.
+
+Folded, so that states are small:
+
+* A restart is one step: a node that is down does what a slow node does, nothing. It finds its log, its epoch and its
+  vote on disk.
+* A follower always has one fetch out. Until the leader handles it, its content follows from the follower. What was sent
+  in an epoch that the follower has left is kept among `late_fetches`, as far as there is room.
+* Records in an answer are read from the leader's log when the answer is taken: a leader only appends while it leads, so
+  they are still there. When a leader gives up its epoch its answers in flight are lost; a follower that gets one after that
+  could have got it before.
+* An election is one step in which a smallest majority grants its votes, unless `real_votes`. Who else would have voted
+  learns of the leader later.
+* A node whose leader has gone waits for the next one to make itself known.
+"""
+
+from enum import IntEnum
+from typing import Annotated
+
+from fencepost.model.language import NONE, Array, Bag, BitSet, Index, Per, Range, Record, Size, action
+from fencepost.model.quorum.constants import C
+
+NO_EPOCH = 0
+"""The epoch of an empty log: the first leader's is 1."""
+LEADER_CHANGE = 0
+"""The control record with which a leader starts its epoch. Records of the controller are numbered from 1."""
+
+
+class Role(IntEnum):
+    """What a node is to the quorum. Followers and observers alike fetch from `leader`, if they know one."""
+
+    FOLLOWER = 0
+    CANDIDATE = 1
+    LEADER = 2
+
+
+class Phase(IntEnum):
+    """How far a follower's fetch has come: sent, parked by the leader, answered."""
+
+    SENT = 0
+    PARKED = 1
+    ANSWERED = 2
+
+
+LOG_SIZE = C.max_records + C.max_epoch + C.no_ops + C.removals + C.restarts
+Id = Annotated[int, Index(C.nodes)]
+MaybeId = Annotated[int, Index(C.nodes, none=True)]
+Ids = Annotated[int, BitSet(C.nodes)]
+Offset = Annotated[int, Range(0, LOG_SIZE)]
+MaybeOffset = Annotated[int, Range(NONE, LOG_SIZE)]
+Epoch = Annotated[int, Range(0, C.max_epoch)]
+RecordId = Annotated[int, Range(0, C.max_records + 2)]
+"""0: the start of an epoch. Up to `max_records`: a record of the controller. Above: a NoOp, the removal of a voter."""
+Ticks = Annotated[int, Range(0, C.max_wait + C.latency + C.retry)]
+
+
+class Entry(Record):
+    """A record in a log."""
+
+    record: RecordId
+    epoch: Epoch
+
+
+class Fetch(Record):
+    """A follower's fetch. `remaining` counts the ticks until the message arrives, or until a parked fetch times out.
+
+    Parked or answered, `high_watermark` is the leader's when the answer was made, NONE if it knew none; answered, `end` is
+    how far the records of the answer reach, or, if it is `diverging`, where the leader says that the logs depart.
+    """
+
+    phase: Phase
+    diverging: bool
+    end: Offset
+    high_watermark: MaybeOffset
+    remaining: Ticks
+
+
+class Node(Record):
+    """A voter or an observer. `high_watermark` is NONE while it is not known.
+
+    A leader keeps `epoch_start`, the offset of its LeaderChange record; `known_end`, the offset of each node's last fetch;
+    `sent`, the last high watermark sent to each, if it goes by that; `flushed`, up to where its log is safe, if that lags.
+    A candidate keeps the votes `granted`. `failed`: it was told to truncate below its high watermark, and stopped.
+    `received` is the last high watermark that it was sent, if it reports that one.
+    """
+
+    role: Role
+    epoch: Epoch
+    leader: MaybeId
+    voted: MaybeId
+    granted: Ids
+    failed: bool
+    log: Annotated[Array[Entry], Size(LOG_SIZE)]
+    end: Offset
+    flushed: Offset
+    high_watermark: MaybeOffset
+    received: MaybeOffset
+    epoch_start: Offset
+    known_end: Annotated[Array[MaybeOffset], Per(Id)]
+    sent: Annotated[Array[MaybeOffset], Per(Id)]
+    fetch: Fetch
+
+
+class LateFetch(Record):
+    """A fetch request whose sender has left the epoch in which it sent it."""
+
+    leader: Id
+    follower: Id
+    epoch: Epoch
+    offset: Offset
+    last_epoch: Epoch
+
+
+class Budget(Record):
+    """Faults and operator's actions that are left."""
+
+    restarts: Annotated[int, Range(0, C.restarts)]
+    disk_losses: Annotated[int, Range(0, C.disk_losses)]
+    losses: Annotated[int, Range(0, C.losses)]
+    removals: Annotated[int, Range(0, C.removals)]
+    no_ops: Annotated[int, Range(0, C.no_ops)]
+
+
+class State(Record):
+    """The quorum. `removed` is the leader that a removal record, where a log has one, takes out of the voters.
+
+    `ghost_committed` holds the records below the highest high watermark that a leader had, as first seen.
+    `ghost_credit` counts, per node, the answers without records that it may still get at once in this leader epoch.
+    `ghost_delay` counts the ticks since the leader's high watermark passed the controller's first record.
+    """
+
+    node: Annotated[Array[Node], Per(Id)]
+    written: Annotated[int, Range(0, C.max_records)]
+    removed: MaybeId
+    late_fetches: Annotated[Bag[LateFetch], Size(C.late_fetches)]
+    no_op_due: Annotated[int, Range(0, C.no_op_interval)]
+    budget: Budget
+    ghost_committed: Annotated[Array[Entry], Size(LOG_SIZE)]
+    ghost_committed_end: Offset
+    ghost_credit: Annotated[Array[Annotated[int, Range(NONE, LOG_SIZE + C.losses + 2)]], Per(Id)]
+    ghost_delay: Annotated[int, Range(0, C.longest_delay + 1)]
+
+
+def is_voter_at_start(c: C, node: int) -> bool:
+    """Say whether the node is one of the first voters."""
+    return node < c.voters
+
+
+def leads(s: State, node: int) -> bool:
+    """Say whether the node believes to lead; a leader of a later epoch may exist."""
+    return s.node[node].role == Role.LEADER and not s.node[node].failed
+
+
+def follows(s: State, follower: int, leader: int) -> bool:
+    """Say whether the follower fetches from `leader`, in the leader's epoch."""
+    return s.node[follower].leader == leader and not s.node[follower].failed and leads(s, leader)
+
+
+def is_everyone_connected(s: State, c: C) -> bool:
+    """Say whether every node leads or follows a leader."""
+    return all(leads(s, node) or s.node[node].leader != NONE for node in range(c.nodes))
+
+
+@action()
+def initial(s: State, c: C) -> None:
+    """Node 0 leads in epoch 1, elected by the first voters, and has written its LeaderChange record; nobody has read it yet."""
+    for n in s.node:
+        n.leader = NONE
+        n.voted = NONE
+        n.high_watermark = NONE
+        n.received = NONE
+        for node in range(c.nodes):
+            n.known_end[node] = NONE
+            n.sent[node] = NONE
+    s.removed = NONE
+    first = s.node[0]
+    first.role = Role.LEADER
+    for node in range(c.voters // 2 + 1):
+        s.node[node].epoch = 1
+        s.node[node].voted = 0 if c.real_votes else NONE
+    first.log[0].record = LEADER_CHANGE
+    first.log[0].epoch = 1
+    first.end = 1
+    s.no_op_due = c.no_op_interval
+    s.budget.restarts = c.restarts
+    s.budget.disk_losses = c.disk_losses
+    s.budget.losses = c.losses
+    s.budget.removals = c.removals
+    s.budget.no_ops = c.no_ops
