@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from fencepost.invariants import lineage, quorum, replication
+from fencepost.invariants import lineage, metadata_reads, quorum, replication
 from fencepost.model.language.errors import UsageError, nearest
 from fencepost.model.protocols import MACHINES
 
@@ -49,7 +49,11 @@ class Protocol:
         return tuple(known[name] for name in dict.fromkeys(names))
 
 
-_PROPERTIES = {"quorum": quorum.PROPERTIES, "replication": replication.PROPERTIES}
+_PROPERTIES = {
+    "replication": replication.PROPERTIES,
+    "quorum": quorum.PROPERTIES,
+    "metadata-reads": metadata_reads.PROPERTIES,
+}
 """The properties of each machine; those not named are the published models, which share theirs."""
 
 PROTOCOLS: dict[str, Protocol] = {

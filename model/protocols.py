@@ -1,5 +1,6 @@
 """The named machines, in the order in which the protocol grew."""
 
+from fencepost.model.clients.tokens import machine as tokens
 from fencepost.model.cluster import machine as cluster
 from fencepost.model.language import Machine
 from fencepost.model.lineage import kip101, kip279, kip320, kip320_first_try, truncate_to_hwm
@@ -13,4 +14,5 @@ MACHINES: tuple[Machine, ...] = (
     kip320.MACHINE,
     cluster.MACHINE,
     quorum.MACHINE,
+    tokens.MACHINE,
 )

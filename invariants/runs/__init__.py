@@ -1,7 +1,7 @@
 """The runs of the catalogue and the evidence they give, by family of protocols."""
 
 from fencepost.invariants.catalogue import Evidence, Run
-from fencepost.invariants.runs import lineage, quorum, replication
+from fencepost.invariants.runs import lineage, quorum, replication, tokens_evidence
 
 
 def merged(*families: tuple[Evidence, ...]) -> tuple[Evidence, ...]:
@@ -19,5 +19,11 @@ def merged(*families: tuple[Evidence, ...]) -> tuple[Evidence, ...]:
     return tuple(found.values())
 
 
-RUNS: tuple[Run, ...] = (*lineage.RUNS, *replication.RUNS, *quorum.RUNS)
-EVIDENCE: tuple[Evidence, ...] = merged(lineage.EVIDENCE, replication.EVIDENCE, quorum.EVIDENCE)
+_FAMILIES = (
+    lineage,
+    replication,
+    quorum,
+    tokens_evidence,
+)
+RUNS: tuple[Run, ...] = tuple(run for family in _FAMILIES for run in family.RUNS)
+EVIDENCE: tuple[Evidence, ...] = merged(*(family.EVIDENCE for family in _FAMILIES))

@@ -1,0 +1,198 @@
+"""What consistency tokens promise of metadata reads, and witnesses that the model can do what the promises are about.
+
+The ids are those of the catalogue: TOK-S1 to TOK-S10, the questions Q16 and Q21.
+"""
+
+from fencepost.model.clients.tokens.clients import client_delivers_answer, client_fails_call
+from fencepost.model.clients.tokens.constants import C
+from fencepost.model.clients.tokens.servers import controller_commits_write, server_reports_stale_metadata
+from fencepost.model.clients.tokens.state import Call, Operation, State, Status, is_read, shown, store_of
+from fencepost.model.clients.tokens.store import clashes, is_unknown
+from fencepost.model.language import NONE, always, sometimes, step
+
+
+def is_answered_read(call: Call) -> bool:
+    """Say whether a body with a token is on its way to a client."""
+    return call.status == Status.ANSWERED and is_read(call.operation) and call.token != NONE and not call.merged
+
+
+@step(on=client_delivers_answer)
+def reads_are_monotonic(before: State, after: State, c: C, client: int) -> bool:
+    """TOK-S1, G-S10: a read shows nothing older than what had been delivered to its store when the read began."""
+    call = before.call[client]
+    return not is_read(call.operation) or call.oldest >= call.ghost_read
+
+
+@step(on=client_delivers_answer)
+def deliveries_are_monotonic(before: State, after: State, c: C, client: int) -> bool:
+    """TOK-S1b: a read shows nothing older than what was delivered to its store before, by reads in flight with it too."""
+    call = before.call[client]
+    return not is_read(call.operation) or call.oldest >= before.store[store_of(c, client)].ghost_read
+
+
+@always
+def token_covers_body(s: State, c: C) -> bool:
+    """TOK-S2: the token of a response is at least every offset that its body was read at."""
+    return all(call.token >= call.newest for call in s.call if is_answered_read(call))
+
+
+@always
+def token_is_exact(s: State, c: C) -> bool:
+    """TOK-S2b: the token of a response is the offset that its whole body was read at."""
+    return all(call.oldest == call.token and call.newest == call.token for call in s.call if is_answered_read(call))
+
+
+@always
+def body_is_one_snapshot(s: State, c: C) -> bool:
+    """TOK-S3: the body of a response is the metadata at one offset."""
+    return all(call.oldest == call.newest for call in s.call if is_answered_read(call))
+
+
+@always
+def token_is_committed(s: State, c: C) -> bool:
+    """TOK-S4: no response carries a token above the committed offset."""
+    return all(call.token <= s.committed for call in s.call if call.status == Status.ANSWERED)
+
+
+@step(on=client_delivers_answer)
+def own_writes_are_read(before: State, after: State, c: C, client: int) -> bool:
+    """TOK-S5, G-S11: a read shows every write that had been acknowledged to its store when the read began."""
+    call = before.call[client]
+    return not is_read(call.operation) or call.oldest >= call.ghost_written
+
+
+@step(on=controller_commits_write)
+def writes_take_effect_in_order(before: State, after: State, c: C, client: int) -> bool:
+    """TOK-S6: a write is committed after the writes and the reads of its session that came before it."""
+    call = before.call[client]
+    return after.committed > max(call.ghost_written, call.ghost_read)
+
+
+@step(on=controller_commits_write)
+def foreign_requests_change_nothing(before: State, after: State, c: C, client: int) -> bool:
+    """TOK-S7: no request that names another cluster is committed."""
+    return not clashes(before.call[client].sent.cluster, before.cluster)
+
+
+@step()
+def stores_only_grow(before: State, after: State, c: C) -> bool:
+    """TOK-S8: the token of a store never falls, and its cluster id never changes once it is set."""
+    return all(
+        is_unknown(before.store[client].latest.cluster)
+        or (
+            after.store[client].latest.cluster == before.store[client].latest.cluster
+            and after.store[client].latest.token >= before.store[client].latest.token
+        )
+        for client in range(c.clients)
+    )
+
+
+@step(on=client_delivers_answer)
+def imported_contexts_are_honoured(before: State, after: State, c: C, client: int) -> bool:
+    """TOK-S9: a read shows nothing older than what another process had read before it sent the context that was imported here."""
+    call = before.call[client]
+    return not is_read(call.operation) or call.oldest >= call.ghost_imported
+
+
+@step(on=server_reports_stale_metadata)
+def stale_servers_lag(before: State, after: State, c: C, client: int) -> bool:
+    """TOK-S10: a server reports STALE_METADATA only while its cache is below the token of the request."""
+    call = before.call[client]
+    return before.server[call.node].cache < call.sent.token
+
+
+@step(on=server_reports_stale_metadata)
+def stale_servers_lag_behind_what_was_seen(before: State, after: State, c: C, client: int) -> bool:
+    """TOK-S10, beyond the draft: a server reports STALE_METADATA only if its answer would show less than the session knows."""
+    call, store = before.call[client], before.store[store_of(c, client)]
+    known = max(store.ghost_read, store.ghost_written, store.ghost_imported)
+    return shown(before, call.node, call.operation) < known
+
+
+@step(on=client_fails_call)
+def storing_errors_never_throws(before: State, after: State, c: C, client: int) -> bool:
+    """Q16: storing the context of an error does not throw IllegalArgumentException in the client's network thread."""
+    latest = before.store[store_of(c, client)].latest
+    is_error = before.call[client].status == Status.INCONSISTENT
+    return not is_error or not c.stores_errors or not clashes(latest.cluster, before.cluster)
+
+
+@step(on=client_delivers_answer)
+def unlisted_requests_agree(before: State, after: State, c: C, client: int) -> bool:
+    """Q21: a request that the draft does not list is not answered from metadata that is older than what its session has read."""
+    call = before.call[client]
+    return call.operation != Operation.UNLISTED or call.oldest >= call.ghost_read
+
+
+@sometimes
+def token_is_compared(before: State, after: State, c: C) -> bool:
+    """A server compares a token above 0 with its own offset and goes on."""
+    return any(
+        before.call[client].status == Status.SENT
+        and before.call[client].sent.token > 0
+        and (after.call[client].status == Status.ANSWERED or (after.call[client].checked and not before.call[client].checked))
+        for client in range(c.clients)
+    )
+
+
+@sometimes
+def read_is_stale(s: State, c: C) -> bool:
+    """A server answers STALE_METADATA."""
+    return any(call.status == Status.STALE for call in s.call)
+
+
+@sometimes
+def server_is_behind_client(s: State, c: C) -> bool:
+    """A server shows less than a client has read."""
+    return any(s.server[node].cache < s.store[client].ghost_read for node in range(c.nodes) for client in range(c.clients))
+
+
+@sometimes
+def two_answers_are_on_their_way(s: State, c: C) -> bool:
+    """Two reads of different bodies have been answered, and neither answer is delivered."""
+    return any(
+        s.call[one].status == Status.ANSWERED
+        and s.call[other].status == Status.ANSWERED
+        and is_read(s.call[one].operation)
+        and is_read(s.call[other].operation)
+        and s.call[one].newest < s.call[other].oldest
+        for one in range(c.clients)
+        for other in range(c.clients)
+    )
+
+
+@sometimes
+def write_is_acknowledged(s: State, c: C) -> bool:
+    """A client learns that its write is done."""
+    return any(store.ghost_written > 0 for store in s.store)
+
+
+@sometimes
+def context_is_imported(s: State, c: C) -> bool:
+    """A store has got the context of another process."""
+    return any(store.ghost_imported > 0 for store in s.store)
+
+
+PROPERTIES = (
+    reads_are_monotonic,
+    deliveries_are_monotonic,
+    token_covers_body,
+    token_is_exact,
+    body_is_one_snapshot,
+    token_is_committed,
+    own_writes_are_read,
+    writes_take_effect_in_order,
+    foreign_requests_change_nothing,
+    stores_only_grow,
+    imported_contexts_are_honoured,
+    stale_servers_lag,
+    stale_servers_lag_behind_what_was_seen,
+    storing_errors_never_throws,
+    unlisted_requests_agree,
+    token_is_compared,
+    read_is_stale,
+    server_is_behind_client,
+    two_answers_are_on_their_way,
+    write_is_acknowledged,
+    context_is_imported,
+)

@@ -1,0 +1,263 @@
+"""What the runs of metadata reads settle: guarantees, the hypothesis on components, and the questions on the draft."""
+
+from __future__ import annotations
+
+from fencepost.invariants.catalogue import Evidence
+from fencepost.invariants.runs.tokens import RUNS, cases
+
+_BROKEN = "broken"
+
+_MONOTONIC = """
+    draft 1 client, one read: TOK-S1
+    draft 1 client, one image: TOK-S1
+    draft-check-first 1 client, one read: TOK-S1
+    draft-check-first 2 clients: TOK-S1
+    draft-check-first 1 client, token before body: TOK-S1
+    draft-check-first 1 client, component: TOK-S1
+    draft-check-first 1 client, an old broker: TOK-S1
+    repaired 2 clients: TOK-S1
+    repaired 2 clients, component: TOK-S1
+"""
+_OWN_WRITES = """
+    draft-check-first 1 client, forwarded writes: TOK-S5
+    draft-check-first 1 client, direct writes: TOK-S5
+    draft-check-first 1 client, forwarded writes, inner commit offset: TOK-S5
+    draft-check-first 1 client, direct writes, commit offset: TOK-S5
+    repaired 2 clients, writes: TOK-S5
+"""
+_READ_LITERALLY = (
+    "As written, handled first and checked afterwards, the draft breaks it with one client and one call at a time: the body is read, "
+    "the cache moves on, and the check passes for the newer cache. With the checks first it holds for what is read from the cache."
+)
+_WRITES = (
+    "The draft does not promise it in so many words, its Factory example does. A token read from a cache breaks it, of the broker "
+    "that forwarded the write and of the controller's node too; the controller's commit offset keeps it."
+)
+
+GUARANTEES: tuple[Evidence, ...] = (
+    Evidence("G-S10", cases(_MONOTONIC), answer=_READ_LITERALLY, verdict=_BROKEN),
+    Evidence("G-S11", cases(_OWN_WRITES), answer=_WRITES, verdict=_BROKEN),
+    Evidence("TOK-S1", cases(_MONOTONIC), answer=_READ_LITERALLY, verdict=_BROKEN),
+    Evidence(
+        "TOK-S1b",
+        cases("""
+            draft-check-first 2 clients: TOK-S1b
+            draft-check-first 2 clients, late answers dropped: TOK-S1b
+            draft-check-first 2 clients, token before body, late answers dropped, to offset 2: TOK-S1b
+            draft-check-first 2 clients, one image: TOK-S1b
+            draft-check-first 2 clients, one image, late answers dropped: TOK-S1b
+            repaired 2 clients: TOK-S1b
+        """),
+        answer="Two calls in flight are enough to break it. It takes two changes to keep it: one image for body and token, and a "
+        "client that drops an answer whose token is below its store's. Neither is enough alone.",
+        verdict=_BROKEN,
+    ),
+    Evidence(
+        "TOK-S2",
+        cases("""
+            draft 1 client: TOK-S2
+            draft-check-first 2 clients: TOK-S2
+            draft-check-first 1 client, component: TOK-S2
+            draft-check-first 1 client, token before body: TOK-S2
+            draft-check-first 1 client, cache last: TOK-S2
+            repaired 2 clients, component: TOK-S2
+        """),
+        answer="Reading the offset after the body is right for this. Where a component runs ahead of the cache, the cache's offset "
+        "does not cover it.",
+    ),
+    Evidence(
+        "TOK-S2b",
+        cases("""
+            draft-check-first 1 client, one read: TOK-S2b
+            draft-check-first 1 client, token before body: TOK-S2b
+            draft-check-first 1 client, one image: TOK-S2b
+            repaired 2 clients: TOK-S2b
+            repaired 2 clients, component: TOK-S2b
+        """),
+        answer="Only one image for body and token gives it.",
+        verdict=_BROKEN,
+    ),
+    Evidence(
+        "TOK-S3",
+        cases("draft 1 client: TOK-S3\ndraft-check-first 1 client: TOK-S3\nrepaired 2 clients: TOK-S3"),
+        answer="A handler that reads the cache several times, as the Metadata handler does, mixes two offsets in one body.",
+        verdict=_BROKEN,
+    ),
+    Evidence(
+        "TOK-S4",
+        cases("draft 1 client: TOK-S4\nrepaired 2 clients, writes: TOK-S4\ndraft-check-first 1 client, a rebuilt log: TOK-S4"),
+        answer="It fails only where the metadata log itself is lost.",
+    ),
+    Evidence("TOK-S5", cases(_OWN_WRITES), answer=_WRITES, verdict=_BROKEN),
+    Evidence(
+        "TOK-S6",
+        cases("""
+            draft-check-first 1 client, forwarded writes: TOK-S6
+            repaired 2 clients, writes: TOK-S6
+            draft-check-first 1 client, a rebuilt log: TOK-S6
+        """),
+        answer="The controller orders writes, tokens play no part. It fails only where the metadata log itself is lost. Validation on "
+        "the forwarding broker is not modelled.",
+    ),
+    Evidence(
+        "TOK-S7",
+        cases("""
+            draft 1 client, forwarded writes and a foreign context: TOK-S7
+            draft-check-first 1 client, forwarded writes and a foreign context: TOK-S7
+            draft-check-first 1 client, forwarded writes, a foreign context and an old broker: TOK-S7
+            repaired 2 clients, writes and a foreign context, to offset 2: TOK-S7
+        """),
+        answer="Handled first, a write takes effect on the wrong cluster and is refused afterwards. With the checks first it holds, "
+        "once no broker is left that does not know the header.",
+        verdict=_BROKEN,
+    ),
+    Evidence(
+        "TOK-S8",
+        cases("""
+            draft-check-first 2 clients: TOK-S8
+            draft-check-first 2 clients, store in two steps, to offset 2: TOK-S8
+            draft-check-first 2 clients, reset, to offset 2: TOK-S8
+            repaired 2 clients, writes and a foreign context, to offset 2: TOK-S8
+        """),
+        answer="Holds if storeLatest compares and stores in one step. That it returns true exactly if it has changed something is "
+        "tested on the store's functions.",
+    ),
+    Evidence(
+        "TOK-S9",
+        cases("""
+            draft-check-first 2 processes, to offset 2: TOK-S9
+            draft-check-first 2 processes, an old broker, to offset 1: TOK-S9
+            repaired 2 processes: TOK-S9
+        """),
+    ),
+    Evidence(
+        "TOK-S10",
+        cases("""
+            draft 1 client, one read: TOK-S10, TOK-S10b
+            draft-check-first 1 client, one read: TOK-S10, TOK-S10b
+            draft-check-first 1 client, one image: TOK-S10, TOK-S10b
+            draft-check-first 1 client, component offsets: TOK-S10
+            repaired 2 clients: TOK-S10, TOK-S10b
+        """),
+        answer="As the sentence is worded it holds. But a token that was read after the body asks for more than the client has seen, so "
+        "a server may be refused that shows exactly that; with one image this does not happen. With a component's own offset the "
+        "server's cache may be up to date and the component not: then the answer is STALE_METADATA, rightly.",
+    ),
+)
+
+HYPOTHESES: tuple[Evidence, ...] = (
+    Evidence(
+        "HYP-5",
+        cases("""
+            draft-check-first 1 client, component only: TOK-S1
+            draft-check-first 1 client, component: TOK-S1
+            draft-check-first 1 client, one read: TOK-S1
+            draft-check-first 1 client, component only, cache last: TOK-S1, TOK-S2
+            draft-check-first 1 client, component only, component offsets: TOK-S1
+            draft-check-first 1 client, component offsets: TOK-S1
+            draft-check-first 1 client, component offsets and cache last: TOK-S1
+            repaired 2 clients, component: TOK-S1
+        """),
+        answer="Confirmed in the model. Publishing the cache last does not repair it: the component is then ahead of the cache, and the "
+        "cache's offset does not cover the body. Comparing and returning the component's own offset does, in either order. Not shown "
+        "on a running Kafka, to which the draft has not been added.",
+        verdict="confirmed",
+    ),
+)
+
+QUESTIONS: tuple[Evidence, ...] = (
+    Evidence(
+        "Q10",
+        cases("""
+            draft 1 client, one read: TOK-S1
+            draft-check-first 1 client, one read: TOK-S1
+            draft 1 client, one image: TOK-S1
+            draft 1 client, forwarded writes and a foreign context: TOK-S7
+            draft-check-first 1 client, forwarded writes and a foreign context: TOK-S7
+        """),
+        answer="It must check first. Handled first, a write changes the wrong cluster, and a read shows older metadata than before: the "
+        "cache moves between the body and the check. For reads one image for all three makes the order irrelevant.",
+    ),
+    Evidence(
+        "Q11",
+        cases("""
+            draft-check-first 1 client, forwarded writes: TOK-S5
+            draft-check-first 1 client, forwarded writes, commit offset inside only: TOK-S5
+            draft-check-first 1 client, forwarded writes, inner cache token: TOK-S5
+            draft-check-first 1 client, forwarded writes, inner commit offset: TOK-S5
+            draft-check-first 1 client, forwarded writes, broker waits: TOK-S5
+            draft-check-first 1 client, direct writes: TOK-S5
+            draft-check-first 1 client, direct writes, commit offset: TOK-S5
+            draft-check-first 1 client, direct writes, controller's cache in step: TOK-S5
+        """),
+        answer="The commit offset, taken by the controller and passed on by the broker: each half alone fails. Or the broker waits for "
+        "its cache to show the write before it answers. The same holds for writes to the controller itself, whose cache lags behind "
+        "what it has answered.",
+    ),
+    Evidence(
+        "Q12",
+        cases("""
+            draft-check-first 1 client, one read: TOK-S1, TOK-S2, TOK-S2b
+            draft-check-first 1 client: TOK-S3
+            draft-check-first 1 client, token before body: TOK-S1, TOK-S2
+            draft-check-first 2 clients, late answers dropped: TOK-S1b
+            draft-check-first 2 clients, one image, late answers dropped: TOK-S1, TOK-S1b, TOK-S2b, TOK-S3
+        """),
+        answer="After the body is enough for what the draft does with the token, if the check comes first. It is not enough for a client "
+        "that wants to recognize late answers, and bodies remain mixed: one image gives all of it.",
+    ),
+    Evidence(
+        "Q13",
+        cases("draft-check-first 2 clients: TOK-S1, TOK-S1b\nrepaired 2 clients: TOK-S1, TOK-S1b"),
+        answer="By the draft's mechanism for calls that do not overlap only. In the order of delivery it fails with two calls in flight.",
+    ),
+    Evidence(
+        "Q15",
+        cases("draft-check-first 1 client, component: TOK-S1\ndraft-check-first 1 client, component offsets: TOK-S1"),
+        answer="Five of the ten read something that is fed after the cache: the authorizer, the dynamic configuration of brokers, the "
+        "replica manager, delegation tokens and client metrics. For these the check against the cache promises nothing.",
+    ),
+    Evidence(
+        "Q16",
+        cases("""
+            draft-check-first 1 client, forwarded writes and a foreign context: Q16
+            draft-check-first 1 client, forwarded writes and a foreign context, errors not stored: Q16
+        """),
+        answer="It must be ignored. The context of an INCONSISTENT_CLUSTER_ID names the other cluster, and storeLatest throws "
+        "IllegalArgumentException where no user can catch it. The context of STALE_METADATA can never change a store.",
+    ),
+    Evidence(
+        "Q17",
+        cases("draft-check-first 1 client, half headers: TOK-S1\ndraft-check-first 1 client, one read: TOK-S1"),
+        answer="ConsistencyContext.of admits neither half, so a client can only treat it as unknown; then reads are as unprotected as "
+        "without tokens. So a server must always fill both. Rejecting such answers is what the client does with untokened ones (Q19).",
+    ),
+    Evidence(
+        "Q19",
+        cases("""
+            draft-check-first 1 client, an old broker: TOK-S1
+            draft-check-first 1 client, an old broker refused: TOK-S1
+            repaired 2 clients, an old broker that is upgraded: TOK-S1, TOK-S1b
+        """),
+        answer="Accepting answers without a token gives up monotonic reads until the last broker is upgraded. Refusing them keeps it, as long as some new broker can be reached.",
+    ),
+    Evidence(
+        "Q21",
+        cases("draft-check-first 1 client, Produce: Q21\ndraft-check-first 1 client, Produce checked: Q21"),
+        answer="A client that has read a topic's metadata may be told by the next broker that the topic is unknown. Checking the token of "
+        "these requests too closes it.",
+    ),
+    Evidence(
+        "Q22",
+        cases("""
+            draft-check-first 2 clients, store in two steps, to offset 2: TOK-S8, TOK-S1
+            draft-check-first 2 clients: TOK-S8, TOK-S1
+        """),
+        answer="It is part of the contract: with a read, a comparison and a write as separate steps a larger token is lost, and a later "
+        "read goes back.",
+    ),
+)
+
+EVIDENCE: tuple[Evidence, ...] = (*GUARANTEES, *HYPOTHESES, *QUESTIONS)
+
+__all__ = ["EVIDENCE", "RUNS"]

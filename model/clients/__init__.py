@@ -1,0 +1,1 @@
+"""What clients may believe: metadata reads with consistency tokens, and the discovery of leaders (KIP-951)."""

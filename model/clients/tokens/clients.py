@@ -1,0 +1,212 @@
+"""What clients and their users do: make calls, store contexts, retry, and carry contexts to other processes."""
+
+from fencepost.model.clients.tokens.constants import C, NodeChoice
+from fencepost.model.clients.tokens.operations import Operation
+from fencepost.model.clients.tokens.state import (
+    CONTROLLER,
+    Call,
+    Client,
+    Node,
+    Offset,
+    State,
+    Status,
+    clear_answer,
+    clear_context,
+    clear_request,
+    end_call,
+    store_of,
+)
+from fencepost.model.clients.tokens.store import clashes, is_accepted, is_unknown, later, store_latest
+from fencepost.model.language import NONE, action, require
+
+
+def may_send(s: State, c: C, client: int, node: int) -> bool:
+    """Say whether the client may choose this server.
+
+    NetworkClient.leastLoadedNode prefers an idle connection that is open to one that is not, so a client whose
+    connection is idle stays with its server.
+    """
+    return c.node_choice != NodeChoice.CONNECTED or s.connected[client] in (NONE, node)
+
+
+def send(s: State, c: C, client: int, node: int) -> None:
+    """Send the request with the context that the store holds now."""
+    call, store = s.call[client], s.store[store_of(c, client)]
+    clear_request(call)
+    clear_answer(call)
+    call.status = Status.SENT
+    call.node = node
+    call.token = NONE
+    clear_context(call.sent)
+    if not c.eventually_consistent:
+        call.sent = store.latest
+    if c.node_choice == NodeChoice.CONNECTED:
+        s.connected[client] = node
+
+
+def begin(s: State, c: C, client: int, operation: Operation, node: int) -> None:
+    """The user makes a call: what its store's clients were shown until now is what it must not fall behind."""
+    call, store = s.call[client], s.store[store_of(c, client)]
+    call.operation = operation
+    call.ghost_read = store.ghost_read
+    call.ghost_written = store.ghost_written
+    call.ghost_imported = store.ghost_imported
+    send(s, c, client, node)
+
+
+@action(client=Client, node=Node, operation=Operation)
+def client_reads(s: State, c: C, client: int, node: int, operation: Operation) -> None:
+    """A client asks a server for metadata, or for something that takes metadata to answer."""
+    require(s.call[client].status == Status.IDLE)
+    require(operation != Operation.WRITE)
+    require(operation != Operation.CACHE or c.cache_reads)
+    require(operation != Operation.COMPONENT or c.component_reads)
+    require(operation != Operation.UNLISTED or c.unlisted_requests)
+    require(node != CONTROLLER or c.controller_serves_reads)
+    require(may_send(s, c, client, node))
+    begin(s, c, client, operation, node)
+
+
+@action(client=Client, node=Node)
+def client_writes(s: State, c: C, client: int, node: int) -> None:
+    """An Admin client asks for a change: through a broker, which forwards it, or of the controller itself."""
+    require(s.call[client].status == Status.IDLE)
+    require(c.direct_writes if node == CONTROLLER else c.forwarded_writes)
+    require(may_send(s, c, client, node))
+    begin(s, c, client, Operation.WRITE, node)
+
+
+def answering_cluster(s: State, call: Call) -> int:
+    """Return the cluster id of the response header, NONE if it has none."""
+    return NONE if call.token == NONE else s.cluster
+
+
+def is_from_other_cluster(s: State, c: C, client: int) -> bool:
+    """Say whether the context of the answer cannot be stored, since the store's is of another cluster."""
+    return clashes(answering_cluster(s, s.call[client]), s.store[store_of(c, client)].latest.cluster)
+
+
+def is_deliverable(s: State, c: C, client: int) -> bool:
+    """Say whether the client takes the answer, rather than reading again."""
+    call, store = s.call[client], s.store[store_of(c, client)]
+    if call.operation == Operation.WRITE:
+        return True
+    return is_accepted(call.token, store.latest.token, c.rejects_late, c.refuses_untokened)
+
+
+@action(client=Client, node=Node)
+def client_retries(s: State, c: C, client: int, node: int) -> None:
+    """A client reads again: after STALE_METADATA, after a disconnect, or since it does not take the answer."""
+    call = s.call[client]
+    is_refused = call.status == Status.ANSWERED and not is_from_other_cluster(s, c, client) and not is_deliverable(s, c, client)
+    require(call.status in (Status.STALE, Status.DISCONNECTED) or is_refused)
+    require(node != CONTROLLER or c.controller_serves_reads)
+    require(may_send(s, c, client, node))
+    require(c.node_choice != NodeChoice.ANOTHER or call.status != Status.STALE or node != call.node)
+    send(s, c, client, node)
+
+
+@action(client=Client)
+def client_merges_context(s: State, c: C, client: int) -> None:
+    """Where storeLatest is not atomic: a client computes which context is later, and will store that in another step."""
+    call, store = s.call[client], s.store[store_of(c, client)]
+    require(not c.atomic_store)
+    require(call.status == Status.ANSWERED)
+    require(not call.merged)
+    require(call.token != NONE)
+    require(not is_from_other_cluster(s, c, client))
+    require(is_deliverable(s, c, client))
+    call.token = later(call.token, store.latest.token)
+    call.merged = True
+
+
+@action(client=Client)
+def client_delivers_answer(s: State, c: C, client: int) -> None:
+    """A client stores the context of the response header and hands the body to its user."""
+    call, store = s.call[client], s.store[store_of(c, client)]
+    operation, body, token = call.operation, call.oldest, call.token
+    cluster = answering_cluster(s, call)
+    require(call.status == Status.ANSWERED)
+    require(not is_from_other_cluster(s, c, client))
+    require(call.merged or is_deliverable(s, c, client))
+    require(call.merged or c.atomic_store or token == NONE)
+    if call.merged:
+        store.latest.cluster = cluster
+        store.latest.token = token
+    elif not c.eventually_consistent:
+        store_latest(store.latest, cluster, token)
+    if operation == Operation.WRITE:
+        store.ghost_written = max(store.ghost_written, body)
+    elif operation != Operation.UNLISTED:
+        store.ghost_read = max(store.ghost_read, body)
+    end_call(call)
+
+
+@action(client=Client)
+def client_fails_call(s: State, c: C, client: int) -> None:
+    """A client tells its user that the cluster is another one; if it stores contexts of errors, it tries to store this one."""
+    call, store = s.call[client], s.store[store_of(c, client)]
+    is_refused = call.status == Status.ANSWERED and is_from_other_cluster(s, c, client)
+    require(call.status == Status.INCONSISTENT or is_refused)
+    if c.stores_errors:
+        store_latest(store.latest, s.cluster, call.token)
+    end_call(call)
+
+
+@action(client=Client)
+def user_exports_context(s: State, c: C, client: int) -> None:
+    """A user reads the context of a store and serializes it."""
+    store = s.store[store_of(c, client)]
+    require(c.exports)
+    require(not is_unknown(store.latest.cluster))
+    s.letter.context = store.latest
+    s.letter.ghost_read = store.ghost_read
+
+
+@action(client=Client)
+def user_imports_context(s: State, c: C, client: int) -> None:
+    """A user deserializes a context in another process and stores it there with storeLatest."""
+    store = s.store[store_of(c, client)]
+    require(not is_unknown(s.letter.context.cluster))
+    require(not clashes(s.letter.context.cluster, store.latest.cluster))
+    store_latest(store.latest, s.letter.context.cluster, s.letter.context.token)
+    store.ghost_imported = max(store.ghost_imported, s.letter.ghost_read)
+
+
+@action(client=Client)
+def user_imports_foreign_context(s: State, c: C, client: int) -> None:
+    """A user puts the context of another cluster into a store that has none yet."""
+    store = s.store[store_of(c, client)]
+    require(s.budget.foreign_contexts > 0)
+    require(is_unknown(store.latest.cluster))
+    store.latest.cluster = 1
+    store.latest.token = 0
+    s.budget.foreign_contexts -= 1
+
+
+@action(client=Client, token=Offset)
+def user_imports_wrong_context(s: State, c: C, client: int, token: int) -> None:
+    """A user puts a context with the right cluster id and a wrong offset into a store, one that nobody has reached."""
+    store = s.store[store_of(c, client)]
+    require(s.budget.wrong_contexts > 0)
+    require(token > s.committed)
+    require(not clashes(s.cluster, store.latest.cluster))
+    store_latest(store.latest, s.cluster, token)
+    s.budget.wrong_contexts -= 1
+
+
+@action(client=Client)
+def user_resets_store(s: State, c: C, client: int) -> None:
+    """A user makes a store unknown again, which begins a new session; the draft has no operation for it."""
+    store = s.store[store_of(c, client)]
+    require(c.resets)
+    require(not is_unknown(store.latest.cluster))
+    clear_context(store.latest)
+    store.ghost_read = 0
+    store.ghost_written = 0
+    store.ghost_imported = 0
+    for other in range(c.clients):
+        if store_of(c, other) == store_of(c, client):
+            s.call[other].ghost_read = 0
+            s.call[other].ghost_written = 0
+            s.call[other].ghost_imported = 0

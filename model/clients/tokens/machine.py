@@ -1,0 +1,65 @@
+"""Metadata reads with consistency tokens as one machine, and the readings and repairs of the draft under names."""
+
+from fencepost.model.clients.tokens import clients, metadata, servers
+from fencepost.model.clients.tokens.constants import C, TokenRead, WriteToken, refuse
+from fencepost.model.clients.tokens.state import State, initial
+from fencepost.model.language import Machine, Version
+
+VERSIONS = (
+    Version("draft", "the draft as it is written: a request is handled, and then checked", {}),
+    Version("draft-check-first", "the draft, with the checks before the handling", {"check_first": 1}),
+    Version(
+        "repaired",
+        "one image for check, body and header; components with their own offset; the controller's commit offset for writes; "
+        "late and untokened answers are read again, and contexts of errors are not stored",
+        {
+            "check_first": 1,
+            "token_read": TokenRead.PINNED,
+            "torn_reads": 0,
+            "component_offsets": 1,
+            "unlisted_checked": 1,
+            "write_token": WriteToken.INNER,
+            "committed_token": 1,
+            "rejects_late": 1,
+            "refuses_untokened": 1,
+            "stores_errors": 0,
+        },
+    ),
+)
+
+MACHINE = Machine(
+    name="metadata-reads",
+    sentence="metadata reads with consistency tokens: servers that lag, clients that share a store",
+    state=State,
+    constants=C,
+    initial=initial,
+    actions=(
+        metadata.controller_commits_change,
+        metadata.server_publishes_to_cache,
+        metadata.server_publishes_to_component,
+        metadata.server_restarts,
+        metadata.cluster_is_rebuilt,
+        clients.client_reads,
+        clients.client_writes,
+        clients.client_retries,
+        servers.server_refuses_cluster,
+        servers.server_reports_stale_metadata,
+        servers.server_passes_request,
+        servers.server_answers_from_one_image,
+        servers.server_reads_token_first,
+        servers.server_reads_metadata,
+        servers.controller_commits_write,
+        servers.server_answers,
+        clients.client_merges_context,
+        clients.client_delivers_answer,
+        clients.client_fails_call,
+        clients.user_exports_context,
+        clients.user_imports_context,
+        clients.user_imports_foreign_context,
+        clients.user_imports_wrong_context,
+        clients.user_resets_store,
+    ),
+    refuse=refuse,
+    versions=VERSIONS,
+    source="Consistency token draft; apache/kafka: KafkaApis, BrokerMetadataPublisher, ForwardingManager, NetworkClient",
+)

@@ -1,0 +1,100 @@
+"""How metadata is committed, reaches the servers, and is lost."""
+
+from fencepost.model.clients.tokens.constants import C
+from fencepost.model.clients.tokens.operations import Operation
+from fencepost.model.clients.tokens.state import CONTROLLER, Call, Node, Offset, State, Status, clear_request, end_call
+from fencepost.model.clients.tokens.store import Cluster
+from fencepost.model.language import NONE, action, require
+
+
+def commit(s: State, c: C) -> None:
+    """The controller commits the next record; its own cache shows it at once unless that lags."""
+    s.committed += 1
+    if not c.controller_lags:
+        s.server[CONTROLLER].cache = s.committed
+        if c.component_reads:
+            s.server[CONTROLLER].component = s.committed
+
+
+@action()
+def controller_commits_change(s: State, c: C) -> None:
+    """The controller commits a change that none of the clients has asked for."""
+    require(s.committed < c.offsets)
+    commit(s, c)
+
+
+def gets_metadata(c: C, node: int) -> bool:
+    """Say whether metadata reaches this server by and by."""
+    return node < c.nodes - c.cut_off and (node != CONTROLLER or c.controller_lags)
+
+
+@action(node=Node, offset=Offset)
+def server_publishes_to_cache(s: State, c: C, node: int, offset: int) -> None:
+    """A server sets its metadata cache to a later image (BrokerMetadataPublisher.onMetadataUpdate, first step).
+
+    With `cache_last` only to what its components have reached.
+    """
+    server = s.server[node]
+    require(gets_metadata(c, node))
+    require(offset > server.cache)
+    require(offset <= (server.component if c.cache_last else s.committed))
+    server.cache = offset
+
+
+@action(node=Node, offset=Offset)
+def server_publishes_to_component(s: State, c: C, node: int, offset: int) -> None:
+    """A server hands a later image to a component: replica manager, dynamic config, delegation tokens, authorizer."""
+    server = s.server[node]
+    require(c.component_reads)
+    require(gets_metadata(c, node))
+    require(offset > server.component)
+    require(offset <= (s.committed if c.cache_last else server.cache))
+    server.component = offset
+
+
+def disconnect(call: Call) -> None:
+    """A request is lost with its connection: a read is made again, of a write nobody knows the outcome."""
+    if call.operation == Operation.WRITE:
+        end_call(call)
+    else:
+        clear_request(call)
+        call.oldest = 0
+        call.newest = 0
+        call.token = 0
+        call.status = Status.DISCONNECTED
+
+
+@action(node=Node, offset=Offset)
+def server_restarts(s: State, c: C, node: int, offset: int) -> None:
+    """A server restarts and shows, at first, what its last snapshot holds; an old server comes back upgraded."""
+    server = s.server[node]
+    require(s.budget.restarts > 0)
+    require(offset <= server.cache)
+    require(node != CONTROLLER or c.controller_lags)
+    server.cache = offset
+    if c.component_reads:
+        server.component = offset
+    server.is_old = False
+    for call in s.call:
+        if call.status == Status.SENT and call.node == node:
+            disconnect(call)
+    for client in range(c.clients):
+        if s.connected[client] == node:
+            s.connected[client] = NONE
+    s.budget.restarts -= 1
+
+
+@action(cluster=Cluster)
+def cluster_is_rebuilt(s: State, c: C, cluster: int) -> None:
+    """The metadata log is lost on all voters and begun anew, under the same cluster id or under another."""
+    require(s.budget.rebuilds > 0)
+    require(s.committed > 0)
+    s.committed = 0
+    s.cluster = cluster
+    for server in s.server:
+        server.cache = 0
+        server.component = 0
+    for call in s.call:
+        if call.status == Status.SENT:
+            disconnect(call)
+    s.budget.rebuilds -= 1

@@ -1,0 +1,48 @@
+"""The operations that the draft lists, and what each of them really reads.
+
+After KafkaApis, ConfigHelper, KRaftMetadataCache and BrokerMetadataPublisher (apache/kafka 1eb7644): the publisher
+sets the cache first, then topics reach the replica manager, and dynamic configurations, quotas, SCRAM credentials,
+delegation tokens and ACLs follow. What an operation reads decides what a token can promise, so the model has one
+operation for each class and not ten of them.
+"""
+
+from enum import IntEnum
+from typing import NamedTuple
+
+
+class Operation(IntEnum):
+    """What a request does with the metadata of the server that it reaches."""
+
+    CACHE = 0
+    """It reads the metadata cache."""
+    COMPONENT = 1
+    """It reads a component that is fed after the cache."""
+    UNLISTED = 2
+    """It uses the metadata cache, and the draft does not list it: Produce, Fetch, FindCoordinator."""
+    WRITE = 3
+    """It changes metadata: the controller commits it."""
+
+
+class Listed(NamedTuple):
+    """An operation that the draft lists: its name, API key, class, and the source that it reads."""
+
+    name: str
+    key: int
+    operation: Operation
+    reads: str
+
+
+LISTED = (
+    Listed("Metadata", 3, Operation.CACHE, "the metadata cache, several times: topic names, topics, brokers"),
+    Listed("DescribeAcls", 29, Operation.COMPONENT, "the authorizer"),
+    Listed(
+        "DescribeConfigs", 32, Operation.COMPONENT, "the metadata cache for topics and groups, the dynamic config for brokers"
+    ),
+    Listed("DescribeLogDirs", 35, Operation.COMPONENT, "the replica manager"),
+    Listed("DescribeDelegationToken", 41, Operation.COMPONENT, "the delegation token manager"),
+    Listed("DescribeClientQuotas", 48, Operation.CACHE, "the metadata cache, once"),
+    Listed("DescribeUserScramCredentials", 50, Operation.CACHE, "the metadata cache, once"),
+    Listed("DescribeCluster", 60, Operation.CACHE, "the metadata cache, several times: brokers, controller"),
+    Listed("ListConfigResources", 74, Operation.COMPONENT, "the client metrics manager (as ListClientMetricsResources)"),
+    Listed("DescribeTopicPartitions", 75, Operation.CACHE, "the metadata cache, several times: topic names, then one image"),
+)

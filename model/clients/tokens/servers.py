@@ -1,0 +1,203 @@
+"""What a server does with a request: check it, do what it asks for, build the header. Each is a step of its own.
+
+The draft lists the steps in this order: handle the request, compare cluster ids, compare the token with the cache, read the cache's offset
+for the header. With `check_first` the two checks come before the handling.
+"""
+
+from fencepost.model.clients.tokens.constants import C, NodeChoice, OnLag, TokenRead, WriteToken
+from fencepost.model.clients.tokens.metadata import commit
+from fencepost.model.clients.tokens.operations import Operation
+from fencepost.model.clients.tokens.state import (
+    CONTROLLER,
+    Call,
+    Client,
+    State,
+    Status,
+    clear_answer,
+    clear_request,
+    is_read,
+    shown,
+)
+from fencepost.model.clients.tokens.store import clashes, is_unknown
+from fencepost.model.language import NONE, action, require
+
+
+def compared_offset(s: State, c: C, node: int, operation: int) -> int:
+    """Return the offset that a server compares tokens with and returns: its cache's, or the component's where repaired."""
+    return shown(s, node, operation) if c.component_offsets else s.server[node].cache
+
+
+def names_other_cluster(s: State, call: Call) -> bool:
+    """Say whether the server must refuse the request for its cluster id; an old server does not look."""
+    return not s.server[call.node].is_old and clashes(call.sent.cluster, s.cluster)
+
+
+def is_checked_operation(c: C, operation: int) -> bool:
+    """Say whether a server compares the token of such a request: by the draft, of reads only."""
+    return is_read(operation) or (c.unlisted_checked and operation == Operation.UNLISTED)
+
+
+def is_behind(s: State, c: C, call: Call) -> bool:
+    """Say whether the server is behind the token of the request; an old server does not look."""
+    return (
+        not s.server[call.node].is_old
+        and is_checked_operation(c, call.operation)
+        and not is_unknown(call.sent.cluster)
+        and call.sent.token > compared_offset(s, c, call.node, call.operation)
+    )
+
+
+def is_pinned(s: State, c: C, call: Call) -> bool:
+    """Say whether check, body and header are made from one image."""
+    return c.token_read == TokenRead.PINNED and call.operation != Operation.WRITE and not s.server[call.node].is_old
+
+
+def is_handled(c: C, call: Call) -> bool:
+    """Say whether the request has been handled: the body is complete, or the write is committed."""
+    return call.reads == (2 if c.torn_reads and call.operation == Operation.CACHE else 1)
+
+
+def may_check(s: State, c: C, call: Call) -> bool:
+    """Say whether the checks are the next step for this request."""
+    return call.status == Status.SENT and not call.checked and (c.check_first or is_pinned(s, c, call) or is_handled(c, call))
+
+
+def answer_with_error(s: State, call: Call, status: Status) -> None:
+    """Send an error; the context in its header can change a store only if the cluster ids differ."""
+    token = s.server[call.node].cache if status == Status.INCONSISTENT else 0
+    clear_answer(call)
+    call.token = token
+    clear_request(call)
+    call.status = status
+
+
+@action(client=Client)
+def server_refuses_cluster(s: State, c: C, client: int) -> None:
+    """A server answers INCONSISTENT_CLUSTER_ID to a request that names another cluster."""
+    call = s.call[client]
+    require(may_check(s, c, call))
+    require(names_other_cluster(s, call))
+    answer_with_error(s, call, Status.INCONSISTENT)
+
+
+@action(client=Client)
+def server_reports_stale_metadata(s: State, c: C, client: int) -> None:
+    """A server that is behind the token answers STALE_METADATA, at once. The draft also lets it wait."""
+    call = s.call[client]
+    node = call.node if c.node_choice == NodeChoice.ANOTHER else 0
+    require(c.on_lag == OnLag.ERROR)
+    require(may_check(s, c, call))
+    require(not names_other_cluster(s, call))
+    require(is_behind(s, c, call))
+    answer_with_error(s, call, Status.STALE)
+    call.node = node
+
+
+@action(client=Client)
+def server_passes_request(s: State, c: C, client: int) -> None:
+    """The checks of a request succeed."""
+    call = s.call[client]
+    require(may_check(s, c, call))
+    require(not is_pinned(s, c, call))
+    require(not names_other_cluster(s, call))
+    require(not is_behind(s, c, call))
+    call.checked = True
+    call.sent.token = NONE
+    if not clashes(call.sent.cluster, s.cluster):
+        call.sent.cluster = NONE
+
+
+@action(client=Client)
+def server_answers_from_one_image(s: State, c: C, client: int) -> None:
+    """A server takes one image, checks the request against it, builds the body from it and returns its offset."""
+    call = s.call[client]
+    require(may_check(s, c, call))
+    require(is_pinned(s, c, call))
+    require(not names_other_cluster(s, call))
+    require(not is_behind(s, c, call))
+    body = shown(s, call.node, call.operation)
+    token = compared_offset(s, c, call.node, call.operation)
+    clear_request(call)
+    call.oldest = body
+    call.newest = body
+    call.token = NONE if c.half_headers else token
+    call.status = Status.ANSWERED
+
+
+@action(client=Client)
+def server_reads_token_first(s: State, c: C, client: int) -> None:
+    """A server reads the offset for the header before it builds the body: what the draft warns of."""
+    call = s.call[client]
+    require(c.token_read == TokenRead.BEFORE)
+    require(call.status == Status.SENT)
+    require(call.operation != Operation.WRITE)
+    require(not s.server[call.node].is_old)
+    require(call.checked or not c.check_first)
+    require(call.reads == 0)
+    require(call.token == NONE)
+    call.token = compared_offset(s, c, call.node, call.operation)
+
+
+@action(client=Client)
+def server_reads_metadata(s: State, c: C, client: int) -> None:
+    """A server builds the body, or half of it, from what it reads now."""
+    call = s.call[client]
+    offset = shown(s, call.node, call.operation)
+    require(call.status == Status.SENT)
+    require(call.operation != Operation.WRITE)
+    require(not is_pinned(s, c, call))
+    require(not is_handled(c, call))
+    require(call.checked or not c.check_first)
+    require(c.token_read != TokenRead.BEFORE or call.token != NONE or s.server[call.node].is_old)
+    if call.reads == 0:
+        call.oldest = offset
+    call.newest = offset
+    call.reads += 1
+
+
+@action(client=Client)
+def controller_commits_write(s: State, c: C, client: int) -> None:
+    """The controller commits what a client has asked for, directly or through a broker, and builds its own header."""
+    call = s.call[client]
+    require(call.status == Status.SENT)
+    require(call.operation == Operation.WRITE)
+    require(call.reads == 0)
+    require(call.checked or not c.check_first)
+    require(s.committed < c.offsets)
+    commit(s, c)
+    call.oldest = s.committed
+    call.newest = s.committed
+    call.token = s.committed if c.committed_token else s.server[CONTROLLER].cache
+    call.reads = 1
+
+
+def write_token(s: State, c: C, call: Call) -> int:
+    """Return the token of a committed write: the server's cache, or the controller's token where that counts."""
+    cache = s.server[call.node].cache
+    if call.node == CONTROLLER or c.write_token == WriteToken.INNER:
+        return max(call.token, cache)
+    return cache
+
+
+@action(client=Client)
+def server_answers(s: State, c: C, client: int) -> None:
+    """A server sends its answer and reads the offset for the header now, unless it has it already.
+
+    ForwardingManager.parseResponse: a broker that has forwarded a write builds a header of its own. It may wait for its
+    cache to show the write before it answers.
+    """
+    call = s.call[client]
+    server = s.server[call.node]
+    is_write = call.operation == Operation.WRITE
+    require(call.status == Status.SENT)
+    require(call.checked)
+    require(is_handled(c, call))
+    require(not is_write or c.write_token != WriteToken.WAIT or server.cache >= call.newest)
+    if server.is_old or c.half_headers:
+        call.token = NONE
+    elif is_write:
+        call.token = write_token(s, c, call)
+    elif c.token_read == TokenRead.AFTER:
+        call.token = compared_offset(s, c, call.node, call.operation)
+    clear_request(call)
+    call.status = Status.ANSWERED

@@ -1,0 +1,200 @@
+"""What the model of metadata reads remembers, and where it starts.
+
+Folded, so that states are small:
+
+* The state of the cluster after each offset of its metadata log is the offset itself; the log is its committed end.
+* A server's metadata is the offset that its cache shows. All components that are fed after the cache are one, which
+  shows an offset of its own: a property of one of them is about the one that lags most.
+* A client has one call at a time. Two calls in flight from one store are two clients of one factory.
+* Requests and answers are not lost: a call that never ends says nothing, and one that is made again is a retry.
+"""
+
+from enum import IntEnum
+from typing import Annotated
+
+from fencepost.model.clients.tokens.constants import C
+from fencepost.model.clients.tokens.operations import Operation
+from fencepost.model.clients.tokens.store import Cluster, Context, MaybeCluster, MaybeOffset, Offset
+from fencepost.model.language import NONE, Array, Index, Per, Range, Record, action
+
+
+class Status(IntEnum):
+    """How far a call has come: nothing to do, sent, or answered in one of three ways."""
+
+    IDLE = 0
+    SENT = 1
+    ANSWERED = 2
+    STALE = 3
+    INCONSISTENT = 4
+    DISCONNECTED = 5
+
+
+Node = Annotated[int, Index(C.nodes)]
+MaybeNode = Annotated[int, Index(C.nodes, none=True)]
+Client = Annotated[int, Index(C.clients)]
+CONTROLLER = 0
+"""The node of the active controller."""
+
+
+class Server(Record):
+    """A server: the offset of its metadata cache and that of the component; `is_old` if it does not know tokens."""
+
+    cache: Offset
+    component: Offset
+    is_old: bool
+
+
+class Store(Record):
+    """A ConsistencyContextStore. What its clients were shown and told: the newest body, write, and body of another store."""
+
+    latest: Context
+    ghost_read: Offset
+    ghost_written: Offset
+    ghost_imported: Offset
+
+
+class Letter(Record):
+    """A context that a user has serialized, and the newest body that had been delivered to its store by then."""
+
+    context: Context
+    ghost_read: Offset
+
+
+class Call(Record):
+    """A client's call: its request at the server, then the answer.
+
+    `sent` is the context of the request header, cleared once it was checked. `oldest` and `newest` are the offsets at
+    which the body was read, for a write both are the offset that it was committed at. `token` is that of the response header, NONE if
+    there is none. `merged` is set while storeLatest has compared but not yet stored, where that takes two steps. The ghosts are what the store's
+    had been when the call was made.
+    """
+
+    status: Status
+    operation: Operation
+    node: Node
+    sent: Context
+    checked: bool
+    reads: Annotated[int, Range(0, 2)]
+    oldest: Offset
+    newest: Offset
+    token: MaybeOffset
+    merged: bool
+    ghost_read: Offset
+    ghost_written: Offset
+    ghost_imported: Offset
+
+
+class Budget(Record):
+    """Faults and users' mistakes that are left."""
+
+    restarts: Annotated[int, Range(0, C.restarts)]
+    foreign_contexts: Annotated[int, Range(0, C.foreign_contexts)]
+    wrong_contexts: Annotated[int, Range(0, C.wrong_contexts)]
+    rebuilds: Annotated[int, Range(0, C.rebuilds)]
+
+
+class State(Record):
+    """The cluster with its committed offset, its servers, the clients with their calls and stores.
+
+    `connected` is the server to which a client has a connection, where that decides where it sends its next request.
+    """
+
+    cluster: Cluster
+    committed: Offset
+    server: Annotated[Array[Server], Per(Node)]
+    store: Annotated[Array[Store], Per(Client)]
+    call: Annotated[Array[Call], Per(Client)]
+    connected: Annotated[Array[MaybeNode], Per(Client)]
+    letter: Letter
+    budget: Budget
+
+
+@action()
+def initial(s: State, c: C) -> None:
+    """The log is at offset 0, which every server shows, and all stores are unknown (ConsistencyContextStore.empty)."""
+    for node in range(c.nodes):
+        s.server[node].is_old = node >= c.nodes - c.old_nodes
+    for client in range(c.clients):
+        clear_context(s.store[client].latest)
+        s.connected[client] = NONE
+    clear_context(s.letter.context)
+    s.budget.restarts = c.restarts
+    s.budget.foreign_contexts = c.foreign_contexts
+    s.budget.wrong_contexts = c.wrong_contexts
+    s.budget.rebuilds = c.rebuilds
+
+
+def clear_context(context: Context) -> None:
+    """Make a context unknown."""
+    context.cluster = NONE
+    context.token = NONE
+
+
+def store_of(c: C, client: int) -> int:
+    """Return the number of the store that a client uses."""
+    return 0 if c.one_store else client
+
+
+def is_read(operation: int) -> bool:
+    """Say whether the draft lists the operation: it reads metadata, and its token is checked."""
+    return operation in (Operation.CACHE, Operation.COMPONENT)
+
+
+def shown(s: State, node: int, operation: int) -> int:
+    """Return the offset of what an operation reads at a server."""
+    server = s.server[node]
+    return server.component if operation == Operation.COMPONENT else server.cache
+
+
+def clear_request(call: Call) -> None:
+    """Forget of a request what nobody reads once the server is done with it."""
+    call.node = 0
+    call.sent.cluster = 0
+    call.sent.token = 0
+    call.checked = False
+    call.reads = 0
+    call.merged = False
+
+
+def clear_answer(call: Call) -> None:
+    """Forget the body and the token."""
+    call.oldest = 0
+    call.newest = 0
+    call.token = 0
+
+
+def end_call(call: Call) -> None:
+    """The call is over: its client may make the next one."""
+    clear_request(call)
+    clear_answer(call)
+    call.status = Status.IDLE
+    call.operation = Operation.CACHE
+    call.ghost_read = 0
+    call.ghost_written = 0
+    call.ghost_imported = 0
+
+
+__all__ = [
+    "CONTROLLER",
+    "Call",
+    "Client",
+    "Cluster",
+    "Context",
+    "MaybeCluster",
+    "MaybeOffset",
+    "Node",
+    "Offset",
+    "Operation",
+    "Server",
+    "State",
+    "Status",
+    "Store",
+    "clear_answer",
+    "clear_context",
+    "clear_request",
+    "end_call",
+    "initial",
+    "is_read",
+    "shown",
+    "store_of",
+]

@@ -1,0 +1,59 @@
+"""The token store: contexts, what is later, and what a client accepts. Pure functions of numbers and one record.
+
+A context is a cluster id and an offset; NONE for the cluster is the unknown context, whatever the offset. The same
+functions run on whole numbers and on symbolic ones.
+"""
+
+from typing import Annotated
+
+from fencepost.model.clients.tokens.constants import C
+from fencepost.model.language import NONE, Index, Range, Record
+
+CLUSTERS = 2
+"""Cluster ids: 0 is the cluster at hand, 1 another one, or the one that is built anew."""
+
+Cluster = Annotated[int, Index(CLUSTERS)]
+MaybeCluster = Annotated[int, Index(CLUSTERS, none=True)]
+Offset = Annotated[int, Range(0, C.offsets)]
+MaybeOffset = Annotated[int, Range(NONE, C.offsets)]
+
+
+class Context(Record):
+    """ConsistencyContext: which cluster, and up to which offset its metadata was seen."""
+
+    cluster: MaybeCluster
+    token: MaybeOffset
+
+
+def is_unknown(cluster: int) -> bool:
+    """ConsistencyContext.isUnknown: say whether a context with this cluster id says nothing."""
+    return cluster == NONE
+
+
+def clashes(one: int, other: int) -> bool:
+    """Say whether two cluster ids make `later` and `storeLatest` throw IllegalArgumentException."""
+    return not is_unknown(one) and not is_unknown(other) and one != other
+
+
+def later(one: int, other: int) -> int:
+    """ConsistencyContext.later: return the greater of two offsets of contexts that do not clash."""
+    return max(one, other)
+
+
+def is_more_up_to_date(cluster: int, token: int, stored_cluster: int, stored_token: int) -> bool:
+    """Say whether a context replaces the stored one: it is known, and the stored one unknown or of a lower offset."""
+    return not is_unknown(cluster) and (is_unknown(stored_cluster) or token > stored_token)
+
+
+def store_latest(stored: Context, cluster: int, token: int) -> None:
+    """ConsistencyContextStore.storeLatest: keep the more up to date context; one that clashes changes nothing."""
+    if not clashes(cluster, stored.cluster) and is_more_up_to_date(cluster, token, stored.cluster, stored.token):
+        stored.cluster = cluster
+        stored.token = token
+
+
+def is_accepted(token: int, stored_token: int, rejects_late: int, refuses_untokened: int) -> bool:
+    """Say whether a client delivers a response with this token (NONE if it has none), the store's being what it is."""
+    if token == NONE:
+        return refuses_untokened == 0
+    return rejects_late == 0 or token >= stored_token
