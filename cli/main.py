@@ -14,6 +14,7 @@ from fencepost.cli.ablating import ablate
 from fencepost.cli.check import check
 from fencepost.cli.console import close_stdout
 from fencepost.cli.failures import debugging, explain
+from fencepost.cli.faulting import faults
 from fencepost.cli.guarantees import guarantees
 from fencepost.cli.listing import list_protocols
 from fencepost.cli.prove import prove
@@ -74,6 +75,7 @@ for _command in (
     simulate,
     prove,
     ablate,
+    faults,
     list_protocols,
     guarantees,
     replay,

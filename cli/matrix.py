@@ -45,7 +45,7 @@ def whole_data(found: Protocol, ablation: Ablation, base: Result) -> dict[str, A
                 "verdict": str(base.of(item.name).verdict),
                 "length": _length(base.of(item.name)),
             }
-            for item in found.properties
+            for item in ablation.all_properties
         ],
         "asked": [item.name for item in ablation.properties],
         "distinct": base.distinct,

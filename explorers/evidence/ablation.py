@@ -81,8 +81,8 @@ class Ablation:
         self, machine: Machine, constants: Constants, properties: tuple[Property, ...], options: Options, kernels: Kernels
     ) -> None:
         self.machine, self.constants, self.kernels, self.options = machine, constants, kernels, options
-        self.properties = tuple(item for item in properties if item.kind is not Kind.SOMETIMES)
-        self.all_properties = properties
+        self.all_properties = tuple(item for item in properties if not item.kind.over_behaviours)
+        self.properties = tuple(item for item in self.all_properties if item.kind is not Kind.SOMETIMES)
         self.running: list[MaskedSearch] = []
         self.stop_asked = ""
 

@@ -1,0 +1,142 @@
+"""The fewest faults that break a property: searches with more and more of the budgets that a state holds.
+
+A budget bounds how often a fault may happen, so what happens with fewer faults happens with more of them too. If the
+largest budgets break nothing, nothing does. Else the budgets are tried in the order of what they cost, and none that has a
+breaking one below it: so every one that is found is minimal, and those that are found are all there are up to the constants.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from itertools import product
+from typing import TYPE_CHECKING
+
+from fencepost.explorers.native.search import search
+from fencepost.explorers.verdict import Result, Verdict
+from fencepost.model.language.domains import Range
+from fencepost.model.language.errors import UsageError, nearest
+from fencepost.model.language.records import Nested, Scalar, fields
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping, Sequence
+
+    from fencepost.explorers.native.compile import Kernels
+    from fencepost.explorers.verdict import Options
+    from fencepost.model.language.actions import Property
+    from fencepost.model.language.constants import Constants
+    from fencepost.model.language.machine import Machine
+
+BUDGET = "budget"
+"""The field of the state whose record holds what is left of each budget."""
+
+Faults = tuple[int, ...]
+"""How many faults of each kind, in the order of the kinds."""
+
+
+@dataclass(frozen=True)
+class Breaking:
+    """Faults that break the property, none fewer of which do, and the search with exactly these allowed."""
+
+    faults: Faults
+    cost: int
+    result: Result
+
+
+@dataclass(frozen=True)
+class Tolerance:
+    """What a property tolerates under given constants.
+
+    `front` holds all minimal breaking faults, the cheapest first. `most` is how many of each kind were tried, `unknown` the
+    faults that a search could not decide, with the reason.
+    """
+
+    constants: Constants
+    kinds: tuple[str, ...]
+    most: Faults
+    front: tuple[Breaking, ...]
+    unknown: tuple[tuple[Faults, str], ...]
+    searches: int
+    states: int
+
+    @property
+    def least(self) -> int | None:
+        """The cost of the cheapest breaking faults; None if nothing breaks the property."""
+        return self.front[0].cost if self.front else None
+
+
+def fault_kinds(machine: Machine) -> dict[str, str]:
+    """Return the kinds of faults of a machine: by the name of the budget's field the constant that is its bound."""
+    budget = dict(fields(machine.state)).get(BUDGET)
+    if not isinstance(budget, Nested):
+        raise UsageError(
+            f"protocol {machine.name!r} has no faults to count: its state has no field {BUDGET!r}, a record with a count for each "
+            "kind of fault that is left."
+        )
+    found = {}
+    for name, field in fields(budget.record):
+        domain = field.domain if isinstance(field, Scalar) else None
+        terms = getattr(domain.high, "terms", {}) if isinstance(domain, Range) else {}
+        if len(terms) == 1:
+            found[name] = next(iter(terms))
+    return found
+
+
+def choose_kinds(machine: Machine, constants: Constants, named: Sequence[str]) -> tuple[str, ...]:
+    """Return the kinds that are counted: those that are named, or all that the constants allow at all."""
+    known = fault_kinds(machine)
+    for name in named:
+        if name.replace("-", "_") not in known:
+            raise UsageError(
+                f"protocol {machine.name!r} has no fault {name!r}.{nearest(name, list(known))} Faults are: {', '.join(known)}."
+            )
+    if named:
+        return tuple(name.replace("-", "_") for name in named)
+    return tuple(name for name, constant in known.items() if int(constants.values[constant]) > 0)
+
+
+def tolerance(
+    machine: Machine,
+    constants: Constants,
+    prop: Property,
+    kinds: tuple[str, ...],
+    costs: Mapping[str, int],
+    options: Options,
+    kernels: Kernels,
+    tell: Callable[[Faults], None] | None = None,
+) -> Tolerance:
+    """Return all minimal faults of these kinds that break a property; other budgets are as the constants set them."""
+    bounds = [fault_kinds(machine)[name] for name in kinds]
+    most = tuple(int(constants.values[name]) for name in bounds)
+    front: list[Breaking] = []
+    unknown: list[tuple[Faults, str]] = []
+    searches = states = 0
+    for faults in (most, *in_order(most, kinds, costs)):
+        if any(_covers(item.faults, faults) for item in front):
+            continue
+        if tell is not None:
+            tell(faults)
+        limited = constants.replace(**dict(zip(bounds, faults, strict=True)))
+        result = search(machine, limited, (prop,), replace(options, stop_on_violation=True), kernels=kernels)
+        searches, states = searches + 1, states + result.distinct
+        violated = result.of(prop.name).verdict is Verdict.VIOLATED
+        if violated and searches > 1:
+            front.append(Breaking(faults, _cost(faults, kinds, costs), result))
+        elif not violated and not result.complete and (faults != most or searches > 1):
+            unknown.append((faults, result.why_stopped))
+        if "was received" in result.why_stopped or (result.complete and faults == most):
+            break
+    return Tolerance(constants, kinds, most, tuple(front), tuple(unknown), searches, states)
+
+
+def in_order(most: Faults, kinds: tuple[str, ...], costs: Mapping[str, int]) -> list[Faults]:
+    """Return all faults up to `most`, the cheapest first."""
+    everything = product(*(range(count + 1) for count in most))
+    return sorted(everything, key=lambda faults: (_cost(faults, kinds, costs), sum(faults), faults))
+
+
+def _cost(faults: Faults, kinds: tuple[str, ...], costs: Mapping[str, int]) -> int:
+    return sum(count * costs.get(name, 1) for name, count in zip(kinds, faults, strict=True))
+
+
+def _covers(fewer: Faults, more: Faults) -> bool:
+    return all(one <= other for one, other in zip(fewer, more, strict=True))

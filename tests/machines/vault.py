@@ -1,0 +1,122 @@
+"""Copies of a treasure that crashes, floods and drills take away: the fewest faults that lose it can be counted by hand."""
+
+from typing import Annotated
+
+from fencepost.model.language import (
+    BitSet,
+    Constants,
+    Index,
+    Machine,
+    Range,
+    Record,
+    action,
+    always,
+    bits,
+    bound,
+    require,
+    sometimes,
+    step,
+    switch,
+)
+
+
+class C(Constants):
+    """Copies at the start, and how much may happen."""
+
+    copies = bound(3, low=1, high=3, meaning="copies at the start")
+    crashes = bound(3, low=0, high=4, meaning="crashes, each of which loses a copy")
+    floods = bound(2, low=0, high=3, meaning="floods, each of which loses up to two copies")
+    drills = bound(1, low=0, high=2, meaning="drills, which lose nothing")
+    repairs = switch(default=False, meaning="the last copy is copied again")
+
+
+Place = Annotated[int, Index(3)]
+
+
+class Budget(Record):
+    """What may still happen."""
+
+    crashes: Annotated[int, Range(0, C.crashes)]
+    floods: Annotated[int, Range(0, C.floods)]
+    drills: Annotated[int, Range(0, C.drills)]
+
+
+class Vault(Record):
+    """Where copies are."""
+
+    copies: Annotated[int, BitSet(3)]
+    budget: Budget
+
+
+@action()
+def initial(s: Vault, c: C) -> None:
+    """All copies are there."""
+    s.copies = bits.everyone(c.copies)
+    s.budget.crashes = c.crashes
+    s.budget.floods = c.floods
+    s.budget.drills = c.drills
+
+
+@action(place=Place)
+def crash(s: Vault, c: C, place: int) -> None:
+    """A copy is lost."""
+    require(s.budget.crashes > 0)
+    require(bits.contains(s.copies, place))
+    s.copies = bits.without(s.copies, place)
+    s.budget.crashes -= 1
+
+
+@action(place=Place, other=Place)
+def flood(s: Vault, c: C, place: int, other: int) -> None:
+    """Two copies are lost at once, or one if there are no more."""
+    require(s.budget.floods > 0)
+    require(bits.contains(s.copies, place))
+    require(bits.contains(s.copies, other))
+    s.copies = bits.without(bits.without(s.copies, place), other)
+    s.budget.floods -= 1
+
+
+@action()
+def drill(s: Vault, c: C) -> None:
+    """An alarm without a cause."""
+    require(s.budget.drills > 0)
+    s.budget.drills -= 1
+
+
+@action(place=Place)
+def repair(s: Vault, c: C, place: int) -> None:
+    """A single copy is copied again."""
+    require(c.repairs)
+    require(bits.size(s.copies) == 1)
+    require(not bits.contains(s.copies, place))
+    s.copies = bits.with_member(s.copies, place)
+
+
+@always
+def a_copy_is_left(s: Vault, c: C) -> bool:
+    """The treasure is not lost."""
+    return s.copies != 0
+
+
+@step()
+def no_two_are_lost_at_once(before: Vault, after: Vault, c: C) -> bool:
+    """One step loses one copy at most."""
+    return bits.size(after.copies) >= bits.size(before.copies) - 1
+
+
+@sometimes
+def one_copy_is_left(s: Vault, c: C) -> bool:
+    """A single copy is left."""
+    return bits.size(s.copies) == 1
+
+
+MACHINE = Machine(
+    name="vault",
+    sentence="copies of a treasure, and what takes them away",
+    state=Vault,
+    constants=C,
+    initial=initial,
+    actions=(crash, flood, drill, repair),
+)
+
+PROPERTIES = (a_copy_is_left, no_two_are_lost_at_once, one_copy_is_left)

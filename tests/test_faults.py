@@ -1,0 +1,135 @@
+"""The fewest faults that break a property are found, all minimal ones and no others, and what settings tolerate."""
+
+from __future__ import annotations
+
+from itertools import product
+from pathlib import Path
+from typing import Any
+
+import pytest
+from fencepost.explorers.evidence.faults import fault_kinds, tolerance
+from fencepost.explorers.native.compile import compiled
+from fencepost.explorers.verdict import Options
+from fencepost.invariants.protocols import PROTOCOLS
+from fencepost.model.language.errors import UsageError
+
+from tests import search as reference
+from tests.commands import data_of, fencepost
+from tests.machines import vault
+
+VAULT = str(Path(__file__).parent / "machines" / "vault.py")
+KINDS = ("crashes", "floods", "drills")
+pytestmark = pytest.mark.xdist_group("vault")
+
+
+def front(values: dict[str, int], prop: Any = vault.a_copy_is_left, kinds: tuple[str, ...] = KINDS, **options: Any) -> Any:
+    constants = vault.MACHINE.set_constants(values)
+    kernels = compiled(vault.MACHINE, constants, vault.PROPERTIES)
+    return tolerance(vault.MACHINE, constants, prop, kinds, {}, Options(workers=1, **options), kernels)
+
+
+def by_definition(values: dict[str, int], prop: Any) -> set[tuple[int, ...]]:
+    """Return the minimal faults, every budget searched by the reference search."""
+    constants = vault.MACHINE.set_constants(values)
+    found: set[tuple[int, ...]] = set()
+    for faults in product(*(range(int(constants.values[name]) + 1) for name in KINDS)):
+        seen = reference.explore(vault.MACHINE, {**values, **dict(zip(KINDS, faults, strict=True))}, (prop,))
+        if seen.violated:
+            found.add(faults)
+    return {item for item in found if not any(other != item and _covers(other, item) for other in found)}
+
+
+def _covers(fewer: tuple[int, ...], more: tuple[int, ...]) -> bool:
+    return all(one <= other for one, other in zip(fewer, more, strict=True))
+
+
+@pytest.mark.parametrize("prop", [vault.a_copy_is_left, vault.no_two_are_lost_at_once], ids=lambda item: item.name)
+@pytest.mark.parametrize("copies", [1, 2, 3])
+@pytest.mark.parametrize("floods", [0, 2])
+def test_the_front_is_that_of_a_search_of_every_budget(prop: Any, copies: int, floods: int) -> None:
+    values = {"copies": copies, "floods": floods, "crashes": 3, "drills": 1}
+    found = front(values, prop)
+    assert {item.faults for item in found.front} == by_definition(values, prop)
+    assert [item.cost for item in found.front] == sorted(item.cost for item in found.front)
+
+
+def test_three_copies_are_lost_by_two_floods_or_a_flood_and_a_crash_or_three_crashes() -> None:
+    found = front({})
+    assert [item.faults for item in found.front] == [(0, 2, 0), (1, 1, 0), (3, 0, 0)]
+    assert found.least == 2
+    lengths = [item.result.of("a-copy-is-left").path.length for item in found.front]
+    assert lengths == [3, 3, 4]
+
+
+def test_what_nothing_breaks_takes_one_search() -> None:
+    found = front({"crashes": 1, "floods": 0})
+    assert (found.front, found.searches, found.least) == ((), 1, None)
+
+
+def test_a_search_that_ends_early_is_told_and_never_counts_as_tolerating() -> None:
+    found = front({}, max_states=1)
+    assert found.front == ()
+    assert ((0, 2, 0), "the limit of 1 states was reached") in found.unknown
+
+
+def test_faults_of_kinds_that_are_not_counted_are_free() -> None:
+    found = front({"copies": 3}, kinds=("crashes",))
+    assert [item.faults for item in found.front] == [(0,)]
+
+
+def test_the_kinds_of_faults_are_the_budgets_of_the_state() -> None:
+    kinds = fault_kinds(PROTOCOLS["replication"].machine)
+    assert {"crashes", "fences", "shrinks", "elections"} <= set(kinds)
+    assert all(name in PROTOCOLS["replication"].machine.constants.declared() for name in kinds.values())
+
+
+def test_a_protocol_without_budgets_is_refused() -> None:
+    with pytest.raises(UsageError, match="has no faults to count"):
+        fault_kinds(PROTOCOLS["kip320"].machine)
+
+
+# -- the command
+
+
+def test_a_grid_says_what_each_setting_tolerates(tmp_path: Path) -> None:
+    found = fencepost(
+        "faults", VAULT, "--property", "a-copy-is-left", "--grid", "copies=1,2,3", "--grid", "floods=0,1",
+        "--trace", str(tmp_path), "--quiet",
+    )  # fmt: skip
+    assert found.exit_code == 0, found.output
+    lines = [" ".join(line.split()) for line in found.stdout.splitlines()]
+    assert "copies=1 floods=0 0 faults crashes 1 (2 states)" in lines
+    assert "copies=2 floods=1 0 faults floods 1 (2 states); crashes 2 (3 states)" in lines
+    assert "copies=3 floods=0 2 faults crashes 3 (4 states)" in lines
+    files = sorted(map(str, tmp_path.iterdir()))
+    assert fencepost("replay", "--model", VAULT, *files).exit_code == 0
+
+
+def test_costs_decide_what_is_cheapest() -> None:
+    found = data_of(fencepost("faults", VAULT, "--property", "a-copy-is-left", "--cost", "floods=5", "--json", "--quiet"))
+    assert found["grid"][0]["least"] == 3
+    assert [item["faults"] for item in found["grid"][0]["front"]] == [
+        {"crashes": 3},
+        {"crashes": 1, "floods": 1},
+        {"floods": 2},
+    ]
+
+
+def test_what_was_tried_is_said_where_nothing_breaks() -> None:
+    found = fencepost("faults", VAULT, "--property", "a-copy-is-left", "--set", "floods=0", "--set", "crashes=2", "--quiet")
+    assert "all that were tried (crashes 2, drills 1)" in " ".join(found.stdout.split())
+
+
+@pytest.mark.parametrize(
+    ("arguments", "says"),
+    [
+        (["--property", "one-copy-is-left"], "is of kind sometimes"),
+        (["--property", "a-copy-is-left", "--kind", "crashs"], "has no fault 'crashs'. Did you mean 'crashes'?"),
+        (["--property", "a-copy-is-left", "--cost", "crashes"], "write KIND=N"),
+        (["--property", "a-copy-is-left", "--grid", "copies=1,9"], "out of range"),
+    ],
+)
+def test_what_cannot_be_meant_is_refused(arguments: list[str], says: str) -> None:
+    found = fencepost("faults", VAULT, *arguments, "--quiet")
+    assert found.exit_code == 2
+    assert says in found.stderr
