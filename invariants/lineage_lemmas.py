@@ -1,7 +1,8 @@
 """Lemmas on the published models: what makes their promises inductive, one fact of the protocol each."""
 
 from fencepost.model.language import NONE, always, bits
-from fencepost.model.lineage.base import C, ReplicaState, State
+from fencepost.model.lineage.base import C, ReplicaState, State, same_entry
+from fencepost.model.lineage.kip320 import in_same_epoch
 
 
 @always
@@ -68,6 +69,193 @@ def nobody_follows_before_the_leader_leads(s: State, c: C) -> bool:
     )
 
 
+@always
+def decisions_name_a_member(s: State, c: C) -> bool:
+    """The leader of every decision is in the ISR of that decision."""
+    return all(
+        s.request[epoch].leader == NONE or bits.contains(s.request[epoch].isr, s.request[epoch].leader)
+        for epoch in range(s.next_leader_epoch)
+    )
+
+
+@always
+def believers_know_an_isr_with_the_leader(s: State, c: C) -> bool:
+    """A replica that has heard of a decision believes in a leader, and that leader is in the ISR that the replica knows."""
+    return all(
+        r.end == 0 if r.leader_epoch < 0 else r.leader != NONE and bits.contains(r.isr, r.leader) for r in s.replica
+    )
+
+
+@always
+def log_epochs_grow(s: State, c: C) -> bool:
+    """Leader epochs never fall along a log, nor are they beyond the epoch of its replica."""
+    return all(
+        r.log[offset].epoch <= r.leader_epoch and (offset == 0 or r.log[offset - 1].epoch <= r.log[offset].epoch)
+        for r in s.replica
+        for offset in range(r.end)
+    )
+
+
+def same_up_to(a: ReplicaState, b: ReplicaState, end: int) -> bool:
+    """Say whether both logs hold the same records below `end`."""
+    return all(same_entry(a, b, offset) for offset in range(end))
+
+
+@always
+def logs_match(s: State, c: C) -> bool:
+    """Two logs with a record of the same leader epoch at the same offset are the same up to it."""
+    return all(
+        same_up_to(a, b, offset + 1)
+        for a in s.replica
+        for b in s.replica
+        for offset in range(min(a.end, b.end))
+        if a.log[offset].epoch == b.log[offset].epoch
+    )
+
+
+@always
+def records_come_from_the_leader(s: State, c: C) -> bool:
+    """A record of a leader's present epoch, on whatever replica, is in the leader's log at the same offset."""
+    return all(
+        same_entry(r, s.replica[leader], offset)
+        for leader in range(c.replicas)
+        if s.replica[leader].leader == leader
+        for r in s.replica
+        for offset in range(r.end)
+        if r.log[offset].epoch == s.replica[leader].leader_epoch
+    )
+
+
+@always
+def nobody_writes_before_the_leader_leads(s: State, c: C) -> bool:
+    """There is no record of an epoch that its leader has not heard of."""
+    return all(
+        s.replica[leader].leader_epoch >= r.log[offset].epoch
+        for r in s.replica
+        for offset in range(r.end)
+        for leader in range(c.replicas)
+        if s.request[r.log[offset].epoch].leader == leader
+    )
+
+
+@always
+def followers_hold_a_prefix(s: State, c: C) -> bool:
+    """A follower in its leader's epoch has the first records of the leader's log, and no others."""
+    return all(
+        f.end <= s.replica[leader].end and same_up_to(f, s.replica[leader], f.end)
+        for leader in range(c.replicas)
+        for f in s.replica
+        if in_same_epoch(s.replica[leader], leader, f)
+    )
+
+
+@always
+def leader_has_committed_its_own(s: State, c: C) -> bool:
+    """What a follower knows to be committed of its leader's present epoch is below the leader's high watermark."""
+    return all(
+        offset < s.replica[leader].high_watermark
+        for leader in range(c.replicas)
+        for f in s.replica
+        if in_same_epoch(s.replica[leader], leader, f)
+        for offset in range(f.high_watermark)
+        if f.log[offset].epoch == s.replica[leader].leader_epoch
+    )
+
+
+def is_frozen(s: State, isr: int, epoch: int) -> bool:
+    """Say whether a member has gone beyond this epoch: with it in the ISR nothing more can be committed in the epoch."""
+    return any(bits.contains(isr, member) and s.replica[member].leader_epoch > epoch for member in range(len(s.replica)))
+
+
+def covers_later(s: State, isr: int, epoch: int) -> bool:
+    """Say whether the quorum's ISR, and that of every decision after `epoch`, is part of this one."""
+    return bits.is_subset(s.quorum.isr, isr) and all(
+        bits.is_subset(s.request[later].isr, isr) for later in range(epoch + 1, s.next_leader_epoch)
+    )
+
+
+@always
+def leaders_wait_for_later_members(s: State, c: C) -> bool:
+    """A leader's ISR has in it all that was decided later, or a member that has gone to a later epoch."""
+    return all(
+        covers_later(s, s.replica[leader].isr, s.replica[leader].leader_epoch)
+        or is_frozen(s, s.replica[leader].isr, s.replica[leader].leader_epoch)
+        for leader in range(c.replicas)
+        if s.replica[leader].leader == leader
+    )
+
+
+def is_pending(s: State, epoch: int) -> bool:
+    """Say whether the leader that was chosen for an epoch may still learn of it."""
+    leader = s.request[epoch].leader
+    return any(leader == replica and s.replica[replica].leader_epoch < epoch for replica in range(len(s.replica)))
+
+
+@always
+def pending_decisions_wait_for_later_members(s: State, c: C) -> bool:
+    """So has the ISR of a decision that its leader may still learn of."""
+    return all(
+        not is_pending(s, epoch)
+        or covers_later(s, s.request[epoch].isr, epoch)
+        or is_frozen(s, s.request[epoch].isr, epoch)
+        for epoch in range(s.next_leader_epoch)
+    )
+
+
+def has_committed(s: State, replica: int) -> bool:
+    """Say whether the log holds every record that is below any high watermark."""
+    return all(same_entry(r, s.replica[replica], offset) for r in s.replica for offset in range(r.high_watermark))
+
+
+@always
+def isr_has_committed(s: State, c: C) -> bool:
+    """Every member of the quorum's ISR has every record that is below any high watermark."""
+    return all(has_committed(s, member) for member in range(c.replicas) if bits.contains(s.quorum.isr, member))
+
+
+def is_ahead_of_a_member(s: State, epoch: int) -> bool:
+    """Say whether a member of the quorum's ISR is in an earlier epoch, so that it may still follow this epoch's leader."""
+    return any(bits.contains(s.quorum.isr, member) and s.replica[member].leader_epoch < epoch for member in range(len(s.replica)))
+
+
+@always
+def leaders_of_members_have_committed(s: State, c: C) -> bool:
+    """A leader that a member of the quorum's ISR may still follow has every record that is below any high watermark."""
+    return all(
+        has_committed(s, leader)
+        for leader in range(c.replicas)
+        if s.replica[leader].leader == leader and is_ahead_of_a_member(s, s.replica[leader].leader_epoch)
+    )
+
+
+@always
+def leaders_to_be_have_committed(s: State, c: C) -> bool:
+    """So has a replica that may still learn that it leads in such an epoch."""
+    return all(
+        has_committed(s, replica)
+        for epoch in range(s.next_leader_epoch)
+        if is_ahead_of_a_member(s, epoch)
+        for replica in range(c.replicas)
+        if s.request[epoch].leader == replica and s.replica[replica].leader_epoch < epoch
+    )
+
+
+@always
+def leaders_of_leaders_to_be_have_committed(s: State, c: C) -> bool:
+    """So has a leader that such a replica may still follow before it leads."""
+    return all(
+        has_committed(s, leader)
+        for epoch in range(s.next_leader_epoch)
+        if is_ahead_of_a_member(s, epoch)
+        for replica in range(c.replicas)
+        if s.request[epoch].leader == replica
+        for leader in range(c.replicas)
+        if s.replica[leader].leader == leader
+        and s.replica[replica].leader_epoch < s.replica[leader].leader_epoch
+        and s.replica[leader].leader_epoch < epoch
+    )
+
+
 LEMMAS = (
     high_watermark_is_in_the_log,
     quorum_is_the_last_decision,
@@ -75,5 +263,18 @@ LEMMAS = (
     one_leader_per_epoch,
     leader_knows_the_isr,
     nobody_follows_before_the_leader_leads,
+    decisions_name_a_member,
+    believers_know_an_isr_with_the_leader,
+    log_epochs_grow,
+    logs_match,
+    records_come_from_the_leader,
+    nobody_writes_before_the_leader_leads,
+    followers_hold_a_prefix,
+    leader_has_committed_its_own,
+    leaders_wait_for_later_members,
+    pending_decisions_wait_for_later_members,
+    isr_has_committed,
+    leaders_of_members_have_committed,
+    leaders_to_be_have_committed,
+    leaders_of_leaders_to_be_have_committed,
 )
-__all__ = ["LEMMAS", "bits"]
