@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 
 from fencepost.invariants import lineage_lemmas
 from fencepost.invariants.protocols import PROTOCOLS
+from fencepost.model.language.actions import Kind
 from fencepost.model.language.errors import UsageError, nearest
 
 if TYPE_CHECKING:
@@ -53,6 +54,8 @@ class Theorem:
         return self.goals + self.lemmas
 
 
+PROVABLE = (Kind.ALWAYS, Kind.STEP)
+"""What induction is about."""
 _LINEAGE = ("truncate-to-hwm", "kip101", "kip279", "kip320-first-try", "kip320")
 LEMMAS: dict[str, tuple[Property, ...]] = dict.fromkeys(_LINEAGE, lineage_lemmas.LEMMAS)
 """The lemmas by protocol."""
@@ -62,13 +65,13 @@ THEOREMS: tuple[Theorem, ...] = ()
 def provable(found: Protocol) -> tuple[Property, ...]:
     """Return everything that can be asked to be proved of a protocol: its properties and lemmas, no witness."""
     own = LEMMAS.get(found.name, ()) if PROTOCOLS.get(found.name) is found else ()
-    return tuple(item for item in (*found.properties, *own) if item.kind != "sometimes")
+    return tuple(item for item in (*found.properties, *own) if item.kind in PROVABLE)
 
 
 def select(found: Protocol, names: tuple[str, ...]) -> tuple[Property, ...]:
     """Return the properties and lemmas of these names, all properties if none is named; raise UsageError for an unknown one."""
     if not names:
-        return tuple(item for item in found.properties if item.kind != "sometimes")
+        return tuple(item for item in found.properties if item.kind in PROVABLE)
     known = {item.name: item for item in (*found.properties, *provable(found))}
     for name in names:
         if name not in known:

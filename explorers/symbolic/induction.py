@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 import z3
 from fencepost.explorers.symbolic.models import Pair, pair_of, smallest_model
-from fencepost.explorers.symbolic.terms import Flag, boolean, both, either, negate
+from fencepost.explorers.symbolic.terms import Flag, boolean, either, negate
 from fencepost.model.language.actions import Kind
 
 if TYPE_CHECKING:
@@ -88,8 +88,7 @@ def initiation(system: System, timeout: float) -> list[Answer]:
 
 def consecution(system: System, move: Move, timeout: float, *, explain: bool = True) -> Answer:
     """Ask whether a move keeps the predicates, from any state in which all of them hold."""
-    before = system.state("s.")
-    hypothesis = both(*(system.holds(item, before) for item in state_properties(system.properties)))
+    before, hypothesis = system.kept()
     happened = system.happening(before, move, "a.")
     goals = {item.name: system.holds(item, happened.after) for item in state_properties(system.properties)}
     goals |= {item.name: system.holds_step(item, before, happened) for item in step_properties(system.properties)}

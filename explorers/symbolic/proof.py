@@ -91,11 +91,11 @@ def prove(
     settings: Settings,
     tell: Callable[[int, int], None] | None = None,
 ) -> Proof:
-    """Prove properties of a machine, or say where the proof fails. Witnesses have no proof: raises UsageError for one."""
+    """Prove properties of a machine, or say where the proof fails. Raises UsageError for a property of another kind."""
     for item in properties:
-        if item.kind is Kind.SOMETIMES:
+        if item.kind not in (Kind.ALWAYS, Kind.STEP):
             raise UsageError(
-                f"{item.name!r} is a witness, which some state must show: a proof is about all states. "
+                f"{item.name!r} says {item.kind}, and a proof is about what always holds, of states or of steps. "
                 f"Write `fencepost check {machine.name} --property {item.name}`."
             )
     began = time.perf_counter()
@@ -170,12 +170,17 @@ def _inductive(
 
 
 def _consecution(system: System, settings: Settings, tell: Callable[[int, int], None] | None) -> list[Answer]:
-    return over(
-        range(len(system.moves)),
-        lambda number: consecution(system, system.moves[number], settings.timeout),
-        settings.workers,
-        tell,
-    )
+    """Ask about every move: first with all constants as they are, where a counterexample is found soon, then with some lifted."""
+    small = System(system.machine, system.constants, system.properties) if settings.lifted else system
+
+    def ask(number: int) -> Answer:
+        first = consecution(small, small.moves[number], settings.timeout)
+        if small is system or first.broken:
+            return first
+        then = consecution(system, system.moves[number], settings.timeout)
+        return replace(then, queries=first.queries + then.queries, seconds=first.seconds + then.seconds)
+
+    return over(range(len(system.moves)), ask, settings.workers, tell)
 
 
 class Totals:

@@ -11,6 +11,7 @@ from fencepost.explorers.symbolic.places import Bag, Kind, Lifting, Rec, clone, 
 from fencepost.explorers.symbolic.references import Refs
 from fencepost.explorers.symbolic.terms import Flag, Num, Value, both, negate, truth
 from fencepost.explorers.symbolic.walk import Check, Walk
+from fencepost.model.language.actions import Kind as PropertyKind
 from fencepost.model.language.domains import BitSet, Domain, Index, InFlight, Member
 from fencepost.model.language.domains import Flag as FlagDomain
 from fencepost.model.language.subset import check
@@ -106,6 +107,7 @@ class System:
         self.program = check(machine, properties)
         self.normalize = machine.normalize if normalize else None
         self.moves = tuple(self._moves())
+        self._before: tuple[Rec, Flag] | None = None
 
     def _moves(self) -> Iterator[Move]:
         for item in self.machine.actions:
@@ -129,6 +131,14 @@ class System:
     def state(self, prefix: str) -> Rec:
         """Return a state of variables whose names begin with `prefix`."""
         return fresh(self.lifting, self.machine.state, prefix)[0]
+
+    def kept(self) -> tuple[Rec, Flag]:
+        """Return a state of variables and that every property over states holds in it: made once for all moves."""
+        if self._before is None:
+            before = self.state("s.")
+            held = both(*(self.holds(item, before) for item in self.properties if item.kind is PropertyKind.ALWAYS))
+            self._before = before, held
+        return self._before
 
     def typed(self, state: Rec) -> Flag:
         """Return that the variables of a state, and the lifted constants, are in their domains."""

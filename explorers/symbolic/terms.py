@@ -46,6 +46,49 @@ class Mask:
         return self.bits[place] if place < len(self.bits) else self.sign
 
 
+# -- terms of z3, made without the checks of operands that its Python classes repeat each time: these are half of all time
+
+_CONTEXT = z3.main_ctx()
+_REF = _CONTEXT.ref()
+
+
+def _joined(make: Any, flags: list[Any]) -> Any:
+    return z3.BoolRef(make(_REF, len(flags), (z3.Ast * len(flags))(*(item.ast for item in flags))), _CONTEXT)
+
+
+def _not(flag: Any) -> Any:
+    return z3.BoolRef(z3.Z3_mk_not(_REF, flag.ast), _CONTEXT)
+
+
+def _if(flag: Any, one: Any, other: Any) -> Any:
+    return type(one)(z3.Z3_mk_ite(_REF, flag.ast, one.ast, other.ast), _CONTEXT)
+
+
+def _equal(one: Any, other: Any) -> Any:
+    return z3.BoolRef(z3.Z3_mk_eq(_REF, one.ast, other.ast), _CONTEXT)
+
+
+def _less(one: Any, other: Any) -> Any:
+    return z3.BoolRef(z3.Z3_mk_lt(_REF, one.ast, other.ast), _CONTEXT)
+
+
+def _sum(one: Any, other: Any) -> Any:
+    return z3.ArithRef(z3.Z3_mk_add(_REF, 2, (z3.Ast * 2)(one.ast, other.ast)), _CONTEXT)
+
+
+def _is_same(one: Any, other: Any) -> bool:
+    """Say whether two terms are one: z3 keeps equal terms once."""
+    return bool(one.ast.value == other.ast.value)
+
+
+_TRUE, _FALSE = z3.BoolVal(True), z3.BoolVal(False)
+
+
+@cache
+def _numeral(value: int) -> Any:
+    return z3.ArithRef(z3.IntVal(value).ast, _CONTEXT)
+
+
 # -- flags
 
 
@@ -59,7 +102,7 @@ def both(*flags: Flag) -> Flag:
             parts.append(item)
     if not parts:
         return True
-    return parts[0] if len(parts) == 1 else z3.And(*parts)
+    return parts[0] if len(parts) == 1 else _joined(z3.Z3_mk_and, parts)
 
 
 def either(*flags: Flag) -> Flag:
@@ -72,14 +115,14 @@ def either(*flags: Flag) -> Flag:
             parts.append(item)
     if not parts:
         return False
-    return parts[0] if len(parts) == 1 else z3.Or(*parts)
+    return parts[0] if len(parts) == 1 else _joined(z3.Z3_mk_or, parts)
 
 
 def negate(flag: Flag) -> Flag:
     """Return the negation of a flag."""
     if isinstance(flag, bool):
         return not flag
-    return flag.arg(0) if z3.is_not(flag) else z3.Not(flag)
+    return flag.arg(0) if z3.is_not(flag) else _not(flag)
 
 
 def implies(condition: Flag, flag: Flag) -> Flag:
@@ -93,12 +136,12 @@ def same(one: Flag, other: Flag) -> Flag:
         return other if one else negate(other)
     if isinstance(other, bool):
         return one if other else negate(one)
-    return True if one.eq(other) else one == other
+    return True if _is_same(one, other) else _equal(one, other)
 
 
 def boolean(flag: Flag) -> Any:
     """Return a flag as a term of z3."""
-    return z3.BoolVal(flag) if isinstance(flag, bool) else flag
+    return _TRUE if flag is True else _FALSE if flag is False else flag
 
 
 # -- reading a value as a number, a flag or a set
@@ -129,7 +172,7 @@ def number(value: Value) -> int | Num:
     if isinstance(value, Mask):
         parts = [times(number(flag), 1 << place) for place, flag in enumerate(value.bits)]
         return minus(reduce(plus, parts, 0), times(number(value.sign), 1 << len(value.bits)))
-    return Num(z3.If(value, z3.IntVal(1), z3.IntVal(0)), 0, 1)
+    return Num(_if(value, _numeral(1), _numeral(0)), 0, 1)
 
 
 def mask(value: Value) -> Mask:
@@ -150,7 +193,7 @@ def mask(value: Value) -> Mask:
 def as_term(value: Value) -> Any:
     """Return a number as a term of z3."""
     found = number(value)
-    return z3.IntVal(found) if isinstance(found, int) else found.term
+    return _numeral(found) if isinstance(found, int) else found.term
 
 
 def bounds(value: int | Num) -> tuple[int | None, int | None]:
@@ -172,7 +215,7 @@ def choose(flag: Flag, one: Value, other: Value) -> Value:
             return either(flag, other) if one else both(negate(flag), other)
         if isinstance(other, bool):
             return either(negate(flag), one) if other else both(flag, one)
-        return one if one.eq(other) else z3.If(flag, one, other)
+        return one if _is_same(one, other) else _if(flag, one, other)
     if (isinstance(one, Mask) and isinstance(other, Mask | int)) or (isinstance(other, Mask) and isinstance(one, int)):
         a, b = mask(one), mask(other)
         width = max(len(a.bits), len(b.bits))
@@ -180,9 +223,9 @@ def choose(flag: Flag, one: Value, other: Value) -> Value:
     a, b = number(one), number(other)
     if isinstance(a, int) and isinstance(b, int) and a == b:
         return a
-    if isinstance(a, Num) and isinstance(b, Num) and a.term.eq(b.term):
+    if isinstance(a, Num) and isinstance(b, Num) and _is_same(a.term, b.term):
         return a
-    return Num(z3.If(flag, as_term(a), as_term(b)), _least(bounds(a)[0], bounds(b)[0]), _most(bounds(a)[1], bounds(b)[1]))
+    return Num(_if(flag, as_term(a), as_term(b)), _least(bounds(a)[0], bounds(b)[0]), _most(bounds(a)[1], bounds(b)[1]))
 
 
 def _least(one: int | None, other: int | None) -> int | None:
@@ -207,7 +250,9 @@ def plus(one: Value, other: Value) -> int | Num:
         return b
     (al, ah), (bl, bh) = bounds(a), bounds(b)
     return Num(
-        as_term(a) + as_term(b), None if al is None or bl is None else al + bl, None if ah is None or bh is None else ah + bh
+        _sum(as_term(a), as_term(b)),
+        None if al is None or bl is None else al + bl,
+        None if ah is None or bh is None else ah + bh,
     )
 
 
@@ -359,7 +404,7 @@ def equal(one: Value, other: Value) -> Flag:
     if (ah is not None and bl is not None and ah < bl) or (bh is not None and al is not None and bh < al):
         return False
     x, y = as_term(a), as_term(b)
-    return True if x.eq(y) else x == y
+    return True if _is_same(x, y) else _equal(x, y)
 
 
 def less(one: Value, other: Value) -> Flag:
@@ -373,7 +418,7 @@ def less(one: Value, other: Value) -> Flag:
     if al is not None and bh is not None and al >= bh:
         return False
     x, y = as_term(a), as_term(b)
-    return False if x.eq(y) else x < y
+    return False if _is_same(x, y) else _less(x, y)
 
 
 def at_most(one: Value, other: Value) -> Flag:
