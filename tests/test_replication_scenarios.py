@@ -191,3 +191,20 @@ def test_the_high_watermark_is_not_tried_again_when_a_request_is_refused(kip_903
     story.do("leader-learns-change-refused")
     leader = story.state.replica[0]
     assert (leader.isr, leader.proposed_isr, leader.end, leader.high_watermark) == (0b01, 0, 1, 0)
+
+
+@pytest.mark.parametrize("checked", [False, True])
+def test_a_late_fetch_counts_while_the_cache_shows_its_broker_as_fenced_unless_that_is_checked(
+    kip_903: dict[str, int], *, checked: bool
+) -> None:
+    """KRaftMetadataCache.getAliveBrokerEpoch gives no epoch of a fenced broker."""
+    story = Story(**kip_903, fenced_epoch_check=checked)
+    story.do("leader-appends", leader=0)
+    story.do("leader-handles-fetch", leader=0, follower=1)
+    story.do("follower-appends", follower=1)
+    reboot(story)
+    story.do("broker-applies-metadata", broker=0, index=story.state.newest)
+    assert not story.can("leader-handles-late-fetch")
+    story.do("controller-fences-broker", broker=1)
+    story.do("broker-applies-metadata", broker=0, index=story.state.newest)
+    assert bool(story.can("leader-handles-late-fetch")) is not checked

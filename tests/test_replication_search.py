@@ -91,7 +91,7 @@ def test_the_model_is_within_the_language() -> None:
 
 def test_with_broker_epochs_no_rebooted_replica_joins_too_early() -> None:
     result = explore(KIP_903)
-    assert (result.distinct, result.depth) == (3372, 16)
+    assert (result.distinct, result.depth) == (3475, 16)
     assert {item.verdict for item in result.properties} == {"holds"}
 
 

@@ -25,7 +25,7 @@ HYPOTHESES: tuple[Evidence, ...] = (
             3 brokers, HYP-2 and two records: G-S3b, G-S3, G-S9
             3 brokers, crash with loss and two records: G-S3b, G-S3, G-S9
             kafka-3.7 3 brokers: G-S7
-            kafka-4.1 3 brokers, HYP-1 and HYP-3 repaired: G-S7, G-S1
+            kafka-4.1 3 brokers, HYP-1, HYP-3 and HYP-9 repaired: G-S7, G-S1
         """),
         answer="Confirmed in the model without ELR, refuted with it: there an unclean registration leaves the ISR at once. Repaired "
         "by fencing before registration. Not shown on a running Kafka.",
@@ -56,6 +56,19 @@ HYPOTHESES: tuple[Evidence, ...] = (
         """),
         answer="Confirmed in the model, if the network may keep the first copy that long. Whether a controller can handle a request "
         "from a closed connection after a later one from a new connection was not established.",
+        verdict="confirmed",
+    ),
+    Evidence(
+        "HYP-9",
+        cases("""
+            2 brokers, HYP-9: KIP903-S2, G-S1b
+            2 brokers, ELR and broker epochs: KIP903-S2, G-S1b
+            kafka-4.1 2 brokers, HYP-3 repaired: KIP903-S2, G-S1b
+            kafka-4.1 2 brokers, HYP-3 and HYP-9 repaired: KIP903-S2, G-S1b
+        """),
+        answer="Confirmed in the model, with every check as the code has it: a replica that lost its log joins the ISR while its leader "
+        "commits on a fetch of the incarnation before. Comparing with the epochs of fenced brokers too repairs it. Not shown on a "
+        "running Kafka.",
         verdict="confirmed",
     ),
 )

@@ -28,8 +28,10 @@ PROPERTY = {
 }
 """The property that decides each guarantee, by the guarantee's id."""
 
-REPAIRED = "equal_partition_epoch_overwrites=off reset_followers_on_reelection=on fenced_before_registration=on"
-"""The repairs of HYP-3, HYP-1 and HYP-2, so that what a bug's switch does is seen alone."""
+REPAIRED = (
+    "equal_partition_epoch_overwrites=off reset_followers_on_reelection=on fenced_before_registration=on fenced_epoch_check=on"
+)
+"""The repairs of HYP-3, HYP-1, HYP-2 and HYP-9, so that what a bug's switch does is seen alone."""
 
 GROWS = "isr-grows"
 INELIGIBLE = "request-names-ineligible-replica"

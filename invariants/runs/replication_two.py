@@ -7,6 +7,7 @@ from fencepost.invariants.runs.replication_rows import INELIGIBLE, RESTARTED, UN
 
 KIP_903 = "brokers=2 max_records=1 initial_isr=1 crashes=1 fences=1 shrinks=0 max_leader_epoch=2"
 ONE_FENCE = "brokers=2 max_records=1 initial_isr=1 crashes=0 fences=1 shrinks=0 max_leader_epoch=2"
+WITH_ELR = "brokers=2 max_records=1 initial_isr=1 min_isr=1 crashes=1 fences=2 shrinks=0 max_leader_epoch=2 elr=on"
 
 RUNS: tuple[Run, ...] = (
     # Two brokers: broker epochs (KIP-903)
@@ -99,6 +100,16 @@ RUNS: tuple[Run, ...] = (
         "alter_partition_version=2 registration_opens_epoch=on max_leader_epoch=3",
         2_431,
         16,
+    ),
+    run("2 brokers, ELR and broker epochs", WITH_ELR, "", 22_360, 22),
+    run(
+        "2 brokers, HYP-9",
+        WITH_ELR,
+        "fenced_epoch_check=off",
+        25_928,
+        22,
+        "G-S1b 18, KIP903-S2 18",
+        trace="KIP903-S2 hyp-9",
     ),
     # Two brokers: ISR changes
     run("2 brokers, one fence", ONE_FENCE, "", 612, 15, unreached=(RESTARTED,)),

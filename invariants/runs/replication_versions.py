@@ -12,6 +12,7 @@ TWO = "brokers=2 max_records=1 crashes=1 fences=1 shrinks=1 max_leader_epoch=2"
 THREE = "brokers=3 max_records=1 crashes=1 fences=1 shrinks=1 max_leader_epoch=2 min_isr=2"
 HYP_2 = "HYP-2: without ELR a broker may register again before it is fenced and stays in the ISR"
 HYP_3 = "HYP-3: metadata with an equal partition epoch wipes a pending ISR change"
+HYP_9 = "HYP-9: while a broker is fenced, a late fetch of its earlier incarnation counts"
 RACES = "; and the races of KAFKA-15221"
 
 RUNS: tuple[Run, ...] = (
@@ -86,7 +87,24 @@ RUNS: tuple[Run, ...] = (
         why=HYP_3,
     ),
     run(
-        "2 brokers, HYP-3 repaired", TWO, "equal_partition_epoch_overwrites=0", 31_759, 23, repaired=False, version="kafka-4.1"
+        "2 brokers, HYP-3 repaired",
+        TWO,
+        "equal_partition_epoch_overwrites=0",
+        32_866,
+        23,
+        "G-S1b 18, KIP903-S2 18",
+        repaired=False,
+        version="kafka-4.1",
+        why=HYP_9,
+    ),
+    run(
+        "2 brokers, HYP-3 and HYP-9 repaired",
+        TWO,
+        "equal_partition_epoch_overwrites=0 fenced_epoch_check=1",
+        31_759,
+        23,
+        repaired=False,
+        version="kafka-4.1",
     ),
     run("2 brokers, repaired", TWO, "", 7_336, 19, version="kafka-4.1", profile=Profile.QUICK),
     # Three brokers: Kafka's versions, as the code is and repaired
@@ -126,9 +144,9 @@ RUNS: tuple[Run, ...] = (
         why=HYP_3,
     ),
     run(
-        "3 brokers, HYP-1 and HYP-3 repaired",
+        "3 brokers, HYP-1, HYP-3 and HYP-9 repaired",
         THREE,
-        "equal_partition_epoch_overwrites=0 reset_followers_on_reelection=1",
+        "equal_partition_epoch_overwrites=0 reset_followers_on_reelection=1 fenced_epoch_check=1",
         2_596_366,
         33,
         repaired=False,

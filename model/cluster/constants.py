@@ -93,6 +93,9 @@ class C(Constants):
     truncation = choice(Truncation.FETCH, meaning="how followers truncate: high-watermark, kip-101, kip-279, fetch")
     fetch_leader_epoch_check = switch(default=True, meaning="leaders serve fetches of their own leader epoch only (KIP-320)")
     fetch_broker_epoch_check = switch(default=True, meaning="leaders refuse fetches of an older broker epoch (KAFKA-15221)")
+    fenced_epoch_check = switch(
+        default=False, meaning="leaders compare fetches with the broker epochs of fenced brokers too (HYP-9)"
+    )
     fetch_carries_broker_epoch = switch(default=True, meaning="fetches carry the broker epoch (KIP-903, Fetch v15)")
     diverging_fetch_counts = switch(default=False, meaning="a diverging fetch updates the follower's state (KAFKA-13141)")
     high_watermark_before_truncation = switch(

@@ -65,10 +65,9 @@ def waits_for(s: State, c: C, leader: int, follower: int) -> bool:
     """
     r = s.replica[leader]
     known = r.follower[follower]
-    return (
-        bits.contains(r.recent, follower)
-        and known.end != NONE
-        and (not c.wait_needs_eligibility or is_eligible_in_cache(c, local(s, leader), follower, known.broker_epoch))
+    return bits.contains(r.recent, follower) and (
+        not c.wait_needs_eligibility
+        or (known.end != NONE and is_eligible_in_cache(c, local(s, leader), follower, known.broker_epoch))
     )
 
 
@@ -109,12 +108,15 @@ def acknowledge(s: State, c: C, r: Replica) -> None:
 
 
 def is_stale_fetch(s: State, c: C, leader: int, follower: int, broker_epoch: int) -> bool:
-    """Say whether the leader's cache knows a later broker epoch of an unfenced follower (Replica.updateFetchStateOrThrow)."""
+    """Say whether the leader's cache knows a later broker epoch of the follower (Replica.updateFetchStateOrThrow).
+
+    Of a fenced follower it is not asked (KRaftMetadataCache.getAliveBrokerEpoch).
+    """
     image = local(s, leader)
     return (
         c.fetch_broker_epoch_check
         and broker_epoch != NONE
-        and not bits.contains(image.fenced, follower)
+        and (c.fenced_epoch_check or not bits.contains(image.fenced, follower))
         and image.broker_epoch[follower] > broker_epoch
     )
 

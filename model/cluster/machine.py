@@ -58,6 +58,11 @@ def notes(c: C) -> tuple[str, ...]:
             "fenced_before_registration is off, as Kafka's code reads: a violation may come from the conjecture HYP-2; "
             "`--with fenced_before_registration` closes it."
         )
+    if not c.fenced_epoch_check:
+        found.append(
+            "fenced_epoch_check is off, as Kafka's code reads: a violation may come from the conjecture HYP-9; "
+            "`--with fenced_epoch_check` closes it."
+        )
     return tuple(found)
 
 

@@ -19,7 +19,7 @@ from fencepost.model.cluster.state import (
     local,
     newest,
 )
-from fencepost.model.language import NONE, InFlight, action, require
+from fencepost.model.language import NONE, InFlight, action, bits, require
 
 
 def leave_fetch_behind(s: State, c: C, broker: int) -> None:
@@ -60,7 +60,21 @@ def can_count(s: State, c: C, m: LateFetch) -> bool:
         return False
     known = local(s, m.leader).leader_epoch
     can_lead = leads(s, m.leader) if known == m.leader_epoch else known < m.leader_epoch
-    return (can_lead or not c.fetch_leader_epoch_check) and not is_stale_fetch(s, c, m.leader, m.follower, m.broker_epoch)
+    stale_for_good = is_stale_fetch(s, c, m.leader, m.follower, m.broker_epoch) and (
+        c.fenced_epoch_check or not may_be_fenced(s, m.leader, m.follower)
+    )
+    return (can_lead or not c.fetch_leader_epoch_check) and not stale_for_good
+
+
+def may_be_fenced(s: State, leader: int, follower: int) -> bool:
+    """Say whether the leader's cache may yet show this broker as fenced: then no broker epoch of it is known there."""
+    left = s.budget.fences + s.budget.crashes + s.budget.clean_stops
+    return (
+        left > 0
+        or not is_running(s, follower)
+        or bits.contains(newest(s).stopping, follower)
+        or any(bits.contains(s.image[index].fenced, follower) for index in range(s.replica[leader].applied, s.newest + 1))
+    )
 
 
 @action(m=InFlight("alter_partitions"))
