@@ -140,7 +140,7 @@ def _run_all(request: Request, options: Options, tally: Tally, table: RunTable |
 
 def _explained(request: Request, judgement: Judgement, budget: float | None) -> Judgement:
     """Return a judgement that names the limit that the user set, not what was left of it for this run."""
-    from fencepost.explorers.judge import values_of
+    from fencepost.invariants.catalogue import values_of
 
     result = judgement.result
     why = result.why_stopped
@@ -154,9 +154,9 @@ def _explained(request: Request, judgement: Judgement, budget: float | None) -> 
 
 
 def _compile(chosen: list[Run], sources: dict[str, Source], options: Options, display: Display) -> None:
-    from fencepost.explorers.judge import values_of
     from fencepost.explorers.native.build import build_all
     from fencepost.explorers.native.compile import is_cached
+    from fencepost.invariants.catalogue import values_of
 
     fresh = {source.text: name.split()[0] for name, source in sources.items() if not is_cached(source)}
     if not fresh:
@@ -177,8 +177,8 @@ def _compile(chosen: list[Run], sources: dict[str, Source], options: Options, di
 
 
 def _source(run: Run, options: Options) -> Source:
-    from fencepost.explorers.judge import values_of
     from fencepost.explorers.native.build import source_of
+    from fencepost.invariants.catalogue import values_of
 
     return source_of(run.protocol, values_of(run), run.properties, normalize=options.normalize, compact=_compact(run, options))
 
@@ -196,7 +196,7 @@ def _processors() -> int:
 def _steps(judgement: Judgement, options: Options) -> dict[str, list[str]]:
     from fencepost.cli.check import steps_of
     from fencepost.cli.engines import Question
-    from fencepost.explorers.judge import values_of
+    from fencepost.invariants.catalogue import values_of
 
     found = protocol(judgement.run.protocol)
     constants = found.machine.set_constants(values_of(judgement.run))

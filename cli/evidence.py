@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 from fencepost.cli.data import FORMAT
 from fencepost.cli.targets import spelt
 from fencepost.cli.traces import archived
-from fencepost.invariants.catalogue import entries, evidence, status
+from fencepost.invariants.catalogue import entries, evidence, status, values_of
 from fencepost.invariants.protocols import protocol
 
 if TYPE_CHECKING:
@@ -48,9 +48,7 @@ def groups() -> dict[str, tuple[str, ...]]:
 
 def constants_of(run: Run) -> dict[str, Any]:
     """Return all constants of a run as they read in JSON: its version's, its own, and the defaults."""
-    machine = protocol(run.protocol).machine
-    base = machine.version(run.version).values if run.version else {}
-    shown = machine.set_constants({**base, **run.constants}).shown()
+    shown = protocol(run.protocol).machine.set_constants(values_of(run)).shown()
     return {name: spelt(value) for name, value in shown.items()}
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from fencepost.cli.console import WIDTH, bare, print_bare
+from fencepost.invariants.catalogue import values_of
 from fencepost.invariants.protocols import protocol
 
 if TYPE_CHECKING:
@@ -110,9 +111,7 @@ def archived(run: Run, prop: str) -> str:
     name = run.traces.get(prop, "")
     if not name or not (ARCHIVE / name).is_file():
         return ""
-    machine = protocol(run.protocol).machine
-    base = machine.version(run.version).values if run.version else {}
-    same = read(ARCHIVE / name).trace.constants == machine.set_constants({**base, **run.constants})
+    same = read(ARCHIVE / name).trace.constants == protocol(run.protocol).machine.set_constants(values_of(run))
     return f"counterexamples/archive/{name}" if same else ""
 
 

@@ -8,7 +8,7 @@ from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from fencepost.invariants.catalogue import entries, evidence
+from fencepost.invariants.catalogue import entries, evidence, values_of
 from fencepost.invariants.protocols import protocol
 
 if TYPE_CHECKING:
@@ -74,9 +74,7 @@ def known_as(trace: Trace) -> tuple[Entry, ...]:
     for item in evidence().values():
         entry = entries()[item.entry]
         for case in item.cases if entry.kind in ("bug", "hypothesis") else ():
-            run = case.run
-            if (run.protocol, case.prop, case.expect) == (machine.name, trace.prop.name, "violated"):
-                base = machine.version(run.version).values if run.version else {}
-                if machine.set_constants({**base, **run.constants}) == trace.constants and entry not in found:
-                    found.append(entry)
+            expected = (case.run.protocol, case.prop, case.expect) == (machine.name, trace.prop.name, "violated")
+            if expected and entry not in found and machine.set_constants(values_of(case.run)) == trace.constants:
+                found.append(entry)
     return tuple(found)

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from fencepost.explorers.native.search import search
 from fencepost.explorers.verdict import Options, Result, Verdict
+from fencepost.invariants.catalogue import values_of
 from fencepost.invariants.protocols import protocol
 
 if TYPE_CHECKING:
@@ -33,13 +34,6 @@ class Judgement:
     def undetermined(self) -> bool:
         """Say whether the run ended before it could tell."""
         return not self.result.complete
-
-
-def values_of(run: Run) -> dict[str, int]:
-    """Return the constants of a run: its version's, and then its own."""
-    machine = protocol(run.protocol).machine
-    base = dict(machine.version(run.version).values) if run.version else {}
-    return {**base, **run.constants}
 
 
 def judge(run: Run, options: Options, tell: Callable[[Progress], None] | None = None) -> Judgement:

@@ -14,6 +14,8 @@ from functools import cache
 from importlib import resources
 from typing import TYPE_CHECKING, Any
 
+from fencepost.invariants.protocols import protocol
+
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
@@ -127,6 +129,13 @@ def _entry(item: dict[str, Any]) -> Entry:
     lists: Any = {name: tuple(item.get(name, ())) for name in ("depends", "same_as")}
     words = {name: item.get(name, "") for name in ("id", "kind", "protocol", "sentence", "source", "switch", "reference")}
     return Entry(**words, **lists)
+
+
+def values_of(run: Run) -> dict[str, int]:
+    """Return the constants of a run: its version's, and then its own."""
+    machine = protocol(run.protocol).machine
+    base = dict(machine.version(run.version).values) if run.version else {}
+    return {**base, **run.constants}
 
 
 def runs() -> tuple[Run, ...]:

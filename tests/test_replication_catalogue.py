@@ -7,10 +7,10 @@ from typing import TYPE_CHECKING, Any
 import pytest
 from fencepost.counterexamples.replay import replay
 from fencepost.counterexamples.trace import ARCHIVE
-from fencepost.explorers.judge import judge, values_of
+from fencepost.explorers.judge import judge
 from fencepost.explorers.verdict import Options
 from fencepost.invariants import replication as properties
-from fencepost.invariants.catalogue import entries, evidence
+from fencepost.invariants.catalogue import entries, evidence, values_of
 from fencepost.invariants.runs.replication import EVIDENCE, RUNS
 from fencepost.model.cluster.machine import MACHINE
 from fencepost.model.language.interpreter import Interpreter

@@ -6,9 +6,9 @@ from functools import cache
 from typing import TYPE_CHECKING
 
 import pytest
-from fencepost.explorers.judge import values_of
 from fencepost.explorers.native.search import search
 from fencepost.explorers.verdict import Options
+from fencepost.invariants.catalogue import values_of
 from fencepost.invariants.replication import PROPERTIES
 from fencepost.invariants.runs.replication import RUNS
 from fencepost.model.cluster.machine import MACHINE

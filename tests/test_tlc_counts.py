@@ -6,9 +6,10 @@ And for constants that TLC was not asked about, those of a search written by han
 from __future__ import annotations
 
 import pytest
-from fencepost.explorers.judge import judge, values_of
+from fencepost.explorers.judge import judge
 from fencepost.explorers.native.search import search
 from fencepost.explorers.verdict import Options, Verdict
+from fencepost.invariants.catalogue import values_of
 from fencepost.invariants.protocols import protocol
 from fencepost.invariants.runs.lineage import RUNS
 
