@@ -2,6 +2,7 @@
 
 import os
 import sys
+from pathlib import Path
 from types import TracebackType
 
 
@@ -15,5 +16,10 @@ def _started(kind: type[BaseException], error: BaseException, trace: TracebackTy
     os._exit(3)
 
 
-if sys.excepthook is sys.__excepthook__:
+def _is_command() -> bool:
+    """Say whether this process is our command: others import parts of us, and end as they like."""
+    return any(Path(word).name in ("fencepost", "fencepost.exe", "fencepost.cli") for word in sys.orig_argv[1:3])
+
+
+if sys.excepthook is sys.__excepthook__ and _is_command():
     sys.excepthook = _started

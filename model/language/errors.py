@@ -26,6 +26,14 @@ class MismatchError(FencepostError, AssertionError):
     """Two carriers disagree, or a trace does not replay: Fencepost is wrong (exit status 4)."""
 
 
+class ExpectationError(FencepostError, AssertionError):
+    """A verdict is not as expected: what a failed check in a test suite raises."""
+
+
+class UndeterminedError(FencepostError, RuntimeError):
+    """A search ended before it could tell, which is no success."""
+
+
 class DisabledError(FencepostError):
     """A guard refused: the action cannot happen in this state."""
 
