@@ -23,7 +23,7 @@ def main() -> None:
     """Measure and write."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--profile", type=Profile, default=Profile.CI, help="the runs of which profile: quick, ci, full")
-    parser.add_argument("--workers", type=int, default=2)
+    parser.add_argument("--workers", type=int, default=1)
     given = parser.parse_args()
     console = Console(width=120)
     measured = json.loads(FILE.read_text()) if FILE.is_file() else {}
