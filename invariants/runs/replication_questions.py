@@ -146,13 +146,4 @@ QUESTIONS: tuple[Evidence, ...] = (
     ),
 )
 
-CLAIMS: tuple[Evidence, ...] = (
-    Evidence(
-        "SEED-903-5",
-        cases("2 brokers, no broker epoch check at the leader: KIP903-S2\n2 brokers, KIP-903: KIP903-S2"),
-        answer="Not in the model: see Q34.",
-        verdict="broken",
-    ),
-)
-
-EVIDENCE: tuple[Evidence, ...] = (*HYPOTHESES, *QUESTIONS, *CLAIMS)
+EVIDENCE: tuple[Evidence, ...] = (*HYPOTHESES, *QUESTIONS)
