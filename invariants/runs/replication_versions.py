@@ -147,7 +147,7 @@ RUNS: tuple[Run, ...] = (
         "3 brokers, HYP-1, HYP-3 and HYP-9 repaired",
         THREE,
         "equal_partition_epoch_overwrites=0 reset_followers_on_reelection=1 fenced_epoch_check=1",
-        2_596_366,
+        2_289_443,
         33,
         repaired=False,
         version="kafka-4.1",
