@@ -226,7 +226,7 @@ RUNS: tuple[Run, ...] = (
         "3 brokers, Q55 repaired",
         "brokers=3 max_records=1 initial_leader=1 elections=1 fences=1 crashes=1 shrinks=1 min_isr=2 loss=outside-isr max_leader_epoch=2",
         "",
-        1_593_903,
+        1_496_034,
         33,
         profile=Profile.FULL,
     ),
