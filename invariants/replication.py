@@ -133,8 +133,8 @@ def leader_high_watermark_never_falls(before: State, after: State, c: C) -> bool
 @always
 def one_leader_per_epoch(s: State, c: C) -> bool:
     """Part of G-S5: no two brokers lead in the same leader epoch. In different epochs they may, while metadata is on its way."""
-    return not any(
-        leads(s, one) and leads(s, other) and local(s, one).leader_epoch == local(s, other).leader_epoch
+    return all(
+        not leads(s, one) or not leads(s, other) or local(s, one).leader_epoch != local(s, other).leader_epoch
         for one in range(c.brokers)
         for other in range(one)
     )
