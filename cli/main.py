@@ -13,6 +13,7 @@ import click
 from fencepost.cli.ablating import ablate
 from fencepost.cli.check import check
 from fencepost.cli.console import close_stdout
+from fencepost.cli.differing import diff
 from fencepost.cli.failures import debugging, explain
 from fencepost.cli.faulting import faults
 from fencepost.cli.guarantees import guarantees
@@ -76,6 +77,7 @@ for _command in (
     prove,
     ablate,
     faults,
+    diff,
     list_protocols,
     guarantees,
     replay,

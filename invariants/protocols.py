@@ -5,11 +5,13 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from fencepost.invariants import lineage, metadata_reads, quorum, replication
+from fencepost.invariants import lineage, metadata_reads, quorum, replication, visible
 from fencepost.model.language.errors import UsageError, nearest
 from fencepost.model.protocols import MACHINES
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from fencepost.model.language import Machine, Property
 
 
@@ -24,6 +26,8 @@ class Protocol:
     machine: Machine
     properties: tuple[Property, ...]
     on_request: tuple[Property, ...] = ()
+    visible: tuple[Callable[..., int], ...] = ()
+    """What a client can see of a state, as functions `(state, constants) -> number`."""
 
     @property
     def name(self) -> str:
@@ -56,8 +60,16 @@ _PROPERTIES = {
 }
 """The properties of each machine; those not named are the published models, which share theirs."""
 
+_VISIBLE = {"replication": visible.REPLICATION, "quorum": (), "metadata-reads": ()}
+"""What clients see of each machine; those not named are the published models."""
+
 PROTOCOLS: dict[str, Protocol] = {
-    machine.name: Protocol(machine, _PROPERTIES.get(machine.name, lineage.PROPERTIES)) for machine in MACHINES
+    machine.name: Protocol(
+        machine,
+        _PROPERTIES.get(machine.name, lineage.PROPERTIES),
+        visible=_VISIBLE.get(machine.name, visible.LINEAGE),
+    )
+    for machine in MACHINES
 }
 
 

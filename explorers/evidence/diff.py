@@ -1,0 +1,222 @@
+"""What one machine does and another does not: states, and behaviours as somebody sees them who looks at part of a state.
+
+A behaviour is what is seen of the states of a history, one after the other, repetitions dropped. Machine A has a behaviour
+that B lacks if no history of B looks the same so far. Both are followed at once: with each sequence of sights the states of
+A and of B that it may have led to. The first sight that only one side can show ends the shortest such behaviour.
+"""
+
+from __future__ import annotations
+
+from collections import deque
+from dataclasses import dataclass
+from hashlib import blake2b
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from fencepost.explorers.native.outcome import trail
+from fencepost.explorers.paths import Found, confirm
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from fencepost.explorers.evidence.space import Space
+    from fencepost.explorers.verdict import Path
+
+Array = np.ndarray[Any, Any]
+SIDES = ("a", "b")
+
+
+@dataclass(frozen=True)
+class OnlyOne:
+    """A behaviour that only one side has: which, the shortest history that looks like it, and how many sights it has."""
+
+    side: str
+    path: Path
+    sights: int
+
+
+@dataclass(frozen=True)
+class Difference:
+    """How two machines compare, looked at in one way.
+
+    `seen` counts what can be seen in A, in B, and in both. `state` leads to something that can be seen in one of them only.
+    `behaviour` is a sequence of sights that only one has, where all single sights are in both. `why` says why the behaviours
+    were not compared to the end.
+    """
+
+    seen: tuple[int, int, int]
+    state: OnlyOne | None
+    behaviour: OnlyOne | None
+    why: str = ""
+
+    @property
+    def same(self) -> bool | None:
+        """Whether no difference exists; None if that is not known."""
+        return False if self.state or self.behaviour else None if self.why else True
+
+
+def compare(spaces: tuple[Space, Space], sights: tuple[Array, Array], most_pairs: int) -> Difference:
+    """Compare two searched machines by what is seen of each of their states."""
+    _, numbered = np.unique(np.concatenate(sights), return_inverse=True)
+    cut = spaces[0].states
+    seen = numbered[:cut], numbered[cut:]
+    own = [np.unique(item) for item in seen]
+    both = np.intersect1d(own[0], own[1], assume_unique=True)
+    counts = len(own[0]), len(own[1]), len(both)
+    state = _first_state(spaces, seen, both)
+    if state is not None:
+        return Difference(counts, state, None)
+    watch = _Watch(spaces, seen, most_pairs)
+    return Difference(counts, None, watch.run(), watch.why)
+
+
+def _first_state(spaces: tuple[Space, Space], seen: tuple[Array, Array], both: Array) -> OnlyOne | None:
+    """Return the way to the nearest state of either side that looks like none of the other."""
+    found = []
+    for place, (space, own) in enumerate(zip(spaces, seen, strict=True)):
+        alone = np.flatnonzero(~np.isin(own, both))
+        if len(alone):
+            nearest = int(alone[np.argmin(space.depths[alone])])
+            found.append((int(space.depths[nearest]), place, nearest))
+    if not found:
+        return None
+    _, place, nearest = min(found)
+    path = path_to(spaces[place], nearest)
+    chain = _chain(spaces[place], nearest)
+    return OnlyOne(SIDES[place], path, 1 + int(np.count_nonzero(np.diff(seen[place][chain]))))
+
+
+def _chain(space: Space, state: int) -> Array:
+    found = [state]
+    while space.parents[found[-1]] >= 0:
+        found.append(int(space.parents[found[-1]]))
+    return np.array(found[::-1])
+
+
+def path_to(space: Space, state: int) -> Path:
+    """Return the way to a state that the search took, confirmed by the plain carrier."""
+    return confirm(space.search.plain, trail(space.search, space.number(state)), Found(None))
+
+
+class _Watch:
+    """Two machines followed by what is seen of them."""
+
+    def __init__(self, spaces: tuple[Space, Space], seen: tuple[Array, Array], most_pairs: int) -> None:
+        self.spaces, self.seen, self.most_pairs = spaces, seen, most_pairs
+        self.steps = [space.steps() for space in spaces]
+        self.why = ""
+
+    def run(self) -> OnlyOne | None:
+        """Return the shortest behaviour that only one side has; None if there is none, or `why` says that nobody knows."""
+        if all(len(np.unique(own)) == len(own) for own in self.seen):
+            return self._one_by_one()
+        starts = [self._split(side, np.flatnonzero(space.firsts)) for side, space in enumerate(self.spaces)]
+        waiting: deque[tuple[tuple[Array, Array], tuple[int, ...]]] = deque()
+        known: set[tuple[bytes, ...]] = set()
+        found = self._meet(starts, (), waiting, known)
+        while waiting and found is None:
+            if len(known) > self.most_pairs:
+                self.why = f"more than {self.most_pairs:,} pairs of sets of states were followed"
+                return None
+            sets, behaviour = waiting.popleft()
+            following = [self._split(side, self._next(side, own)) for side, own in enumerate(sets)]
+            for split in following:
+                split.pop(behaviour[-1], None)
+            found = self._meet(following, behaviour, waiting, known)
+        return found
+
+    def _one_by_one(self) -> OnlyOne | None:
+        """Compare step by step, where each state looks like no other: a behaviour is then a history."""
+        pairs = []
+        for seen, (offsets, targets) in zip(self.seen, self.steps, strict=True):
+            made = np.stack((np.repeat(seen, np.diff(offsets)), seen[targets]), axis=1).astype(np.int64)
+            pairs.append(np.unique(made[made[:, 0] != made[:, 1]] @ np.array([1 << 32, 1])))
+        found = []
+        for side, other in ((0, 1), (1, 0)):
+            alone = np.setdiff1d(pairs[side], pairs[other], assume_unique=True)
+            if len(alone):
+                place = np.empty(int(self.seen[side].max()) + 1, np.int64)
+                place[self.seen[side]] = np.arange(len(self.seen[side]))
+                sources, targets = place[alone >> 32], place[alone & 0xFFFFFFFF]
+                nearest = int(np.argmin(self.spaces[side].depths[sources]))
+                chain = [*_chain(self.spaces[side], int(sources[nearest])), int(targets[nearest])]
+                found.append((len(chain), side, chain))
+        if not found:
+            return None
+        length, side, chain = min(found)
+        return OnlyOne(SIDES[side], self._path(side, [int(state) for state in chain]), length)
+
+    def _meet(
+        self,
+        sides: list[dict[int, Array]],
+        behaviour: tuple[int, ...],
+        waiting: deque[tuple[tuple[Array, Array], tuple[int, ...]]],
+        known: set[tuple[bytes, ...]],
+    ) -> OnlyOne | None:
+        """Go on with every sight that both sides show; return the behaviour that ends in one that only one shows."""
+        for side, other in ((0, 1), (1, 0)):
+            for sight in sorted(set(sides[side]) - set(sides[other])):
+                return self._shown(side, (*behaviour, sight))
+        for sight in sorted(sides[0]):
+            sets = self._closed(0, sides[0][sight], sight), self._closed(1, sides[1][sight], sight)
+            key = tuple(blake2b(own.tobytes(), digest_size=16).digest() for own in sets)
+            if key not in known:
+                known.add(key)
+                waiting.append((sets, (*behaviour, sight)))
+        return None
+
+    def _split(self, side: int, states: Array) -> dict[int, Array]:
+        """Return states by what is seen of them."""
+        sights = self.seen[side][states]
+        return {int(sight): states[sights == sight] for sight in np.unique(sights)}
+
+    def _next(self, side: int, states: Array) -> Array:
+        """Return the successors of states."""
+        offsets, targets = self.steps[side]
+        first, count = offsets[states], offsets[states + 1] - offsets[states]
+        within = np.arange(int(count.sum())) - np.repeat(np.cumsum(count) - count, count)
+        return np.unique(targets[np.repeat(first, count) + within])
+
+    def _closed(self, side: int, states: Array, sight: int) -> Array:
+        """Return states with all that can be reached from them while the same is seen."""
+        found = fresh = np.unique(states)
+        while len(fresh):
+            following = self._next(side, fresh)
+            following = following[self.seen[side][following] == sight]
+            fresh = np.setdiff1d(following, found, assume_unique=True)
+            found = np.union1d(found, fresh)
+        return found
+
+    def _shown(self, side: int, behaviour: tuple[int, ...]) -> OnlyOne:
+        """Return the shortest history of a side that looks like this behaviour."""
+        space, seen, (offsets, targets) = self.spaces[side], self.seen[side], self.steps[side]
+        before: dict[tuple[int, int], tuple[int, int] | None] = {
+            (int(state), 0): None for state in np.flatnonzero(space.firsts) if seen[state] == behaviour[0]
+        }
+        waiting = deque(before)
+        while waiting:
+            node = waiting.popleft()
+            state, place = node
+            if place == len(behaviour) - 1:
+                return OnlyOne(SIDES[side], self._path(side, list(_back(before, node))), len(behaviour))
+            for target in map(int, targets[offsets[state] : offsets[state + 1]]):
+                reached = place if seen[target] == behaviour[place] else place + 1
+                if seen[target] == behaviour[reached] and (target, reached) not in before:
+                    before[target, reached] = node
+                    waiting.append((target, reached))
+        raise AssertionError("a behaviour that was found has no history")
+
+    def _path(self, side: int, states: list[int]) -> Path:
+        space = self.spaces[side]
+        keys = [space.search.layout.decode(space.rows[state], space.search.constants) for state in states]
+        return confirm(space.search.plain, (key.__eq__ for key in keys), Found(None))
+
+
+def _back(before: dict[tuple[int, int], tuple[int, int] | None], node: tuple[int, int]) -> Iterator[int]:
+    """Yield the states on the way to a node, the first one first."""
+    chain: list[int] = []
+    at: tuple[int, int] | None = node
+    while at is not None:
+        chain.append(at[0])
+        at = before[at]
+    return reversed(chain)

@@ -1,0 +1,122 @@
+"""What is looked at of a state: fields of it, or numbers that functions make of it. States that look alike are one."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from fencepost.explorers.native.checks import Checks
+from fencepost.explorers.native.compile import load
+from fencepost.explorers.native.generate import Module, source_of
+from fencepost.explorers.native.layout import layout_of
+from fencepost.explorers.native.outcome import blame, explain
+from fencepost.model.language.errors import UsageError, nearest
+from fencepost.model.language.records import ArrayOf, BagOf, Nested, Record, fields
+from fencepost.model.language.subset import check
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from fencepost.explorers.evidence.space import Space
+    from fencepost.model.language.actions import Property
+
+Array = np.ndarray[Any, Any]
+OWN = ("budget",)
+"""Fields that tell what may still happen, and nothing of what has."""
+
+
+def everything(state: type[Record]) -> tuple[str, ...]:
+    """Return the fields that a protocol keeps: all but budgets and the ghosts of properties."""
+    return tuple(path for path in _leaves(state) if not any(_is_aside(name) for name in path.split(".")))
+
+
+def leaves_of(state: type[Record]) -> tuple[str, ...]:
+    """Return every field that holds numbers or messages, as a path."""
+    return tuple(_leaves(state))
+
+
+def choose_fields(state: type[Record], named: tuple[str, ...]) -> tuple[str, ...]:
+    """Return the leaves under the fields that are named, such as `replica.log`; raise UsageError for an unknown one."""
+    leaves = list(_leaves(state))
+    found: list[str] = []
+    for name in named:
+        wanted = name.replace("-", "_")
+        under = [path for path in leaves if path == wanted or path.startswith(f"{wanted}.")]
+        if not under:
+            known = sorted({path[:end] for path in leaves for end in _ends(path)})
+            raise UsageError(f"the state has no field {name!r}.{nearest(wanted, known)} Fields are: {', '.join(known)}.")
+        found += under
+    return tuple(dict.fromkeys(found))
+
+
+def _ends(path: str) -> list[int]:
+    return [place for place, letter in enumerate(path) if letter == "."] + [len(path)]
+
+
+def _is_aside(name: str) -> bool:
+    return name.startswith("ghost_") or name in OWN
+
+
+def _leaves(record: type[Record], above: str = "") -> Iterator[str]:
+    for name, field in fields(record):
+        inner = field.record if isinstance(field, Nested | BagOf) else None
+        if isinstance(field, ArrayOf) and isinstance(field.element, Nested):
+            inner = field.element.record
+        if isinstance(field, BagOf) or inner is None:
+            yield f"{above}{name}"
+        else:
+            yield from _leaves(inner, f"{above}{name}.")
+
+
+def look_at_fields(space: Space, paths: tuple[str, ...]) -> Array:
+    """Return what is seen of each state as one string of bytes."""
+    columns = []
+    for path in paths:
+        column = space.rows
+        for name in path.split("."):
+            column = column[name]
+        columns.append(_bytes(column))
+    return _joined(columns, space.states)
+
+
+def _bytes(column: Array) -> Array:
+    """Return a column as a matrix of bytes, a row for each state."""
+    flat = np.ascontiguousarray(column)
+    return flat.view(np.uint8).reshape(len(column), -1) if len(column) else np.zeros((0, 1), np.uint8)
+
+
+def _joined(columns: list[Array], states: int) -> Array:
+    matrix = np.ascontiguousarray(np.hstack(columns)) if columns else np.zeros((states, 1), np.uint8)
+    return matrix.view(np.dtype((np.void, matrix.shape[1]))).ravel()
+
+
+class Views(Module):
+    """A module of functions from a state to a number, one kernel for all of them."""
+
+    def body(self, kernels: str) -> str:
+        """Return what stands below the head."""
+        calls = [
+            f"        out[n, {place}] = {self.emitter.function(self.program.properties[item.name])}(_e, s, c)\n"
+            for place, item in enumerate(self.properties)
+        ]
+        kernel = (
+            "@kernel\ndef look(_e, rows, first, last, c, out):\n    for n in range(first, last):\n        s = rows[n]\n"
+            f"{''.join(calls)}        if _e[0] != 0:\n            _e[1] = n\n            return\n"
+        )
+        return "\n\n".join([kernels, *self.emitter.texts, kernel, "NAMES = ()\n"])
+
+
+def look_through(space: Space, views: tuple[Property, ...]) -> Array:
+    """Return what functions see of each state as one string of bytes."""
+    search = space.search
+    layout = layout_of(search.machine.state, search.constants)
+    program = check(search.machine, views)
+    module = Views(program, Checks(program, layout.rooms, layout.lows), views, normalize=False)
+    kernels = load(source_of(module, layout, compact=False), search.constants)
+    checks = kernels.checks(search.constants)
+    seen = np.zeros((space.states, len(views)), np.int64)
+    kernels.module.look(checks, space.rows, 0, space.states, kernels.constants(search.constants), seen)
+    if checks[0]:
+        explain(search, space.rows[int(checks[1])])
+        blame(search, int(checks[0]))
+    return _joined([_bytes(seen)], space.states)

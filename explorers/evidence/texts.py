@@ -1,0 +1,73 @@
+"""How the text of two machines differs: actions that one of them lacks, guards and effects that are not the same."""
+
+from __future__ import annotations
+
+import ast
+import inspect
+import textwrap
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from fencepost.model.language.removal import guards
+
+if TYPE_CHECKING:
+    from fencepost.model.language.actions import Action
+    from fencepost.model.language.machine import Machine
+
+
+@dataclass(frozen=True)
+class Changed:
+    """An action that both machines have, and what is not the same in it: guards of one only, and whether the effect differs."""
+
+    action: str
+    only_a: tuple[str, ...]
+    only_b: tuple[str, ...]
+    effect: bool
+
+
+@dataclass(frozen=True)
+class Texts:
+    """What differs between the texts of two machines."""
+
+    only_a: tuple[str, ...]
+    only_b: tuple[str, ...]
+    changed: tuple[Changed, ...]
+
+
+def texts_of(a: Machine, b: Machine) -> Texts:
+    """Return how two machines differ in their actions; helpers that actions call are not looked at."""
+    mine, others = ({item.label: item for item in machine.actions} for machine in (a, b))
+    conditions = [_conditions(machine) for machine in (a, b)]
+    changed = []
+    for label in [name for name in mine if name in others]:
+        if mine[label].function is others[label].function:
+            continue
+        one, other = (known.get(label, []) for known in conditions)
+        item = Changed(
+            label,
+            tuple(text for text in one if text not in other),
+            tuple(text for text in other if text not in one),
+            _effect(mine[label]) != _effect(others[label]),
+        )
+        if item.only_a or item.only_b or item.effect:
+            changed.append(item)
+    return Texts(
+        tuple(name for name in mine if name not in others), tuple(name for name in others if name not in mine), tuple(changed)
+    )
+
+
+def _conditions(machine: Machine) -> dict[str, list[str]]:
+    found: dict[str, list[str]] = {}
+    for item in guards(machine):
+        if not item.part:
+            found.setdefault(item.action, []).append(item.condition)
+    return found
+
+
+def _effect(item: Action) -> list[str]:
+    """Return an action's statements without its docstring and its guards."""
+    lines, _ = inspect.getsourcelines(item.function)
+    node = ast.parse(textwrap.dedent("".join(lines))).body[0]
+    assert isinstance(node, ast.FunctionDef)
+    kept = [text for text in map(ast.unparse, node.body) if not text.startswith("require(")]
+    return kept[1:] if inspect.getdoc(item.function) else kept

@@ -1,0 +1,64 @@
+"""What a client can see of a protocol: who leads, who is in sync, what was acknowledged and what can be read."""
+
+from fencepost.model.cluster.constants import C
+from fencepost.model.cluster.state import State, has_current_leader, newest
+from fencepost.model.language import NONE
+from fencepost.model.lineage import base
+
+
+def leader(s: State, c: C) -> int:
+    """The leader by the controller's latest decision."""
+    return newest(s).leader
+
+
+def leader_epoch(s: State, c: C) -> int:
+    """The leader epoch by the controller's latest decision."""
+    return newest(s).leader_epoch
+
+
+def isr(s: State, c: C) -> int:
+    """The in-sync replicas by the controller's latest decision."""
+    return newest(s).isr
+
+
+def acknowledged(s: State, c: C) -> int:
+    """The records that producers know to be written."""
+    return s.ghost_acknowledged
+
+
+def readable(s: State, c: C) -> int:
+    """The records that the leader shows to consumers, in order; nothing while no leader knows that it leads."""
+    if not has_current_leader(s):
+        return NONE
+    r = s.replica[newest(s).leader]
+    shown = 0
+    for offset in range(r.high_watermark):
+        shown = shown * (c.max_records + 1) + r.log[offset].record
+    return shown
+
+
+REPLICATION = (leader, leader_epoch, isr, acknowledged, readable)
+
+
+def quorum_leader(s: base.State, c: base.C) -> int:
+    """The leader by the controller's latest decision."""
+    return s.quorum.leader
+
+
+def quorum_isr(s: base.State, c: base.C) -> int:
+    """The in-sync replicas."""
+    return s.quorum.isr
+
+
+def leader_shows(s: base.State, c: base.C) -> int:
+    """The records that the leader shows to consumers, in order; nothing while it does not know that it leads."""
+    if s.quorum.leader == NONE or not base.is_true_leader(s, s.quorum.leader):
+        return NONE
+    r = s.replica[s.quorum.leader]
+    shown = 0
+    for offset in range(r.high_watermark):
+        shown = shown * (c.max_records + 1) + r.log[offset].id + 1
+    return shown
+
+
+LINEAGE = (quorum_leader, quorum_isr, leader_shows)

@@ -1,0 +1,293 @@
+"""Two machines are compared by what is seen of them: the same as a comparison by sets on the plain carrier, and no more."""
+
+from __future__ import annotations
+
+from collections import deque
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import pytest
+from fencepost.explorers.evidence.diff import Difference, compare
+from fencepost.explorers.evidence.observed import choose_fields, everything, look_at_fields, look_through
+from fencepost.explorers.evidence.space import Space
+from fencepost.explorers.evidence.texts import texts_of
+from fencepost.explorers.native.compile import compiled
+from fencepost.explorers.native.search import Search
+from fencepost.explorers.verdict import Options
+from fencepost.invariants.protocols import PROTOCOLS
+from fencepost.model.language import always
+from fencepost.model.language.errors import UsageError
+from fencepost.model.language.interpreter import Interpreter
+
+from tests.commands import data_of, fencepost
+from tests.machines import planted, respelt
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+
+    from fencepost.model.language import Machine
+    from fencepost.model.language.records import Key
+
+MACHINES: dict[str, Machine] = {
+    "planted": planted.MACHINE,
+    "respelt": respelt.MACHINE,
+    "careless": respelt.CARELESS,
+    "timid": respelt.TIMID,
+    **{name: item.machine for name, item in PROTOCOLS.items()},
+}
+HERE = Path(__file__).parent / "machines"
+TINY = {"replicas": 2, "log_size": 1, "max_records": 1, "max_leader_epoch": 1}
+SMALL = {"replicas": 2, "log_size": 2, "max_records": 2, "max_leader_epoch": 1}
+MANY = 3_000
+
+
+def space(name: str, values: Mapping[str, int]) -> Space:
+    machine = MACHINES[name]
+    constants = machine.set_constants(values)
+    search = Search(machine, constants, (), Options(workers=1), kernels=compiled(machine, constants, ()))
+    assert search.run().complete
+    return Space(search)
+
+
+def difference(one: tuple[str, dict[str, int]], other: tuple[str, dict[str, int]], paths: tuple[str, ...] = ()) -> Difference:
+    spaces = space(*one), space(*other)
+    state = MACHINES[one[0]].state
+    chosen = choose_fields(state, paths) if paths else everything(state)
+    sights = look_at_fields(spaces[0], chosen), look_at_fields(spaces[1], chosen)
+    return compare(spaces, sights, MANY)
+
+
+# -- the definition, by sets of states on the plain carrier
+
+
+def graph(name: str, values: Mapping[str, int]) -> tuple[list[Key], dict[Key, set[Key]]]:
+    plain = Interpreter(MACHINES[name], MACHINES[name].set_constants(values))
+    starts = plain.initial_states()
+    following: dict[Key, set[Key]] = {}
+    waiting = list(starts)
+    while waiting:
+        state = waiting.pop()
+        if state not in following:
+            following[state] = {item.after for item in plain.transitions(state)}
+            waiting += following[state]
+    return starts, following
+
+
+def by_sets(graphs: list[Any], see: list[Callable[[Key], Any]]) -> tuple[int, str] | None:
+    """Return how many sights the shortest behaviour of one side alone has; None if there is none."""
+
+    def closed(side: int, states: set[Key]) -> frozenset[Key]:
+        found, waiting = set(states), list(states)
+        while waiting:
+            at = waiting.pop()
+            for after in graphs[side][1][at] - found:
+                if see[side](after) == see[side](at):
+                    found.add(after)
+                    waiting.append(after)
+        return frozenset(found)
+
+    def split(side: int, states: set[Key]) -> dict[Any, frozenset[Key]]:
+        sights = {see[side](state) for state in states}
+        return {sight: closed(side, {state for state in states if see[side](state) == sight}) for sight in sights}
+
+    waiting = deque([(split(0, set(graphs[0][0])), split(1, set(graphs[1][0])), 1)])
+    known = set()
+    while waiting:
+        one, other, count = waiting.popleft()
+        if set(one) != set(other):
+            return count, ""
+        for sight, states in one.items():
+            pair = states, other[sight]
+            if pair not in known:
+                known.add(pair)
+                following = [
+                    split(side, {after for state in own for after in graphs[side][1][state] if see[side](after) != sight})
+                    for side, own in enumerate(pair)
+                ]
+                waiting.append((following[0], following[1], count + 1))
+    return None
+
+
+CASES = [
+    (("kip320", TINY), ("kip279", TINY), ("quorum",)),
+    (("kip320", TINY), ("kip279", TINY), ("replica.end", "replica.high_watermark")),
+    (("kip101", TINY), ("kip279", TINY), ("replica.log", "replica.end")),
+    (("kip101", TINY), ("truncate-to-hwm", TINY), ("replica.high_watermark",)),
+    (("planted", {}), ("respelt", {}), ("inside", "door")),
+    (("planted", {}), ("careless", {}), ("door", "lamp")),
+    (("planted", {}), ("timid", {}), ("door",)),
+    (("planted", {}), ("timid", {}), ("door", "inside")),
+    (("planted", {}), ("planted", {"tickets": 2}), ("inside",)),
+    (("planted", {}), ("planted", {"painted": 1}), ("sold", "lamp")),
+]
+
+
+@pytest.mark.parametrize(("one", "other", "paths"), CASES, ids=lambda item: " ".join(map(str, item)))
+@pytest.mark.xdist_group("diff")
+def test_behaviours_differ_where_sets_of_states_on_the_plain_carrier_say_so(
+    one: tuple[str, dict[str, int]], other: tuple[str, dict[str, int]], paths: tuple[str, ...]
+) -> None:
+    found = difference(one, other, paths)
+    schemas = [Interpreter(MACHINES[name], MACHINES[name].set_constants(values)).schema for name, values in (one, other)]
+
+    def see(side: int) -> Callable[[Key], Any]:
+        def seen(key: Key) -> Any:
+            state = schemas[side].restore(key)
+            return tuple(_value(state, path.split(".")) for path in paths)
+
+        return seen
+
+    expected = by_sets([graph(*one), graph(*other)], [see(0), see(1)])
+    assert (expected is None) == (found.same is True)
+    if found.behaviour is not None:
+        assert expected is not None
+        assert found.behaviour.sights == expected[0]
+
+
+def _value(state: Any, names: list[str]) -> Any:
+    if not names:
+        return _plain(state)
+    if hasattr(state, names[0]):
+        return _value(getattr(state, names[0]), names[1:])
+    return tuple(_value(item, names) for item in state)
+
+
+def _plain(value: Any) -> Any:
+    from fencepost.model.language.records import Record, key_of
+
+    if isinstance(value, Record):
+        return key_of(value)
+    return int(value) if isinstance(value, int) else tuple(map(_plain, value))
+
+
+@pytest.mark.xdist_group("diff")
+@pytest.mark.parametrize(("name", "values"), [("planted", {}), ("kip320", SMALL), ("kip320-first-try", SMALL)])
+def test_a_variant_against_itself_has_no_difference(name: str, values: dict[str, int]) -> None:
+    found = difference((name, values), (name, values))
+    assert found.same is True
+    assert found.seen[0] == found.seen[1] == found.seen[2]
+
+
+@pytest.mark.xdist_group("diff")
+def test_two_spellings_of_the_same_guards_have_no_difference() -> None:
+    assert difference(("planted", {}), ("respelt", {})).same is True
+    changed = {item.action: item for item in texts_of(planted.MACHINE, respelt.MACHINE).changed}
+    assert changed["sell"].only_b == ("not c.tickets <= s.sold",)
+    assert set(changed) == {"sell", "open-door"}
+    assert texts_of(planted.MACHINE, respelt.MACHINE).only_a == ("burn-down",)
+
+
+@pytest.mark.xdist_group("diff")
+def test_a_behaviour_is_a_history_of_the_side_that_has_it() -> None:
+    found = difference(("planted", {}), ("timid", {}), ("door", "inside"))
+    only = found.behaviour
+    assert found.state is None
+    assert only is not None
+    assert (only.side, only.sights) == ("a", 3)
+    assert [step.action.label for step in only.path.steps] == ["open-door", "shut-door"]
+
+
+@pytest.mark.xdist_group("diff")
+def test_a_state_of_one_side_alone_is_reached_by_a_shortest_history() -> None:
+    found = difference(("planted", {"strict": 0}), ("planted", {}))
+    assert found.state is not None
+    assert (found.state.side, found.state.path.length, found.behaviour) == ("a", 8, None)
+
+
+@pytest.mark.xdist_group("diff")
+def test_steps_are_compared_where_every_state_can_be_told_from_all_others() -> None:
+    found = difference(("kip320", SMALL), ("kip279", SMALL))
+    assert found.state is not None
+    one, other = space("kip279", TINY), space("kip101", TINY)
+    sights = [look_at_fields(item, everything(MACHINES["kip320"].state)) for item in (one, other)]
+    assert all(len(set(item.tolist())) == len(item) for item in sights)
+    expected = by_sets([graph("kip279", TINY), graph("kip101", TINY)], [lambda key: key, lambda key: key])
+    found = compare((one, other), (sights[0], sights[1]), MANY)
+    assert (expected is None) == (found.same is True)
+
+
+@pytest.mark.xdist_group("diff")
+def test_views_see_what_the_plain_carrier_sees() -> None:
+    found = PROTOCOLS["kip320"]
+    own = space("kip320", TINY)
+    plain = Interpreter(found.machine, own.search.constants)
+    seen = look_through(own, tuple(map(always, found.visible)))
+    for row, sight in zip(own.rows, seen, strict=True):
+        state = plain.schema.restore(own.search.layout.decode(row, own.search.constants))
+        expected = [int(view(state, own.search.constants)) for view in found.visible]
+        assert list(memoryview(sight.tobytes()).cast("q")) == expected
+
+
+def test_behaviours_that_are_not_compared_to_the_end_are_not_called_the_same() -> None:
+    spaces = space("planted", {}), space("respelt", {})
+    chosen = choose_fields(planted.Hall, ("inside", "door", "lamp"))
+    found = compare(spaces, (look_at_fields(spaces[0], chosen), look_at_fields(spaces[1], chosen)), 1)
+    assert found.same is None
+    assert found.why == "more than 1 pairs of sets of states were followed"
+
+
+def test_fields_are_chosen_by_their_path() -> None:
+    state = MACHINES["kip320"].state
+    assert choose_fields(state, ("replica.log", "quorum")) == (
+        "replica.log.id", "replica.log.epoch", "quorum.leader", "quorum.isr",
+    )  # fmt: skip
+    with pytest.raises(UsageError, match=r"has no field 'replica[.]lag'[.] Did you mean 'replica[.]log'"):
+        choose_fields(state, ("replica.lag",))
+    kept = everything(MACHINES["replication"].state)
+    assert not any(path.startswith(("ghost_", "budget")) for path in kept)
+    assert "image.isr" in kept
+
+
+# -- the command
+
+
+@pytest.mark.xdist_group("diff")
+def test_a_users_file_is_compared_with_another() -> None:
+    found = fencepost("diff", str(HERE / "planted.py"), "--b", str(HERE / "respelt.py"), "--quiet")
+    assert found.exit_code == 0, found.output
+    assert "all that the protocol keeps: no difference" in found.stdout
+    assert "only B requires not c.tickets <= s.sold" in found.stdout
+    assert "Only in A: burn-down" in found.stdout
+
+
+@pytest.mark.xdist_group("diff")
+def test_settings_are_compared_and_the_first_difference_is_shown() -> None:
+    found = fencepost("diff", str(HERE / "planted.py"), "--b", "strict=off", "--quiet")
+    assert found.exit_code == 1
+    lines = [" ".join(line.split()) for line in found.stdout.splitlines()]
+    assert "strict: true in A, false in B" in lines
+    assert "Only in B: the first state that looks like none of the other side, 8 states" in lines
+    assert "7 enter guest=3" in lines
+
+
+@pytest.mark.xdist_group("diff")
+def test_json_tells_both_ways_of_looking() -> None:
+    arguments = [
+        "diff",
+        "kip320",
+        "--b",
+        "kip279",
+        *(f"--set={name}={value}" for name, value in TINY.items()),
+        "--json",
+        "--quiet",
+    ]
+    data = data_of(fencepost(*arguments))
+    assert [item["title"] for item in data["compared"]] == ["all that the protocol keeps", "what clients can see"]
+    assert data["a"]["levels"][0] == 1
+    assert {item["action"] for item in data["actions"]["changed"]} >= {"follower-fetch", "leader-expand-isr"}
+
+
+@pytest.mark.parametrize(
+    ("arguments", "says"),
+    [
+        (["kip320", "--b", "replication"], "the two sides have different states"),
+        (["kip320", "--b", "kafka-4.0"], "has no version 'kafka-4.0'"),
+        (["kip320", "--b", "replicas=9"], "out of range"),
+        (["kip320", "--set", "replicas=2", "--set", "log_size=1", "--on", "replcia"], "the state has no field 'replcia'"),
+        (["kip320", "--b", "max_records=1", "--max-states", "10"], "could not be searched to its end"),
+    ],
+)
+def test_what_cannot_be_compared_is_refused(arguments: list[str], says: str) -> None:
+    found = fencepost("diff", *arguments, "--quiet")
+    assert found.exit_code == 2
+    assert says in found.stderr
