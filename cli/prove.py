@@ -15,16 +15,13 @@ from fencepost.cli.quantities import parse_duration
 from fencepost.cli.status import Exit, exit_of
 from fencepost.cli.targets import choose_constants, find_protocol
 from fencepost.explorers.verdict import Verdict
-from fencepost.invariants.theorems import select
+from fencepost.invariants.theorems import WIDEST, select
 from fencepost.model.language.errors import UsageError, nearest
 
 if TYPE_CHECKING:
     from fencepost.explorers.symbolic.proof import Settings
     from fencepost.invariants.protocols import Protocol
     from fencepost.model.language import Constants, Property
-
-WIDEST = (1 << 63) - 1
-"""The greatest number of a field of 64 bits on the wire."""
 
 
 @dataclass(frozen=True)
@@ -41,6 +38,7 @@ class Asked:
     int64: tuple[str, ...]
     k: int
     depth: int | None
+    every_state: bool
     timeout: str
     workers: int | None
     strengthen: bool
@@ -68,6 +66,7 @@ class Asked:
 @click.option("--int64", multiple=True, metavar="NAMES", help="The same, up to the greatest number of 64 bits.")
 @click.option("--k", type=click.IntRange(1, 50), default=1, show_default=True, metavar="N", help="Induction over N steps.")
 @click.option("--depth", type=click.IntRange(0, 200), metavar="N", help="No induction: look at every run of N steps.")
+@click.option("--every-state", is_flag=True, help="No induction: ask it of every state of the domains, reachable or not.")
 @click.option("--timeout", default="60s", show_default=True, metavar="TIME", help="For each question to z3.")
 @click.option(
     "--workers", type=click.IntRange(1, 256), metavar="N", help="Processes; as many as there are processors if not given."
@@ -117,7 +116,7 @@ def prove_one(asked: Asked, name: str) -> Exit:
     constants = choose_constants(found.machine, asked.version, asked.settings, switches)
     properties = select(found, asked.properties)
     settings = settings_of(asked, found)
-    reach = parse_duration(asked.reach, "--reach")
+    reach = 0.0 if asked.reach in ("0", "0s") else parse_duration(asked.reach, "--reach")
     file = Path(asked.trace) if asked.trace else None
     if file:
         make_sure_writable(file)
@@ -166,11 +165,17 @@ def settings_of(asked: Asked, found: Protocol) -> Settings:
     from fencepost.explorers.symbolic.lifting import lifted_names
     from fencepost.explorers.symbolic.proof import Settings
 
-    if asked.depth is not None and asked.k > 1:
-        raise UsageError("--depth was given with --k: a bounded search has no induction. Write one of them.")
+    ways = [
+        name
+        for name, given in (("--depth", asked.depth is not None), ("--k", asked.k > 1), ("--every-state", asked.every_state))
+        if given
+    ]
+    if len(ways) > 1:
+        raise UsageError(f"{ways[0]} was given with {ways[1]}: these are different ways to prove. Write one of them.")
     lifted: dict[str, int | None] = dict.fromkeys(lifted_names(found.machine, asked.unbounded, "--unbounded"))
     lifted |= dict.fromkeys(lifted_names(found.machine, asked.int64, "--int64"), WIDEST)
-    return Settings(lifted, asked.k, asked.depth, parse_duration(asked.timeout, "--timeout"), asked.workers or processors())
+    timeout = parse_duration(asked.timeout, "--timeout")
+    return Settings(lifted, asked.k, asked.depth, asked.every_state, timeout, asked.workers or processors())
 
 
 def expected_verdict(name: str | None) -> Verdict | None:

@@ -199,7 +199,10 @@ def reach(report: Report) -> Iterator[tuple[str, str]]:
 def unbounded_of(settings: Settings) -> str:
     """Return which constants have any value, and the number of steps if the method is induction."""
     words = [name if most is None else f"{name} (64 bits)" for name, most in settings.lifted.items()]
-    return ", ".join([*([] if settings.depth is not None else ["the number of steps"]), *words]) or "nothing"
+    return (
+        ", ".join([*([] if settings.depth is not None or settings.everywhere else ["the number of steps"]), *words])
+        or "nothing"
+    )
 
 
 def bounded_of(constants: Constants, settings: Settings) -> str:

@@ -9,70 +9,214 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
-from fencepost.invariants import lineage_lemmas
-from fencepost.invariants.protocols import PROTOCOLS
+from fencepost.invariants import broken, lineage_lemmas, metadata_reads_lemmas, quorum_lemmas, replication_lemmas, token_store
+from fencepost.invariants.protocols import PROTOCOLS, Protocol, protocol
 from fencepost.model.language.actions import Kind
 from fencepost.model.language.errors import UsageError, nearest
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from fencepost.invariants.protocols import Protocol
-    from fencepost.model.language import Property
+    from fencepost.model.language import Machine, Property
+
+WIDEST = (1 << 63) - 1
+"""The greatest number of a field of 64 bits on the wire."""
 
 
 @dataclass(frozen=True)
 class Twin:
-    """The same question of a protocol with one rule broken: `action` must then break the induction."""
+    """The same question with one rule broken: a step of `action` must then break the induction.
 
-    broken: str
-    """The rule that is gone, in a few words."""
+    Either constants or a machine breaks the rule. For a question about every state, `action` is the property that fails.
+    """
+
+    rule: str
+    """What is broken, in a few words."""
     action: str
     constants: Mapping[str, int] = field(default_factory=dict)
-    protocol: str = ""
-    """Another protocol that lacks the rule; empty: the same one under `constants`."""
+    machine: Machine | None = None
 
 
 @dataclass(frozen=True)
 class Theorem:
-    """A proof of the catalogue: `goals` follow by induction, together with `lemmas`, for every value of `unbounded`."""
+    """A proof of the catalogue: `goals` follow by induction, together with `lemmas`, for every value of `unbounded`.
+
+    `everywhere`: of every state of the domains, without any step. `machine` is one that is there for the proof alone.
+    """
 
     name: str
     says: str
     protocol: str
     goals: tuple[str, ...]
-    unbounded: tuple[str, ...]
+    unbounded: Mapping[str, int | None]
+    """The constants that have any value, with the greatest one or None."""
     twin: Twin
     lemmas: tuple[str, ...] = ()
     constants: Mapping[str, int] = field(default_factory=dict)
+    everywhere: bool = False
     entries: tuple[str, ...] = ()
     """The entries of `claims.toml` that it is about."""
 
     @property
-    def properties(self) -> tuple[str, ...]:
+    def found(self) -> Protocol:
+        """The protocol."""
+        return OWN.get(self.protocol) or protocol(self.protocol)
+
+    @property
+    def properties(self) -> tuple[Property, ...]:
         """Goals and lemmas."""
-        return self.goals + self.lemmas
+        return select(self.found, self.goals + self.lemmas)
 
 
+OWN = {token_store.MACHINE.name: Protocol(token_store.MACHINE, token_store.PROPERTIES)}
+"""Machines that are there for a proof alone."""
 PROVABLE = (Kind.ALWAYS, Kind.STEP)
 """What induction is about."""
 _LINEAGE = ("truncate-to-hwm", "kip101", "kip279", "kip320-first-try", "kip320")
-LEMMAS: dict[str, tuple[Property, ...]] = dict.fromkeys(_LINEAGE, lineage_lemmas.LEMMAS)
+LEMMAS: dict[str, tuple[Property, ...]] = {
+    **dict.fromkeys(_LINEAGE, lineage_lemmas.LEMMAS),
+    "replication": replication_lemmas.LEMMAS,
+    "quorum": quorum_lemmas.LEMMAS,
+    "metadata-reads": metadata_reads_lemmas.LEMMAS,
+}
 """The lemmas by protocol."""
-THEOREMS: tuple[Theorem, ...] = ()
+_EPOCHS: dict[str, int | None] = dict.fromkeys(("max_leader_epoch", "max_records"))
+_BUDGETS: dict[str, int | None] = dict.fromkeys(
+    ("max_leader_epoch", "crashes", "clean_stops", "fences", "shrinks", "elections", "resends")
+)
+_TWO = {"replicas": 2}
+_THREE = {"replicas": 3}
+_BROKERS = {"brokers": 2}
+_LEADERS = ("quorum-is-the-last-decision", "beliefs-are-decisions")
+
+THEOREMS: tuple[Theorem, ...] = (
+    Theorem(
+        "kip320-high-watermark",
+        "No high watermark is beyond the end of its log.",
+        "kip320",
+        ("high-watermark-is-in-the-log",),
+        _EPOCHS,
+        Twin("the leader has what it commits", "leader-increase-high-watermark", machine=broken.LEADER_NOT_COUNTED),
+        lemmas=_LEADERS,
+        constants=_THREE,
+    ),
+    Theorem(
+        "kip320-one-leader",
+        "No two replicas lead in the same leader epoch.",
+        "kip320",
+        ("one-leader-per-epoch",),
+        _EPOCHS,
+        Twin("a leader is named by the decision", "become-leader", machine=broken.ANY_LEADER_LEADS),
+        lemmas=_LEADERS,
+        constants=_THREE,
+    ),
+    Theorem(
+        "kip320-leader-in-isr",
+        "The controller's leader is in the ISR, or there is none.",
+        "kip320",
+        ("leader-in-isr-or-none",),
+        _EPOCHS,
+        Twin("leaders come from the ISR", "controller-elect-leader", machine=broken.ANYONE_IS_ELECTED),
+        lemmas=(*_LEADERS, "leader-knows-the-isr"),
+        constants=_THREE,
+        entries=("LIN-3",),
+    ),
+    Theorem(
+        "kip320-strong-isr",
+        "Every member of the quorum's ISR has all records below the high watermark of whoever presumes to lead.",
+        "kip320",
+        ("strong-isr",),
+        _EPOCHS,
+        Twin(
+            "followers truncate where the logs part", "become-follower-and-truncate", machine=broken.TRUNCATES_TO_HIGH_WATERMARK
+        ),
+        lemmas=tuple(item.name for item in lineage_lemmas.LEMMAS),
+        constants=_TWO,
+        entries=("LIN-2",),
+    ),
+    Theorem(
+        "replication-one-leader",
+        "No two brokers lead in the same leader epoch.",
+        "replication",
+        ("one-leader-per-epoch",),
+        _BUDGETS,
+        Twin("a new leader comes with a new epoch", "controller-fences-broker", {"election_opens_epoch": 0}),
+        lemmas=("applied-images-exist", "leader-epochs-have-one-leader"),
+        constants=_BROKERS,
+        entries=("G-S5",),
+    ),
+    Theorem(
+        "replication-high-watermark",
+        "A leader's high watermark never falls within its epoch, is in its log, and rises to no more than each member of the "
+        "maximal ISR has fetched.",
+        "replication",
+        ("leader-high-watermark-never-falls", "high-watermark-is-in-the-log", "high-watermark-is-held-when-it-rises"),
+        _BUDGETS,
+        Twin("a leader never lowers its high watermark", "broker-applies-metadata", {"high_watermark_only_rises": 0}),
+        lemmas=(
+            "applied-images-exist",
+            "leader-epochs-have-one-leader",
+            "partition-epochs-tell-changes",
+            "leaders-wait-for-no-answer",
+            "nobody-moves-without-reassignment",
+        ),
+        constants=_BROKERS,
+        entries=("G-S4",),
+    ),
+    Theorem(
+        "kip903-stale-epochs",
+        "No request with a stale broker, leader or partition epoch changes the ISR, and nobody joins it under a stale broker epoch.",
+        "replication",
+        ("applied-requests-are-current", "joining-epoch-is-registered"),
+        _BUDGETS,
+        Twin("the controller compares broker epochs", "controller-applies-alter-partition", {"alter_partition_version": 2}),
+        constants=_BROKERS,
+        entries=("G-S13", "KIP903-S1"),
+    ),
+    Theorem(
+        "kip1166-parking",
+        "A fetch is parked exactly as before where the field is missing; -1, a stale, the current and a later high watermark are "
+        "told apart; both statements of the rule agree.",
+        "quorum",
+        tuple(item.name for item in quorum_lemmas.LEMMAS),
+        {"max_records": None},
+        Twin("the leader compares high watermarks", "stale-replicas-are-answered", {"compares_high_watermarks": 0}),
+        everywhere=True,
+        entries=("K1166-S1", "K1166-S2"),
+    ),
+    Theorem(
+        "token-store-algebra",
+        "`later` is associative, commutative and idempotent, unknown is its unit, and so it is with the store.",
+        token_store.MACHINE.name,
+        tuple(item.name for item in token_store.PROPERTIES),
+        {"offsets": WIDEST},
+        Twin("the store keeps the greater offset", "order-means-nothing", machine=token_store.LAST_WINS),
+    ),
+    Theorem(
+        "token-store-grows",
+        "The offset of a store never falls, and its cluster id never changes once it is set.",
+        "metadata-reads",
+        ("stores-only-grow",),
+        dict.fromkeys(("offsets", "restarts", "foreign_contexts", "wrong_contexts", "rebuilds")),
+        Twin("storeLatest is one step", "client-delivers-answer", {"atomic_store": 0, "exports": 1, "component_reads": 1}),
+        lemmas=("nothing-is-half-stored",),
+        constants={"component_reads": 1, "forwarded_writes": 1, "direct_writes": 1, "unlisted_requests": 1, "exports": 1},
+        entries=("TOK-S8",),
+    ),
+)
 
 
 def provable(found: Protocol) -> tuple[Property, ...]:
     """Return everything that can be asked to be proved of a protocol: its properties and lemmas, no witness."""
     own = LEMMAS.get(found.name, ()) if PROTOCOLS.get(found.name) is found else ()
-    return tuple(item for item in (*found.properties, *own) if item.kind in PROVABLE)
+    return tuple(item for item in (*found.every_property, *own) if item.kind in PROVABLE)
 
 
 def select(found: Protocol, names: tuple[str, ...]) -> tuple[Property, ...]:
     """Return the properties and lemmas of these names, all properties if none is named; raise UsageError for an unknown one."""
     if not names:
         return tuple(item for item in found.properties if item.kind in PROVABLE)
-    known = {item.name: item for item in (*found.properties, *provable(found))}
+    known = {item.name: item for item in (*found.every_property, *provable(found))}
     for name in names:
         if name not in known:
             raise UsageError(

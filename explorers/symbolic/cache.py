@@ -31,7 +31,7 @@ def cached(
     tell: Callable[[int, int], None] | None = None,
 ) -> Proof:
     """Return a proof from the cache, or make it now and keep it. What z3 could not say in time is asked again."""
-    file = cache_folder() / "proofs" / digest(machine, constants, properties, settings)
+    file = cache_folder() / "proofs" / digest(machine, constants, properties, settings, carrier=carrier())
     try:
         found: Proof = pickle.loads(file.read_bytes())  # noqa: S301 (our own folder)
     except (OSError, EOFError, pickle.UnpicklingError, AttributeError, ImportError):
@@ -47,8 +47,10 @@ def cached(
     return made
 
 
-def digest(machine: Machine, constants: Constants, properties: tuple[Property, ...], settings: Settings) -> str:
-    """Return the fingerprint of everything that a proof depends on."""
+def digest(
+    machine: Machine, constants: Constants, properties: tuple[Property, ...], settings: Settings, *, carrier: str
+) -> str:
+    """Return the fingerprint of everything that a proof depends on; `carrier` tells those of one carrier from another's."""
     program = check(machine, properties)
     parts = [
         machine.name,
@@ -65,8 +67,8 @@ def digest(machine: Machine, constants: Constants, properties: tuple[Property, .
         ),
         repr(sorted(constants.values.items())),
         repr([(item.name, item.kind, item.on.name if item.on else "") for item in properties]),
-        repr((sorted(settings.lifted.items()), settings.k, settings.depth)),
-        carrier(),
+        repr((sorted(settings.lifted.items()), settings.k, settings.depth, settings.everywhere)),
+        carrier,
     ]
     return hashlib.sha256("\n".join(parts).encode()).hexdigest()[:20]
 

@@ -6,9 +6,11 @@ import time
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
-from fencepost.explorers.symbolic.induction import Answer, consecution, initiation, state_properties
+import z3
+from fencepost.explorers.symbolic.induction import Answer, Asking, consecution, initiation, state_properties
 from fencepost.explorers.symbolic.pool import over
 from fencepost.explorers.symbolic.system import System
+from fencepost.explorers.symbolic.terms import negate
 from fencepost.explorers.symbolic.unroll import History, Reached, bounded, over_steps
 from fencepost.explorers.verdict import Verdict, worst
 from fencepost.model.language.actions import Kind
@@ -35,6 +37,8 @@ class Settings:
     lifted: Mapping[str, int | None] = field(default_factory=dict)
     k: int = 1
     depth: int | None = None
+    everywhere: bool = False
+    """Whether the properties are asked of every state of the domains, and no steps are looked at."""
     timeout: float = 60.0
     workers: int = 1
 
@@ -93,13 +97,17 @@ def prove(
 ) -> Proof:
     """Prove properties of a machine, or say where the proof fails. Raises UsageError for a property of another kind."""
     for item in properties:
+        if settings.everywhere and item.kind is Kind.STEP:
+            raise UsageError(f"{item.name!r} is about steps, and --every-state looks at no steps: leave one of them out.")
         if item.kind not in (Kind.ALWAYS, Kind.STEP):
             raise UsageError(
                 f"{item.name!r} says {item.kind}, and a proof is about what always holds, of states or of steps. "
                 f"Write `fencepost check {machine.name} --property {item.name}`."
             )
     began = time.perf_counter()
-    if settings.depth is not None:
+    if settings.everywhere:
+        made = _everywhere(machine, constants, properties, settings)
+    elif settings.depth is not None:
         made = _bounded(machine, constants, properties, settings)
     elif settings.k > 1:
         made = _over_steps(machine, constants, properties, settings)
@@ -226,6 +234,35 @@ def _listed(names: list[str]) -> str:
     first, rest = names[:2], len(names) - 2
     more = f" and {rest} more" if rest > 0 else ""
     return ", ".join(first) + more
+
+
+def _everywhere(machine: Machine, constants: Constants, properties: tuple[Property, ...], settings: Settings) -> Proof:
+    """Prove properties of every state of the domains, reachable or not."""
+    system = System(machine, constants, properties, settings.lifted)
+    state = system.state("s.")
+    asking = Asking(settings.timeout)
+    goals = {item.name: system.holds(item, state) for item in properties}
+    asking.add(system.typed(state))
+    found, unknown = [], False
+    for item in properties:
+        said = asking.ask(negate(goals[item.name]))
+        unknown = unknown or said == z3.unknown
+        if said == z3.unsat:
+            found.append(Finding(item.name, item.kind, Verdict.PROVED))
+        elif said == z3.unknown:
+            found.append(Finding(item.name, item.kind, Verdict.UNDETERMINED, "z3 cannot say, within the time limit"))
+        else:
+            found.append(
+                Finding(item.name, item.kind, Verdict.UNDETERMINED, "fails in some state, which need not be reachable")
+            )
+    return Proof(
+        machine.name,
+        "every state of the domains",
+        tuple(found),
+        queries=asking.queries,
+        solver_seconds=asking.seconds,
+        gave_up=unknown,
+    )
 
 
 def _bounded(machine: Machine, constants: Constants, properties: tuple[Property, ...], settings: Settings) -> Proof:

@@ -1,0 +1,84 @@
+"""The parking rule of KIP-1166 for every number: what the leader makes of the field HighWatermark, in any state whatever.
+
+Nothing here needs a state to be reachable. Offsets and high watermarks are any numbers that a log can have; a field that
+is missing reads as more than all of them, as 2**63 - 1 does.
+"""
+
+from fencepost.model.language import NONE, always
+from fencepost.model.quorum.constants import C
+from fencepost.model.quorum.fetch import absent, reported_high_watermark, sends_field, speaks_version_18
+from fencepost.model.quorum.leader import is_behind
+from fencepost.model.quorum.state import State
+
+
+def has_offsets_of_a_log(s: State) -> bool:
+    """Say whether every high watermark is one that a log can have: below what a missing field reads as."""
+    return all(n.high_watermark < absent(s) for n in s.node)
+
+
+@always
+def without_field_nothing_is_new(s: State, c: C) -> bool:
+    """A fetch without the field, or to a leader before version 18, is parked exactly as before the KIP: it is never behind."""
+    return not has_offsets_of_a_log(s) or not any(
+        is_behind(s, c, leader, follower)
+        for leader in range(c.nodes)
+        for follower in range(c.nodes)
+        if not sends_field(s, c, follower) or not speaks_version_18(c, leader)
+    )
+
+
+@always
+def stale_replicas_are_answered(s: State, c: C) -> bool:
+    """A replica that reports less than the leader's high watermark is behind: its fetch is answered at once."""
+    return all(
+        is_behind(s, c, leader, follower)
+        for leader in range(c.nodes)
+        for follower in range(c.nodes)
+        if speaks_version_18(c, leader)
+        and sends_field(s, c, follower)
+        and s.node[follower].high_watermark < s.node[leader].high_watermark
+    )
+
+
+@always
+def current_replicas_are_parked(s: State, c: C) -> bool:
+    """A replica that reports the leader's high watermark, or more, is not behind: there is nothing to tell it."""
+    return not any(
+        is_behind(s, c, leader, follower)
+        for leader in range(c.nodes)
+        for follower in range(c.nodes)
+        if sends_field(s, c, follower) and s.node[follower].high_watermark >= s.node[leader].high_watermark
+    )
+
+
+@always
+def unknown_is_behind_everything_known(s: State, c: C) -> bool:
+    """A replica that reports -1 is behind any leader that knows its high watermark, and behind no other."""
+    return all(
+        is_behind(s, c, leader, follower) == (s.node[leader].high_watermark >= 0)
+        for leader in range(c.nodes)
+        for follower in range(c.nodes)
+        if speaks_version_18(c, leader) and sends_field(s, c, follower) and s.node[follower].high_watermark == NONE
+    )
+
+
+@always
+def both_statements_of_the_rule_agree(s: State, c: C) -> bool:
+    """The KIP's "local high watermark <= remote" and "remote high watermark >= leader's" say one thing: not behind."""
+    return all(
+        (not is_behind(s, c, leader, follower))
+        == (s.node[leader].high_watermark <= reported_high_watermark(s, c, follower))
+        == (reported_high_watermark(s, c, follower) >= s.node[leader].high_watermark)
+        for leader in range(c.nodes)
+        for follower in range(c.nodes)
+        if speaks_version_18(c, leader)
+    )
+
+
+LEMMAS = (
+    without_field_nothing_is_new,
+    stale_replicas_are_answered,
+    current_replicas_are_parked,
+    unknown_is_behind_everything_known,
+    both_statements_of_the_rule_agree,
+)

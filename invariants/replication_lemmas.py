@@ -1,0 +1,84 @@
+"""Lemmas on replication: what makes its promises inductive, one fact of the protocol each."""
+
+from fencepost.invariants.replication import leads
+from fencepost.model.cluster.constants import C
+from fencepost.model.cluster.leader import maximal_isr
+from fencepost.model.cluster.state import Answer, State, is_running
+from fencepost.model.language import NONE, always, bits, step
+
+
+@always
+def applied_images_exist(s: State, c: C) -> bool:
+    """What a running broker has applied is in the controller's log; of one that is down nothing is kept."""
+    return all(s.replica[b].applied <= (s.newest if is_running(s, b) else 0) for b in range(c.brokers))
+
+
+@always
+def leader_epochs_have_one_leader(s: State, c: C) -> bool:
+    """Along the controller's log leader epochs never fall, and a new leader, or none, comes with a new epoch."""
+    return all(
+        s.image[earlier].leader_epoch <= s.image[later].leader_epoch
+        and (s.image[earlier].leader_epoch < s.image[later].leader_epoch or s.image[earlier].leader == s.image[later].leader)
+        for later in range(c.metadata_lag + 1)
+        if later <= s.newest
+        for earlier in range(later)
+    )
+
+
+@always
+def partition_epochs_tell_changes(s: State, c: C) -> bool:
+    """Along the controller's log partition epochs never fall, and a change of leader or ISR comes with a new one."""
+    return all(
+        s.image[earlier].partition_epoch <= s.image[later].partition_epoch
+        and (
+            s.image[earlier].partition_epoch < s.image[later].partition_epoch
+            or (s.image[earlier].leader == s.image[later].leader and s.image[earlier].isr == s.image[later].isr)
+        )
+        for later in range(c.metadata_lag + 1)
+        if later <= s.newest
+        for earlier in range(later)
+    )
+
+
+@always
+def leaders_wait_for_no_answer(s: State, c: C) -> bool:
+    """No answer to a fetch is on its way to a broker that leads."""
+    return all(s.replica[broker].answer.kind == Answer.NONE for broker in range(c.brokers) if leads(s, broker))
+
+
+@step()
+def high_watermark_is_held_when_it_rises(before: State, after: State, c: C) -> bool:
+    """G-S4: a leader raises its high watermark to no more than its own log end, and than what each member of its maximal ISR has fetched."""
+    return all(
+        after.replica[leader].high_watermark <= after.replica[leader].end
+        and all(
+            after.replica[leader].high_watermark <= after.replica[leader].follower[member].end
+            for member in range(c.brokers)
+            if member != leader and bits.contains(maximal_isr(c, after.replica[leader]), member)
+        )
+        for leader in range(c.brokers)
+        if leads(after, leader) and after.replica[leader].high_watermark > before.replica[leader].high_watermark
+    )
+
+
+@always
+def nobody_moves_without_reassignment(s: State, c: C) -> bool:
+    """Without a reassignment none has ended, and no broker was removed."""
+    return c.reassignment or (s.reassigned_in == NONE and not any(r.removed for r in s.replica))
+
+
+@always
+def high_watermark_is_in_the_log(s: State, c: C) -> bool:
+    """No high watermark is beyond the end of its log."""
+    return all(r.high_watermark <= r.end for r in s.replica)
+
+
+LEMMAS = (
+    applied_images_exist,
+    leader_epochs_have_one_leader,
+    partition_epochs_tell_changes,
+    leaders_wait_for_no_answer,
+    nobody_moves_without_reassignment,
+    high_watermark_is_in_the_log,
+    high_watermark_is_held_when_it_rises,
+)
