@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from fencepost.cli.console import print_json, print_lines, print_rows, results, styled, verdict_text
@@ -72,7 +73,7 @@ def prove_theorem(item: Theorem, asked: Asked, display: Display) -> dict[str, An
     proof = _prove(item, machine, constants, settings, display, cache=asked.cache)
     other = item.twin.machine or machine
     values = other.set_constants({**item.constants, **item.twin.constants})
-    twin = _prove(item, other, values, settings, display, cache=asked.cache)
+    twin = _prove(item, other, values, replace(settings, explain=False), display, cache=asked.cache)
     return {
         "name": item.name,
         "says": item.says,

@@ -82,11 +82,11 @@ LEMMAS: dict[str, tuple[Property, ...]] = {
 """The lemmas by protocol."""
 _EPOCHS: dict[str, int | None] = dict.fromkeys(("max_leader_epoch", "max_records"))
 _BUDGETS: dict[str, int | None] = dict.fromkeys(
-    ("max_leader_epoch", "crashes", "clean_stops", "fences", "shrinks", "elections", "resends")
+    ("max_leader_epoch", "crashes", "clean_stops", "fences", "shrinks", "elections", "resends", "lags", "disk_swaps")
 )
 _TWO = {"replicas": 2}
 _THREE = {"replicas": 3}
-_BROKERS = {"brokers": 2}
+_BROKERS = {"brokers": 3}
 _LEADERS = ("quorum-is-the-last-decision", "beliefs-are-decisions")
 
 THEOREMS: tuple[Theorem, ...] = (

@@ -67,7 +67,7 @@ def digest(
         ),
         repr(sorted(constants.values.items())),
         repr([(item.name, item.kind, item.on.name if item.on else "") for item in properties]),
-        repr((sorted(settings.lifted.items()), settings.k, settings.depth, settings.everywhere)),
+        repr((sorted(settings.lifted.items()), settings.k, settings.depth, settings.everywhere, settings.explain)),
         carrier,
     ]
     return hashlib.sha256("\n".join(parts).encode()).hexdigest()[:20]

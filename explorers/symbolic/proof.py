@@ -41,6 +41,8 @@ class Settings:
     """Whether the properties are asked of every state of the domains, and no steps are looked at."""
     timeout: float = 60.0
     workers: int = 1
+    explain: bool = True
+    """Whether a counterexample is made plain, and as small as can be."""
 
 
 @dataclass(frozen=True)
@@ -182,10 +184,10 @@ def _consecution(system: System, settings: Settings, tell: Callable[[int, int], 
     small = System(system.machine, system.constants, system.properties) if settings.lifted else system
 
     def ask(number: int) -> Answer:
-        first = consecution(small, small.moves[number], settings.timeout)
+        first = consecution(small, small.moves[number], settings.timeout, explain=settings.explain)
         if small is system or first.broken:
             return first
-        then = consecution(system, system.moves[number], settings.timeout)
+        then = consecution(system, system.moves[number], settings.timeout, explain=settings.explain)
         return replace(then, queries=first.queries + then.queries, seconds=first.seconds + then.seconds)
 
     return over(range(len(system.moves)), ask, settings.workers, tell)
