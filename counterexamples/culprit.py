@@ -185,7 +185,8 @@ class _Frame:
                 return
             if isinstance(item, ast.Subscript) and not isinstance(item.slice, ast.Constant):
                 index, text = _value(item.slice, scope), ast.unparse(item.slice)
-                if text not in self.parameters and text not in self.told.values:
+                names = {name.id for name in ast.walk(item.slice) if isinstance(name, ast.Name)}
+                if text not in self.parameters and not names <= self.told.values.keys():
                     self.told.note(text.rpartition(".")[2] if isinstance(item.slice, ast.Attribute) else text, str(int(index)))
 
 

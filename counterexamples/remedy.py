@@ -11,7 +11,7 @@ import linecache
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from fencepost.counterexamples.sources import Place, known_as, place_of
+from fencepost.counterexamples.sources import Place, place_of, settings_of, suspects
 from fencepost.counterexamples.states import changes
 from fencepost.invariants.protocols import PROTOCOLS
 from fencepost.model.language.constants import RUNTIME, Linear
@@ -27,6 +27,7 @@ if TYPE_CHECKING:
     from fencepost.counterexamples.states import Change
     from fencepost.counterexamples.trace import Trace
     from fencepost.explorers.verdict import Path
+    from fencepost.invariants.catalogue import Entry
     from fencepost.model.language.constants import Constant
     from fencepost.model.language.machine import Machine
     from fencepost.model.language.records import FieldType
@@ -42,21 +43,31 @@ class Line(NamedTuple):
     text: str
 
 
+class Ending(NamedTuple):
+    """How the steps end otherwise: at which step, counted from 1, and what its action says it is.
+
+    Where a guard refuses that step, `guard` is its line; else `differs` is what the step does otherwise. The step is 0 where
+    only the verdict is another.
+    """
+
+    step: int
+    guard: Line | None
+    differs: tuple[Change, ...]
+    sentence: str
+
+
 @dataclass(frozen=True)
 class Remedy:
     """A setting, or a protocol, under which the steps end otherwise.
 
-    `is_usual` says that the setting is the usual one, from which the trace departs. `step` counts from 1. Where a guard
-    refuses that step, `guard` is its line; else `differs` is what the step does otherwise, and it is 0 where only the
-    verdict is another. `lines` are those of the model that ask for the setting.
+    `is_usual` says that the setting is the usual one, from which the trace departs. `lines` are those of the model that ask
+    for the setting.
     """
 
     setting: str
     meaning: str
     is_usual: bool
-    step: int
-    guard: Line | None
-    differs: tuple[Change, ...]
+    ending: Ending
     lines: tuple[Line, ...]
 
 
@@ -65,7 +76,7 @@ def remedies(trace: Trace, path: Path) -> list[Remedy]:
     if trace.prop is None or trace.prop.kind.over_behaviours:
         return []
     program = check(trace.protocol.machine)
-    named = {word.partition("=")[0].strip() for entry in known_as(trace) for word in _words(entry.switch)}
+    named = {name for entry in suspects(trace) for name in settings_of(trace, entry)}
     found: list[tuple[tuple[bool, bool, int], Remedy]] = []
     for name, constant, value, is_usual in _alternatives(trace):
         try:
@@ -77,13 +88,15 @@ def remedies(trace: Trace, path: Path) -> list[Remedy]:
         if ended is not None:
             setting = f"{name}={str(constant.show(value)).lower()}"
             lines = tuple(_lines(program, name))
-            remedy = Remedy(setting, constant.meaning, is_usual, *ended, lines)
+            remedy = Remedy(setting, constant.meaning, is_usual, ended, lines)
             found.append(((name not in named, not is_usual, len(found)), remedy))
     return [*(remedy for _, remedy in sorted(found, key=lambda item: item[0])), *_later(trace, path)]
 
 
-def _words(switch: str) -> list[str]:
-    return switch.replace(";", ",").split(",")
+def known_as(trace: Trace, found: list[Remedy]) -> list[Entry]:
+    """Return the bugs and hypotheses that a trace shows: without what brings one back, the history ends otherwise."""
+    turned = {remedy.setting.partition("=")[0] for remedy in found}
+    return [entry for entry in suspects(trace) if not settings_of(trace, entry) or settings_of(trace, entry).keys() & turned]
 
 
 def _alternatives(trace: Trace) -> Iterator[tuple[str, Constant[Any], int, bool]]:
@@ -111,16 +124,14 @@ def _later(trace: Trace, path: Path) -> Iterator[Remedy]:
             plain = Interpreter(other, trace.constants, normalize=trace.normalize)
             ended = _replayed(trace, path, plain, check(other))
             if ended is not None:
-                yield Remedy(f"protocol {other.name}", other.sentence, False, *ended, ())
+                yield Remedy(f"protocol {other.name}", other.sentence, False, ended, ())
 
 
-def _replayed(
-    trace: Trace, path: Path, other: Interpreter, program: Program
-) -> tuple[int, Line | None, tuple[Change, ...]] | None:
+def _replayed(trace: Trace, path: Path, other: Interpreter, program: Program) -> Ending | None:
     """Take the steps on another carrier; return where and how they end otherwise, None if they do not."""
     usual = trace.interpreter()
     record, state = other.machine.state, path.start
-    first: tuple[int, Line | None, tuple[Change, ...]] | None = None
+    first: Ending | None = None
     last = None
     for number, (before, step) in enumerate(zip(path.states, path.steps, strict=False), 1):
         mine = Step(other.machine.action(step.action.name), step.args)
@@ -132,29 +143,25 @@ def _replayed(
             return first
         raw = usual.apply(before, step).raw
         if first is None and last.raw != raw:
-            first = number, None, tuple(item for item in changes(record, raw, last.raw) if not item.is_message)
+            differs = tuple(item for item in changes(record, raw, last.raw) if not item.is_message)
+            first = Ending(number, None, differs, mine.action.sentence)
         previous, state = state, last.after
     prop = trace.prop
     assert prop is not None
     assert last is not None
     holds = other.holds_step(prop, previous, last) if prop.over_steps else other.holds(prop, state)
-    return (first or (0, None, ())) if holds else None
+    return (first or Ending(0, None, (), "")) if holds else None
 
 
-def _refused(
-    program: Program,
-    step: Step,
-    error: DisabledError,
-    number: int,
-    first: tuple[int, Line | None, tuple[Change, ...]] | None,
-) -> tuple[int, Line | None, tuple[Change, ...]]:
+def _refused(program: Program, step: Step, error: DisabledError, number: int, first: Ending | None) -> Ending:
     """Return the guard that refuses a step; where something differed before, that is the reason."""
     guards = guards_of(program)
     guard = guards.refused(step.action, error)
     if first is not None or guard < 0:
-        return first or (number, None, ())
+        return first or Ending(number, None, (), step.action.sentence)
     line, _, condition = guards.lines[step.action.name][guard]
-    return number, Line(Place(place_of(step.action.function).file, line), condition), ()
+    where = Line(Place(place_of(step.action.function).file, line), condition)
+    return Ending(number, where, (), step.action.sentence)
 
 
 def _lines(program: Program, name: str) -> Iterator[Line]:

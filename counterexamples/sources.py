@@ -8,16 +8,18 @@ from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from fencepost.invariants.catalogue import entries, evidence, values_of
+from fencepost.invariants.catalogue import entries, evidence
 from fencepost.invariants.protocols import protocol
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
     from fencepost.counterexamples.trace import Trace
-    from fencepost.invariants.catalogue import Entry
+    from fencepost.invariants.catalogue import Entry, Run
     from fencepost.model.language.actions import Property
 
+SHOWN = 3
+"""Parts of a path that lies elsewhere that a message shows: `model/lineage/base.py`."""
 PROMISES = ("always", "step", "leads-to", "bound")
 """The kinds of entries that promise something."""
 
@@ -30,8 +32,9 @@ class Place(NamedTuple):
 
     @property
     def shown(self) -> str:
-        """The place as messages name it: from the folder where the user is, or else the end of the path."""
-        return f"{near(self.file)}:{self.line}"
+        """The place for people: from the folder where they are, or else the end of the path."""
+        name = near(self.file)
+        return f"{'/'.join(self.file.parts[-SHOWN:]) if Path(name).is_absolute() else name}:{self.line}"
 
 
 def near(file: Path) -> str:
@@ -66,15 +69,43 @@ def _judged() -> tuple[tuple[Property, str], ...]:
     return tuple(found.values())
 
 
-def known_as(trace: Trace) -> tuple[Entry, ...]:
-    """Return the bugs and hypotheses whose runs expect this violation under the same constants."""
+def suspects(trace: Trace) -> tuple[Entry, ...]:
+    """Return the bugs and hypotheses that violate the property in some run, and whose settings the trace has."""
     if trace.prop is None:
         return ()
-    machine, found = trace.protocol.machine, []
+    found = []
     for item in evidence().values():
         entry = entries()[item.entry]
-        for case in item.cases if entry.kind in ("bug", "hypothesis") else ():
-            expected = (case.run.protocol, case.prop, case.expect) == (machine.name, trace.prop.name, "violated")
-            if expected and entry not in found and machine.set_constants(values_of(case.run)) == trace.constants:
-                found.append(entry)
+        shown = [
+            case.run
+            for case in item.cases
+            if entry.kind in ("bug", "hypothesis")
+            and (case.run.protocol, case.prop, case.expect) == (trace.protocol.name, trace.prop.name, "violated")
+        ]
+        if shown and (_is_set(trace, entry) or any(_is_run(trace, run) for run in shown)):
+            found.append(entry)
     return tuple(found)
+
+
+def settings_of(trace: Trace, entry: Entry) -> dict[str, str]:
+    """Return the constants of the trace's machine that bring a bug back, with their values as text."""
+    words = entry.switch.replace(";", ",").split(",")
+    pairs = ((name.strip(), value.strip()) for name, _, value in (word.partition("=") for word in words))
+    return {name: value for name, value in pairs if name in trace.constants.declared()}
+
+
+def _is_set(trace: Trace, entry: Entry) -> bool:
+    """Say whether the trace has the settings of a bug, or those of one of its alternatives."""
+    declared, values = trace.constants.declared(), trace.constants.values
+    for alternative in entry.switch.split(";"):
+        pairs = [word.partition("=") for word in alternative.split(",") if word.strip()]
+        known = [(name.strip(), value.strip()) for name, _, value in pairs if name.strip() in declared]
+        if known and len(known) == len(pairs) and all(int(declared[name].parse(text)) == values[name] for name, text in known):
+            return True
+    return False
+
+
+def _is_run(trace: Trace, run: Run) -> bool:
+    machine = trace.protocol.machine
+    base = machine.version(run.version).values if run.version else {}
+    return machine.set_constants({**base, **run.constants}) == trace.constants

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 from fencepost.counterexamples.reader import read
-from fencepost.counterexamples.remedy import remedies
+from fencepost.counterexamples.remedy import known_as, remedies
 from fencepost.counterexamples.render import render
 from fencepost.counterexamples.render.parties import parties
 from fencepost.counterexamples.render.pictures import ADDED, DROPPED, SAME, cards
@@ -103,6 +103,21 @@ def test_the_page_tells_the_property_where_it_is_promised_and_for_which_values_i
     assert "Violated for broker=1: this is not so: m.member_epoch[broker] in" in text
 
 
+@pytest.mark.parametrize(
+    ("name", "expected"),
+    [
+        ("kip101-weak-isr", ["B02"]),
+        ("replication-b09-kip-903", ["B09"]),
+        ("replication-b12-kip-841", ["B12"]),
+        ("replication-b13-kip-497", ["B13"]),
+        ("replication-hyp-3", ["HYP-3"]),
+    ],
+)
+def test_a_trace_is_known_as_the_bug_whose_setting_prevents_it(name: str, expected: list[str]) -> None:
+    trace, path = made(name).trace, made(name).path
+    assert [entry.id for entry in known_as(trace, remedies(trace, path))] == expected
+
+
 def remedy(name: str, setting: str) -> Remedy:
     """Return what a setting does to an archived trace."""
     return next(item for item in remedies(made(name).trace, made(name).path) if item.setting == setting)
@@ -110,11 +125,11 @@ def remedy(name: str, setting: str) -> Remedy:
 
 def test_the_guard_that_kip_903_added_is_what_refuses_the_step() -> None:
     first = remedies(made("replication-b09-kip-903").trace, made("replication-b09-kip-903").path)[0]
-    assert (first.setting, first.is_usual, first.step) == ("alter_partition_version=3", True, 7)
-    assert first.guard is not None
-    assert first.guard.text == "is_eligible(c, image, m)"
-    lines = first.guard.place.file.read_text().splitlines()
-    assert lines[first.guard.place.line - 1].strip() == "require(is_eligible(c, image, m))"
+    assert (first.setting, first.is_usual, first.ending.step) == ("alter_partition_version=3", True, 7)
+    assert first.ending.guard is not None
+    assert first.ending.guard.text == "is_eligible(c, image, m)"
+    lines = first.ending.guard.place.file.read_text().splitlines()
+    assert lines[first.ending.guard.place.line - 1].strip() == "require(is_eligible(c, image, m))"
     assert any("c.alter_partition_version < 3" in line.text for line in first.lines)
     text = flat(Page(render("html", made("replication-b09-kip-903"))).text)
     assert "alter_partition_version=3, as usual: 2 refuses fenced members (KIP-841), 3 old broker epochs" in text
@@ -124,17 +139,17 @@ def test_the_guard_that_kip_903_added_is_what_refuses_the_step() -> None:
 
 def test_a_switch_without_a_guard_says_what_the_step_does_otherwise() -> None:
     found = remedy("replication-b13-kip-497", "maximal_isr=true")
-    assert (found.guard, found.step, found.is_usual) == (None, 4, True)
-    assert next(f"{change.label}.{change}" for change in found.differs) == "replica[0].high_watermark 1 -> 0"
+    assert (found.ending.guard, found.ending.step, found.is_usual) == (None, 4, True)
+    assert next(f"{change.label}.{change}" for change in found.ending.differs) == "replica[0].high_watermark 1 -> 0"
 
 
 def test_a_published_model_names_the_next_one_that_prevents_the_history() -> None:
     found = remedy("kip101-weak-isr", "protocol kip279")
-    assert (found.step, found.guard) == (11, None)
-    assert [str(change) for change in found.differs] == ["log [] -> [0:0/0]", "end 0 -> 1"]
+    assert (found.ending.step, found.ending.guard) == (11, None)
+    assert [str(change) for change in found.ending.differs] == ["log [] -> [0:0/0]", "end 0 -> 1"]
     fence = remedy("kip101-weak-isr", "protocol kip320")
-    assert fence.guard is not None
-    assert fence.guard.text == "l.leader_epoch == epoch"
+    assert fence.ending.guard is not None
+    assert fence.ending.guard.text == "l.leader_epoch == epoch"
 
 
 @pytest.mark.parametrize("name", SOME)

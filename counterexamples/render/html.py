@@ -11,15 +11,16 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from fencepost.counterexamples.culprit import culprit, violated_for
 from fencepost.counterexamples.history import transitions
-from fencepost.counterexamples.remedy import Line, remedies
+from fencepost.counterexamples.remedy import known_as, remedies
 from fencepost.counterexamples.render.drawing import drawing
 from fencepost.counterexamples.render.pictures import Card, cards
 from fencepost.counterexamples.render.story import FORGOTTEN, LOST, story
-from fencepost.counterexamples.sources import known_as, near, place_of, promises
+from fencepost.counterexamples.sources import place_of, promises
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+    from fencepost.counterexamples.remedy import Line
     from fencepost.counterexamples.render.story import Event, Flight, Story
     from fencepost.counterexamples.replay import Replay
     from fencepost.model.language.actions import Property
@@ -78,12 +79,10 @@ def _content(made: Replay, told: Story) -> dict[str, Any]:
         "told": _paragraphs(trace.prop),
         "property_source": place_of(trace.prop.function).shown if trace.prop else "",
         "promises": promises(trace.prop) if trace.prop else (),
-        "bugs": known_as(trace),
+        "bugs": known_as(trace, found),
         "remedies": first,
         "others": [item for item in found if item not in first],
-        "shown": _shown,
         "code": _code,
-        "sentence_at": lambda step: trace.protocol.machine.action(made.path.steps[step - 1].action.name).sentence,
     }
 
 
@@ -132,10 +131,6 @@ def _scene(told: Story, event: Event, shown: list[Card]) -> Scene:
 
 def _source(function: Callable[..., Any]) -> str:
     return place_of(function).shown
-
-
-def _shown(line: Line) -> str:
-    return f"{near(line.place.file)}:{line.place.line}"
 
 
 def _code(line: Line) -> str:

@@ -65,7 +65,7 @@ class Card:
     @property
     def title(self) -> str:
         """The party's name."""
-        return self.lane.title if self.lane else "ghosts and budgets"
+        return self.lane.title if self.lane else "the rest"
 
 
 def cards(found: Parties, before: Key, after: Key) -> list[Card]:
