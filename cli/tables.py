@@ -24,20 +24,23 @@ if TYPE_CHECKING:
 
 Row = list[str]
 PAGES = ("bugs.md", "findings.md", "replication.md")
+CLIENT_PAGES = ("findings/consistency-tokens.md",)
+"""Pages on the client models, which name ids of `claims.toml` only."""
 _MEASURED = Path(__file__).parent.parent / "docs" / "measured" / "replication.json"
 _LARGEST = 8
 _SWITCHES = 2
 """Constants in which a bug and its twin may differ."""
 
 
-def with_tables(text: str) -> str:
-    """Return a page with its tables made anew."""
-    return re.sub(
+def with_tables(text: str, page: str = "") -> str:
+    """Return the text of a page (its path in the folder of documentation) with its tables made anew."""
+    made = re.sub(
         r"(<!-- cases (.*?) -->\n).*?(<!-- end -->)",
         lambda found: f"{found[1]}\n{_made(found[2].split())}\n\n{found[3]}",
         text,
         flags=re.DOTALL,
     )
+    return made.replace("](../counterexamples/", f"]({'../' * (page.count('/') + 1)}counterexamples/")
 
 
 def _made(words: list[str]) -> str:
@@ -118,7 +121,7 @@ def _shown(run: Run) -> dict[str, Any]:
 
 def _versions() -> tuple[Row, Iterable[Row]]:
     rows = []
-    for run in (run for run in runs() if run.version):
+    for run in (run for run in runs() if run.version and run.protocol == "replication"):
         first = min(run.violated, key=lambda name: run.violated[name], default="")
         fails = f"{len(run.violated)} properties, first {first}" if first else "nothing"
         rows.append([run.name, fails, _number(run.violated.get(first)), _number(run.distinct), _number(run.depth)])
@@ -197,9 +200,9 @@ def _link(case: Case) -> str:
 
 def main(folder: str) -> None:
     """Make the tables of all pages in a folder anew."""
-    for name in PAGES:
+    for name in (*PAGES, *CLIENT_PAGES):
         page = Path(folder) / name
-        page.write_text(with_tables(page.read_text()))
+        page.write_text(with_tables(page.read_text(), name))
 
 
 if __name__ == "__main__":

@@ -6,6 +6,15 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from fencepost.invariants import lineage, metadata_reads, quorum, replication, visible
+from fencepost.invariants import (
+    leader_discovery,
+    leader_discovery_live,
+    lineage,
+    metadata_reads,
+    metadata_reads_live,
+    quorum,
+    replication,
+)
 from fencepost.model.language.errors import UsageError, nearest
 from fencepost.model.protocols import MACHINES
 
@@ -57,6 +66,7 @@ _PROPERTIES = {
     "replication": replication.PROPERTIES,
     "quorum": quorum.PROPERTIES,
     "metadata-reads": metadata_reads.PROPERTIES,
+    "leader-discovery": leader_discovery.PROPERTIES,
 }
 """The properties of each machine; those not named are the published models, which share theirs."""
 
@@ -69,6 +79,14 @@ PROTOCOLS: dict[str, Protocol] = {
         _PROPERTIES.get(machine.name, lineage.PROPERTIES),
         visible=_VISIBLE.get(machine.name, visible.LINEAGE),
     )
+_ON_REQUEST = {
+    "metadata-reads": metadata_reads_live.PROPERTIES,
+    "leader-discovery": leader_discovery_live.PROPERTIES,
+}
+"""The properties that are checked only where they are named."""
+
+PROTOCOLS: dict[str, Protocol] = {
+    machine.name: Protocol(machine, _PROPERTIES.get(machine.name, lineage.PROPERTIES), _ON_REQUEST.get(machine.name, ()))
     for machine in MACHINES
 }
 

@@ -1,5 +1,6 @@
 """The named machines, in the order in which the protocol grew."""
 
+from fencepost.model.clients.discovery import machine as discovery
 from fencepost.model.clients.tokens import machine as tokens
 from fencepost.model.cluster import machine as cluster
 from fencepost.model.language import Machine
@@ -15,4 +16,5 @@ MACHINES: tuple[Machine, ...] = (
     cluster.MACHINE,
     quorum.MACHINE,
     tokens.MACHINE,
+    discovery.MACHINE,
 )

@@ -15,7 +15,7 @@ ENGINES = (
     "Engines are: native (exhaustive breadth-first search in compiled code, on all processors); "
     "plain (the reference search in Python: the definition, and slow)."
 )
-PROTOCOLS = "Protocols are: truncate-to-hwm, kip101, kip279, kip320-first-try, kip320, replication."
+PROTOCOLS = "Protocols are: truncate-to-hwm, kip101, kip279, kip320-first-try, kip320, replication, quorum, metadata-reads, leader-discovery."
 PROPERTIES = (
     "Properties are: weak-isr, strong-isr, leader-in-isr-or-none, committed-on-all-replicas, follower-truncates, "
     "leader-changes, isr-grows-back."

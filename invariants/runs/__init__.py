@@ -1,7 +1,7 @@
 """The runs of the catalogue and the evidence they give, by family of protocols."""
 
 from fencepost.invariants.catalogue import Evidence, Run
-from fencepost.invariants.runs import lineage, quorum, replication, tokens_evidence
+from fencepost.invariants.runs import discovery_evidence, lineage, quorum, replication, tokens_evidence
 
 
 def merged(*families: tuple[Evidence, ...]) -> tuple[Evidence, ...]:
@@ -24,6 +24,7 @@ _FAMILIES = (
     replication,
     quorum,
     tokens_evidence,
+    discovery_evidence,
 )
 RUNS: tuple[Run, ...] = tuple(run for family in _FAMILIES for run in family.RUNS)
 EVIDENCE: tuple[Evidence, ...] = merged(*(family.EVIDENCE for family in _FAMILIES))

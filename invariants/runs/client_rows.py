@@ -31,11 +31,14 @@ def rows(
         profile: Profile = Profile.CI,
         trace: str = "",
         never: str = "",
+        only: str = "",
+        worst: str = "",
         why: str = "",
     ) -> Run:
         """Return one run. `fails` gives ids with the states of the shortest trace, `trace` ids with the rest of the archived
-        file's name, `never` further witnesses that are not reached.
-        """  # noqa: D205 (one sentence)
+        file's name, `never` further witnesses that are not reached. `only` are the ids that are judged, where not all
+        are, and `worst` gives ids with the cost of the dearest way.
+        """  # noqa: D205 (one paragraph)
         found = dict(word.split("=") for word in more.split())
         constants = {name: int(declared[name].parse(value)) for name, value in found.items()}
         base = dict(machine.version(version).values) if version else {}
@@ -49,7 +52,9 @@ def rows(
             distinct=distinct,
             depth=depth,
             violated={ids[name]: int(length) for name, length in pairs(fails)},
-            unreached=(*unreached(values), *never.split()),
+            unreached=() if only else (*unreached(values), *never.split()),
+            properties=tuple(ids[name] for name in only.split(", ")) if only else (),
+            worst={ids[name]: int(cost) if cost.isdigit() else cost for name, cost in pairs(worst)},
             why=why,
             title=title,
             trace={ids[name]: f"{machine.name}-{slug}.trace" for name, slug in pairs(trace)},

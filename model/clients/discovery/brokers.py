@@ -1,0 +1,97 @@
+"""What a broker knows, and what it answers: from its replicas and its metadata cache, either of which may lag."""
+
+from fencepost.model.clients.discovery.constants import C, HintFrom
+from fencepost.model.clients.discovery.state import (
+    Broker,
+    ImageIndex,
+    Outcome,
+    Stage,
+    State,
+    takes_old_answer,
+)
+from fencepost.model.language import NONE, action, bits, require
+
+
+@action(broker=Broker, image=ImageIndex)
+def broker_learns(s: State, c: C, broker: int, image: int) -> None:
+    """A broker publishes a later image to its metadata cache, and its replicas follow, now or later."""
+    b = s.broker[broker]
+    require(b.is_up)
+    require(image > b.cache)
+    require(image <= s.newest)
+    b.cache = image
+    if not c.replica_lags:
+        b.replica = image
+
+
+@action(broker=Broker)
+def replicas_follow(s: State, c: C, broker: int) -> None:
+    """A broker's replicas become leaders and followers as its metadata cache says (ReplicaManager.applyDelta)."""
+    b = s.broker[broker]
+    require(b.replica < b.cache)
+    b.replica = b.cache
+
+
+def may_answer(s: State, broker: int) -> bool:
+    """Say whether the broker is up and, where answers from old metadata are counted, may give one or need not."""
+    b = s.broker[broker]
+    return b.is_up and (s.budget.stale_answers > 0 or b.replica == s.newest)
+
+
+def outcome_of(s: State, broker: int, partition: int, epoch: int) -> Outcome:
+    """Return what the broker's replica answers (Partition.checkCurrentLeaderEpoch, then whether it leads).
+
+    `epoch` is the leader epoch in the request, NONE if it has none, as Produce.
+    """
+    own = s.image[s.broker[broker].replica].partition[partition]
+    if epoch != NONE and epoch < own.epoch:
+        return Outcome.FENCED_EPOCH
+    if epoch != NONE and epoch > own.epoch:
+        return Outcome.UNKNOWN_EPOCH
+    return Outcome.SUCCESS if own.leader == broker else Outcome.NOT_LEADER
+
+
+def is_hinted(s: State, c: C, broker: int, partition: int, epoch: int) -> bool:
+    """Say whether the answer carries a hint: with the two errors, or by the epochs as KIP-951 words it."""
+    outcome = outcome_of(s, broker, partition, epoch)
+    if c.hints_by_epoch:
+        return c.hints and outcome != Outcome.SUCCESS and epoch < s.image[s.broker[broker].cache].partition[partition].epoch
+    return c.hints and outcome in (Outcome.NOT_LEADER, Outcome.FENCED_EPOCH)
+
+
+@action()
+def broker_answers_request(s: State, c: C) -> None:
+    """A broker answers a produce or fetch request; with the errors comes what it knows of the leader (KIP-951, Broker)."""
+    request = s.request
+    require(request.stage == Stage.SENT)
+    require(may_answer(s, request.broker))
+    b = s.broker[request.broker]
+    for partition in range(c.partitions):
+        if bits.contains(request.partitions, partition):
+            epoch = request.epoch[partition]
+            request.outcome[partition] = outcome_of(s, request.broker, partition, epoch)
+            if is_hinted(s, c, request.broker, partition, epoch):
+                request.hinted = bits.with_member(request.hinted, partition)
+            request.epoch[partition] = epoch if c.consumer else 0
+    if request.hinted != 0:
+        request.from_leader = b.cache if c.hint_from == HintFrom.CACHE else b.replica
+        request.from_epoch = b.replica if c.hint_from == HintFrom.REPLICA else b.cache
+        request.cache = b.cache
+    if b.replica < s.newest:
+        takes_old_answer(s)
+    request.stage = Stage.ANSWERED
+
+
+@action()
+def broker_answers_refresh(s: State, c: C) -> None:
+    """A broker answers a metadata request from its cache."""
+    refresh = s.refresh
+    require(refresh.stage == Stage.SENT)
+    require(may_answer(s, refresh.broker))
+    cache = s.broker[refresh.broker].cache
+    refresh.image = cache
+    refresh.is_old = refresh.broker >= c.brokers - c.old_brokers
+    refresh.broker = 0
+    if cache < s.newest:
+        takes_old_answer(s)
+    refresh.stage = Stage.ANSWERED

@@ -1,0 +1,267 @@
+"""What the client does: send, learn of leaders from hints and from metadata, retry at once or after the backoff."""
+
+from fencepost.model.clients.discovery.constants import C, Endpoints, SkipsBackoff
+from fencepost.model.clients.discovery.leadership import accepts_hint, accepts_metadata
+from fencepost.model.clients.discovery.state import (
+    Broker,
+    Image,
+    Known,
+    Leader,
+    Outcome,
+    Partition,
+    Stage,
+    State,
+    Work,
+    clear_refresh,
+    clear_request,
+    newest,
+)
+from fencepost.model.language import NONE, action, bits, require
+
+
+def is_reachable(s: State, broker: int) -> bool:
+    """Say whether the client knows the endpoint at which this broker is now."""
+    return s.endpoint[broker] != NONE and s.endpoint[broker] == newest(s).endpoint[broker]
+
+
+def may_send(s: State, c: C, partition: int, broker: int) -> bool:
+    """Say whether a request to this broker is due for the partition."""
+    known = s.known[partition]
+    is_ready = known.work == Work.READY and known.leader == broker
+    return is_ready and (known.is_validated or not c.consumer or not c.validates_position)
+
+
+@action(broker=Broker)
+def client_sends_request(s: State, c: C, broker: int) -> None:
+    """The client sends what is due for all partitions that this broker leads, as far as it knows."""
+    require(s.request.stage == Stage.NONE)
+    require(any(may_send(s, c, partition, broker) for partition in range(c.partitions)))
+    require(is_reachable(s, broker))
+    s.request.stage = Stage.SENT
+    s.request.broker = broker
+    for partition in range(c.partitions):
+        known = s.known[partition]
+        if may_send(s, c, partition, broker):
+            s.request.partitions = bits.with_member(s.request.partitions, partition)
+            s.request.epoch[partition] = known.epoch if c.consumer else NONE
+            known.work = Work.SENT
+            known.attempt = known.epoch
+            known.ghost_waited = False
+
+
+@action(broker=Broker)
+def client_cannot_connect(s: State, c: C, broker: int) -> None:
+    """The leader is not where the client believes it to be, or nowhere: the client asks for metadata."""
+    require(s.request.stage == Stage.NONE)
+    require(any(may_send(s, c, partition, broker) for partition in range(c.partitions)))
+    require(not is_reachable(s, broker))
+    for partition in range(c.partitions):
+        if may_send(s, c, partition, broker):
+            s.known[partition].work = Work.BACKOFF
+    s.wants_refresh = True
+
+
+@action(partition=Partition)
+def backoff_ends(s: State, c: C, partition: int) -> None:
+    """The retry backoff of a partition's batch is over; a metadata refresh takes less, or more (`refresh_in_time`)."""
+    known = s.known[partition]
+    require(known.work == Work.BACKOFF)
+    require(not c.refresh_in_time or (not s.wants_refresh and s.refresh.stage == Stage.NONE))
+    known.work = Work.READY
+    known.ghost_waited = True
+
+
+@action(partition=Partition)
+def client_has_more(s: State, c: C, partition: int) -> None:
+    """There is more to write or to read."""
+    known = s.known[partition]
+    require(known.work == Work.DONE)
+    known.work = Work.READY
+
+
+def hinted_leader(s: State, partition: int) -> int:
+    """Return the leader that the response names."""
+    return s.image[s.request.from_leader].partition[partition].leader
+
+
+def hinted_epoch(s: State, partition: int) -> int:
+    """Return the leader epoch that the response names."""
+    return s.image[s.request.from_epoch].partition[partition].epoch
+
+
+def hinted_topic(s: State, partition: int) -> int:
+    """Return the incarnation of the topic that the hint is about, which it does not say unless it carries the topic id."""
+    return s.image[s.request.from_leader].partition[partition].topic
+
+
+def is_hint_accepted(s: State, c: C, partition: int) -> bool:
+    """Say whether the client takes over the leader of a hint: its epoch is right, and it is known where that leader is."""
+    if not bits.contains(s.request.hinted, partition):
+        return False
+    known, leader = s.known[partition], hinted_leader(s, partition)
+    return (
+        accepts_hint(c.accepts, known.epoch, known.leader, hinted_epoch(s, partition), leader)
+        and (s.image[s.request.cache].endpoint[leader] != NONE or s.endpoint[leader] != NONE)
+        and (not c.hint_topic_id or hinted_topic(s, partition) == known.topic)
+    )
+
+
+def accepted_hints(s: State, c: C) -> int:
+    """Return the set of partitions whose hint the client accepts."""
+    return sum(bits.only(partition) for partition in range(c.partitions) if is_hint_accepted(s, c, partition))
+
+
+def follow(known: Known, c: C, topic: int, leader: int, epoch: int) -> None:
+    """Take over a leader; a consumer's position has to be validated against it."""
+    if c.consumer and (known.leader != leader or known.epoch != epoch or known.topic != topic):
+        known.is_validated = False
+    if known.topic != topic:
+        known.attempt = NONE
+        known.ghost_epoch = 0
+    known.topic = topic
+    known.leader = leader
+    known.epoch = epoch
+    known.ghost_epoch = max(known.ghost_epoch, epoch)
+
+
+def takes_endpoint(s: State, c: C, broker: int, endpoint: int) -> bool:
+    """Say whether an endpoint of a hint replaces the one that the client has."""
+    return endpoint != NONE and (c.endpoints != Endpoints.NEWER or endpoint > s.endpoint[broker])
+
+
+def has_newer_epoch(known: Known) -> bool:
+    """ProducerBatch.hasLeaderChangedForTheOngoingRetry: say whether the leader epoch is another than at the last attempt."""
+    return known.attempt != NONE and known.epoch not in (NONE, known.attempt)
+
+
+@action()
+def client_receives_response(s: State, c: C) -> None:
+    """The client takes over hints that it accepts, asks for metadata, and retries what has failed (KIP-951, Client)."""
+    request = s.request
+    require(request.stage == Stage.ANSWERED)
+    accepted = accepted_hints(s, c)
+    image = s.image[request.cache]
+    for partition in range(c.partitions):
+        if bits.contains(request.hinted, partition) and accepted != 0:
+            leader = hinted_leader(s, partition)
+            is_taken = c.endpoints != Endpoints.ACCEPTED or bits.contains(accepted, partition)
+            if is_taken and takes_endpoint(s, c, leader, image.endpoint[leader]):
+                s.endpoint[leader] = image.endpoint[leader]
+    for partition in range(c.partitions):
+        known = s.known[partition]
+        if bits.contains(accepted, partition):
+            follow(known, c, known.topic, hinted_leader(s, partition), hinted_epoch(s, partition))
+    for partition in range(c.partitions):
+        if bits.contains(request.partitions, partition):
+            finish_attempt(s, c, partition, accepted)
+    clear_request(c, request)
+
+
+def finish_attempt(s: State, c: C, partition: int, accepted: int) -> None:
+    """Note the answer for one partition: done, or to be sent again at once or after the backoff."""
+    known = s.known[partition]
+    if s.request.outcome[partition] == Outcome.SUCCESS:
+        known.work = Work.DONE
+        known.attempt = NONE
+        return
+    is_news = accepted != 0 if c.skips_backoff == SkipsBackoff.ANY_NEWS else has_newer_epoch(known)
+    known.work = Work.READY if is_news and c.skips_backoff != SkipsBackoff.NEVER else Work.BACKOFF
+    if c.refreshes_after_hint or not bits.contains(accepted, partition):
+        s.wants_refresh = True
+
+
+def ask_for_metadata(s: State, broker: int, partitions: int) -> None:
+    """Send a metadata request."""
+    s.refresh.stage = Stage.SENT
+    s.refresh.broker = broker
+    s.refresh.partitions = partitions
+
+
+@action(broker=Broker)
+def client_refreshes(s: State, c: C, broker: int) -> None:
+    """The client asks any broker that it can reach for the metadata of all its topics."""
+    require(s.wants_refresh)
+    require(s.refresh.stage == Stage.NONE)
+    require(is_reachable(s, broker))
+    ask_for_metadata(s, broker, bits.everyone(c.partitions))
+    s.wants_refresh = False
+
+
+@action(broker=Broker, partition=Partition)
+def client_refreshes_one_topic(s: State, c: C, broker: int, partition: int) -> None:
+    """The client asks for the metadata of one topic only, as a producer does for one that is new to it."""
+    require(c.partial_refresh)
+    require(s.refresh.stage == Stage.NONE)
+    require(is_reachable(s, broker))
+    ask_for_metadata(s, broker, bits.only(partition))
+
+
+def advertised_epoch(c: C, leader: Leader) -> int:
+    """Return the leader epoch in a metadata response, which may be an old one (KAFKA-9212)."""
+    return leader.epoch - 1 if c.metadata_epoch_stale and leader.epoch > 0 else leader.epoch
+
+
+def is_taken(s: State, c: C, partition: int) -> bool:
+    """Say whether the metadata response that has arrived replaces what the client knows of a partition."""
+    known, told = s.known[partition], s.image[s.refresh.image].partition[partition]
+    is_other_topic = 1 if c.topic_id_check and told.topic != known.topic else 0
+    return bits.contains(s.refresh.partitions, partition) and (
+        s.refresh.is_old
+        or not c.metadata_epoch_check
+        or accepts_metadata(known.epoch, advertised_epoch(c, told), is_other_topic)
+    )
+
+
+def keeps_endpoint(s: State, c: C, broker: int, image: Image) -> bool:
+    """Say whether the client keeps the endpoint that it has although the metadata response has none, or another one."""
+    if c.endpoints == Endpoints.NEWER and image.endpoint[broker] != NONE:
+        return image.endpoint[broker] < s.endpoint[broker]
+    return c.keeps_leader_endpoint and image.endpoint[broker] == NONE and any(known.leader == broker for known in s.known)
+
+
+@action()
+def client_applies_metadata(s: State, c: C) -> None:
+    """The client takes over leaders whose epoch is not older than what it knows, and all endpoints.
+
+    Metadata.handleMetadataResponse: the brokers of the response replace those that were known.
+    """
+    require(s.refresh.stage == Stage.ANSWERED)
+    image = s.image[s.refresh.image]
+    for partition in range(c.partitions):
+        known, told = s.known[partition], image.partition[partition]
+        if is_taken(s, c, partition):
+            follow(known, c, told.topic, told.leader, NONE if s.refresh.is_old else advertised_epoch(c, told))
+            if known.work == Work.BACKOFF and c.skips_backoff != SkipsBackoff.NEVER and has_newer_epoch(known):
+                known.work = Work.READY
+    for broker in range(c.brokers):
+        if not keeps_endpoint(s, c, broker, image):
+            s.endpoint[broker] = image.endpoint[broker]
+    clear_refresh(s.refresh)
+
+
+@action(partition=Partition)
+def client_validates_position(s: State, c: C, partition: int) -> None:
+    """A consumer compares its position with the leader's log (OffsetsForLeaderEpoch, KIP-320); the answer is immediate."""
+    known = s.known[partition]
+    own = s.image[s.broker[known.leader].replica].partition[partition]
+    require(c.consumer)
+    require(c.validates_position)
+    require(not known.is_validated)
+    require(is_reachable(s, known.leader))
+    require(own.leader == known.leader)
+    require(known.epoch in (NONE, own.epoch))
+    known.is_validated = True
+
+
+@action(partition=Partition)
+def client_fails_to_validate(s: State, c: C, partition: int) -> None:
+    """The broker that a consumer asks does not lead in that epoch, or is not there: the consumer asks for metadata."""
+    known = s.known[partition]
+    own = s.image[s.broker[known.leader].replica].partition[partition]
+    is_right = own.leader == known.leader and known.epoch in (NONE, own.epoch)
+    require(c.consumer)
+    require(c.validates_position)
+    require(not known.is_validated)
+    require(not is_reachable(s, known.leader) or not is_right)
+    require(not s.wants_refresh)
+    s.wants_refresh = True

@@ -1,0 +1,98 @@
+"""Sizes, budgets and switches of leader discovery.
+
+The defaults are KIP-951 as Kafka's code has it (apache/kafka 1eb7644), and where the KIP's text leaves something open, a
+constant holds the readings.
+"""
+
+from enum import IntEnum
+
+from fencepost.model.language import Constants, bound, capacity, choice, switch
+
+
+class Accepts(IntEnum):
+    """Which hints a client accepts, by the leader epoch that it knows."""
+
+    NEWER = 0
+    OTHER_LEADER = 1
+    NOT_OLDER = 2
+    ANY = 3
+
+
+class HintFrom(IntEnum):
+    """What a broker takes a hint from."""
+
+    REPLICA = 0
+    CACHE = 1
+    BOTH = 2
+
+
+class Endpoints(IntEnum):
+    """Which endpoints of a response with hints a client takes over."""
+
+    ALL = 0
+    ACCEPTED = 1
+    NEWER = 2
+
+
+class SkipsBackoff(IntEnum):
+    """When a failed batch is sent again at once."""
+
+    NEW_EPOCH = 0
+    ANY_NEWS = 1
+    NEVER = 2
+
+
+class C(Constants):
+    """What a run may set."""
+
+    # sizes
+    brokers = capacity(3, low=2, high=4, room=3, meaning="brokers, each with a replica of every partition")
+    partitions = capacity(1, low=1, high=2, room=2, meaning="partitions that the client writes to or reads from")
+    changes = capacity(3, low=0, high=6, room=5, meaning="changes of the cluster's metadata in all")
+    elections = bound(2, low=0, high=4, meaning="leader elections")
+    restarts = bound(0, low=0, high=2, meaning="restarts of a broker, after which it has another endpoint")
+    recreations = bound(0, low=0, high=1, meaning="times that a topic is deleted and created again")
+    late_broker = switch(default=False, meaning="the last broker joins the cluster later")
+    history = switch(
+        default=False, meaning="before the client acts, leaders have moved and broker 1 has restarted, and no more follows"
+    )
+    old_brokers = bound(0, low=0, high=3, meaning="brokers, counted from the last, whose metadata has no leader epochs")
+    stale_answers = bound(7, low=0, high=7, meaning="answers from old metadata: 0 to 6, or 7 for any number")
+
+    # the broker
+    hints = switch(default=True, meaning="produce and fetch errors carry the current leader (KIP-951)")
+    hints_by_epoch = switch(
+        default=False, meaning="a hint is sent only if the request's leader epoch is older (KIP-951's text)"
+    )
+    hint_from = choice(HintFrom.REPLICA, meaning="leader and epoch of a hint come from: replica, cache, both: one from each")
+    replica_lags = switch(default=False, meaning="a broker's replicas follow its metadata cache with a delay")
+    hint_topic_id = switch(default=False, meaning="hints carry the topic id, and only hints for the known one are accepted")
+    metadata_epoch_stale = switch(default=False, meaning="metadata names the right leader with an old epoch (KAFKA-9212)")
+
+    # the client
+    consumer = switch(default=False, meaning="the client fetches, with leader epochs in its requests; otherwise it produces")
+    accepts = choice(
+        Accepts.NEWER, meaning="hints are accepted that are: newer, other-leader: or equal with another leader, not-older, any"
+    )
+    endpoints = choice(Endpoints.ALL, meaning="endpoints taken over: all of a response with an accepted hint, accepted, newer")
+    skips_backoff = choice(SkipsBackoff.NEW_EPOCH, meaning="a batch is sent again at once after: new-epoch, any-news, never")
+    metadata_epoch_check = switch(
+        default=True, meaning="metadata with an older leader epoch leaves the leader as it is (KIP-320)"
+    )
+    topic_id_check = switch(default=True, meaning="metadata with another topic id replaces what is known (KAFKA-12257)")
+    keeps_leader_endpoint = switch(default=False, meaning="metadata leaves the endpoint of a leader that it does not change")
+    refresh_in_time = switch(default=False, meaning="a backoff lasts until the metadata that was asked for is there")
+    refreshes_after_hint = switch(default=True, meaning="a client asks for metadata even if it has accepted a hint")
+    partial_refresh = switch(default=False, meaning="a client may ask for the metadata of one partition's topic only")
+    validates_position = switch(default=True, meaning="a consumer validates its position before it fetches from a new leader")
+
+
+def refuse(c: C) -> str | None:
+    """Say why these constants do not go together, or return None."""
+    if c.hint_from == HintFrom.BOTH and not c.replica_lags:
+        return "hint_from=both differs from the others only while replicas lag: set replica_lags=on as well."
+    if c.hints_by_epoch and not c.consumer:
+        return "hints_by_epoch compares the request's leader epoch, and Produce has none: set consumer=on as well."
+    if c.history and (c.brokers < 3 or c.partitions < 2 or c.changes < 5 or c.elections < 2 or c.restarts < 1):
+        return "history takes at least brokers=3, partitions=2, changes=5, elections=2 and restarts=1: set these as well."
+    return None

@@ -1,0 +1,51 @@
+"""Leader discovery as one machine, and the generations of it under names."""
+
+from fencepost.model.clients.discovery import brokers, client, controller
+from fencepost.model.clients.discovery.constants import C, Endpoints, SkipsBackoff, refuse
+from fencepost.model.clients.discovery.state import State, initial
+from fencepost.model.language import Machine, Version
+
+VERSIONS = (
+    Version(
+        "before-kip-951",
+        "errors carry no leader, every retry waits for the backoff",
+        {"hints": 0, "skips_backoff": SkipsBackoff.NEVER},
+    ),
+    Version("kip-951", "KIP-951 as Kafka's code has it", {}),
+    Version(
+        "repaired",
+        "hints carry the topic id, endpoints a registration by which newer ones are told, and a leader keeps its endpoint",
+        {"hint_topic_id": 1, "endpoints": Endpoints.NEWER, "keeps_leader_endpoint": 1},
+    ),
+)
+
+MACHINE = Machine(
+    name="leader-discovery",
+    sentence="how a client finds the leader of a partition: hints in errors (KIP-951), metadata, backoff",
+    state=State,
+    constants=C,
+    initial=initial,
+    actions=(
+        controller.controller_elects_leader,
+        controller.topic_is_recreated,
+        controller.broker_stops,
+        controller.broker_starts,
+        brokers.broker_learns,
+        brokers.replicas_follow,
+        client.client_sends_request,
+        client.client_cannot_connect,
+        brokers.broker_answers_request,
+        client.client_receives_response,
+        client.backoff_ends,
+        client.client_has_more,
+        client.client_refreshes,
+        client.client_refreshes_one_topic,
+        brokers.broker_answers_refresh,
+        client.client_applies_metadata,
+        client.client_validates_position,
+        client.client_fails_to_validate,
+    ),
+    refuse=refuse,
+    versions=VERSIONS,
+    source="KIP-951; apache/kafka: Metadata, Sender, ProducerBatch, AbstractFetch, KafkaApis",
+)

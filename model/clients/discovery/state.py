@@ -1,0 +1,225 @@
+"""What the model of leader discovery remembers, and where it starts.
+
+Folded, so that states are small:
+
+* The controller's log is the list of images after each change; what a broker, an answer or a hint is built from is an
+  index into it.
+* One client, with one request in flight for its partitions and one for metadata. Its endpoints are numbers: how often
+  the broker had been restarted. A connection to an endpoint that has gone fails.
+* A broker that stops leads nothing: its partitions were moved before (controlled shutdown). On its return it has the
+  newest metadata.
+* A topic is deleted and created again in one change; its leader epochs start at 0 again.
+"""
+
+from enum import IntEnum
+from typing import Annotated
+
+from fencepost.model.clients.discovery.constants import C
+from fencepost.model.language import NONE, Array, BitSet, Index, Per, Range, Record, Size, action
+
+UNLIMITED = 7
+"""The number of answers from old metadata that stands for any number."""
+
+
+class Work(IntEnum):
+    """What the client has to do for a partition: send now, later after the backoff, wait for the answer, or nothing."""
+
+    READY = 0
+    BACKOFF = 1
+    SENT = 2
+    DONE = 3
+
+
+class Stage(IntEnum):
+    """How far a request has come."""
+
+    NONE = 0
+    SENT = 1
+    ANSWERED = 2
+
+
+class Outcome(IntEnum):
+    """What a broker answers for one partition."""
+
+    SUCCESS = 0
+    NOT_LEADER = 1
+    FENCED_EPOCH = 2
+    UNKNOWN_EPOCH = 3
+
+
+Broker = Annotated[int, Index(C.brokers)]
+Partition = Annotated[int, Index(C.partitions)]
+Partitions = Annotated[int, BitSet(C.partitions)]
+Epoch = Annotated[int, Range(0, C.elections)]
+MaybeEpoch = Annotated[int, Range(NONE, C.elections)]
+Topic = Annotated[int, Range(0, C.recreations)]
+Endpoint = Annotated[int, Range(0, C.restarts)]
+MaybeEndpoint = Annotated[int, Range(NONE, C.restarts)]
+ImageIndex = Annotated[int, Index(C.changes + 1)]
+
+
+class Leader(Record):
+    """Of a partition: which incarnation of its topic, its leader, and the leader's epoch."""
+
+    topic: Topic
+    leader: Broker
+    epoch: Epoch
+
+
+class Image(Record):
+    """The cluster's metadata after one change: leaders, and the endpoints of the brokers that are alive."""
+
+    partition: Annotated[Array[Leader], Per(Partition)]
+    endpoint: Annotated[Array[MaybeEndpoint], Per(Broker)]
+
+
+class BrokerState(Record):
+    """A broker: the image in its metadata cache, and the one that its replicas act on."""
+
+    is_up: bool
+    cache: ImageIndex
+    replica: ImageIndex
+
+
+class Known(Record):
+    """What the client knows of a partition, and what it does for it.
+
+    `attempt` is the leader epoch of the last attempt since the last success, NONE before the first. `is_validated` says whether the
+    consumer's position was compared with the leader's log. The ghosts are the newest epoch that was used for this topic, and whether
+    the backoff was waited for since the last attempt.
+    """
+
+    topic: Topic
+    leader: Broker
+    epoch: MaybeEpoch
+    work: Work
+    attempt: MaybeEpoch
+    is_validated: bool
+    ghost_epoch: Epoch
+    ghost_waited: bool
+
+
+class Request(Record):
+    """A produce or fetch request, then its response.
+
+    `outcome` is the answer for each of its partitions; `hinted` are those with a hint. Leaders of hints are in image
+    `from_leader`, their epochs in image `from_epoch`, endpoints in image `cache`.
+    """
+
+    stage: Stage
+    broker: Broker
+    partitions: Partitions
+    epoch: Annotated[Array[MaybeEpoch], Per(Partition)]
+    outcome: Annotated[Array[Outcome], Per(Partition)]
+    hinted: Partitions
+    from_leader: ImageIndex
+    from_epoch: ImageIndex
+    cache: ImageIndex
+
+
+class Refresh(Record):
+    """A metadata request, then its response, which is image `image`; `is_old` if that has no reliable leader epochs."""
+
+    stage: Stage
+    broker: Broker
+    partitions: Partitions
+    image: ImageIndex
+    is_old: bool
+
+
+class Budget(Record):
+    """Changes that are left, and answers from old metadata."""
+
+    elections: Epoch
+    restarts: Endpoint
+    recreations: Topic
+    stale_answers: Annotated[int, Range(0, UNLIMITED)]
+
+
+class State(Record):
+    """The cluster, its brokers, and the client."""
+
+    image: Annotated[Array[Image], Size(C.changes + 1)]
+    newest: ImageIndex
+    broker: Annotated[Array[BrokerState], Per(Broker)]
+    known: Annotated[Array[Known], Per(Partition)]
+    endpoint: Annotated[Array[MaybeEndpoint], Per(Broker)]
+    wants_refresh: bool
+    request: Request
+    refresh: Refresh
+    budget: Budget
+
+
+@action()
+def initial(s: State, c: C) -> None:
+    """Broker 0 leads every partition in epoch 0; client and brokers know the whole cluster."""
+    for broker in range(c.brokers):
+        is_up = not c.late_broker or broker < c.brokers - 1
+        s.broker[broker].is_up = is_up
+        s.image[0].endpoint[broker] = 0 if is_up else NONE
+        s.endpoint[broker] = 0 if is_up else NONE
+    for known in s.known:
+        known.attempt = NONE
+        known.is_validated = c.consumer
+    s.budget.elections = c.elections
+    s.budget.restarts = c.restarts
+    s.budget.recreations = c.recreations
+    s.budget.stale_answers = c.stale_answers
+    if c.history:
+        tell_history(s)
+
+
+def tell_history(s: State) -> None:
+    """Let partition 0 have moved to broker 2, partition 1 to broker 1 and back, and broker 1 have restarted since.
+
+    Who knows how much of it when is what remains open. Brokers 0 and 2 know nothing of it yet.
+    """
+    for change in range(1, 6):
+        s.image[change] = s.image[0]
+        s.image[change].partition[0].leader = 2
+        s.image[change].partition[0].epoch = 1
+        if change >= 2:
+            s.image[change].partition[1].leader = 1 if change == 2 else 0
+            s.image[change].partition[1].epoch = 1 if change == 2 else 2
+        if change >= 4:
+            s.image[change].endpoint[1] = NONE if change == 4 else 1
+    s.newest = 5
+    s.broker[1].cache = 5
+    s.broker[1].replica = 5
+    s.budget.elections = 0
+    s.budget.restarts = 0
+    s.budget.recreations = 0
+
+
+def newest(s: State) -> Image:
+    """Return the controller's image."""
+    return s.image[s.newest]
+
+
+def clear_request(c: C, request: Request) -> None:
+    """Forget a request that is done with."""
+    request.stage = Stage.NONE
+    request.broker = 0
+    request.partitions = 0
+    request.hinted = 0
+    request.from_leader = 0
+    request.from_epoch = 0
+    request.cache = 0
+    for partition in range(c.partitions):
+        request.epoch[partition] = 0
+        request.outcome[partition] = Outcome.SUCCESS
+
+
+def clear_refresh(refresh: Refresh) -> None:
+    """Forget a metadata request that is done with."""
+    refresh.stage = Stage.NONE
+    refresh.broker = 0
+    refresh.partitions = 0
+    refresh.image = 0
+    refresh.is_old = False
+
+
+def takes_old_answer(s: State) -> None:
+    """Count an answer from old metadata, where they are counted."""
+    if 0 < s.budget.stale_answers < UNLIMITED:
+        s.budget.stale_answers -= 1

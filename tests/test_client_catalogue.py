@@ -1,0 +1,82 @@
+"""The catalogue's runs of the client models: nothing is vacuous, everything is pinned, every trace has its run."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import pytest
+from fencepost.counterexamples.replay import replay
+from fencepost.counterexamples.trace import ARCHIVE
+from fencepost.explorers.judge import judge, values_of
+from fencepost.explorers.verdict import Options
+from fencepost.invariants.catalogue import Profile, entries, runs
+from fencepost.invariants.protocols import protocol
+from fencepost.invariants.runs import tokens_evidence
+
+if TYPE_CHECKING:
+    from fencepost.invariants.catalogue import Run
+
+NAMES = ("metadata-reads",)
+RUNS = tuple(run for run in runs() if run.protocol in NAMES)
+EVIDENCE = tokens_evidence.EVIDENCE
+NO_VARIANT: set[str] = set()
+"""Properties that no switch breaks."""
+SMALL = 130_000
+"""Distinct states up to which a run is explored here; `fencepost check --profile ci` explores all."""
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_every_property_fails_in_some_run_and_holds_in_another(name: str) -> None:
+    safety = {item.name for item in protocol(name).properties if item.kind in ("always", "step")}
+    own = [run for run in RUNS if run.protocol == name and not run.properties]
+    assert {prop for run in own for prop in run.violated} == safety - NO_VARIANT
+    assert all(any(prop not in run.violated for run in own) for prop in safety)
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_every_witness_is_reached_by_some_run(name: str) -> None:
+    witnesses = {item.name for item in protocol(name).properties if item.kind == "sometimes"}
+    own = [run for run in RUNS if run.protocol == name and not run.properties]
+    assert {prop for run in own for prop in witnesses - set(run.unreached)} == witnesses
+
+
+def test_every_figure_is_pinned() -> None:
+    assert all(run.distinct and run.depth and run.title for run in RUNS)
+
+
+@pytest.mark.parametrize("run", [run for run in RUNS if run.trace], ids=lambda run: run.name)
+def test_archived_traces_are_of_their_run_and_as_long_as_it_says(run: Run) -> None:
+    for name, file in run.trace.items():
+        trace = replay(ARCHIVE / file)
+        assert trace.trace.prop is not None
+        assert (trace.trace.prop.name, trace.path.length) == (name, run.violated[name])
+        assert trace.trace.constants == protocol(run.protocol).machine.set_constants(values_of(run))
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_every_archived_trace_belongs_to_a_run(name: str) -> None:
+    named = {file for run in RUNS if run.protocol == name for file in run.trace.values()}
+    assert {file.name for file in ARCHIVE.glob(f"{name}-*")} == named
+
+
+def test_what_is_broken_has_a_run_that_fails_and_one_that_holds() -> None:
+    for item in EVIDENCE:
+        found = {case.expect for case in item.cases}
+        if item.verdict in ("broken", "confirmed") or entries()[item.entry].kind == "bug":
+            assert found >= {"violated", "holds"}, item.entry
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_small_runs_find_what_is_pinned_and_no_action_is_dead(name: str) -> None:
+    fired: dict[str, int] = {}
+    for run in RUNS:
+        if run.protocol == name and not run.properties and run.profile is not Profile.FULL and (run.distinct or 0) <= SMALL:
+            found = judge(run, Options(workers=1))
+            assert found.as_expected, (run.name, found.differences)
+            for label, count in found.result.fired.items():
+                fired[label] = fired.get(label, 0) + count
+    assert {label for label, count in fired.items() if not count} == DEAD[name]
+
+
+DEAD = {"metadata-reads": {"user-exports-context", "user-imports-context"}}
+"""Actions that only larger runs take: two processes."""
