@@ -114,14 +114,17 @@ class Request:
         make_sure_writable(Path(self.trace))
         return Path(self.trace)
 
-    def questions(self) -> list[tuple[Protocol, Question]]:
-        """Return what is asked of each protocol that was named."""
+    def questions(self, *, walks: bool = False) -> list[tuple[Protocol, Question]]:
+        """Return what is asked of each protocol that was named; `walks` have an end, so whole behaviours are not asked about."""
         found = []
         switches = (*((name, True) for name in self.with_), *((name, False) for name in self.without))
         for name in self.protocols:
             item = find_protocol(name)
             constants = choose_constants(item.machine, self.version, self.settings, switches)
-            found.append((item, Question(item.machine, constants, item.select(self.properties))))
+            chosen = item.select(self.properties)
+            if walks and not self.properties:
+                chosen = tuple(prop for prop in chosen if not prop.kind.over_behaviours)
+            found.append((item, Question(item.machine, constants, chosen)))
         if len(found) > 1:
             self._refuse("several protocols", {"--trace": self.trace, "--checkpoint": self.checkpoint})
         return found

@@ -76,7 +76,7 @@ class _Simulation:
     def run(self) -> Exit:
         """Walk, shorten what was found, and tell."""
         request, given = self.request, self.given
-        expected, (found, question), file = request.expected(), request.questions()[0], request.trace_file()
+        expected, (found, question), file = request.expected(), request.questions(walks=True)[0], request.trace_file()
         plan = self.plan()
         with Display(quiet=request.quiet) as display:
             sample = self.walk(question, plan, display)

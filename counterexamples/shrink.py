@@ -13,7 +13,7 @@ from fencepost.counterexamples.trace import from_start
 from fencepost.explorers.native.compile import is_cached, load
 from fencepost.explorers.native.generate import generate
 from fencepost.explorers.native.search import search
-from fencepost.explorers.verdict import Options
+from fencepost.explorers.verdict import Options, refuse_behaviours
 from fencepost.explorers.walk.sample import Plan, sample
 from fencepost.explorers.walk.walker import Walker
 
@@ -81,6 +81,9 @@ def shrink(trace: Trace, limits: Limits | None = None, tell: Callable[[str], Non
 
     `tell(text)` is called with what is being done. The result is a trace that the plain carrier has replayed.
     """
+    if trace.prop is not None:
+        why = "its trace is a way and a loop, and steps cannot be left out of it one by one. A check shows the shortest way to a loop"
+        refuse_behaviours((trace.prop,), trace.protocol.name, why)
     return _Shrinking(trace, limits or Limits(), tell or (lambda _: None)).run()
 
 

@@ -76,7 +76,8 @@ class Trace:
         """What the trace shows, as a clause: `weak-isr is violated`."""
         if self.worst and self.prop is not None:
             return f"{self.prop.name} holds, and no way costs more"
-        return "no action is enabled" if self.prop is None else f"{self.prop.name} is {self.verdict}"
+        which = f" for {self.args_told}" if self.args else ""
+        return "no action is enabled" if self.prop is None else f"{self.prop.name} is {self.verdict}{which}"
 
     @property
     def args_told(self) -> str:
@@ -181,6 +182,11 @@ def trace_of(
     constants = found.machine.set_constants(
         {name: declared[name].parse(str(value)) for name, value in result.constants.items()}
     )
+    args: tuple[int, ...] = ()
+    worst = False
+    if prop is not None:
+        item = result.of(prop)
+        args, worst = item.args, item.cost is not None and item.verdict == "holds"
     return trace_of_path(
         found,
         constants,

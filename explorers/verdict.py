@@ -6,10 +6,12 @@ from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import TYPE_CHECKING, Any
 
+from fencepost.model.language.errors import UsageError
+
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from fencepost.model.language.actions import Kind
+    from fencepost.model.language.actions import Kind, Property
     from fencepost.model.language.interpreter import Step
     from fencepost.model.language.records import Key
 
@@ -159,6 +161,16 @@ class Result:
     def of(self, name: str) -> PropertyResult:
         """Return the result of one property."""
         return next(item for item in self.properties if item.name == name)
+
+
+def refuse_behaviours(properties: tuple[Property, ...], machine: str, why: str) -> None:
+    """Raise UsageError for a property of whole behaviours, which only an exhaustive search can judge."""
+    for item in properties:
+        if item.kind.over_behaviours:
+            raise UsageError(
+                f"property {item.name!r} is about whole behaviours, which never end: {why}. "
+                f"Write `fencepost check {machine} --property {item.name}`."
+            )
 
 
 @dataclass(frozen=True)

@@ -35,17 +35,18 @@ def render(made: Replay, _model: str = "") -> str:
     trace, plain = made.trace, made.trace.interpreter()
     record = plain.machine.state
     constants = dict(_constants(trace))
+    loop, last = made.path.loop, made.path.length - 1
+    kept = last if loop is not None and loop < last else last + 1  # the state that closes a loop is told once
     data: dict[str, Any] = {
         "#meta": _meta(made, plain),
         "params": list(constants),
         "vars": [*(name for name, _ in fields(record)), ACTION],
+        **({} if loop is None else {"loop": loop}),
         "states": [
             {"#meta": meta, **(constants if number == 0 else {}), **record_as_itf(record, state), ACTION: taken}
-            for number, (state, (meta, taken)) in enumerate(zip(made.path.states, _taken(made, plain), strict=True))
+            for number, (state, (meta, taken)) in enumerate(zip(made.path.states[:kept], _taken(made, plain), strict=False))
         ],
     }
-    if made.path.loop is not None:
-        data["loop"] = made.path.loop
     return _text(data)
 
 

@@ -42,11 +42,16 @@ def _lines(made: Replay, told: Story) -> Iterator[str]:
         yield f"participant {_id(lane)} as {_escaped(lane.title)}"
     if not lanes or any(event.actor is None for event in told.events):
         yield f"participant {_id(None)} as {ELSEWHERE}"
+    loop = made.path.loop
     for event in told.events:
+        if loop == event.number - 1:
+            yield "loop for ever"
         yield from _event(event)
         for flight in told.flights:
             if flight.fate == FORGOTTEN and flight.ended == event.number:
                 yield f"Note over {_id(flight.sender)}: {_text(f'{flight.name} is dropped: nobody can observe it any more')}"
+    if loop is not None:
+        yield f"Note over {everyone}: {_text('nothing happens any more')}" if loop == len(told.events) else "end"
     for flight in told.flights:
         if flight.fate == IN_FLIGHT:
             yield f"Note over {_id(flight.sender)}: {_text(f'{flight.name} is still in flight')}"

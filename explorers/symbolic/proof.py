@@ -12,7 +12,7 @@ from fencepost.explorers.symbolic.pool import over
 from fencepost.explorers.symbolic.system import System
 from fencepost.explorers.symbolic.terms import negate
 from fencepost.explorers.symbolic.unroll import History, Reached, bounded, over_steps
-from fencepost.explorers.verdict import Verdict, worst
+from fencepost.explorers.verdict import Verdict, refuse_behaviours, worst
 from fencepost.model.language.actions import Kind
 from fencepost.model.language.errors import UsageError
 
@@ -98,6 +98,7 @@ def prove(
     tell: Callable[[int, int], None] | None = None,
 ) -> Proof:
     """Prove properties of a machine, or say where the proof fails. Raises UsageError for a property of another kind."""
+    refuse_behaviours(properties, machine.name, "induction is about states and single steps")
     for item in properties:
         if settings.everywhere and item.kind is Kind.STEP:
             raise UsageError(f"{item.name!r} is about steps, and --every-state looks at no steps: leave one of them out.")

@@ -10,6 +10,7 @@ import numpy as np
 from fencepost.explorers.native.compile import Kernels, compiled
 from fencepost.explorers.native.outcome import blame, explain
 from fencepost.explorers.paths import Found, confirm
+from fencepost.explorers.verdict import refuse_behaviours
 from fencepost.explorers.walk.compile import walk_kernel
 from fencepost.model.language.actions import Kind
 from fencepost.model.language.errors import UsageError
@@ -73,6 +74,7 @@ class Walker:
         normalize: bool = True,
         kernels: Kernels | None = None,
     ) -> None:
+        refuse_behaviours(properties, machine.name, "a walk has an end")
         self.machine, self.constants, self.properties = machine, constants, properties
         self.kernels = kernels or compiled(machine, constants, properties, normalize=normalize)
         source = self.kernels.source
