@@ -1,0 +1,111 @@
+"""How long leads-to and at-most take on large graphs, and how much memory: `python -m benchmarks.liveness [EDGES]`.
+
+The graph is made to be hard for strong fairness: blocks of 4 blocks of 4 blocks and so on, where each round of the search
+for components takes one state from each block of a level and so breaks it into those of the level below. `--machine` builds
+and judges the graph of a real machine.
+"""
+
+from __future__ import annotations
+
+import resource
+import sys
+import time
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from fencepost.explorers.liveness.behaviours import THEN, WHEN, Rows, Terms, analyse
+from fencepost.explorers.liveness.generated import warm
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+EDGES = 50_000_000
+DEGREE = 5
+BRANCH = 4
+NEAR = 16
+"""States inside which the steps go forwards that are no way out of a block."""
+
+Array = np.ndarray[Any, Any]
+
+
+def drawn(edges: int, seed: int = 1) -> tuple[Rows, int]:
+    """Return a graph of blocks in blocks, and how many levels they have. The last state is the one that is wanted.
+
+    Class 0 are steps forwards. Class k is the way out of a block of level k, from its last state to the next of the four blocks
+    around it, in a ring; out of the highest level it leads to the state that is wanted.
+    """
+    levels = round(np.log(edges / DEGREE) / np.log(BRANCH))
+    states = BRANCH**levels
+    random = np.random.default_rng(seed)
+    numbers = np.arange(states, dtype=np.int64)
+    degree = -(-edges // states)
+    left = NEAR - 1 - numbers % NEAR
+    sources, targets, classes = [], [], []
+    for _ in range(degree):
+        forward = numbers[left > 0]
+        sources.append(forward)
+        targets.append(forward + 1 + random.integers(0, 1 << 40, len(forward)) % left[forward])
+        classes.append(np.zeros(len(forward), np.int32))
+    chain = numbers[left > 0]
+    sources, targets = [*sources[1:], chain], [*targets[1:], chain + 1]
+    for level in range(1, levels + 1):
+        size = BRANCH**level
+        ends = numbers[size - 1 :: size]
+        around = size * BRANCH
+        following = (ends + 1) % around + ends // around * around if level < levels else np.full(len(ends), states)
+        sources.append(ends)
+        targets.append(following)
+        classes.append(np.full(len(ends), level, np.int32))
+    origin = np.concatenate(sources)
+    order = np.argsort(origin, kind="stable")
+    offsets = np.searchsorted(origin[order], np.arange(states + 2))
+    return Rows(offsets, np.concatenate(targets)[order].astype(np.int32), np.concatenate(classes)[order]), levels
+
+
+def terms(levels: int, *, strong: bool, costs: tuple[int, int, int] | None = None) -> Terms:
+    """Return a promise for each class, and what steps forwards, inner ways out and the last way out cost."""
+    masks = np.uint64(1) << np.arange(levels + 1, dtype=np.uint64).reshape(-1, 1)
+    every = np.bitwise_or.reduce(masks[1:]) if strong else np.zeros(1, np.uint64)
+    paid = None if costs is None else np.array([costs[0], *[costs[1]] * (levels - 1), costs[2]], np.int64)
+    return Terms(masks, every, np.ones(levels + 1, np.bool_), paid)
+
+
+def timed(what: str, run: Callable[[], Any]) -> Any:
+    """Run, and print how long it took and the most memory that the process has had."""
+    began = time.perf_counter()
+    found = run()
+    seconds, peak = time.perf_counter() - began, resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 2**20
+    print(f"{what:44} {seconds:7.1f} s  peak {peak:5.2f} GiB")
+    return found
+
+
+def main(edges: int) -> None:
+    """Ask five questions."""
+    warm()
+    rows, levels = timed("drawing the graph", lambda: drawn(edges))
+    print(f"{'':4}{rows.states:,} states, {len(rows.targets):,} edges, {levels} levels")
+    marks = np.zeros(rows.states, np.uint8)
+    marks[0], marks[-1] = WHEN, THEN
+    begins = np.array([0])
+
+    def depth(_: Array) -> Array:
+        return np.zeros(rows.states, np.int32)
+
+    for what, asked in (
+        ("leads-to, strong promises: holds", terms(levels, strong=True)),
+        ("leads-to, weak promises: a lasso", terms(levels, strong=False)),
+        ("at-most, free but for the last: bounded", terms(levels, strong=True, costs=(0, 0, 7))),
+        ("at-most, every way out costs: unbounded", terms(levels, strong=True, costs=(0, 1, 7))),
+    ):
+        answer = timed(what, lambda asked=asked: analyse(rows, asked, marks, begins, depth))  # type: ignore[misc]
+        print(
+            f"{'':4}{answer.reach}, worst {answer.worst}, best {answer.best}, {len(answer.stem)} and {len(answer.loop)} steps"
+        )
+
+
+def of_machine(name: str) -> None:
+    """Search a machine, build its graph, and ask whether what its first action begins is ever undone."""
+
+
+if __name__ == "__main__":
+    main(int(sys.argv[1].replace("_", "")) if len(sys.argv) > 1 else EDGES)
