@@ -15,6 +15,7 @@ from fencepost.invariants import (
     quorum,
     replication,
 )
+from fencepost.invariants import lineage, replication, replication_liveness
 from fencepost.model.language.errors import UsageError, nearest
 from fencepost.model.protocols import MACHINES
 
@@ -69,6 +70,7 @@ _PROPERTIES = {
     "leader-discovery": leader_discovery.PROPERTIES,
 }
 """The properties of each machine; those not named are the published models, which share theirs."""
+_ON_REQUEST = {"replication": replication_liveness.PROPERTIES}
 
 _VISIBLE = {"replication": visible.REPLICATION, "quorum": (), "metadata-reads": ()}
 """What clients see of each machine; those not named are the published models."""
@@ -87,6 +89,8 @@ _ON_REQUEST = {
 
 PROTOCOLS: dict[str, Protocol] = {
     machine.name: Protocol(machine, _PROPERTIES.get(machine.name, lineage.PROPERTIES), _ON_REQUEST.get(machine.name, ()))
+        machine, _PROPERTIES.get(machine.name, lineage.PROPERTIES), on_request=_ON_REQUEST.get(machine.name, ())
+    )
     for machine in MACHINES
 }
 

@@ -352,8 +352,8 @@ def search(
             f"property {of_behaviours[0].name!r} is about whole behaviours, which are judged on the graph of all states, and "
             "--compact keeps no states: leave it out, or name other properties with --property."
         )
-    began = time.perf_counter()
     made = Search(machine, constants, of_states, options, kernels=kernels, tell=tell)
+    began = time.perf_counter()
     result = made.run()
     if not of_behaviours:
         return result

@@ -1,0 +1,267 @@
+"""What the replication protocol promises to do in the end, if messages arrive and brokers come back.
+
+What is fair: every broker applies metadata, fetches, and does what follows from an answer that it got; the controller answers
+every leader, and unfences whoever may be unfenced; a broker whose process is down is started again; a shutdown ends. Faults,
+timeouts and what operators do is not promised: fencing, crashes, ISR shrinks, elections.
+"""
+
+from fencepost.invariants.replication import has_record
+from fencepost.model.cluster import controller, follower, leader, lifecycle, metadata
+from fencepost.model.cluster.constants import C
+from fencepost.model.cluster.state import Broker, RecordId, State, is_running, leads, local, newest
+from fencepost.model.language import NONE, bits, leads_to, weak
+
+PROGRESS = (
+    weak(metadata.broker_applies_metadata, each="broker"),
+    weak(leader.leader_handles_fetch, leader.leader_reports_divergence, leader.leader_tells_epoch_end, each=("leader", "follower")),
+    weak(follower.follower_appends, follower.follower_truncates, each="follower"),
+    weak(leader.leader_requests_expansion, each="leader"),
+    weak(
+        controller.controller_applies_alter_partition,
+        controller.controller_finds_replica_ineligible,
+        controller.controller_refuses_alter_partition,
+        each="m.leader",
+    ),
+    weak(leader.leader_learns_change_applied, leader.leader_learns_change_refused, each="m.leader"),
+    weak(controller.controller_unfences_broker, each="broker"),
+    weak(lifecycle.broker_stops, each="broker"),
+)
+"""What running brokers and the controller do."""
+RESTARTS = weak(lifecycle.broker_registers, each="broker")
+"""A broker that is down is started again."""
+FAIR = (*PROGRESS, RESTARTS)
+
+
+def is_active(s: State, broker: int) -> bool:
+    """Say whether the broker runs, and the controller counts on it."""
+    image = newest(s)
+    return is_running(s, broker) and not bits.contains(image.fenced | image.stopping, broker)
+
+
+def is_down(s: State, c: C, broker: int) -> bool:
+    """The broker's process is down."""
+    return not is_running(s, broker)
+
+
+def runs_unfenced(s: State, c: C, broker: int) -> bool:
+    """The broker runs and is not fenced."""
+    return is_running(s, broker) and not bits.contains(newest(s).fenced, broker)
+
+
+broker_returns = leads_to(
+    "broker-returns",
+    "G-L1: a broker that was down runs again and is unfenced in the end (it starts and registers in one step).",
+    when=is_down,
+    then=runs_unfenced,
+    fair=FAIR,
+    broker=Broker,
+)
+
+
+def is_fenced(s: State, c: C, broker: int) -> bool:
+    """The broker runs and is fenced."""
+    return is_running(s, broker) and bits.contains(newest(s).fenced, broker)
+
+
+def is_unfenced(s: State, c: C, broker: int) -> bool:
+    """The broker is not fenced."""
+    return not bits.contains(newest(s).fenced, broker)
+
+
+fenced_broker_is_unfenced = leads_to(
+    "fenced-broker-is-unfenced",
+    "G-L2: a running broker that is fenced is unfenced in the end.",
+    when=is_fenced,
+    then=is_unfenced,
+    fair=FAIR,
+    broker=Broker,
+)
+
+
+def waits(s: State, c: C, leader: int, record: int) -> bool:
+    """A producer waits for the answer to this write."""
+    return record != 0 and any(s.replica[leader].waiting[offset] == record for offset in range(c.max_records))
+
+
+def waits_no_more(s: State, c: C, leader: int, record: int) -> bool:
+    """No producer waits for the answer to this write."""
+    return not waits(s, c, leader, record)
+
+
+writes_are_answered = leads_to(
+    "writes-are-answered",
+    "G-L3: every write that a leader has appended is answered in the end, positively or with an error.",
+    when=waits,
+    then=waits_no_more,
+    fair=FAIR,
+    leader=Broker,
+    record=RecordId,
+)
+writes_wait_for_nobody_who_left = leads_to(
+    "writes-wait-for-nobody-who-left",
+    "G-L3 without restarts, fencing, ISR shrinks and lag times: a write is answered although another broker has shut down.",
+    when=waits,
+    then=waits_no_more,
+    fair=PROGRESS,
+    without=(
+        lifecycle.broker_registers,
+        controller.controller_fences_broker,
+        leader.leader_requests_shrink,
+        leader.follower_lags_too_long,
+    ),
+    leader=Broker,
+    record=RecordId,
+)
+
+
+def is_acknowledged(s: State, c: C, broker: int, record: int) -> bool:
+    """The record was acknowledged to its producer."""
+    return record != 0 and bits.contains(s.ghost_acknowledged, record)
+
+
+def is_replicated(s: State, c: C, broker: int, record: int) -> bool:
+    """The broker has the record, or no replica any more."""
+    return has_record(s.replica[broker], record) or s.replica[broker].removed
+
+
+acknowledged_reaches_all = leads_to(
+    "acknowledged-reaches-all",
+    "G-L4: every acknowledged record is in the end on every replica.",
+    when=is_acknowledged,
+    then=is_replicated,
+    fair=FAIR,
+    broker=Broker,
+    record=RecordId,
+)
+
+
+def has_pending_change(s: State, c: C, leader: int) -> bool:
+    """The leader waits for the outcome of an ISR change."""
+    return leads(s, leader) and s.replica[leader].proposed_isr != 0
+
+
+def has_no_pending_change(s: State, c: C, leader: int) -> bool:
+    """The broker waits for no ISR change, or leads no more."""
+    return not has_pending_change(s, c, leader)
+
+
+pending_change_is_settled = leads_to(
+    "pending-change-is-settled",
+    "G-L5: an ISR change that a leader has asked for is settled in the end, or the broker leads no more.",
+    when=has_pending_change,
+    then=has_no_pending_change,
+    fair=FAIR,
+    leader=Broker,
+)
+
+
+def is_offline(s: State, c: C) -> bool:
+    """Nobody leads, and some member of ISR or ELR is not fenced."""
+    image = newest(s)
+    return image.leader == NONE and (image.isr | s.elr) & ~image.fenced != 0
+
+
+def has_no_leader(s: State, c: C) -> bool:
+    """Nobody leads."""
+    return newest(s).leader == NONE
+
+
+def has_leader(s: State, c: C) -> bool:
+    """Somebody leads."""
+    return newest(s).leader != NONE
+
+
+offline_partition_is_led = leads_to(
+    "offline-partition-is-led",
+    "G-L6: a partition without a leader that has an unfenced member of ISR or ELR gets a leader in the end.",
+    when=is_offline,
+    then=has_leader,
+    fair=FAIR,
+)
+partition_is_led_again = leads_to(
+    "partition-is-led-again",
+    "G-L6b: a partition without a leader gets one in the end, once its brokers are back.",
+    when=has_no_leader,
+    then=has_leader,
+    fair=FAIR,
+)
+
+
+def is_behind(s: State, c: C, broker: int) -> bool:
+    """A running broker has not applied all that the controller has decided."""
+    return is_running(s, broker) and s.replica[broker].applied != s.newest
+
+
+def is_up_to_date(s: State, c: C, broker: int) -> bool:
+    """The broker has applied everything, or its process is down."""
+    return not is_behind(s, c, broker)
+
+
+metadata_converges = leads_to(
+    "metadata-converges",
+    "G-L7: a running broker has applied everything in the end, or it has gone down.",
+    when=is_behind,
+    then=is_up_to_date,
+    fair=FAIR,
+    broker=Broker,
+)
+
+
+def is_left_out(s: State, c: C, broker: int) -> bool:
+    """An active broker is outside the ISR of a partition that is led, and has a replica of it."""
+    image = newest(s)
+    return (
+        is_active(s, broker) and image.leader != NONE and not bits.contains(image.isr, broker) and not s.replica[broker].removed
+    )
+
+
+def is_not_left_out(s: State, c: C, broker: int) -> bool:
+    """The broker is in the ISR, or there is a reason why it is not."""
+    return not is_left_out(s, c, broker)
+
+
+follower_rejoins = leads_to(
+    "follower-rejoins",
+    "G-L8: an active broker outside the ISR joins it in the end, or is active no more, or nobody leads.",
+    when=is_left_out,
+    then=is_not_left_out,
+    fair=FAIR,
+    broker=Broker,
+)
+
+
+def is_caught_up_again(s: State, c: C, broker: int) -> bool:
+    """A restarted broker is left out, although it has what its leader has committed, and the leader knows of its new epoch."""
+    image = newest(s)
+    if not is_left_out(s, c, broker) or image.broker_epoch[broker] == 0 or not leads(s, image.leader):
+        return False
+    known = local(s, image.leader)
+    return (
+        known.broker_epoch[broker] == image.broker_epoch[broker]
+        and not bits.contains(known.fenced | known.stopping, broker)
+        and s.replica[broker].end >= s.replica[image.leader].high_watermark
+    )
+
+
+restarted_broker_rejoins = leads_to(
+    "restarted-broker-rejoins",
+    "KIP903-L1: a restarted broker that has caught up joins the ISR in the end, once the leader knows its new broker epoch.",
+    when=is_caught_up_again,
+    then=is_not_left_out,
+    fair=FAIR,
+    broker=Broker,
+)
+
+PROPERTIES = (
+    broker_returns,
+    fenced_broker_is_unfenced,
+    writes_are_answered,
+    writes_wait_for_nobody_who_left,
+    acknowledged_reaches_all,
+    pending_change_is_settled,
+    offline_partition_is_led,
+    partition_is_led_again,
+    metadata_converges,
+    follower_rejoins,
+    restarted_broker_rejoins,
+)
