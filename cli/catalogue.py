@@ -154,17 +154,19 @@ def _explained(request: Request, judgement: Judgement, budget: float | None) -> 
 
 
 def _compile(chosen: list[Run], sources: dict[str, Source], options: Options, display: Display) -> None:
-    from fencepost.explorers.native.build import build_all
+    from fencepost.explorers.native.build import build_all, graph_sources_of
     from fencepost.explorers.native.compile import is_cached
     from fencepost.invariants.catalogue import values_of
 
-    fresh = {source.text: name.split()[0] for name, source in sources.items() if not is_cached(source)}
+    jobs = [(run.protocol, values_of(run), run.properties, options.normalize, _compact(run, options)) for run in chosen]
+    every = {source.text: (name.split()[0], source) for name, source in sources.items()}
+    every |= {source.text: (job[0], source) for job in jobs for source in graph_sources_of(job)}
+    fresh = {text: name for text, (name, source) in every.items() if not is_cached(source)}
     if not fresh:
         return
     names = ", ".join(dict.fromkeys(fresh.values()))
-    what = f"compiling {len(fresh)} of {len({source.text for source in sources.values()})} machines: {names}"
+    what = f"compiling {len(fresh)} of {len(every)} machines: {names}"
     with display.busy(f"{what} ... (kept for the next time)"):
-        jobs = [(run.protocol, values_of(run), run.properties, options.normalize, _compact(run, options)) for run in chosen]
         began = time.monotonic()
 
         def tell(name: str, done: int, of: int) -> None:

@@ -49,12 +49,13 @@ def protocol_data(item: Protocol) -> dict[str, Any]:
             {"name": action.label, "sentence": action.sentence, "parameters": [name for name, _ in action.params]}
             for action in machine.actions
         ],
-        "properties": [_property_data(prop) for prop in item.every_property],
+        "properties": [_property_data(prop, on_request=prop in item.on_request) for prop in item.every_property],
     }
 
 
-def _property_data(prop: Property) -> dict[str, Any]:
+def _property_data(prop: Property, *, on_request: bool) -> dict[str, Any]:
     found: dict[str, Any] = {"name": prop.name, "kind": str(prop.kind), "sentence": prop.sentence}
+    found |= {"on_request": True} if on_request else {}
     if prop.eventual is None:
         return found
     about = prop.eventual

@@ -16,6 +16,7 @@ from fencepost.cli.console import close_stdout
 from fencepost.cli.differing import diff
 from fencepost.cli.failures import debugging, explain
 from fencepost.cli.faulting import faults
+from fencepost.cli.graph import graph
 from fencepost.cli.guarantees import guarantees
 from fencepost.cli.listing import list_protocols
 from fencepost.cli.prove import prove
@@ -83,6 +84,7 @@ for _command in (
     replay,
     shrink,
     show,
+    graph,
 ):
     run.add_command(_command)
 

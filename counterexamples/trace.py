@@ -182,11 +182,6 @@ def trace_of(
     constants = found.machine.set_constants(
         {name: declared[name].parse(str(value)) for name, value in result.constants.items()}
     )
-    args: tuple[int, ...] = ()
-    worst = False
-    if prop is not None:
-        item = result.of(prop)
-        args, worst = item.args, item.cost is not None and item.verdict == "holds"
     return trace_of_path(
         found,
         constants,

@@ -5,6 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
+from fencepost.explorers.native.build import source_of
+from fencepost.explorers.native.compile import load
 from fencepost.explorers.native.search import search
 from fencepost.explorers.verdict import Options, Result, Verdict
 from fencepost.invariants.catalogue import values_of
@@ -40,11 +42,14 @@ def judge(run: Run, options: Options, tell: Callable[[Progress], None] | None = 
     """Explore one run and compare."""
     found = protocol(run.protocol)
     constants = found.machine.set_constants(values_of(run))
+    compact = run.compact or options.compact
+    source = source_of(run.protocol, values_of(run), run.properties, normalize=options.normalize, compact=compact)
     result = search(
         found.machine,
         constants,
         found.select(run.properties),
-        replace(options, compact=run.compact or options.compact),
+        replace(options, compact=compact),
+        kernels=load(source, constants),
         tell=tell,
     )
     return Judgement(run, result, tuple(_differences(run, result)))

@@ -5,7 +5,6 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from fencepost.invariants import lineage, metadata_reads, quorum, replication, visible
 from fencepost.invariants import (
     leader_discovery,
     leader_discovery_live,
@@ -14,8 +13,9 @@ from fencepost.invariants import (
     metadata_reads_live,
     quorum,
     replication,
+    replication_liveness,
+    visible,
 )
-from fencepost.invariants import lineage, replication, replication_liveness
 from fencepost.model.language.errors import UsageError, nearest
 from fencepost.model.protocols import MACHINES
 
@@ -70,26 +70,27 @@ _PROPERTIES = {
     "leader-discovery": leader_discovery.PROPERTIES,
 }
 """The properties of each machine; those not named are the published models, which share theirs."""
-_ON_REQUEST = {"replication": replication_liveness.PROPERTIES}
+_ON_REQUEST = {
+    "replication": replication_liveness.PROPERTIES,
+    "metadata-reads": metadata_reads_live.PROPERTIES,
+    "leader-discovery": leader_discovery_live.PROPERTIES,
+}
+"""The properties that are checked only where they are named."""
 
-_VISIBLE = {"replication": visible.REPLICATION, "quorum": (), "metadata-reads": ()}
+_VISIBLE = {
+    "replication": visible.REPLICATION,
+    "quorum": (),
+    "metadata-reads": (),
+    "leader-discovery": (),
+}
 """What clients see of each machine; those not named are the published models."""
 
 PROTOCOLS: dict[str, Protocol] = {
     machine.name: Protocol(
         machine,
         _PROPERTIES.get(machine.name, lineage.PROPERTIES),
+        on_request=_ON_REQUEST.get(machine.name, ()),
         visible=_VISIBLE.get(machine.name, visible.LINEAGE),
-    )
-_ON_REQUEST = {
-    "metadata-reads": metadata_reads_live.PROPERTIES,
-    "leader-discovery": leader_discovery_live.PROPERTIES,
-}
-"""The properties that are checked only where they are named."""
-
-PROTOCOLS: dict[str, Protocol] = {
-    machine.name: Protocol(machine, _PROPERTIES.get(machine.name, lineage.PROPERTIES), _ON_REQUEST.get(machine.name, ()))
-        machine, _PROPERTIES.get(machine.name, lineage.PROPERTIES), on_request=_ON_REQUEST.get(machine.name, ())
     )
     for machine in MACHINES
 }

@@ -13,7 +13,12 @@ from fencepost.model.language import NONE, bits, leads_to, weak
 
 PROGRESS = (
     weak(metadata.broker_applies_metadata, each="broker"),
-    weak(leader.leader_handles_fetch, leader.leader_reports_divergence, leader.leader_tells_epoch_end, each=("leader", "follower")),
+    weak(
+        leader.leader_handles_fetch,
+        leader.leader_reports_divergence,
+        leader.leader_tells_epoch_end,
+        each=("leader", "follower"),
+    ),
     weak(follower.follower_appends, follower.follower_truncates, each="follower"),
     weak(leader.leader_requests_expansion, each="leader"),
     weak(

@@ -29,7 +29,7 @@ def test_the_list_as_json_says_all_of_every_protocol() -> None:
     for name, item in PROTOCOLS.items():
         assert [constant["name"] for constant in found[name]["constants"]] == list(item.machine.constants.declared())
         assert [action["name"] for action in found[name]["actions"]] == [action.label for action in item.machine.actions]
-        assert [prop["name"] for prop in found[name]["properties"]] == [prop.name for prop in item.properties]
+        assert [prop["name"] for prop in found[name]["properties"]] == [prop.name for prop in item.every_property]
     assert found["kip320"]["constants"][0] == {
         "name": "replicas",
         "default": 3,

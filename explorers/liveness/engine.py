@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from fencepost.explorers.liveness import kernels
 from fencepost.explorers.liveness.behaviours import THEN, WHEN, WORD, Answer, Terms, analyse
-from fencepost.explorers.liveness.generated import Compiled, compiled
+from fencepost.explorers.liveness.generated import Compiled, compiled, family
 from fencepost.explorers.liveness.graph import Graph
 from fencepost.explorers.liveness.shown import confirmed
 from fencepost.explorers.liveness.summary import Finding, summary, with_behaviours
@@ -51,8 +51,9 @@ class Engine:
             try:
                 self._limit_memory()
                 self.prepare()
-                for number, prop in enumerate(self.properties):
-                    found[prop.name] = self.one(number, prop)
+                places = {prop.name: place for place, prop in enumerate(family(self.search.machine, self.properties))}
+                for prop in self.properties:
+                    found[prop.name] = self.one(places[prop.name], prop)
             except StoppedError as error:
                 why = str(error)
         made = with_behaviours(result, order, lambda prop: found.get(prop.name) or self.unknown(prop))
@@ -94,14 +95,14 @@ class Engine:
     def finding(self, number: int, prop: Property, terms: Terms, args: tuple[int, ...]) -> Finding:
         """Return what is so for one combination of a property's parameters."""
         self.pause()
-        marks = self.marks(number, args)
+        marks = self.marks(number, prop, args)
         whens = self.parents == -1 if prop.behaviour.when is None else marks & WHEN != 0
         begins = np.flatnonzero(whens & (marks & THEN == 0))
         answer = analyse(self.rows, terms, marks, begins, self.depth, self.pause)
         path = self.path(prop, args, answer) if answer.begin >= 0 else None
         return Finding(args, answer.reach, answer.worst, answer.best, path, not whens.any())
 
-    def marks(self, number: int, args: tuple[int, ...]) -> Array:
+    def marks(self, number: int, prop: Property, args: tuple[int, ...]) -> Array:
         """Return for each state whether `when` and `then` hold, as bits."""
         assert self.compiled is not None
         kernels_of = self.compiled.predicates
@@ -113,13 +114,12 @@ class Engine:
             base = int(self.graph.bases[owner])
             mark(checks, part.rows, 0, part.count, self.c, values, found[base : base + part.count])
             if checks[0]:
-                self.explain(number, self.search.layout.decode(part.rows[int(checks[1])], self.search.constants), args)
+                self.explain(prop, self.search.layout.decode(part.rows[int(checks[1])], self.search.constants), args)
                 blame(self.search, int(checks[0]))
         return found
 
-    def explain(self, number: int, key: Any, args: tuple[int, ...]) -> None:
+    def explain(self, prop: Property, key: Any, args: tuple[int, ...]) -> None:
         """A check failed natively: let the strict carrier say what is wrong."""
-        prop = self.properties[number]
         self.search.plain.says(prop, prop.behaviour.when, key, args)
         self.search.plain.says(prop, prop.behaviour.then, key, args)
 

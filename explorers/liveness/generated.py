@@ -18,6 +18,7 @@ from fencepost.explorers.native.checks import Checks
 from fencepost.explorers.native.compile import Kernels, load
 from fencepost.explorers.native.generate import Module, Source, source_of
 from fencepost.explorers.native.layout import layout_of
+from fencepost.invariants.protocols import PROTOCOLS
 from fencepost.model.language.subset import check
 
 if TYPE_CHECKING:
@@ -126,10 +127,20 @@ class Compiled:
     seconds: float
 
 
+def family(machine: Machine, properties: tuple[Property, ...]) -> tuple[Property, ...]:
+    """Return the properties that are compiled together: all of a known protocol, so that asking for others compiles nothing."""
+    known = PROTOCOLS.get(machine.name)
+    if known is None or known.machine is not machine:
+        return properties
+    every = tuple(item for item in known.every_property if item.kind.over_behaviours)
+    return every if all(item in every for item in properties) else properties
+
+
 def sources(
     machine: Machine, constants: Constants, properties: tuple[Property, ...], *, normalize: bool
 ) -> tuple[Source, Source, Codes]:
     """Return the two modules that judging these properties needs, and how steps are numbered."""
+    properties = family(machine, properties)
     layout = layout_of(machine.state, constants)
     codes = codes_of(machine, properties, layout)
     program = check(machine, properties)

@@ -19,10 +19,32 @@ if TYPE_CHECKING:
 
 
 def source_of(name: str, values: Mapping[str, int], properties: tuple[str, ...], *, normalize: bool, compact: bool) -> Source:
-    """Return the generated module of a named protocol."""
+    """Return the generated module of a named protocol.
+
+    All properties of a protocol are compiled together: a run that asks for some of them then compiles nothing more.
+    """
     found = protocol(name)
     constants = found.machine.set_constants(values)
-    return generate(found.machine, constants, found.select(properties), normalize=normalize, compact=compact)
+    more = tuple(item for item in found.select(properties) if item not in found.properties)
+    return generate(found.machine, constants, (*found.properties, *more), normalize=normalize, compact=compact)
+
+
+def sources_of(job: Job) -> list[Source]:
+    """Return every module that a run needs."""
+    name, values, properties, normalize, compact = job
+    return [source_of(name, values, properties, normalize=normalize, compact=compact), *graph_sources_of(job)]
+
+
+def graph_sources_of(job: Job) -> tuple[Source, ...]:
+    """Return the modules of the graph, if the run asks for a property of whole behaviours."""
+    name, values, properties, normalize, compact = job
+    found = protocol(name)
+    behaviours = tuple(item for item in found.select(properties) if item.kind.over_behaviours)
+    if not behaviours or compact:
+        return ()
+    from fencepost.explorers.liveness.generated import sources
+
+    return sources(found.machine, found.machine.set_constants(values), behaviours, normalize=normalize)[:2]
 
 
 POLL = 0.05
@@ -34,18 +56,17 @@ Job = tuple[str, dict[str, int], tuple[str, ...], bool, bool]
 
 def build_all(jobs: list[Job], workers: int, tell: Callable[[str, int, int], None] | None = None) -> None:
     """Compile what is not in the cache; `tell(protocol, done, all)` is called as each is finished."""
-    different: dict[str, Job] = {}
+    different: dict[str, tuple[Job, int]] = {}
     for job in jobs:
-        name, values, properties, normalize, compact = job
-        source = source_of(name, values, properties, normalize=normalize, compact=compact)
-        if not is_cached(source):
-            different.setdefault(source.text, job)
+        for part, source in enumerate(sources_of(job)):
+            if not is_cached(source):
+                different.setdefault(source.text, (job, part))
     waiting = list(different.values())
     if len(waiting) <= 1:
         return  # the caller compiles it in its own process, which it has to load anyway
     if tell is not None:
         tell("", 0, len(waiting))
-    running: dict[subprocess.Popen[str], Job] = {}
+    running: dict[subprocess.Popen[str], tuple[Job, int]] = {}
     done = 0
     try:
         while waiting or running:
@@ -57,31 +78,34 @@ def build_all(jobs: list[Job], workers: int, tell: Callable[[str, int, int], Non
                 _finish(process, job)
                 done += 1
                 if tell is not None:
-                    tell(job[0], done, len(different))
+                    tell(job[0][0], done, len(different))
             time.sleep(POLL)
     finally:
         for process in running:
             process.terminate()
 
 
-def _start(job: Job) -> subprocess.Popen[str]:
+def _start(job: tuple[Job, int]) -> subprocess.Popen[str]:
     text = b64encode(pickle.dumps(job)).decode()
     command = [sys.executable, "-m", "fencepost.explorers.native.build", text]
     return subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True)  # noqa: S603 (our own module)
 
 
-def _finish(process: subprocess.Popen[str], job: Job) -> None:
+def _finish(process: subprocess.Popen[str], job: tuple[Job, int]) -> None:
+    (name, *_), _ = job
     _, errors = process.communicate()
     if process.returncode:
         last = (errors.strip().splitlines() or [f"status {process.returncode}"])[-1]
-        raise MismatchError(f"protocol {job[0]!r} could not be compiled: {last}")
+        raise MismatchError(f"protocol {name!r} could not be compiled: {last}")
 
 
 def main(text: str) -> None:
-    """Compile one job; this is what a process of its own runs."""
-    name, values, properties, normalize, compact = pickle.loads(b64decode(text))  # noqa: S301 (from our own parent process)
-    source = source_of(name, values, properties, normalize=normalize, compact=compact)
-    load(source, protocol(name).machine.set_constants(values), aside=False)  # its siblings keep the processors busy
+    """Compile one module of a job; this is what a process of its own runs."""
+    job, part = pickle.loads(b64decode(text))  # noqa: S301 (from our own parent process)
+    name, values, *_ = job
+    load(
+        sources_of(job)[part], protocol(name).machine.set_constants(values), aside=False
+    )  # its siblings keep the processors busy
 
 
 if __name__ == "__main__":
