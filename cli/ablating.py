@@ -15,6 +15,7 @@ from fencepost.cli.failures import make_sure_folder, make_sure_writable, write_t
 from fencepost.cli.kept import Kept
 from fencepost.cli.quantities import default_memory, parse_duration, parse_size
 from fencepost.cli.status import Exit
+from fencepost.cli.suspicions import suspicions
 from fencepost.model.language.errors import UsageError
 
 if TYPE_CHECKING:
@@ -174,6 +175,7 @@ def run_rows(
     data["rows"] = [finished[row.name] for row in rows if row.name in finished]
     data["not_run"] = [row.name for row in rows if row.name not in finished]
     data["why_stopped"] = ablation.stop_asked
+    data["suspicions"] = {} if ask.guards or data["not_run"] else suspicions(data)
     return data
 
 

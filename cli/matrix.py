@@ -58,8 +58,8 @@ def whole_data(found: Protocol, ablation: Ablation, base: Result) -> dict[str, A
     }
 
 
-def row_data(found: Protocol, ablation: Ablation, outcome: Outcome) -> dict[str, Any]:
-    """Return one row: what it is about, its purpose, and a cell for each property that was asked."""
+def row_data(found: Protocol, ablation: Ablation, outcome: Outcome, *, texts: bool = True) -> dict[str, Any]:
+    """Return one row: what it is about, its purpose, a cell for each property that was asked; with `texts` its trace files."""
     row, result = outcome.row, outcome.result
     about: dict[str, Any] = {"row": row.name, "condition": row.condition, "sentence": row.sentence}
     if isinstance(row, Guard):
@@ -78,28 +78,31 @@ def row_data(found: Protocol, ablation: Ablation, outcome: Outcome) -> dict[str,
         "distinct": result.distinct if result else None,
         "depth": result.depth if result else None,
         "seconds": round(result.seconds, 3) if result else None,
-        "cells": {item.name: _cell(found, ablation, outcome, item) for item in result.properties} if result else {},
+        "cells": {item.name: _cell(found, ablation, outcome, item, texts=texts) for item in result.properties}
+        if result
+        else {},
         "departure": _departure(outcome),
     }
 
 
-def _cell(found: Protocol, ablation: Ablation, outcome: Outcome, item: PropertyResult) -> dict[str, Any]:
+def _cell(found: Protocol, ablation: Ablation, outcome: Outcome, item: PropertyResult, *, texts: bool) -> dict[str, Any]:
     """Return a cell: a shortest trace if there is one, or how far the search went."""
     if item.path is None:
         depth = outcome.result.depth if outcome.result else 0
         return {"verdict": str(item.verdict), **({} if item.verdict is Verdict.HOLDS else {"depth": depth})}
-    trace = _trace(found, ablation, outcome, item.name)
+    trace = trace_of_cell(found, ablation, outcome, item.name)
     plain = trace.interpreter()
     return {
         "verdict": str(item.verdict),
         "length": item.path.length,
         "new": item.name in outcome.broken,
         "steps": [plain.show(step) for step in trace.steps],
-        "trace": _text(trace),
+        **({"trace": _text(trace)} if texts else {}),
     }
 
 
-def _trace(found: Protocol, ablation: Ablation, outcome: Outcome, prop: str) -> Trace:
+def trace_of_cell(found: Protocol, ablation: Ablation, outcome: Outcome, prop: str) -> Trace:
+    """Return the trace that a cell stands for."""
     from fencepost.counterexamples.trace import trace_of
 
     assert outcome.result is not None

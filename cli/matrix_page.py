@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from fencepost.cli.matrix import MEANING
+from fencepost.cli.suspicions import TOLD
 
 
 def page(data: dict[str, Any]) -> str:
@@ -13,4 +14,4 @@ def page(data: dict[str, Any]) -> str:
 
     environment = Environment(loader=PackageLoader("fencepost.cli"), autoescape=True, trim_blocks=True)
     sentences = {item["name"]: item["sentence"] for item in data["properties"]}
-    return environment.get_template("matrix.html").render(data=data, meaning=MEANING, sentences=sentences)
+    return environment.get_template("matrix.html").render(data=data, meaning=MEANING, sentences=sentences, told=TOLD)

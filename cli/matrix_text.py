@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from fencepost.cli.console import counted, heading, print_lines, print_rows, styled
 from fencepost.cli.matrix import MEANING
+from fencepost.cli.suspicions import TOLD
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -46,6 +47,7 @@ def print_matrix(console: Console, data: dict[str, Any]) -> None:
     if data["not_run"]:
         console.print()
         print_lines(console, styled(f"Partial: {data['why_stopped']}. Not run: {', '.join(data['not_run'])}.", "yellow"))
+    _print_suspicions(console, data["suspicions"])
     console.print()
     constants = " ".join(f"{name}={str(value).lower()}" for name, value in data["constants"].items())
     print_rows(
@@ -59,6 +61,15 @@ def print_matrix(console: Console, data: dict[str, Any]) -> None:
             ),
         ],
     )
+
+
+def _print_suspicions(console: Console, found: dict[str, list[str]]) -> None:
+    """Print what shows that nothing could have gone wrong: guards have their rows above."""
+    for name, told in TOLD.items():
+        if found.get(name) and name != "idle":
+            console.print()
+            print_lines(console, styled(f"Suspicious: {told}:", "bold yellow"))
+            print_lines(console, ", ".join(found[name]), indent=2)
 
 
 def _print_row(console: Console, row: dict[str, Any], width: int) -> None:

@@ -1,0 +1,147 @@
+"""What is measured for the chapter "Why every check is there": `python -m fencepost.cli.chapter docs` measures it anew.
+
+The matrix of each protocol is made at several constants, those of runs of the catalogue in which nothing fails. Of each row is
+kept what it is for, what breaks without it, and the shortest history; `docs/checks.md` is written from that.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import sys
+from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from fencepost.cli.kept import Kept
+from fencepost.explorers.verdict import Options
+from fencepost.invariants.catalogue import runs, values_of
+from fencepost.invariants.protocols import protocol
+from fencepost.model.language.removal import guards
+
+if TYPE_CHECKING:
+    from fencepost.explorers.evidence.ablation import Ablation, Outcome
+    from fencepost.explorers.evidence.rows import Row
+    from fencepost.invariants.catalogue import Run
+    from fencepost.invariants.protocols import Protocol
+
+MEASURED = Path(__file__).parent.parent / "docs" / "measured" / "checks.json"
+BASES: dict[str, tuple[str, ...]] = {
+    "kip320": ("3/2/2/2",),
+    "replication": (
+        "2 brokers, KIP-903",
+        "2 brokers, one fence",
+        "2 brokers, joining with two fences",
+        "2 brokers, shrink",
+        "2 brokers, two fences",
+        "2 brokers, three moves",
+        "2 brokers, clean stop",
+        "2 brokers, ELR",
+        "3 brokers, joining",
+        "3 brokers, crash with loss",
+        "3 brokers, waiting for joining",
+    ),
+    "quorum": ("2 voters and an observer", "3 voters"),
+    "metadata-reads": ("repaired 2 clients",),
+}
+"""The runs at whose constants guards are removed, by protocol: together they use every part of it."""
+MORE: dict[str, dict[str, tuple[int, ...]]] = {"replication": {"alter_partition_version": (1, 2)}}
+"""Constants that are no switches, and are set otherwise too."""
+LEAST_STATES, TIMES = 300_000, 3
+"""A row may take so many states, or so many times those of the whole machine."""
+
+
+def base_run(name: str, title: str) -> Run:
+    """Return the run of the catalogue with this title."""
+    return next(run for run in runs() if run.name == f"{name} {title}")
+
+
+def mark_of(found: Protocol) -> str:
+    """Return what tells whether guards or properties have changed since they were measured."""
+    asked = [(item.name, item.condition) for item in guards(found.machine)]
+    return hashlib.sha256(repr((asked, [item.name for item in found.properties])).encode()).hexdigest()[:16]
+
+
+def stale() -> list[str]:
+    """Return the protocols whose guards or properties are not those that were measured."""
+    known = measured()
+    return [name for name in BASES if name not in known or known[name]["mark"] != mark_of(protocol(name))]
+
+
+def measured() -> dict[str, Any]:
+    """Return what was measured, by protocol."""
+    found: dict[str, Any] = json.loads(MEASURED.read_text()) if MEASURED.is_file() else {}
+    return found
+
+
+def measure(name: str, folder: str | None, workers: int) -> dict[str, Any]:
+    """Return the matrices of a protocol, one for each of its bases; finished rows are kept in the folder."""
+    found = protocol(name)
+    return {"mark": mark_of(found), "bases": [_base(found, title, folder, workers) for title in BASES[name]]}
+
+
+def _base(found: Protocol, title: str, folder: str | None, workers: int) -> dict[str, Any]:
+    from fencepost.cli.matrix import whole_data
+    from fencepost.explorers.evidence.ablation import Ablation, explore_rows
+    from fencepost.explorers.evidence.rows import rows_of
+    from fencepost.explorers.native.compile import compiled
+
+    run = base_run(found.name, title)
+    constants = found.machine.set_constants(values_of(run))
+    kernels = compiled(found.machine, constants, found.properties, masked=True)
+    ablation = Ablation(found.machine, constants, found.properties, Options(workers=workers), kernels)
+    base = ablation.explore_whole()
+    limit = max(LEAST_STATES, TIMES * base.distinct)
+    ablation.options = replace(ablation.options, max_states=limit)
+    kept = Kept(folder, f"{constants!r}{limit}{kernels.source.text}", resume=folder is not None)
+    rows = rows_of(found.machine, constants, MORE.get(found.name, {}))
+    finished = {row.name: item for row in rows if (item := kept.recall(f"{title} {row.name}")) is not None}
+
+    def done(outcome: Outcome) -> None:
+        finished[outcome.row.name] = condensed(found, ablation, outcome)
+        kept.keep(f"{title} {outcome.row.name}", finished[outcome.row.name])
+
+    waiting: tuple[Row, ...] = tuple(row for row in rows if row.name not in finished)
+    explore_rows(ablation, waiting, workers, done)
+    whole = whole_data(found, ablation, base)
+    kept_of = ("constants", "properties", "asked", "distinct", "depth", "actions")
+    sys.stderr.write(f"{found.name} {title}: {len(rows)} rows\n")
+    return {"run": title, **{key: whole[key] for key in kept_of}, "rows": [finished[row.name] for row in rows]}
+
+
+def condensed(found: Protocol, ablation: Ablation, outcome: Outcome) -> dict[str, Any]:
+    """Return what is kept of a row: of its traces only the shortest one that shows something new."""
+    from fencepost.cli.matrix import row_data, trace_of_cell
+    from fencepost.counterexamples.render import render
+    from fencepost.counterexamples.replay import follow
+
+    row = row_data(found, ablation, outcome, texts=False)
+    kept = ("row", "kind", "action", "number", "part", "constant", "condition", "sentence", "purpose", "grown", "alone", "why")
+    made = {key: row[key] for key in kept if row.get(key) is not None}
+    made["cells"] = {
+        name: {key: cell[key] for key in ("verdict", "length") if key in cell} for name, cell in row["cells"].items()
+    }
+    made["broken"] = {name: row["cells"][name]["length"] for name in row["broken"]}
+    if row["departure"]:
+        made["departure"] = row["departure"]["message"]
+    if outcome.broken:
+        first = outcome.broken[0]
+        made["steps"] = row["cells"][first]["steps"]
+        made["diagram"] = render("mermaid", follow(trace_of_cell(found, ablation, outcome, first)))
+    return made
+
+
+def main(docs: str, *names: str) -> None:
+    """Measure the named protocols, or those that are stale, and write the page."""
+    from fencepost.cli.pages import pages
+
+    known = measured()
+    for name in names or stale():
+        known[name] = measure(name, str(Path(docs).parent / ".checks" / name) if "--keep" in names else None, 1)
+        MEASURED.parent.mkdir(parents=True, exist_ok=True)
+        MEASURED.write_text(json.dumps({key: known[key] for key in BASES if key in known}, indent=1) + "\n")
+    (Path(docs) / "checks.md").write_text(pages()["checks.md"])
+
+
+if __name__ == "__main__":
+    main(*sys.argv[1:])

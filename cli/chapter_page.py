@@ -1,0 +1,207 @@
+"""The chapter "Why every check is there", written from what was measured."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from fencepost.cli.chapter import measured
+from fencepost.cli.evidence import cases_of
+from fencepost.cli.matrix import MEANING
+from fencepost.cli.suspicions import TOLD, suspicions
+from fencepost.invariants.catalogue import entries, status
+from fencepost.invariants.protocols import protocol
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Sequence
+
+    from fencepost.model.language import Action
+
+ORDER = (
+    "needed",
+    "nothing-broke",
+    "same-states",
+    "bound",
+    "implied",
+    "not-exercised",
+    "never-fires",
+    "refused",
+    "undetermined",
+)
+"""What is said of a row that has several purposes at several constants: the first of these."""
+
+Found = tuple[dict[str, Any], dict[str, Any]]
+"""A row, and the base at whose constants it was found."""
+
+
+def chapter() -> Iterator[str]:
+    """Yield the lines of the page, below its title."""
+    yield from (
+        "Every guard of a protocol was removed in turn, and every switch turned, and the protocol searched again. A guard is",
+        "*needed* if a property that holds with it is violated without it; then the shortest history is shown that goes wrong. What",
+        "is said of the others reaches as far as the constants at which they were removed, and is the most that was found at any of",
+        "them. `fencepost ablate PROTOCOL` makes such a matrix at any constants, with a trace for every cell, and",
+        "`python -m fencepost.cli.chapter docs` measures this page anew.",
+        "",
+    )
+    yield from _table(("purpose", "what it says"), ((f"**{name}**", text) for name, text in MEANING.items()))
+    yield ""
+    for name, data in measured().items():
+        yield from _protocol(name, data)
+    yield from _falsifiable()
+
+
+def _protocol(name: str, data: dict[str, Any]) -> Iterator[str]:
+    machine = protocol(name).machine
+    yield from (f"## {name}", "", f"{machine.sentence[0].upper()}{machine.sentence[1:]}.", "")
+    head = ("removed at the constants of", "distinct", "depth", *ORDER[:4])
+    rows = (
+        [base["run"], f"{base['distinct']:,}", str(base["depth"]), *(str(_count(base, purpose)) for purpose in ORDER[:4])]
+        for base in data["bases"]
+    )
+    yield from _table(head, rows, numbers=range(1, 7))
+    yield ""
+    best = _best(data)
+    for item in machine.actions:
+        yield from _action(item, [found for row, found in best.items() if found[0].get("action") == item.label and row])
+    yield from _settings([found for found in best.values() if found[0]["kind"] == "setting"])
+    yield from _suspicious(data)
+
+
+def _count(base: dict[str, Any], purpose: str) -> int:
+    return sum(row["purpose"] == purpose and row["kind"] == "guard" for row in base["rows"])
+
+
+def _best(data: dict[str, Any]) -> dict[str, Found]:
+    """Return for each row what is said of it: its first purpose in order, by the shortest trace."""
+    found: dict[str, Found] = {}
+    for base in data["bases"]:
+        for row in base["rows"]:
+            if row["row"] not in found or _rank(row) < _rank(found[row["row"]][0]):
+                found[row["row"]] = row, base
+    return found
+
+
+def _rank(row: dict[str, Any]) -> tuple[int, int]:
+    return ORDER.index(row["purpose"]), min(row["broken"].values(), default=0)
+
+
+def _action(item: Action, own: list[Found]) -> Iterator[str]:
+    yield from (f"### {item.label}", "", item.sentence, "")
+    if not own:
+        yield from ("It has no guard.", "")
+    for row, base in own:
+        number = f"{row['number']}{'abcdefghijklmnopqrstuvwxyz'[row['part'] - 1] if row['part'] else ''}"
+        yield f"- **{number}.** `{row['condition']}`: **{row['purpose']}**{_why(row, base)}"
+        if row["sentence"]:
+            yield f"  <br>{row['sentence']}."
+        if "steps" in row:
+            yield from _history(row)
+    yield ""
+
+
+def _why(row: dict[str, Any], base: dict[str, Any]) -> str:
+    where = f" ({base['run']})"
+    if row["broken"]:
+        told = [f"{name} after {length - 1} steps" for name, length in row["broken"].items()]
+        return f". Without it: {', '.join(told)}{where}"
+    if row["purpose"] == "bound" and "departure" in row:
+        return f": {row['departure']}"
+    return f": {row['why']}" if row.get("why") else ""
+
+
+def _history(row: dict[str, Any]) -> Iterator[str]:
+    first, length = next(iter(row["broken"].items()))
+    yield from ("", f"  <details><summary>{length - 1} steps to a violation of {first}</summary>", "", "  ```text")
+    yield from (f"  {number:>2} {step}" for number, step in enumerate(row["steps"], 1))
+    yield from ("  ```", "", "  ```mermaid")
+    yield from (f"  {line}" for line in row["diagram"].rstrip().splitlines())
+    yield from ("  ```", "", "  </details>", "")
+
+
+def _settings(found: list[Found]) -> Iterator[str]:
+    if not found:
+        return
+    yield from ("### Switches and choices", "")
+    rows = (
+        [
+            f"`{row['row']}`",
+            row["sentence"],
+            row["purpose"],
+            ", ".join(f"{name} {length}" for name, length in row["broken"].items()),
+            base["run"] if row["broken"] else "",
+        ]
+        for row, base in found
+    )
+    yield from _table(("set to", "constant", "purpose", "violated, with the states of the shortest trace", "at"), rows)
+    yield ""
+
+
+def _suspicious(data: dict[str, Any]) -> Iterator[str]:
+    """Yield what is suspicious at all constants together."""
+    each = [suspicions(base) for base in data["bases"]]
+    best = _best(data)
+    needed_parts = {
+        (row["action"], row["number"]) for row, _ in best.values() if row["kind"] == "guard" and row["purpose"] == "needed"
+    }
+    common = {name: [item for item in each[0][name] if all(item in other[name] for other in each)] for name in each[0]}
+    common["idle"] = [name for name in common["idle"] if (best[name][0]["action"], best[name][0]["number"]) not in needed_parts]
+    if any(common.values()):
+        yield from ("### What nothing depended on", "")
+        for name, told in TOLD.items():
+            if common[name]:
+                yield f"- {told}: {', '.join(f'`{item}`' for item in common[name])}"
+        yield ""
+
+
+def falsifiable() -> dict[str, bool]:
+    """Return for each guarantee that holds whether anything shows that it can fail.
+
+    That is a run of the catalogue, or a row of a matrix, in which one of the properties that decide it is violated.
+    """
+    broken = {
+        (name, prop)
+        for name, data in measured().items()
+        for base in data["bases"]
+        for row in base["rows"]
+        for prop, cell in row["cells"].items()
+        if cell["verdict"] == "violated"
+    }
+    from fencepost.invariants.catalogue import runs
+
+    broken |= {(_family(run.protocol), prop) for run in runs() for prop in run.violated}
+    broken |= {(_family(name), prop) for name, prop in broken}
+    found = {}
+    for entry in entries().values():
+        decided = {(_family(case.run.protocol), case.prop) for case in cases_of(entry) if case.expect in ("holds", "violated")}
+        if entry.kind in ("always", "step") and status(entry) == "holds" and decided:
+            found[entry.id] = bool(decided & broken)
+    return found
+
+
+def _family(name: str) -> str:
+    """Return the protocol, or one name for the published models, which share their properties."""
+    return name if name in ("replication", "quorum", "metadata-reads") else "lineage"
+
+
+def vacuous() -> list[str]:
+    """Return the guarantees that hold, and that nothing was seen to break."""
+    return [name for name, known in falsifiable().items() if not known]
+
+
+def _falsifiable() -> Iterator[str]:
+    known = falsifiable()
+    without = vacuous()
+    yield from ("## Guarantees that were seen to fail", "")
+    yield f"{len(known) - len(without)} of {len(known)} guarantees that hold were seen to fail in a variant of their protocol,"
+    yield "by a run of the catalogue or without a guard, so it is no wonder of their own wording that they hold."
+    if without:
+        yield from ("", f"Not so: {', '.join(without)}.")
+    yield ""
+
+
+def _table(head: Sequence[str], rows: Iterable[Sequence[str]], numbers: Iterable[int] = ()) -> Iterator[str]:
+    right = set(numbers)
+    yield "| " + " | ".join(head) + " |"
+    yield "| " + " | ".join("--:" if place in right else "---" for place in range(len(head))) + " |"
+    for row in rows:
+        yield "| " + " | ".join(cell.replace("|", "\\|") for cell in row) + " |"
