@@ -16,7 +16,9 @@ from fencepost.invariants import (
     replication_liveness,
     visible,
 )
+from fencepost.model.cluster import state as cluster
 from fencepost.model.language.errors import UsageError, nearest
+from fencepost.model.lineage import base
 from fencepost.model.protocols import MACHINES
 
 if TYPE_CHECKING:
@@ -77,20 +79,15 @@ _ON_REQUEST = {
 }
 """The properties that are checked only where they are named."""
 
-_VISIBLE = {
-    "replication": visible.REPLICATION,
-    "quorum": (),
-    "metadata-reads": (),
-    "leader-discovery": (),
-}
-"""What clients see of each machine; those not named are the published models."""
+_VISIBLE = {base.State: visible.LINEAGE, cluster.State: visible.REPLICATION}
+"""What clients see, by the class of a machine's state."""
 
 PROTOCOLS: dict[str, Protocol] = {
     machine.name: Protocol(
         machine,
         _PROPERTIES.get(machine.name, lineage.PROPERTIES),
-        on_request=_ON_REQUEST.get(machine.name, ()),
-        visible=_VISIBLE.get(machine.name, visible.LINEAGE),
+        _ON_REQUEST.get(machine.name, ()),
+        _VISIBLE.get(machine.state, ()),
     )
     for machine in MACHINES
 }
