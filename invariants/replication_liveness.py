@@ -9,7 +9,7 @@ from fencepost.invariants.replication import has_record
 from fencepost.model.cluster import controller, follower, leader, lifecycle, metadata
 from fencepost.model.cluster.constants import C
 from fencepost.model.cluster.state import Broker, RecordId, State, is_running, leads, local, newest
-from fencepost.model.language import NONE, bits, leads_to, weak
+from fencepost.model.language import NONE, at_most, bits, leads_to, weak
 
 PROGRESS = (
     weak(metadata.broker_applies_metadata, each="broker"),
@@ -257,6 +257,26 @@ restarted_broker_rejoins = leads_to(
     broker=Broker,
 )
 
+
+def is_settled(s: State, c: C, broker: int) -> bool:
+    """The broker is in the ISR and has everything that the leader has, or there is a reason why it is not."""
+    image = newest(s)
+    if not is_active(s, broker) or image.leader == NONE or s.replica[broker].removed:
+        return True
+    return bits.contains(image.isr, broker) and s.replica[broker].end == s.replica[image.leader].end
+
+
+drops_until_settled = at_most(
+    "drops-until-settled",
+    "How often leaders ask to drop followers from the ISR until one that is left out is in it with everything that the leader has.",
+    costs={leader.leader_requests_shrink: 1},
+    unit="requests to drop followers",
+    when=is_left_out,
+    then=is_settled,
+    fair=FAIR,
+    broker=Broker,
+)
+
 PROPERTIES = (
     broker_returns,
     fenced_broker_is_unfenced,
@@ -269,4 +289,5 @@ PROPERTIES = (
     metadata_converges,
     follower_rejoins,
     restarted_broker_rejoins,
+    drops_until_settled,
 )
