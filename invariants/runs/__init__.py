@@ -1,7 +1,7 @@
 """The runs of the catalogue and the evidence they give, by family of protocols."""
 
 from fencepost.invariants.catalogue import Evidence, Run
-from fencepost.invariants.runs import discovery_evidence, lineage, replication, tokens_evidence
+from fencepost.invariants.runs import discovery_evidence, lineage, replication, replication_liveness, tokens_evidence
 
 
 def merged(*families: tuple[Evidence, ...]) -> tuple[Evidence, ...]:
@@ -22,6 +22,7 @@ def merged(*families: tuple[Evidence, ...]) -> tuple[Evidence, ...]:
 _FAMILIES = (
     lineage,
     replication,
+    replication_liveness,
     tokens_evidence,
     discovery_evidence,
 )
