@@ -13,6 +13,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+import click
 from fencepost.cli.kept import Kept
 from fencepost.explorers.verdict import Options
 from fencepost.invariants.catalogue import runs, values_of
@@ -131,17 +132,22 @@ def condensed(found: Protocol, ablation: Ablation, outcome: Outcome) -> dict[str
     return made
 
 
-def main(docs: str, *names: str) -> None:
-    """Measure the named protocols, or those that are stale, and write the page."""
+@click.command()
+@click.argument("docs")
+@click.argument("names", nargs=-1)
+@click.option("--keep", metavar="DIR", help="Keep finished rows there, and take those that are.")
+@click.option("--workers", type=click.IntRange(1), default=1, show_default=True, help="Rows at a time.")
+def main(docs: str, names: tuple[str, ...], keep: str | None, workers: int) -> None:
+    """Measure the named protocols, or those that are stale, and write the page in DOCS."""
     from fencepost.cli.pages import pages
 
     known = measured()
     for name in names or stale():
-        known[name] = measure(name, str(Path(docs).parent / ".checks" / name) if "--keep" in names else None, 1)
+        known[name] = measure(name, keep, workers)
         MEASURED.parent.mkdir(parents=True, exist_ok=True)
         MEASURED.write_text(json.dumps({key: known[key] for key in BASES if key in known}, indent=1) + "\n")
     (Path(docs) / "checks.md").write_text(pages()["checks.md"])
 
 
 if __name__ == "__main__":
-    main(*sys.argv[1:])
+    main()
