@@ -65,8 +65,13 @@ def mark_of(found: Protocol) -> str:
 
 def stale() -> list[str]:
     """Return the protocols whose guards or properties are not those that were measured."""
+    return [name for name, data in measured().items() if data["mark"] != mark_of(protocol(name))]
+
+
+def missing() -> list[str]:
+    """Return the protocols that were not measured."""
     known = measured()
-    return [name for name in BASES if name not in known or known[name]["mark"] != mark_of(protocol(name))]
+    return [name for name in BASES if name not in known]
 
 
 def measured() -> dict[str, Any]:
@@ -96,11 +101,11 @@ def _base(found: Protocol, title: str, folder: str | None, workers: int) -> dict
     ablation.options = replace(ablation.options, max_states=limit)
     kept = Kept(folder, f"{constants!r}{limit}{kernels.source.text}", resume=folder is not None)
     rows = rows_of(found.machine, constants, MORE.get(found.name, {}))
-    finished = {row.name: item for row in rows if (item := kept.recall(f"{title} {row.name}")) is not None}
+    finished = {row.name: item for row in rows if (item := kept.recall(f"{found.name} {title} {row.name}")) is not None}
 
     def done(outcome: Outcome) -> None:
         finished[outcome.row.name] = condensed(found, ablation, outcome)
-        kept.keep(f"{title} {outcome.row.name}", finished[outcome.row.name])
+        kept.keep(f"{found.name} {title} {outcome.row.name}", finished[outcome.row.name])
 
     waiting: tuple[Row, ...] = tuple(row for row in rows if row.name not in finished)
     explore_rows(ablation, waiting, workers, done)
@@ -138,11 +143,11 @@ def condensed(found: Protocol, ablation: Ablation, outcome: Outcome) -> dict[str
 @click.option("--keep", metavar="DIR", help="Keep finished rows there, and take those that are.")
 @click.option("--workers", type=click.IntRange(1), default=1, show_default=True, help="Rows at a time.")
 def main(docs: str, names: tuple[str, ...], keep: str | None, workers: int) -> None:
-    """Measure the named protocols, or those that are stale, and write the page in DOCS."""
+    """Measure the named protocols, or those that are stale or missing, and write the page in DOCS."""
     from fencepost.cli.pages import pages
 
     known = measured()
-    for name in names or stale():
+    for name in names or (*stale(), *missing()):
         known[name] = measure(name, keep, workers)
         MEASURED.parent.mkdir(parents=True, exist_ok=True)
         MEASURED.write_text(json.dumps({key: known[key] for key in BASES if key in known}, indent=1) + "\n")

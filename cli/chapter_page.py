@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from fencepost.cli.chapter import measured
+from fencepost.cli.chapter import measured, missing
 from fencepost.cli.evidence import cases_of
 from fencepost.cli.matrix import MEANING
 from fencepost.cli.suspicions import TOLD, suspicions
@@ -48,6 +48,8 @@ def chapter() -> Iterator[str]:
     )
     yield from _table(("purpose", "what it says"), ((f"**{name}**", text) for name, text in MEANING.items()))
     yield ""
+    if missing():
+        yield from (f"Not measured: {', '.join(missing())}.", "")
     for name, data in measured().items():
         yield from _protocol(name, data)
     yield from _falsifiable()
