@@ -1,7 +1,7 @@
 """Tables of the catalogue inside pages that are written by hand: `python -m fencepost.cli.tables docs` makes them anew.
 
 A table stands between `<!-- cases ID ... -->` and `<!-- end -->`. Instead of ids one of these words: `bugs`, `versions`,
-`settings`, `switches`, `largest`. Seconds, rates and memory are those that `python -m benchmarks.replication` measured.
+`settings`, `switches`, `largest`, `critical-path`, `operations`. Seconds, rates and memory are those that `python -m benchmarks.replication` measured.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 Row = list[str]
 PAGES = ("bugs.md", "findings.md", "replication.md")
-CLIENT_PAGES = ("findings/consistency-tokens.md",)
+CLIENT_PAGES = ("findings/consistency-tokens.md", "findings/kip-951.md")
 """Pages on the client models, which name ids of `claims.toml` only."""
 _MEASURED = Path(__file__).parent.parent / "docs" / "measured" / "replication.json"
 _LARGEST = 8
@@ -50,7 +50,21 @@ def _made(words: list[str]) -> str:
     return "\n".join("| " + " | ".join(cell.replace("|", "\\|") for cell in line) + " |" for line in lines)
 
 
-_NUMBERS = {"length", "shortest", "distinct", "without", "depth", "seconds", "states/s", "store", "peak"}
+_NUMBERS = {
+    "length",
+    "shortest",
+    "distinct",
+    "without",
+    "depth",
+    "seconds",
+    "states/s",
+    "store",
+    "peak",
+    "round trips",
+    "backoffs",
+    "refreshes",
+    "API key",
+}
 
 
 def _cases(ids: Sequence[str]) -> tuple[Row, Iterable[Row]]:
@@ -149,6 +163,25 @@ def _switches() -> tuple[Row, Iterable[Row]]:
     )
 
 
+def _critical_path() -> tuple[Row, Iterable[Row]]:
+    """Return what the dearest way from an error to success costs, before KIP-951 and with it."""
+    names = ("round-trips-to-success", "backoffs-to-success", "refreshes-to-success")
+    own = [run for run in runs() if run.protocol == "leader-discovery" and run.constants.get("refresh_in_time")]
+    return ["answers from old metadata", "version", *(name.removesuffix("-to-success").replace("-", " ") for name in names)], (
+        [str(run.constants["stale_answers"]), run.version, *(str(run.worst[name]) for name in names)]
+        for run in sorted(own, key=lambda run: (run.constants["stale_answers"], run.version))
+    )
+
+
+def _operations() -> tuple[Row, Iterable[Row]]:
+    """Return what each operation of the draft on consistency tokens reads."""
+    from fencepost.model.clients.tokens.operations import LISTED
+
+    return ["operation", "API key", "reads", "class"], (
+        [item.name, str(item.key), item.reads, item.operation.name.lower()] for item in LISTED
+    )
+
+
 def _largest() -> tuple[Row, Iterable[Row]]:
     found = sorted((run for run in runs() if run.name in measured()), key=lambda run: run.distinct or 0)[-_LARGEST:]
     return ["run", "distinct", "depth", "seconds", "states/s", "store", "peak"], (
@@ -171,6 +204,8 @@ _WORDS: dict[str, Callable[[], tuple[Row, Iterable[Row]]]] = {
     "settings": _settings,
     "switches": _switches,
     "largest": _largest,
+    "critical-path": _critical_path,
+    "operations": _operations,
 }
 
 

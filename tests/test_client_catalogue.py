@@ -11,14 +11,14 @@ from fencepost.explorers.judge import judge, values_of
 from fencepost.explorers.verdict import Options
 from fencepost.invariants.catalogue import Profile, entries, runs
 from fencepost.invariants.protocols import protocol
-from fencepost.invariants.runs import tokens_evidence
+from fencepost.invariants.runs import discovery_evidence, tokens_evidence
 
 if TYPE_CHECKING:
     from fencepost.invariants.catalogue import Run
 
-NAMES = ("metadata-reads",)
+NAMES = ("metadata-reads", "leader-discovery")
 RUNS = tuple(run for run in runs() if run.protocol in NAMES)
-EVIDENCE = tokens_evidence.EVIDENCE
+EVIDENCE = (*tokens_evidence.EVIDENCE, *discovery_evidence.EVIDENCE)
 NO_VARIANT: set[str] = set()
 """Properties that no switch breaks."""
 SMALL = 130_000
@@ -78,5 +78,8 @@ def test_small_runs_find_what_is_pinned_and_no_action_is_dead(name: str) -> None
     assert {label for label, count in fired.items() if not count} == DEAD[name]
 
 
-DEAD = {"metadata-reads": {"user-exports-context", "user-imports-context"}}
-"""Actions that only larger runs take: two processes."""
+DEAD = {
+    "metadata-reads": {"user-exports-context", "user-imports-context"},
+    "leader-discovery": {"broker-stops", "client-refreshes-one-topic"},
+}
+"""Actions that only larger runs take: two processes, restarts, requests for one topic."""

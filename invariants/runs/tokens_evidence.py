@@ -145,6 +145,46 @@ GUARANTEES: tuple[Evidence, ...] = (
     ),
 )
 
+LIVE: tuple[Evidence, ...] = (
+    Evidence(
+        "TOK-L1",
+        cases("""
+            draft-check-first 1 client, in the end: TOK-L1
+            draft-check-first 1 client, a broker cut off, in the end: TOK-L1, TOK-L1b
+            draft-check-first 2 clients, a broker cut off, idle connections first, to offset 1, in the end: TOK-L1b
+            draft-check-first 1 client, a broker cut off, another one next, in the end: TOK-L1
+            draft-check-first 1 client, servers wait, a broker cut off, in the end: TOK-L1b
+            draft-check-first 1 client, a wrong context, in the end: TOK-L1b
+            repaired 1 client, component, in the end: TOK-L1
+            repaired 2 clients, to offset 2, in the end: TOK-L1
+        """),
+        answer="Holds while every server gets metadata. With a broker that is cut off a client may ask just that one for ever; a rule that it "
+        "asks another server after STALE_METADATA is enough. Choosing the idle connection first, as leastLoadedNode does, is the opposite.",
+        verdict=_BROKEN,
+    ),
+    Evidence(
+        "TOK-Q1",
+        cases("""
+            draft-check-first 1 client, servers wait, in the end: TOK-Q1
+            draft-check-first 1 client, in the end: TOK-Q1
+            draft-check-first 1 client, servers wait, a broker cut off, in the end: TOK-Q1
+        """),
+        answer="In offsets that the server has to catch up with, not in time: a read waits for no more of them than its server lags, "
+        "unless the server gets no metadata.",
+    ),
+    Evidence(
+        "TOK-Q2",
+        cases("""
+            draft-check-first 1 client, in the end: TOK-Q2
+            draft-check-first 1 client, servers wait, in the end: TOK-Q2
+            draft-check-first 1 client, a broker cut off, another one next, in the end: TOK-Q2
+        """),
+        answer="An error at once has no bound without a backoff, which the draft does not mention; a server that waits needs no retry. The "
+        "model has no clock: that lag divided by backoff bounds the retries follows from their definition, and was not checked.",
+        verdict=_BROKEN,
+    ),
+)
+
 HYPOTHESES: tuple[Evidence, ...] = (
     Evidence(
         "HYP-5",
@@ -212,6 +252,19 @@ QUESTIONS: tuple[Evidence, ...] = (
         answer="By the draft's mechanism for calls that do not overlap only. In the order of delivery it fails with two calls in flight.",
     ),
     Evidence(
+        "Q14",
+        cases("""
+            draft-check-first 1 client, in the end: TOK-L1, TOK-Q1, TOK-Q2
+            draft-check-first 1 client, servers wait, in the end: TOK-L1, TOK-Q1, TOK-Q2
+            draft-check-first 1 client, a broker cut off, in the end: TOK-L1
+            draft-check-first 1 client, a broker cut off, another one next, in the end: TOK-L1
+            draft-check-first 1 client, servers wait, a broker cut off, in the end: TOK-L1b
+        """),
+        answer="An error at once, with the rule that the client asks another server next. A wait spares the retries, and hangs on a broker "
+        "that gets no metadata until somebody's timeout; whose, the draft does not say, and most requests carry none. That a waiting "
+        "request blocks later ones on its connection is not modelled.",
+    ),
+    Evidence(
         "Q15",
         cases("draft-check-first 1 client, component: TOK-S1\ndraft-check-first 1 client, component offsets: TOK-S1"),
         answer="Five of the ten read something that is fed after the cache: the authorizer, the dynamic configuration of brokers, the "
@@ -233,13 +286,37 @@ QUESTIONS: tuple[Evidence, ...] = (
         "without tokens. So a server must always fill both. Rejecting such answers is what the client does with untokened ones (Q19).",
     ),
     Evidence(
+        "Q18",
+        cases("""
+            draft-check-first 1 client, a wrong context, in the end: TOK-L1b
+            draft-check-first 1 client, a wrong context and resets, in the end: TOK-L1b
+            draft-check-first 1 client, a rebuilt log, in the end: TOK-L1b, Q18
+            draft-check-first 1 client, a rebuilt log and resets, in the end: TOK-L1b, Q18
+            draft-check-first 1 client, a foreign context, in the end: Q18
+            draft-check-first 1 client, a foreign context and resets, in the end: Q18
+            draft-check-first 2 clients, reset, to offset 2: TOK-S8
+        """),
+        answer="It must be resettable: a store with a token that nobody has reached, or with the id of a cluster that is no more, fails every "
+        "call for ever. A reset is the one thing that lowers a token, and so it has to be an operation of its own that begins a new session.",
+    ),
+    Evidence(
         "Q19",
         cases("""
             draft-check-first 1 client, an old broker: TOK-S1
             draft-check-first 1 client, an old broker refused: TOK-S1
+            draft-check-first 1 client, an old broker refused, in the end: TOK-L1, TOK-L1b
             repaired 2 clients, an old broker that is upgraded: TOK-S1, TOK-S1b
         """),
         answer="Accepting answers without a token gives up monotonic reads until the last broker is upgraded. Refusing them keeps it, as long as some new broker can be reached.",
+    ),
+    Evidence(
+        "Q20",
+        cases("""
+            draft-check-first 1 client, a rebuilt log: TOK-S4, TOK-S6
+            draft-check-first 1 client, a rebuilt log, in the end: TOK-L1b
+        """),
+        answer="The draft assumes it, and everything rests on it: once the log is lost and begun anew, tokens are above every server's offset, "
+        "and reads with them fail until the new log has grown past the old one.",
     ),
     Evidence(
         "Q21",
@@ -258,6 +335,22 @@ QUESTIONS: tuple[Evidence, ...] = (
     ),
 )
 
-EVIDENCE: tuple[Evidence, ...] = (*GUARANTEES, *HYPOTHESES, *QUESTIONS)
+CROSS: tuple[Evidence, ...] = (
+    Evidence(
+        "Q52",
+        cases("draft-check-first 1 client, servers wait, in the end: TOK-Q1"),
+        answer="A read waits for its server's lag and no more, with or without KIP-1166. How long that lag is in time is what K1166-Q1 and "
+        "K1166-Q2 are about; both parts are needed for a bound in milliseconds.",
+    ),
+    Evidence(
+        "Q53",
+        (),
+        gap="It needs tokens and hints in one machine. By what either half shows: a hint carries no token and no hint's epoch is compared with "
+        "one, so a session's guarantee does not cover hints; metadata that passes the token check may be older than an accepted hint, and "
+        "KIP-951's own rule (K951-S2) is what keeps the leader.",
+    ),
+)
+
+EVIDENCE: tuple[Evidence, ...] = (*GUARANTEES, *LIVE, *HYPOTHESES, *QUESTIONS, *CROSS)
 
 __all__ = ["EVIDENCE", "RUNS"]

@@ -1,0 +1,99 @@
+"""Histories of the client models told step by step, which no single property is about."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from fencepost.invariants.protocols import protocol
+from fencepost.model.clients.tokens.store import store_latest
+from fencepost.model.language.interpreter import Interpreter
+
+
+class Story:
+    """One history on the plain carrier: every step names an action and the values of its parameters."""
+
+    def __init__(self, name: str, **constants: int) -> None:
+        machine = protocol(name).machine
+        self.machine, self.plain = machine, Interpreter(machine, machine.set_constants(constants))
+        (self.key,) = self.plain.initial_states()
+
+    @property
+    def state(self) -> Any:
+        """The state that has been reached."""
+        return self.plain.schema.restore(self.key)
+
+    def can(self, action: str, **arguments: int) -> list[Any]:
+        """Return the transitions of this action that fit."""
+        found = self.machine.action(action)
+        names = [name for name, _ in found.params]
+        return [
+            item
+            for item in self.plain._fire(found, self.key)
+            if all(dict(zip(names, item.step.args, strict=True))[name] == value for name, value in arguments.items())
+        ]
+
+    def do(self, action: str, **arguments: int) -> Story:
+        """Take the one step that fits."""
+        (only,) = self.can(action, **arguments)
+        self.key = only.after
+        return self
+
+
+def refresh(story: Story, broker: int) -> None:
+    """The client asks a broker for metadata and applies the answer."""
+    story.do("client-refreshes", broker=broker).do("broker-answers-refresh").do("client-applies-metadata")
+
+
+def fail(story: Story, broker: int) -> None:
+    """The client sends to a broker, which answers with an error."""
+    story.do("client-sends-request", broker=broker).do("broker-answers-request").do("client-receives-response")
+
+
+def test_old_metadata_brings_a_deleted_topic_back_since_topic_ids_have_no_order() -> None:
+    story = Story("leader-discovery", brokers=3, changes=3, recreations=1, hints=0, skips_backoff=2)
+    story.do("controller-elects-leader", partition=0, leader=1).do("broker-learns", broker=0, image=1)
+    fail(story, 0)
+    story.do("topic-is-recreated", partition=0, leader=1).do("broker-learns", broker=1, image=2)
+    refresh(story, 1)
+    assert (story.state.known[0].topic, story.state.known[0].leader, story.state.known[0].epoch) == (1, 1, 0)
+    story.do("controller-elects-leader", partition=0, leader=2).do("broker-learns", broker=1, image=3)
+    story.do("backoff-ends", partition=0)
+    fail(story, 1)
+    refresh(story, 0)
+    assert (story.state.known[0].topic, story.state.known[0].leader, story.state.known[0].epoch) == (0, 1, 1)
+
+
+def test_a_consumer_is_told_of_its_old_epoch_and_validates_before_it_fetches_again() -> None:
+    story = Story("leader-discovery", brokers=2, changes=1, elections=1, consumer=1)
+    story.do("client-sends-request", broker=0)
+    story.do("controller-elects-leader", partition=0, leader=1).do("broker-learns", broker=0, image=1)
+    story.do("broker-answers-request")
+    assert story.state.request.outcome[0] == 2
+    story.do("client-receives-response")
+    assert not story.can("client-sends-request", broker=1)
+    story.do("broker-learns", broker=1, image=1).do("client-validates-position", partition=0)
+    story.do("client-sends-request", broker=1).do("broker-answers-request").do("client-receives-response")
+    assert story.state.known[0].work == 3
+
+
+def test_an_unknown_leader_epoch_carries_no_hint() -> None:
+    story = Story("leader-discovery", brokers=3, changes=1, elections=1, consumer=1)
+    story.do("controller-elects-leader", partition=0, leader=1).do("broker-learns", broker=0, image=1)
+    fail(story, 0)
+    story.do("broker-learns", broker=1, image=1).do("client-validates-position", partition=0)
+    story.do("client-sends-request", broker=1).do("broker-answers-request")
+    assert story.state.request.hinted == 0
+
+
+def test_a_write_whose_connection_breaks_is_not_acknowledged() -> None:
+    story = Story("metadata-reads", clients=1, forwarded_writes=1, restarts=1)
+    story.do("client-writes", client=0, node=1).do("controller-commits-write", client=0)
+    story.do("server-restarts", node=1, offset=0)
+    assert (story.state.committed, story.state.call[0].status, story.state.store[0].ghost_written) == (1, 0, 0)
+
+
+def test_a_context_that_clashes_leaves_the_store_as_it_is() -> None:
+    story = Story("metadata-reads", clients=1, foreign_contexts=1)
+    state = story.do("user-imports-foreign-context", client=0).state
+    store_latest(state.store[0].latest, 0, 3)
+    assert (state.store[0].latest.cluster, state.store[0].latest.token) == (1, 0)
