@@ -105,7 +105,7 @@ def stale_servers_lag(before: State, after: State, c: C, client: int) -> bool:
 def stale_servers_lag_behind_what_was_seen(before: State, after: State, c: C, client: int) -> bool:
     """TOK-S10, beyond the draft: a server reports STALE_METADATA only if its answer would show less than the session knows."""
     call, store = before.call[client], before.store[store_of(c, client)]
-    known = max(store.ghost_read, store.ghost_written, store.ghost_imported)
+    known = max(store.ghost_read, store.ghost_written, store.ghost_imported, store.ghost_hinted)
     return shown(before, call.node, call.operation) < known
 
 
@@ -122,6 +122,13 @@ def unlisted_requests_agree(before: State, after: State, c: C, client: int) -> b
     """Q21: a request that the draft does not list is not answered from metadata that is older than what its session has read."""
     call = before.call[client]
     return call.operation != Operation.UNLISTED or call.oldest >= call.ghost_read
+
+
+@step(on=client_delivers_answer)
+def hints_are_read(before: State, after: State, c: C, client: int) -> bool:
+    """Q53: a read shows nothing older than what a hint of a leader (KIP-951) had shown when the read began."""
+    call = before.call[client]
+    return not is_read(call.operation) or call.oldest >= call.ghost_hinted
 
 
 @sometimes
@@ -189,6 +196,7 @@ PROPERTIES = (
     stale_servers_lag_behind_what_was_seen,
     storing_errors_never_throws,
     unlisted_requests_agree,
+    hints_are_read,
     token_is_compared,
     read_is_stale,
     server_is_behind_client,

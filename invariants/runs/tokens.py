@@ -35,6 +35,7 @@ PROPERTY = {
     "Q16": "storing-errors-never-throws",
     "Q18": "stores-recover",
     "Q21": "unlisted-requests-agree",
+    "Q53": "hints-are-read",
 }
 """The property that decides each guarantee, by the guarantee's id."""
 
@@ -168,17 +169,34 @@ RUNS: tuple[Run, ...] = (
     run(
         "1 client, Produce",
         "clients=1 torn_reads=off unlisted_requests=on",
-        17_017,
-        20,
+        36_809,
+        25,
         "TOK-S2b 7, TOK-S10b 10, Q21 13",
         version="draft-check-first",
         trace="Q21 produce-after-metadata",
     ),
     run(
+        "1 client, Produce without tokens",
+        "clients=1 torn_reads=off unlisted_requests=on unlisted_tokens=off",
+        47_003,
+        24,
+        "TOK-S2b 7, TOK-S10b 10, Q21 13, Q53 13",
+        version="draft-check-first",
+        trace="Q53 hint-without-token",
+    ),
+    run(
+        "1 client, Produce",
+        "clients=1 torn_reads=off unlisted_requests=on",
+        47_015,
+        25,
+        "TOK-S1 14, TOK-S1b 14, TOK-S2b 7, TOK-S10b 11, Q21 13, Q53 14",
+        version="draft",
+    ),
+    run(
         "1 client, Produce checked",
         "clients=1 torn_reads=off unlisted_requests=on unlisted_checked=on",
-        14_709,
-        18,
+        29_731,
+        23,
         "TOK-S2b 7, TOK-S10b 10",
         version="draft-check-first",
     ),
@@ -438,7 +456,7 @@ RUNS: tuple[Run, ...] = (
     run(
         "2 clients, writes", "clients=2 forwarded_writes=on direct_writes=on", 2_770_940, 28, "TOK-S10b 11", version="repaired"
     ),
-    run("2 clients, Produce", "clients=2 unlisted_requests=on", 342_933, 23, "TOK-S10b 8", version="repaired"),
+    run("2 clients, Produce", "clients=2 unlisted_requests=on", 1_114_749, 29, version="repaired"),
     run(
         "2 clients, writes and a foreign context, to offset 2",
         "clients=2 forwarded_writes=on foreign_contexts=1 offsets=2",
@@ -450,11 +468,11 @@ RUNS: tuple[Run, ...] = (
     run("2 clients, an old broker that is upgraded", "clients=2 old_nodes=1 restarts=1", 504_559, 27, version="repaired"),
     run("2 processes", "clients=2 one_store=off exports=on", 2_944_725, 33, version="repaired"),
     run(
-        "2 clients, everything, to offset 2",
-        "clients=2 component_reads=on forwarded_writes=on direct_writes=on controller_serves_reads=on unlisted_requests=on offsets=2",
-        15_641_513,
+        "2 clients, everything listed, to offset 2",
+        "clients=2 component_reads=on forwarded_writes=on direct_writes=on controller_serves_reads=on offsets=2",
+        7_044_860,
         28,
-        "TOK-S10 8, TOK-S10b 8",
+        "TOK-S10 8, TOK-S10b 11",
         version="repaired",
         profile=Profile.FULL,
     ),

@@ -344,10 +344,16 @@ CROSS: tuple[Evidence, ...] = (
     ),
     Evidence(
         "Q53",
-        (),
-        gap="It needs tokens and hints in one machine. By what either half shows: a hint carries no token and no hint's epoch is compared with "
-        "one, so a session's guarantee does not cover hints; metadata that passes the token check may be older than an accepted hint, and "
-        "KIP-951's own rule (K951-S2) is what keeps the leader.",
+        cases("""
+            draft-check-first 1 client, Produce: Q53
+            draft-check-first 1 client, Produce without tokens: Q53
+            draft 1 client, Produce: Q53
+            repaired 2 clients, Produce: Q53
+        """),
+        answer="It does, as long as the answers that carry hints carry tokens too, which the draft has for every response, and the request is "
+        "checked first: then metadata that passes the check is at least as new as the hint. Without tokens in them a later Metadata answer "
+        "may show the older epoch, and KIP-951's own rule (K951-S2) is all that keeps the leader. The other way round nothing is promised: a "
+        "hint may be older than what the session has read (Q21).",
     ),
 )
 

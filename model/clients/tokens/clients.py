@@ -51,6 +51,7 @@ def begin(s: State, c: C, client: int, operation: Operation, node: int) -> None:
     call.ghost_read = store.ghost_read
     call.ghost_written = store.ghost_written
     call.ghost_imported = store.ghost_imported
+    call.ghost_hinted = store.ghost_hinted
     send(s, c, client, node)
 
 
@@ -137,7 +138,9 @@ def client_delivers_answer(s: State, c: C, client: int) -> None:
         store_latest(store.latest, cluster, token)
     if operation == Operation.WRITE:
         store.ghost_written = max(store.ghost_written, body)
-    elif operation != Operation.UNLISTED:
+    elif operation == Operation.UNLISTED:
+        store.ghost_hinted = max(store.ghost_hinted, body)
+    else:
         store.ghost_read = max(store.ghost_read, body)
     end_call(call)
 
@@ -205,8 +208,10 @@ def user_resets_store(s: State, c: C, client: int) -> None:
     store.ghost_read = 0
     store.ghost_written = 0
     store.ghost_imported = 0
+    store.ghost_hinted = 0
     for other in range(c.clients):
         if store_of(c, other) == store_of(c, client):
             s.call[other].ghost_read = 0
             s.call[other].ghost_written = 0
             s.call[other].ghost_imported = 0
+            s.call[other].ghost_hinted = 0

@@ -79,6 +79,7 @@ class C(Constants):
     component_offsets = switch(default=False, meaning="where a component is read, its own offset is compared and returned")
     cache_last = switch(default=False, meaning="a server publishes to its cache after its components, not before them")
     unlisted_checked = switch(default=False, meaning="requests that the draft does not list are checked like reads")
+    unlisted_tokens = switch(default=True, meaning="answers to requests that the draft does not list carry a token too")
     on_lag = choice(OnLag.ERROR, meaning="a server that lags behind the token: error, wait")
     write_token = choice(WriteToken.CACHE, meaning="a forwarded write's token: cache, inner: the controller's if larger, wait")
     committed_token = switch(default=False, meaning="the controller's token for a write is its commit offset, not its cache's")

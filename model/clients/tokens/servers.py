@@ -107,6 +107,12 @@ def server_passes_request(s: State, c: C, client: int) -> None:
         call.sent.cluster = NONE
 
 
+def has_token(s: State, c: C, call: Call) -> bool:
+    """Say whether the header of the answer gets a token that a client can use."""
+    is_meant = c.unlisted_tokens or call.operation != Operation.UNLISTED
+    return is_meant and not c.half_headers and not s.server[call.node].is_old
+
+
 @action(client=Client)
 def server_answers_from_one_image(s: State, c: C, client: int) -> None:
     """A server takes one image, checks the request against it, builds the body from it and returns its offset."""
@@ -116,11 +122,11 @@ def server_answers_from_one_image(s: State, c: C, client: int) -> None:
     require(not names_other_cluster(s, call))
     require(not is_behind(s, c, call))
     body = shown(s, call.node, call.operation)
-    token = compared_offset(s, c, call.node, call.operation)
+    token = compared_offset(s, c, call.node, call.operation) if has_token(s, c, call) else NONE
     clear_request(call)
     call.oldest = body
     call.newest = body
-    call.token = NONE if c.half_headers else token
+    call.token = token
     call.status = Status.ANSWERED
 
 
@@ -193,7 +199,7 @@ def server_answers(s: State, c: C, client: int) -> None:
     require(call.checked)
     require(is_handled(c, call))
     require(not is_write or c.write_token != WriteToken.WAIT or server.cache >= call.newest)
-    if server.is_old or c.half_headers:
+    if not has_token(s, c, call):
         call.token = NONE
     elif is_write:
         call.token = write_token(s, c, call)

@@ -45,12 +45,16 @@ class Server(Record):
 
 
 class Store(Record):
-    """A ConsistencyContextStore. What its clients were shown and told: the newest body, write, and body of another store."""
+    """A ConsistencyContextStore. What its clients were shown and told: the newest body, write, body of another store, and hint.
+
+    A hint is what a produce or fetch error tells of a leader (KIP-951).
+    """
 
     latest: Context
     ghost_read: Offset
     ghost_written: Offset
     ghost_imported: Offset
+    ghost_hinted: Offset
 
 
 class Letter(Record):
@@ -82,6 +86,7 @@ class Call(Record):
     ghost_read: Offset
     ghost_written: Offset
     ghost_imported: Offset
+    ghost_hinted: Offset
 
 
 class Budget(Record):
@@ -172,6 +177,7 @@ def end_call(call: Call) -> None:
     call.ghost_read = 0
     call.ghost_written = 0
     call.ghost_imported = 0
+    call.ghost_hinted = 0
 
 
 __all__ = [
