@@ -6,6 +6,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from fencepost.counterexamples.shortening import Attempts
+from fencepost.counterexamples.trace import starting_points
 from fencepost.model.language.constants import SHAPE, linear
 from fencepost.model.language.domains import BitSet, Domain, Index, Range
 from fencepost.model.language.errors import UsageError
@@ -27,7 +28,7 @@ def sizes(machine: Machine) -> list[str]:
     used: set[str] = set()
     for total in _bounds_of(machine.state):
         used |= set(total.terms)
-    for item in machine.actions:
+    for item in (machine.initial, *machine.actions):
         for _, domain in item.params:
             if isinstance(domain, Domain):
                 for total in _bounds(domain):
@@ -61,11 +62,24 @@ def with_constant(trace: Trace, name: str, value: int) -> Trace | None:
     return replace(trace, constants=constants)
 
 
+def from_first_start(trace: Trace, deadline: float) -> Trace:
+    """Return the trace from the first initial state from which its steps, or fewer of them, show the same."""
+    if trace.initial is None:
+        return trace
+    for step, _ in starting_points(trace.interpreter()):
+        candidate = replace(trace, initial=step.args)
+        taken = Attempts(candidate, deadline).take(trace.steps)
+        if taken is not None and len(taken) <= len(trace.steps):
+            return replace(candidate, steps=taken)
+    return trace
+
+
 def lower(trace: Trace, deadline: float) -> Trace:
     """Return the trace under the smallest sizes at which its steps still show what it says.
 
     Shapes stay: in a smaller one the things that the steps name do not exist.
     """
+    trace = from_first_start(trace, deadline)
     machine = trace.protocol.machine
     declared = machine.constants.declared()
     for name in sizes(machine):

@@ -58,7 +58,8 @@ class Shrunk:
     searched: int = 0
     why_stopped: str = ""
     seconds: float = 0.0
-    found_by_search: bool = False
+    before_lowering: bool = False
+    """Whether the same is certain under the constants that were given, with the shape that was found to do."""
 
     @property
     def shortest(self) -> bool:
@@ -66,10 +67,16 @@ class Shrunk:
         return self.checked >= self.path.length - 1
 
     @property
+    def shapes(self) -> set[str]:
+        """The sizes that arrays have exactly, such as the number of brokers."""
+        return set(shapes(self.trace.protocol.machine))
+
+    @property
     def reach(self) -> str:
         """A sentence on how far that was checked."""
         if self.shortest:
-            return f"No shorter one exists under these constants: {self.searched:,} states were searched."
+            more = ", nor before those were lowered" if self.before_lowering and set(self.lowered) - self.shapes else ""
+            return f"No shorter one exists under these constants{more}: {self.searched:,} states were searched."
         return (
             f"None of up to {self.checked} states exists under these constants; whether one of {self.checked + 1} "
             f"to {self.path.length - 1} states does is not known ({self.why_stopped})."
@@ -100,27 +107,27 @@ class _Shrinking:
         self.given, self.trace, self.limits, self.tell = trace, trace, limits, tell
         self.spent = 0.0
         """Seconds of compiling, which do not count."""
-        self.by_search = self.interrupted = False
+        self.wide = trace
+        """The question under the constants that were given, but for a smaller shape: lower ones may exclude the shortest trace."""
+        self.result: Result | None = None
+        self.interrupted = self.certain = self.certain_before = False
 
     def run(self) -> Shrunk:
-        """Leave steps out, lower constants and search, until a search finds nothing shorter or time is up."""
+        """Leave steps out, search, and lower constants, until a search finds nothing shorter or time is up."""
         self.began = time.perf_counter()
         before = follow(self.given).path.length
-        result: Result | None = None
-        for number in range(ROUNDS):
-            self.tell(f"leaving out steps of {len(self.trace.steps)}")
-            self.leave_out()
-            if not number:
-                self.in_a_smaller_shape()
-            self.trace = lower(self.trace, self.until(0.5))
-            self.tell(f"searching for less than {len(self.trace.steps) + 1} states")
-            result = self.search(self.trace, len(self.trace.steps), self.left)
-            if not self.take(self.trace, result) and (self.reaches(result) or not self.walk()):
+        self.tell(f"leaving out steps of {before - 1}")
+        self.leave_out()
+        self.in_a_smaller_shape()
+        for _ in range(ROUNDS):
+            if not (self.found_shorter(self.wide, 0.6) or self.found_shorter(self.lowered(), 1.0)) and (
+                self.certain or not self.walk()
+            ):
                 break
             if self.left <= 0 or self.interrupted:
                 break
         self.simplify()
-        made = follow(self.trace)
+        made, result = follow(self.trace), self.result
         assert result is not None
         old, new = self.given.constants.values, self.trace.constants.values
         return Shrunk(
@@ -132,8 +139,27 @@ class _Shrinking:
             searched=result.distinct,
             why_stopped=result.why_stopped,
             seconds=time.perf_counter() - self.began,
-            found_by_search=self.by_search,
+            before_lowering=self.certain_before,
         )
+
+    def found_shorter(self, trace: Trace, share: float) -> bool:
+        """Search for a shorter trace under the constants of another one; take it over and say so if there is one."""
+        if self.certain_before and trace is self.wide:
+            return False
+        self.tell(f"searching for less than {len(self.trace.steps) + 1} states")
+        self.result = self.search(trace, len(self.trace.steps), self.left * share)
+        if self.take(trace, self.result):
+            self.certain_before = False
+            return True
+        self.certain = self.checked(self.result) >= len(self.trace.steps)
+        if trace is self.wide:
+            self.certain_before = self.certain
+        return False
+
+    def lowered(self) -> Trace:
+        """Return the trace under lower constants, which are its own from now on."""
+        self.trace = lower(self.trace, self.until(0.5))
+        return self.trace
 
     @property
     def left(self) -> float:
@@ -176,6 +202,7 @@ class _Shrinking:
                         continue
                     self.tell(f"searching with {name}={value}")
                     if self.take(candidate, self.search(candidate, len(self.trace.steps) + 1, self.left / 3)):
+                        self.wide = with_constant(self.wide, name, value) or candidate
                         return
 
     def smaller(self, trace: Trace, name: str) -> range:
@@ -206,7 +233,6 @@ class _Shrinking:
         if path is None:
             return False
         self.trace = from_start(replace(trace, steps=path.steps, initial=None), path)
-        self.by_search = True
         return True
 
     def walk(self) -> bool:
@@ -237,10 +263,6 @@ class _Shrinking:
         return found
 
     # -- how far
-
-    def reaches(self, result: Result) -> bool:
-        """Say whether a search that found nothing excludes every shorter trace."""
-        return self.checked(result) >= len(self.trace.steps)
 
     def checked(self, result: Result) -> int:
         """Return up to how many states every trace was looked at."""

@@ -197,14 +197,29 @@ def test_a_walk_may_end_where_a_property_is_violated() -> None:
     assert (ended.steps[first == 10**6] == whole.steps[first == 10**6]).all()
 
 
-def test_a_schedule_takes_the_enabled_step_of_its_number() -> None:
+def test_a_schedule_chooses_the_initial_state_and_then_the_enabled_step_of_its_number() -> None:
     w = walker("grid", width=4, starts=2)
-    assert w.way_along([0, 0, 1, 1], start=1) == [(1, 0, 0), (2, 0, 0), (3, 0, 0), (3, 1, 0), (3, 2, 0)]
-    assert w.way_along([2, 3], start=0) == w.way_along([0, 1], start=0)
-    assert w.way_along([2**64 - 1]) == w.way_along([1])
-    assert w.way_along([]) == [(0, 0, 0)]
-    followed = w.follow([0] * 20)
-    assert (followed.ends[0], followed.steps[0]) == (End.STOPPED, 3)
+    assert w.way_along([1, 1, 1, 2, 2]) == [(1, 0, 0), (2, 0, 0), (3, 0, 0), (3, 1, 0), (3, 2, 0)]
+    assert w.way_along([3, 1]) == w.way_along([1, 1])
+    assert w.way_along([0, 3, 4]) == w.way_along([0, 1, 2])
+    assert w.way_along([0, 2**64 - 1]) == w.way_along([0, 1])
+    assert w.way_along([1, 1, 1, 1], steps=2) == w.way_along([1, 1, 1])
+    assert w.way_along([0]) == [(0, 0, 0)]
+
+
+def test_none_in_a_schedule_is_no_step() -> None:
+    w = walker("grid", width=4)
+    assert w.way_along([0, 0, 1, 0, 0, 2, 0]) == w.way_along([0, 1, 2]) == [(0, 0, 0), (1, 0, 0), (1, 1, 0)]
+    assert w.way_along([0, 0, 0]) == [(0, 0, 0)]
+
+
+def test_schedules_are_followed_each_on_its_own_to_a_violation() -> None:
+    w = walker("grid", width=4)
+    followed = w.follow(np.array([[0, 0, 1, 0, 0, 0], [0, 1, 1, 1, 1, 1], [0, 2, 2, 2, 2, 1]]))
+    assert followed.steps.tolist() == [1, 3, 4]
+    assert followed.ends.tolist() == [End.DEPTH, End.STOPPED, End.STOPPED]
+    assert followed.finals["x"].tolist() == [1, 3, 0]
+    assert followed.decided[:, 0].tolist() == [-1, -1, 4]
 
 
 @pytest.mark.parametrize("name", ["weak-isr", "strong-isr", "follower-truncates", "leader-changes"])

@@ -79,17 +79,19 @@ def walk(
     """Walk the walks first..last-1, as far as `depth` steps; return how many are complete.
 
     A walk draws from splitmix64 with a start of its own, so it is the same in whatever batch it is walked. With a
-    `schedule`, an array of numbers, step n takes the enabled one whose number is schedule[n] modulo how many there are,
-    and the walk ends with the schedule. `asked` is for each property 0 (no), 1 (must hold) or 2 (a witness). A property over
+    `schedule`, a row of numbers for each walk, the first number chooses the initial state, n > 0 the enabled step number
+    (n - 1) modulo how many there are, 0 none, and the walk ends with its row. `asked` is for each property 0 (no), 1 (must hold) or 2 (a witness). A property over
     steps is judged on every step that is possible from a state of the walk, taken or not. `here`, `successors`, `initial`,
     `final` and `way` are rows as words. After an error, which `_e[0]` tells, `rows[0]` is the state in which it happened.
     """
     weighted = weights.shape[0] > 0
-    scheduled = schedule.shape[0] > 0
+    length = schedule.shape[1]
+    scheduled = length > 0
     for number in range(first, last):
         at = number - first
         key = mix(np.uint64(seed) + GOLDEN * (np.uint64(number) + np.uint64(1)))
-        start = below(mix(key), initial.shape[0])
+        start = np.int64(schedule[at, 0] % np.uint64(initial.shape[0])) if scheduled else below(mix(key), initial.shape[0])
+        place = 1
         for word in range(WORDS):
             here[0, word] = initial[start, word]
         for k in range(asked.shape[0]):
@@ -114,7 +116,9 @@ def walk(
             if bad and stop:
                 ends[at] = STOPPED
                 break
-            if step == depth or (scheduled and step == schedule.shape[0]):
+            while place < length and schedule[at, place] == 0:
+                place += 1
+            if step == depth or (scheduled and place >= length):
                 break
             if count == 0:
                 ends[at] = STUCK
@@ -123,7 +127,8 @@ def walk(
             here_key = key + GOLDEN * np.uint64(2 * step + 1)
             action = 0
             if scheduled:
-                pick = np.int64(schedule[step] % np.uint64(count))
+                pick = np.int64((schedule[at, place] - np.uint64(1)) % np.uint64(count))
+                place += 1
             elif weighted:
                 action = by_weight(mix(here_key), enabled, weights)
                 if action < 0:

@@ -30,6 +30,8 @@ REGISTERS = 4096
 MOST_STEPS = 1_000_000
 """Steps of one walk at most: the way of a walk is kept in memory when it is told."""
 
+NO_SCHEDULE: np.ndarray[Any, Any] = np.zeros((0, 0), np.uint64)
+
 
 class End(IntEnum):
     """Why a walk ended, numbered as in kernel.py."""
@@ -81,8 +83,9 @@ class Walker:
         self.module, self.layout = self.kernels.module, source.layout
         self.plain = Interpreter(machine, constants, normalize=normalize)
         self.initial = self.layout.encode(self.plain.initial_states(), constants)
-        self._c = self.kernels.constants(constants)
+        self._c, self._checks = self.kernels.constants(constants), self.kernels.checks(constants)
         self._of_states, self._of_steps = source.state_properties, source.step_properties
+        self._asked_states, self._asked_steps = self._asked(self._of_states), self._asked(self._of_steps)
         self._columns = self._column_of_each()
         self._kernel = walk_kernel(self.kernels)
         self.walk(0, 0, seed=0, depth=0)  # the first call compiles, or loads what was compiled
@@ -93,24 +96,26 @@ class Walker:
         A step is one of those that are enabled, all equally likely. With `weights`, one for each action, it is first an
         action, by weight, then one of its enabled steps. The same seed and number always give the same walk.
         """
-        return self._run(first, last, seed, depth, weights, np.zeros(0, np.uint64), stop=stop)[0]
+        return self._run(first, last, seed, depth, weights, NO_SCHEDULE, stop=stop)[0]
 
-    def follow(self, schedule: Sequence[int] | np.ndarray[Any, Any], *, start: int = 0, stop: bool = True) -> Walks:
-        """Walk once along a schedule: step n is the enabled one numbered schedule[n] modulo how many are enabled."""
-        chosen = np.asarray(schedule, np.uint64)
-        return self._run(0, 1, 0, len(chosen), (), chosen, stop=stop, start=start)[0]
+    def follow(self, schedules: np.ndarray[Any, Any], *, stop: bool = True) -> Walks:
+        """Walk along schedules, the rows of an array of unsigned numbers: as many walks.
+
+        The first number of a row chooses the initial state; then 0 is no step, and n > 0 is the enabled step with the number
+        (n - 1) modulo how many are enabled. With `stop` each walk ends where it violates a property.
+        """
+        return self._run(0, len(schedules), 0, schedules.shape[1], (), schedules.astype(np.uint64), stop=stop)[0]
 
     def way(self, number: int, *, seed: int, steps: int, weights: Sequence[int] = ()) -> list[Key]:
         """Return the states of a random walk, the initial one and those after each of its first `steps` steps."""
-        walks, rows = self._run(
-            number, number + 1, seed, steps, weights, np.zeros(0, np.uint64), stop=False, start=None, told=True
-        )
-        return [self.layout.decode(row, self.constants) for row in rows[: int(walks.steps[0]) + 1]]
+        return self._states(*self._run(number, number + 1, seed, steps, weights, NO_SCHEDULE, stop=False, told=True))
 
-    def way_along(self, schedule: Sequence[int] | np.ndarray[Any, Any], *, start: int = 0) -> list[Key]:
-        """Return the states along a schedule."""
-        chosen = np.asarray(schedule, np.uint64)
-        walks, rows = self._run(0, 1, 0, len(chosen), (), chosen, stop=False, start=start, told=True)
+    def way_along(self, schedule: Sequence[int] | np.ndarray[Any, Any], *, steps: int = MOST_STEPS) -> list[Key]:
+        """Return the states along a schedule, after its first `steps` steps at most."""
+        row = np.asarray(schedule, np.uint64).reshape(1, -1)
+        return self._states(*self._run(0, 1, 0, min(steps, row.shape[1]), (), row, stop=False, told=True))
+
+    def _states(self, walks: Walks, rows: np.ndarray[Any, Any]) -> list[Key]:
         return [self.layout.decode(row, self.constants) for row in rows[: int(walks.steps[0]) + 1]]
 
     def confirm(self, way: list[Key], prop: Property) -> Path:
@@ -143,7 +148,6 @@ class Walker:
         schedule: np.ndarray[Any, Any],
         *,
         stop: bool,
-        start: int | None = None,
         told: bool = False,
     ) -> tuple[Walks, np.ndarray[Any, Any]]:
         if depth > MOST_STEPS:
@@ -153,8 +157,7 @@ class Walker:
         states, steps = max(1, len(self._of_states)), max(1, len(self._of_steps))
         rows, out = np.zeros(1, self.layout.dtype), np.empty(room, self.layout.dtype)
         finals, way = np.zeros(count, self.layout.dtype), np.zeros(depth + 1 if told else 0, self.layout.dtype)
-        initial = self.initial if start is None else self.initial[start : start + 1]
-        checks = self.kernels.checks(self.constants)
+        checks = self._checks.copy()
         decided, decided_steps = np.full((count, states), -1, np.int32), np.full((count, steps), -1, np.int32)
         made = Walks(
             first,
@@ -166,8 +169,8 @@ class Walker:
             np.zeros(REGISTERS, np.uint8),
         )
         done = self._kernel(
-            checks, self._c, self._words(initial), first, last, np.uint64(seed % (1 << 64)), depth, stop,
-            np.array(weights, np.int64), schedule, self._asked(self._of_states), self._asked(self._of_steps),
+            checks, self._c, self._words(self.initial), first, last, np.uint64(seed % (1 << 64)), depth, stop,
+            np.array(weights, np.int64), schedule, self._asked_states, self._asked_steps,
             rows, self._words(rows), out, self._words(out), np.empty(room, np.uint64), np.empty(room, np.uint32),
             np.zeros(1, np.uint8), np.zeros(len(self.machine.actions), np.int64), np.zeros(max(1, len(source.guards)), np.int64),
             np.zeros(states, np.int64), np.zeros(steps, np.int64),

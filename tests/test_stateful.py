@@ -1,0 +1,153 @@
+"""Hypothesis finds planted bugs by choosing schedules, and its findings become short traces."""
+
+from __future__ import annotations
+
+import sys
+from typing import TYPE_CHECKING
+
+import pytest
+from fencepost.counterexamples.replay import replay
+from fencepost.counterexamples.stateful import explore, machine_test
+from fencepost.explorers.rules import rule_machine
+from fencepost.explorers.stateful import PROFILES, Driver, Profile, ViolatedError, profile, try_schedules
+from fencepost.explorers.walk.walker import Walker
+from fencepost.invariants.protocols import PROTOCOLS, Protocol
+from fencepost.model.language.errors import UsageError
+
+from tests.machines import grid, lamps, mailbox
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+FIXED = Profile("test", 300, fixed=True)
+SMALL = PROTOCOLS["kip320"].machine.set_constants({"replicas": 2})
+
+
+@pytest.mark.parametrize(
+    ("name", "values", "prop", "length"),
+    [
+        pytest.param("kip279", {}, "strong-isr", 11, marks=pytest.mark.xdist_group("kip279")),
+        ("truncate-to-hwm", {"replicas": 2}, "weak-isr", 9),
+        pytest.param(
+            "replication",
+            {"brokers": 2, "initial_isr": 1, "alter_partition_version": 2, "fenced_before_registration": 1},
+            "joining-epoch-is-registered",
+            8,
+            marks=pytest.mark.xdist_group("replication"),
+        ),
+    ],
+)
+def test_hypothesis_finds_a_known_bug_that_shrinks_to_its_shortest_trace(
+    name: str, values: dict[str, int], prop: str, length: int
+) -> None:
+    tried, shrunk = explore(PROTOCOLS[name], values, (prop,), chosen=FIXED)
+    assert tried.failure is not None
+    assert tried.failure.prop.name == prop
+    assert shrunk is not None
+    assert shrunk.path.length == length <= tried.failure.path.length
+    assert shrunk.shortest
+
+
+def test_what_holds_is_not_violated_in_all_examples() -> None:
+    tried, shrunk = explore(PROTOCOLS["kip320"], {"replicas": 2}, chosen=Profile("test", 50, fixed=True))
+    assert (tried.failure, shrunk) == (None, None)
+    assert tried.schedules == 50 * FIXED.schedules
+    assert tried.steps > 5 * tried.schedules
+
+
+def test_a_fixed_profile_tries_the_same_every_time() -> None:
+    walker = Walker(lamps.MACHINE, lamps.C(), (lamps.some_lamp_is_dark,))
+    one, two = (try_schedules(walker, FIXED) for _ in range(2))
+    assert one.failure == two.failure
+    assert (one.schedules, one.steps) == (two.schedules, two.steps)
+
+
+def test_most_schedules_are_different(monkeypatch: pytest.MonkeyPatch) -> None:
+    seen: list[bytes] = []
+    run = Driver.run
+
+    def listen(self: Driver, schedules: bytes, *, aims: bool = True) -> None:
+        run(self, schedules, aims=aims)
+        size = len(schedules) // len(self.numbers(schedules))
+        seen.extend(schedules[at : at + size] for at in range(0, len(schedules), size))
+
+    monkeypatch.setattr(Driver, "run", listen)
+    try_schedules(Walker(PROTOCOLS["kip320"].machine, SMALL, ()), Profile("test", 60, fixed=True))
+    assert len(seen) == 60 * FIXED.schedules
+    assert len(set(seen)) > 0.4 * len(seen)
+
+
+def test_the_property_that_is_violated_first_is_named() -> None:
+    walker = Walker(grid.MACHINE, grid.MACHINE.set_constants({"width": 4}), grid.PROPERTIES)
+    driver = Driver(walker, Profile("test", 1, schedules=2, depth=20))
+    size = driver.depth + 1
+    rights, downs = bytes([0, *[1] * driver.depth]), bytes([0, 2, 2, 2, 2, *[0] * (size - 5)])
+    with pytest.raises(ViolatedError) as caught:
+        driver.run(downs + rights, aims=False)
+    assert (caught.value.prop.name, caught.value.schedule) == ("is-near", downs)
+    with pytest.raises(ViolatedError) as caught:
+        driver.run(bytes(size) + rights, aims=False)
+    assert (caught.value.prop.name, caught.value.schedule) == ("is-left-of-the-last-column", rights)
+    assert driver.path(caught.value).length == 4
+
+
+def test_a_schedule_has_two_bytes_for_a_step_where_one_cannot_tell_all_steps_apart(monkeypatch: pytest.MonkeyPatch) -> None:
+    walker = Walker(grid.MACHINE, grid.C(), (grid.is_near,))
+    assert Driver(walker, FIXED).width.itemsize == 1
+    monkeypatch.setattr("fencepost.explorers.stateful.BYTE", walker.kernels.source.most_successors - 1)
+    wide = Driver(walker, FIXED)
+    assert wide.numbers(bytes([1, 2] * (wide.depth + 1))).tolist() == [[258] * (wide.depth + 1)]
+    assert try_schedules(walker, FIXED).failure is not None
+
+
+def test_a_machine_is_tested_in_one_line_and_its_failure_is_a_trace(tmp_path: Path) -> None:
+    machine_test(mailbox.MACHINE, mailbox.PROPERTIES, folder=tmp_path, use="ci")  # is only made, not run
+    test = machine_test(lamps.MACHINE, lamps.PROPERTIES[:1], folder=tmp_path, use=FIXED, lamps=2)
+    with pytest.raises(AssertionError) as caught:
+        test()
+    file = tmp_path / "lamps-some-lamp-is-dark.trace"
+    assert f"some-lamp-is-dark is violated after these steps, which are in {file}:\n  1 switch-to lamps=" in str(caught.value)
+    assert replay(file, lambda _: Protocol(lamps.MACHINE, lamps.PROPERTIES)).path.length == 2
+    assert test.__name__ == "test_lamps"
+
+
+def test_a_test_of_what_holds_passes_under_a_version(tmp_path: Path) -> None:
+    machine_test(lamps.MACHINE, (lamps.lit_lamps_stay,), version="sticky", use=FIXED, folder=tmp_path)()
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_plain_rules_find_what_schedules_find() -> None:
+    from hypothesis import HealthCheck, Phase, settings
+    from hypothesis.stateful import run_state_machine_as_test
+
+    few = settings(
+        max_examples=200, derandomize=True, deadline=None, phases=[Phase.generate], suppress_health_check=list(HealthCheck)
+    )
+    for machine, constants, properties in (
+        (lamps.MACHINE, lamps.C(), (lamps.some_lamp_is_dark,)),
+        (lamps.MACHINE, lamps.C(), (lamps.lit_lamps_stay,)),
+        (mailbox.MACHINE, mailbox.MACHINE.set_constants({"deduplicate": 0}), mailbox.PROPERTIES),
+    ):
+        rules = rule_machine(machine, constants, properties)
+        with pytest.raises(ViolatedError):
+            run_state_machine_as_test(rules, settings=few)
+        assert rules.calls >= rules.steps > 0
+    run_state_machine_as_test(rule_machine(mailbox.MACHINE, mailbox.C(), mailbox.PROPERTIES), settings=few)
+
+
+def test_profiles_are_found_by_name() -> None:
+    assert profile("ci").fixed
+    assert not profile("development").fixed
+    with pytest.raises(UsageError, match=r"there is no profile 'dev' for Hypothesis\. Profiles are: development, ci\."):
+        profile("dev")
+    assert list(PROFILES) == ["development", "ci"]
+
+
+def test_without_hypothesis_one_message_says_what_to_install(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "hypothesis", None)
+    walker = Walker(lamps.MACHINE, lamps.C(), ())
+    with pytest.raises(UsageError) as caught:
+        try_schedules(walker, FIXED)
+    assert str(caught.value) == (
+        "Hypothesis was asked to choose schedules, but it is not installed: run `pip install fencepost[hypothesis]`."
+    )
