@@ -1,7 +1,8 @@
 """Tables of the catalogue inside pages that are written by hand: `python -m fencepost.cli.tables docs` makes them anew.
 
 A table stands between `<!-- cases ID ... -->` and `<!-- end -->`. Instead of ids one of these words: `bugs`, `versions`,
-`settings`, `switches`, `largest`, `critical-path`, `operations`. Seconds, rates and memory are those that `python -m benchmarks.replication` measured.
+`settings`, `switches`, `largest`, `critical-path`, `operations`, `proofs`, `statements`; or one of `lemmas`, `cuts` with the name of a proof.
+Seconds, rates and memory are those that `python -m benchmarks.replication` measured.
 """
 
 from __future__ import annotations
@@ -13,6 +14,7 @@ from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from fencepost.cli import proof_tables
 from fencepost.cli.evidence import answer_of, cases_of, of_kind, trace_of_case
 from fencepost.invariants.catalogue import entries, runs, status
 from fencepost.invariants.protocols import protocol
@@ -23,7 +25,7 @@ if TYPE_CHECKING:
     from fencepost.invariants.catalogue import Case, Entry, Run
 
 Row = list[str]
-PAGES = ("bugs.md", "findings.md", "replication.md")
+PAGES = ("bugs.md", "findings.md", "proofs.md", "replication.md")
 CLIENT_PAGES = ("findings/consistency-tokens.md", "findings/kip-951.md")
 """Pages on the client models, which name ids of `claims.toml` only."""
 _MEASURED = Path(__file__).parent.parent / "docs" / "measured" / "replication.json"
@@ -44,13 +46,20 @@ def with_tables(text: str, page: str = "") -> str:
 
 
 def _made(words: list[str]) -> str:
-    head, rows = _WORDS[words[0]]() if words[0] in _WORDS else _cases(words)
+    if words[0] in _OF_PROOF:
+        head, rows = _OF_PROOF[words[0]](words[1])
+    else:
+        head, rows = _WORDS[words[0]]() if words[0] in _WORDS else _cases(words)
     right = {place for place, name in enumerate(head) if name in _NUMBERS}
     lines = [head, ["--:" if place in right else "---" for place in range(len(head))], *rows]
     return "\n".join("| " + " | ".join(cell.replace("|", "\\|") for cell in line) + " |" for line in lines)
 
 
 _NUMBERS = {
+    "steps",
+    "branches",
+    "questions",
+    "solver s",
     "length",
     "shortest",
     "distinct",
@@ -206,7 +215,10 @@ _WORDS: dict[str, Callable[[], tuple[Row, Iterable[Row]]]] = {
     "largest": _largest,
     "critical-path": _critical_path,
     "operations": _operations,
+    "proofs": proof_tables.proofs,
+    "statements": proof_tables.statements,
 }
+_OF_PROOF: dict[str, Callable[[str], tuple[Row, Iterable[Row]]]] = {"lemmas": proof_tables.lemmas, "cuts": proof_tables.cuts}
 
 
 @cache

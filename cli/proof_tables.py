@@ -1,0 +1,75 @@
+"""The tables of the page of proofs: what was proved, measured by `fencepost prove --json`, and the lemmas in words."""
+
+from __future__ import annotations
+
+import json
+from functools import cache
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from fencepost.invariants.theorems import THEOREMS
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+Row = list[str]
+MEASURED = Path(__file__).parent.parent / "docs" / "measured" / "proofs.json"
+"""What the proofs took; made anew by `fencepost prove --no-cache --workers 1 --json > docs/measured/proofs.json`."""
+
+
+@cache
+def measured_proofs() -> dict[str, dict[str, Any]]:
+    """Return what was measured of each proof, by its name."""
+    data = json.loads(MEASURED.read_text()) if MEASURED.is_file() else {"proofs": []}
+    return {item["name"]: item for item in data["proofs"]}
+
+
+def proofs() -> tuple[Row, Iterable[Row]]:
+    """Return the table of proofs: what is unbounded, what stays bounded, how much was asked, and what breaks the twin."""
+    head = ["proof", "verdict", "for any", "at", "steps", "branches", "questions", "solver s", "seconds", "fails without"]
+    return head, (_proof(item.name) for item in THEOREMS)
+
+
+def _proof(name: str) -> Row:
+    found = measured_proofs().get(name)
+    if found is None:
+        return [name, "not measured", *[""] * 8]
+    return [
+        f"`{name}`",
+        found["verdict"],
+        found["unbounded"],
+        _sizes(found["bounded"]),
+        f"{found['steps']:,}",
+        f"{found['branches']:,}",
+        f"{found['questions']:,}",
+        f"{found['solver_seconds']:.1f}",
+        f"{found['seconds']:.1f}",
+        found["twin"]["rule"] + ("" if found["twin"]["fails_as_expected"] else " (does not fail)"),
+    ]
+
+
+def _sizes(text: str) -> str:
+    """Return the constants that are not zero: what is zero cannot happen."""
+    return " ".join(item for item in text.split() if not item.endswith("=0")) or "no bound"
+
+
+def statements() -> tuple[Row, Iterable[Row]]:
+    """Return what each proof says, with the entries of the catalogue that it is about."""
+    return ["proof", "says", "entries", "protocol", "goals"], (
+        [f"`{item.name}`", item.says, ", ".join(item.entries), item.protocol, ", ".join(f"`{name}`" for name in item.goals)]
+        for item in THEOREMS
+    )
+
+
+def lemmas(name: str) -> tuple[Row, Iterable[Row]]:
+    """Return the lemmas of one proof in words."""
+    theorem = next(item for item in THEOREMS if item.name == name)
+    return ["lemma", "in words"], (
+        [f"`{item.name}`", item.sentence] for item in theorem.properties if item.name in theorem.lemmas
+    )
+
+
+def cuts(name: str) -> tuple[Row, Iterable[Row]]:
+    """Return the bounds that steps of one proof may leave: such steps end with an error and are not followed."""
+    found = measured_proofs().get(name, {"cuts": {}})
+    return ["action", "bound"], ([f"`{action}`", "; ".join(whats)] for action, whats in found["cuts"].items())

@@ -1,0 +1,192 @@
+"""`fencepost prove`: what it proves, what it refuses, and how it ends."""
+
+from __future__ import annotations
+
+import builtins
+import importlib.util
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import pytest
+import z3
+from fencepost.explorers.symbolic.cache import cached
+from fencepost.explorers.symbolic.induction import Asking
+from fencepost.explorers.symbolic.proof import Settings, prove
+from fencepost.explorers.verdict import Verdict
+
+from tests.commands import data_of, fencepost
+from tests.machines import shift_register
+
+if TYPE_CHECKING:
+    from fencepost.explorers.symbolic.proof import Proof
+
+REGISTER = str(Path(shift_register.__file__).relative_to(Path.cwd()))
+KIP320 = ["prove", "kip320", "--set", "replicas=2", "--workers", "1", "--no-cache", "--quiet", "--reach", "0s"]
+FACTS = ["--property", "quorum-is-the-last-decision", "--property", "beliefs-are-decisions"]
+
+
+def register(*names: str, puts: int = 0, **settings: Any) -> Proof:
+    machine = shift_register.MACHINE
+    known = {item.name: item for item in shift_register.PROPERTIES}
+    return prove(machine, machine.set_constants({"puts": puts}), tuple(known[name] for name in names), Settings(**settings))
+
+
+def test_a_conjunction_is_inductive_where_its_parts_are_not() -> None:
+    assert register("first-is-empty").verdict is Verdict.UNDETERMINED
+    both = register("first-is-empty", "second-is-empty")
+    assert [item.verdict for item in both.findings] == [Verdict.PROVED, Verdict.PROVED]
+
+
+def test_induction_over_two_steps_proves_what_induction_over_one_does_not() -> None:
+    assert register("first-is-empty", k=2).verdict is Verdict.PROVED
+    assert register("first-is-empty", k=2, puts=1).verdict is Verdict.UNDETERMINED
+
+
+def test_what_is_inductive_is_proved_beside_what_is_not() -> None:
+    found = register("first-is-empty", "moves-are-bounded", "moves-are-counted")
+    assert found.of("first-is-empty").verdict is Verdict.UNDETERMINED
+    assert found.of("first-is-empty").why == "no induction: move may break it"
+    assert found.of("moves-are-bounded").verdict is Verdict.PROVED
+    assert found.of("moves-are-counted").verdict is Verdict.PROVED
+
+
+def test_a_bounded_search_finds_the_shortest_violation_and_nothing_before_it() -> None:
+    assert register("first-is-empty", puts=1, depth=1).verdict is Verdict.NOT_FOUND
+    found = register("first-is-empty", puts=1, depth=4)
+    assert (found.verdict, found.depth) == (Verdict.VIOLATED, 2)
+    assert found.history is not None
+    assert [name for name, _ in found.history.steps] == ["put", "move"]
+
+
+def test_constants_may_have_any_value() -> None:
+    found = register("moves-are-bounded", lifted={"most": None})
+    assert (found.verdict, dict(found.cuts)) == (Verdict.PROVED, {})
+
+
+def test_lemmas_of_kip320_hold_for_every_epoch_and_any_number_of_records() -> None:
+    done = fencepost(*KIP320, *FACTS, "--property", "one-leader-per-epoch", "--unbounded", "epoch,max_records", "--json")
+    assert done.exit_code == 0, done.output
+    data = data_of(done)
+    assert data["unbounded"] == {"max_leader_epoch": "any", "max_records": "any"}
+    assert data["verdict"] == "proved"
+    assert {item["verdict"] for item in data["properties"]} == {"proved"}
+
+
+def test_what_breaks_an_induction_is_shown_as_two_states_that_the_plain_carrier_confirms(tmp_path: Path) -> None:
+    file = tmp_path / "pair.trace"
+    done = fencepost(*KIP320, "--property", "leader-in-isr-or-none", "--trace", str(file))
+    assert done.exit_code == 3
+    assert "breaks the induction: from a state in which all of them hold" in done.stdout
+    text = file.read_text()
+    assert text.startswith("format: induction 1\n")
+    assert "breaks: leader-in-isr-or-none\nreachable: not asked\n" in text
+    assert text.count("\n----\n") == 2
+
+
+def test_the_exhaustive_engine_says_whether_the_first_state_can_be_reached() -> None:
+    small = [REGISTER, "--workers", "1", "--no-cache", "--quiet", "--property", "first-is-empty"]
+    done = fencepost("prove", *small, "--json")
+    assert done.exit_code == 3
+    assert "so this step violates nothing there" in data_of(done)["counterexample"]["reachable"]
+    done = fencepost("prove", *small, "--set", "puts=1", "--json")
+    assert done.exit_code == 1
+    assert data_of(done)["verdict"] == "violated"
+    assert data_of(done)["counterexample"]["reachable"].startswith("it is one of")
+
+
+def test_a_violation_within_the_depth_is_a_trace_that_replays(tmp_path: Path) -> None:
+    file = tmp_path / "run.trace"
+    done = fencepost("prove", REGISTER, "--set", "puts=1", "--property", "first-is-empty", "--depth", "3", "--trace", str(file))
+    assert done.exit_code == 1
+    done = fencepost("replay", str(file), "--model", REGISTER)
+    assert (done.exit_code, done.stdout.strip()) == (
+        0,
+        f"{file}: shift-register: first-is-empty is violated: a trace of 3 states, as it says",
+    )
+
+
+def test_an_expected_verdict_is_a_success() -> None:
+    assert fencepost(*KIP320, "--property", "leader-in-isr-or-none", "--expect", "undetermined").exit_code == 0
+    assert fencepost(*KIP320, *FACTS, "--expect", "violated").exit_code == 1
+
+
+def test_what_z3_cannot_say_in_time_is_undetermined(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(Asking, "ask", lambda *_: z3.unknown)
+    done = fencepost("prove", REGISTER, "--workers", "1", "--no-cache", "--quiet", "--json")
+    assert done.exit_code == 3
+    assert all(item["why"].startswith("z3 cannot say") for item in data_of(done)["properties"])
+
+
+def test_z3_is_given_no_more_time_than_it_may_have() -> None:
+    asking = Asking(timeout=0.05)
+    x, y, z = z3.Ints("x y z")
+    asking.add(x * x * x + y * y * y == z * z * z, x > 1, y > 1, z > 1)
+    assert asking.ask() == z3.unknown
+    assert asking.seconds < 5
+
+
+def test_proofs_are_kept_by_the_text_of_what_they_are_about(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("FENCEPOST_CACHE", str(tmp_path))
+    machine, properties = shift_register.MACHINE, shift_register.PROPERTIES
+    first = cached(machine, machine.set_constants({}), properties, Settings())
+    again = cached(machine, machine.set_constants({}), properties, Settings())
+    other = cached(machine, machine.set_constants({"puts": 1}), properties, Settings())
+    assert (first.cached, again.cached, other.cached) == (False, True, False)
+    assert again.findings == first.findings != other.findings
+
+
+def test_several_processes_find_what_one_finds() -> None:
+    one, two = (register("first-is-empty", "moves-are-bounded", workers=workers) for workers in (1, 2))
+    assert one.findings == two.findings
+    assert [item.move for item in one.broken] == [item.move for item in two.broken]
+
+
+REFUSED = {
+    ("kip320", "--property", "leader-changes"): "'leader-changes' says sometimes, and a proof is about what always holds",
+    ("kip320", "--property", "strong-irs"): "protocol 'kip320' has no property or lemma 'strong-irs'. Did you mean 'strong-isr'?",
+    ("kip320", "--unbounded", "replicas"): "--unbounded was given 'replicas': constant 'replicas' is a size, which a proof keeps",
+    ("kip320", "--unbounded", "epochs"): "--unbounded was given 'epochs', which is no constant and no domain of 'kip320'. Did you mean 'epoch'?",
+    ("kip320", "--unbounded", "log_size"): "model/lineage/base.py:",
+    ("mailbox.py", "--unbounded", "resends"): "there is no file mailbox.py",
+    ("kip320", "--k", "2", "--depth", "3"): "--depth was given with --k",
+    ("kip320", "--expect", "good"): "--expect was given 'good', which is no verdict.",
+    ("--property", "strong-isr"): "--property does not apply to the catalogue",
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("given", REFUSED, ids=" ".join)
+def test_what_cannot_be_meant_is_refused_in_one_message(given: tuple[str, ...]) -> None:
+    done = fencepost("prove", *given, "--quiet", "--workers", "1")
+    assert done.exit_code == 2
+    assert done.stderr.startswith(f"fencepost: {REFUSED[given]}")
+    assert "Traceback" not in done.stderr
+
+
+def test_a_loop_without_a_bound_is_refused_with_its_line() -> None:
+    done = fencepost("prove", "kip320", "--unbounded", "log_size", "--property", "strong-isr", "--quiet")
+    assert done.exit_code == 2
+    assert "this loop has no bound: it runs to a number that --unbounded made unbounded." in done.stderr
+    assert "Instead, leave the constant that bounds it bounded." in done.stderr
+
+
+def test_without_z3_there_is_one_message(monkeypatch: pytest.MonkeyPatch) -> None:
+    real = importlib.util.find_spec
+    monkeypatch.setattr(importlib.util, "find_spec", lambda name, *rest: None if name == "z3" else real(name, *rest))
+    done = fencepost("prove", "kip320")
+    assert done.exit_code == 2
+    assert done.stderr == (
+        "fencepost: proofs need z3, which is not installed: write `pip install 'fencepost[prove]'`, "
+        "or explore with `fencepost check`.\n"
+    )
+
+
+def test_commands_that_prove_nothing_do_without_z3(monkeypatch: pytest.MonkeyPatch) -> None:
+    real = builtins.__import__
+
+    def no_z3(name: str, *rest: Any, **named: Any) -> Any:
+        if name == "z3":
+            raise ImportError(name)
+        return real(name, *rest, **named)
+
+    monkeypatch.setattr(builtins, "__import__", no_z3)
+    assert fencepost("list").exit_code == 0
