@@ -38,6 +38,20 @@ _VERDICTS = ", ".join(Verdict)
 @click.option(
     "--workers", type=click.IntRange(1, 1024), default=None, metavar="N", help="Threads; all processors if not given."
 )
+@click.option("--master", metavar="URL", help="Where Spark runs: local[2], spark://host:port, ...  [default: local[*]]")
+@click.option("--conf", multiple=True, metavar="NAME=VALUE", help="A setting of Spark, such as spark.executor.memory=4g.")
+@click.option(
+    "--partitions",
+    type=click.IntRange(1, 1 << 20),
+    metavar="N",
+    help="Parts of a search on Spark.  [default: two for each processor]",
+)
+@click.option(
+    "--handover",
+    type=click.IntRange(1),
+    metavar="N",
+    help="States in a level from which Spark takes over from the driver.  [default: 100,000]",
+)
 @click.option(
     "--compact", is_flag=True, help="Keep 64-bit fingerprints instead of states; prints the probability of an omission."
 )
@@ -95,7 +109,7 @@ def run_checks(request: Request) -> Exit:
     reports: list[Report] = []
     with Display(quiet=request.quiet) as display:
         for name, (found, question) in zip(request.protocols, questions, strict=True):
-            result = request.with_memory_explained(explore(question, request.engine, options, display))
+            result = request.with_memory_explained(explore(question, request.engine, options, display, request.cluster()))
             traces = _write(request, found, result, file) if file else {}
             if file:
                 display.note(_where(request, file, traces))

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import time
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, replace
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from fencepost.cli.interrupts import heard
@@ -13,17 +15,20 @@ from fencepost.model.language.constants import SHAPE
 from fencepost.model.language.errors import UsageError, nearest
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
     from fencepost.cli.display import Display
     from fencepost.explorers.native.compile import Kernels
     from fencepost.explorers.native.generate import Source
+    from fencepost.explorers.spark.session import Cluster
     from fencepost.model.language import Constants, Machine, Property
+    from pyspark import SparkContext
 
 ENGINES = {
     "native": "exhaustive breadth-first search in compiled code, on all processors",
     "plain": "the reference search in Python: the definition, and slow",
+    "spark": "the native search spread over Apache Spark, for what one machine cannot hold",
 }
-LATER = ("spark",)
-"""Engines of the contract that are not part of this version."""
 
 
 @dataclass(frozen=True)
@@ -33,6 +38,8 @@ class Question:
     machine: Machine
     constants: Constants
     properties: tuple[Property, ...]
+    file: str = ""
+    """The user's own file that defines the machine; empty for one of ours."""
 
     @property
     def name(self) -> str:
@@ -50,14 +57,12 @@ class Question:
 def choose_engine(name: str) -> str:
     """Return the engine's name; raise UsageError if this version has no such engine."""
     listed = "; ".join(f"{engine} ({meaning})" for engine, meaning in ENGINES.items())
-    if name in LATER:
-        raise UsageError(f"--engine {name} is not part of this version. Engines are: {listed}.")
     if name not in ENGINES:
         raise UsageError(f"there is no engine {name!r}.{nearest(name, list(ENGINES))} Engines are: {listed}.")
     return name
 
 
-def explore(question: Question, engine: str, options: Options, display: Display) -> Result:
+def explore(question: Question, engine: str, options: Options, display: Display, cluster: Cluster | None = None) -> Result:
     """Search with the engine, showing what goes on; Ctrl-C gives a partial result, before the search begins an empty one."""
     began = time.perf_counter()
     doing = f"preparing {question.name}"
@@ -78,6 +83,9 @@ def explore(question: Question, engine: str, options: Options, display: Display)
         doing = f"compiling {question.compiled_as}"
         compile_behaviours(question, options, display)
         doing = f"preparing the search of {question.name}"
+        if engine == "spark":
+            assert cluster is not None
+            return with_notes(_on_spark(question, options, kernels, display, cluster), question.machine, question.constants)
         from fencepost.explorers.native.search import search
 
         result = search(
@@ -93,6 +101,32 @@ def explore(question: Question, engine: str, options: Options, display: Display)
         return _interrupted(question, engine, options, doing, time.perf_counter() - began)
     finally:
         display.clear()
+
+
+def _on_spark(question: Question, options: Options, kernels: Kernels, display: Display, cluster: Cluster) -> Result:
+    """Search on Spark; a session is started for this search and stopped after it."""
+    from fencepost.explorers.spark.explore import Explore
+    from fencepost.explorers.spark.machines import Origin
+    from fencepost.explorers.spark.session import look_for_java, spark
+
+    values = tuple((name, int(value)) for name, value in question.constants.values.items())
+    text = Path(question.file).read_text() if question.file else ""
+    names = tuple(item.name for item in question.properties)
+    origin = Origin(question.name, text, values, names, options.normalize)
+    search = Explore(
+        question.machine, question.constants, question.properties, options, origin, kernels,
+        cluster.partitions, cluster.handover, display.telling(question.name),
+    )  # fmt: skip
+
+    @contextmanager
+    def start() -> Iterator[SparkContext]:
+        with ExitStack() as stack:
+            with display.busy(f"{question.name}: starting Spark with master {cluster.shown}"):
+                context = stack.enter_context(spark(cluster))
+            yield context
+
+    look_for_java()
+    return search.run(start)
 
 
 def with_notes(result: Result, machine: Machine, constants: Constants) -> Result:

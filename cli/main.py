@@ -24,6 +24,7 @@ from fencepost.cli.replaying import replay, show
 from fencepost.cli.shrinking import shrink
 from fencepost.cli.simulate import simulate
 from fencepost.cli.status import Exit
+from fencepost.cli.sweep import sweep
 from fencepost.model.language.errors import nearest
 
 if TYPE_CHECKING:
@@ -75,6 +76,7 @@ def run(ctx: click.Context) -> None:
 for _command in (
     check,
     simulate,
+    sweep,
     prove,
     ablate,
     faults,

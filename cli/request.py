@@ -19,6 +19,7 @@ from fencepost.model.language.errors import UsageError, nearest
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
+    from fencepost.explorers.spark.session import Cluster
     from fencepost.invariants.protocols import Protocol
 
 
@@ -44,6 +45,10 @@ class Request:
     deadlock: bool = False
     normalize: bool = True
     profile: str | None = None
+    master: str | None = None
+    conf: tuple[str, ...] = ()
+    partitions: int | None = None
+    handover: int | None = None
     checkpoint: str | None = None
     resume: bool = False
     expect: str | None = None
@@ -65,9 +70,10 @@ class Request:
         """Return how to explore; raise UsageError for what cannot be meant."""
         choose_engine(self.engine)
         self._look_at_plain()
+        self._look_at_spark()
         if self.resume and not self.checkpoint:
             raise UsageError("--resume was given without a checkpoint to go on from: write --checkpoint DIR --resume.")
-        if self.checkpoint:
+        if self.checkpoint and "://" not in self.checkpoint:
             make_sure_folder(Path(self.checkpoint))
         make_sure_builds_writable(self)
         return Options(
@@ -95,6 +101,49 @@ class Request:
         for name, is_given in given.items():
             if self.engine == "plain" and is_given:
                 raise UsageError(f"the plain engine does not know {name}: leave it out, or write --engine native.")
+
+    def _look_at_spark(self) -> None:
+        """Raise UsageError for options that the spark engine does not have, and for its options with another engine."""
+        own = {"--master": self.master, "--conf": self.conf, "--partitions": self.partitions, "--handover": self.handover}
+        others = {
+            "--compact": "",
+            "--workers": "write --master 'local[N]' for N processors",
+            "--memory": "write --conf spark.executor.memory=SIZE",
+            "a run of the catalogue": "name one protocol",
+        }
+        given = {
+            "--compact": self.compact,
+            "--workers": self.workers,
+            "--memory": self.memory,
+            "a run of the catalogue": self.of_catalogue,
+        }
+        if self.engine != "spark":
+            for name, value in own.items():
+                if value:
+                    raise UsageError(
+                        f"{name} is about Spark, and the engine is {self.engine}: add --engine spark, or leave it out."
+                    )
+            return
+        for name, value in given.items():
+            if value:
+                raise UsageError(f"the spark engine does not know {name}: {others[name] or 'leave it out'}.")
+        if not self.cluster().is_local and not self.checkpoint:
+            raise UsageError(
+                f"with --master {self.master} the executors keep what they find in a folder that all of them see: "
+                "write --checkpoint with such a folder, or a URL such as hdfs://host/folder."
+            )
+
+    def cluster(self) -> Cluster:
+        """Return where Spark runs."""
+        from fencepost.explorers.spark.session import HANDOVER, Cluster
+
+        pairs = []
+        for text in self.conf:
+            name, mark, value = text.partition("=")
+            if not mark or not name.startswith("spark."):
+                raise UsageError(f"--conf was given {text!r}: write a setting of Spark, such as spark.executor.memory=4g.")
+            pairs.append((name, value))
+        return Cluster(self.master or "", tuple(pairs), self.partitions or 0, self.handover or HANDOVER)
 
     def expected(self) -> Verdict | None:
         """Return the verdict that is expected, if one is."""
@@ -124,7 +173,8 @@ class Request:
             chosen = item.select(self.properties)
             if walks and not self.properties:
                 chosen = tuple(prop for prop in chosen if not prop.kind.over_behaviours)
-            found.append((item, Question(item.machine, constants, chosen)))
+            file = name if name.endswith(".py") or "/" in name else ""
+            found.append((item, Question(item.machine, constants, chosen, file)))
         if len(found) > 1:
             self._refuse("several protocols", {"--trace": self.trace, "--checkpoint": self.checkpoint})
         return found

@@ -99,7 +99,7 @@ class _Simulation:
             seed=given["seed"],
             walks=given["walks"],
             depth=given["depth"],
-            weights=dict(map(_weight, given["weights"])),
+            weights=dict(map(weight_of, given["weights"])),
             workers=given["workers"] or 0,
             budget=parse_duration(given["budget"], "--budget") if given["budget"] else None,
             stop_on_violation=given["stop_on_violation"],
@@ -145,7 +145,8 @@ class _Simulation:
         return f"the trace of {finding.sampled.result.name} is in {file}: `fencepost replay {file}{model}` replays it"
 
 
-def _weight(text: str) -> tuple[str, int]:
+def weight_of(text: str) -> tuple[str, int]:
+    """Return the action and the weight that `ACTION=W` means."""
     name, mark, value = text.partition("=")
     if not (mark and name and value.isascii() and value.isdigit()):
         raise UsageError(f"--weight was given {text!r}: write ACTION=W with a whole number, such as --weight leader-write=3.")

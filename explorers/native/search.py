@@ -62,6 +62,9 @@ class Search:
         self.before_judging: tuple[list[int], dict[str, int]] | None = None
         """What was judged before a search was stopped inside a level: a resumed one judges the level as a whole."""
         self.stop_asked = ""
+        self.pause_at: int | None = None
+        """States in a level at which the search pauses before it is expanded, for another engine to go on; None: never."""
+        self.paused = False
         self.workers = options.workers or processors()
         self.crew = Crew([self._worker() for _ in range(self.workers)])
         self._buffers = Buffers(self.kernels, ROUND, BATCH * self.kernels.source.most_successors)
@@ -115,6 +118,9 @@ class Search:
                 return "a property is violated"
             if self.options.max_depth is not None and self.position.depth >= self.options.max_depth:
                 return f"the depth limit of {self.options.max_depth} was reached"
+            if self.pause_at is not None and self.position.levels[-1] >= self.pause_at:
+                self.paused = True
+                return f"a level has {self.position.levels[-1]:,} states"
             why = self._expand_level(began)
             if why:
                 return why

@@ -74,7 +74,7 @@ def decide(found, asked, decided, step):
 def walk(
     expand, judge, _e, c, initial, first, last, seed, depth, stop, weights, schedule, asked, asked_steps,
     rows, here, out, successors, hashes, parents, alive, enabled, refused, in_states, in_steps,
-    steps, ends, decided, decided_steps, fired, final, sketch, way,
+    steps, ends, decided, decided_steps, fired, final, sketch, way, kept, keep_bits,
 ):  # fmt: skip
     """Walk the walks first..last-1, as far as `depth` steps; return how many are complete.
 
@@ -82,7 +82,8 @@ def walk(
     `schedule`, a row of numbers for each walk, the first number chooses the initial state, n > 0 the enabled step number
     (n - 1) modulo how many there are, 0 none, and the walk ends with its row. `asked` is for each property 0 (no), 1 (must hold) or 2 (a witness). A property over
     steps is judged on every step that is possible from a state of the walk, taken or not. `here`, `successors`, `initial`,
-    `final` and `way` are rows as words. After an error, which `_e[0]` tells, `rows[0]` is the state in which it happened.
+    `final` and `way` are rows as words. `kept` gets, for each walk, the hashes of its states whose lowest `keep_bits` bits are
+    zero, and zeros behind them. After an error, which `_e[0]` tells, `rows[0]` is the state in which it happened.
     """
     weighted = weights.shape[0] > 0
     length = schedule.shape[1]
@@ -99,6 +100,7 @@ def walk(
         for k in range(asked_steps.shape[0]):
             in_steps[k] = UNDECIDED if asked_steps[k] > 0 else -1
         step = 0
+        keeping = 0
         ends[at] = DEPTH
         while True:
             if step < way.shape[0]:
@@ -148,6 +150,9 @@ def walk(
             for word in range(WORDS):
                 here[0, word] = successors[pick, word]
             sketch_in(sketch, hashes[pick])
+            if keeping < kept.shape[1] and hashes[pick] & keep_bits == np.uint64(0):
+                kept[at, keeping] = hashes[pick]
+                keeping += 1
             step += 1
         steps[at] = step
         for word in range(WORDS):

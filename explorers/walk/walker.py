@@ -27,6 +27,8 @@ if TYPE_CHECKING:
 
 REGISTERS = 4096
 """Registers of the sketch that counts different states: it is right to 1.04 / sqrt(4096), which is 1.6 %."""
+KEPT = 16
+"""Of so many different states one is kept by its hash, where hashes of states are asked for; a power of two."""
 MOST_STEPS = 1_000_000
 """Steps of one walk at most: the way of a walk is kept in memory when it is told."""
 
@@ -62,6 +64,8 @@ class Walks:
     fired: np.ndarray[Any, Any]
     finals: np.ndarray[Any, Any]
     sketch: np.ndarray[Any, Any]
+    kept: np.ndarray[Any, Any]
+    """Where asked for: of each walk the hashes (uint64) of the states whose hash is a multiple of KEPT, then zeros."""
 
 
 class Walker:
@@ -90,13 +94,23 @@ class Walker:
         self._kernel = walk_kernel(self.kernels)
         self.walk(0, 0, seed=0, depth=0)  # the first call compiles, or loads what was compiled
 
-    def walk(self, first: int, last: int, *, seed: int, depth: int, weights: Sequence[int] = (), stop: bool = False) -> Walks:
+    def walk(
+        self,
+        first: int,
+        last: int,
+        *,
+        seed: int,
+        depth: int,
+        weights: Sequence[int] = (),
+        stop: bool = False,
+        keep: bool = False,
+    ) -> Walks:
         """Walk the random walks first..last-1 of `depth` steps each; with `stop` each ends where it violates a property.
 
         A step is one of those that are enabled, all equally likely. With `weights`, one for each action, it is first an
         action, by weight, then one of its enabled steps. The same seed and number always give the same walk.
         """
-        return self._run(first, last, seed, depth, weights, NO_SCHEDULE, stop=stop)[0]
+        return self._run(first, last, seed, depth, weights, NO_SCHEDULE, stop=stop, keep=keep)[0]
 
     def follow(self, schedules: np.ndarray[Any, Any], *, stop: bool = True) -> Walks:
         """Walk along schedules, the rows of an array of unsigned numbers: as many walks.
@@ -149,6 +163,7 @@ class Walker:
         *,
         stop: bool,
         told: bool = False,
+        keep: bool = False,
     ) -> tuple[Walks, np.ndarray[Any, Any]]:
         if depth > MOST_STEPS:
             raise UsageError(f"walks of {depth:,} steps were asked for, which are too long: ask for at most {MOST_STEPS:,}.")
@@ -167,6 +182,7 @@ class Walker:
             np.zeros((count, len(self.machine.actions)), np.int32),
             finals,
             np.zeros(REGISTERS, np.uint8),
+            np.zeros((count, depth if keep else 0), np.uint64),
         )
         done = self._kernel(
             checks, self._c, self._words(self.initial), first, last, np.uint64(seed % (1 << 64)), depth, stop,
@@ -175,6 +191,7 @@ class Walker:
             np.zeros(1, np.uint8), np.zeros(len(self.machine.actions), np.int64), np.zeros(max(1, len(source.guards)), np.int64),
             np.zeros(states, np.int64), np.zeros(steps, np.int64),
             made.steps, made.ends, decided, decided_steps, made.fired, self._words(finals), made.sketch, self._words(way),
+            made.kept, np.uint64(KEPT - 1),
         )  # fmt: skip
         if done < count:
             explain(self, rows[0])

@@ -1,0 +1,74 @@
+"""How an executor gets the machine of a search: by the protocol's name, or from the text of a user's own file."""
+
+from __future__ import annotations
+
+import hashlib
+import importlib.util
+import sys
+import tempfile
+from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
+from typing import TYPE_CHECKING, cast
+
+from fencepost.invariants.protocols import Protocol, protocol
+
+if TYPE_CHECKING:
+    from fencepost.explorers.native.compile import Kernels
+    from fencepost.model.language.constants import Constants
+    from fencepost.model.language.machine import Machine
+
+
+@dataclass(frozen=True)
+class Origin:
+    """A machine and its constants, in a form that can be sent and compared."""
+
+    name: str
+    text: str
+    """The file that defines the protocol, or an empty string for one of ours."""
+    values: tuple[tuple[str, int], ...]
+    properties: tuple[str, ...]
+    """Those that are judged; all of the protocol's if empty. A protocol of ours is compiled with all of them in any case."""
+    normalize: bool
+
+    def protocol(self) -> Protocol:
+        """Return the machine with its properties."""
+        return _found(self)
+
+    def machine(self) -> Machine:
+        """Return the machine."""
+        return _found(self).machine
+
+    def constants(self) -> Constants:
+        """Return the constants."""
+        return self.machine().set_constants(dict(self.values))
+
+    def kernels(self) -> Kernels:
+        """Return the compiled machine, once in a process."""
+        return _kernels(self)
+
+
+@cache
+def _kernels(origin: Origin) -> Kernels:
+    from fencepost.explorers.native.compile import compiled
+
+    found = _found(origin)
+    chosen = found.select(origin.properties) if origin.text else found.properties
+    return compiled(found.machine, origin.constants(), chosen, normalize=origin.normalize)
+
+
+@cache
+def _found(origin: Origin) -> Protocol:
+    if not origin.text:
+        return protocol(origin.name)
+    name = f"fencepost_sent_{hashlib.sha256(origin.text.encode()).hexdigest()[:16]}"
+    folder = Path(tempfile.mkdtemp(prefix="fencepost-"))
+    path = folder / f"{name}.py"  # the compiler reads the text of functions from their file
+    path.write_text(origin.text)
+    spec = importlib.util.spec_from_file_location(name, path)
+    assert spec is not None
+    assert spec.loader is not None
+    module = importlib.util.module_from_spec(spec)
+    sys.modules[name] = module
+    spec.loader.exec_module(module)
+    return Protocol(cast("Machine", module.MACHINE), tuple(module.PROPERTIES))

@@ -1,0 +1,154 @@
+"""A Spark session, or one clear sentence on why there is none."""
+
+from __future__ import annotations
+
+import os
+import re
+import shutil
+import subprocess
+import sys
+import tempfile
+from contextlib import contextmanager
+from dataclasses import dataclass
+from importlib.metadata import version
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from fencepost.model.language.errors import UsageError
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from pyspark import SparkConf, SparkContext
+
+HANDOVER = 100_000
+"""States in a level from which on Spark's fixed cost a level is worth paying."""
+OLDEST_JAVA = 17
+"""What Spark 4 runs on."""
+LOGGING = Path(__file__).with_name("log4j2.properties")
+QUIET = {
+    "spark.ui.enabled": "false",
+    "spark.ui.showConsoleProgress": "false",
+    "spark.python.worker.reuse": "true",
+    "spark.app.name": "fencepost",
+}
+
+
+@dataclass(frozen=True)
+class Cluster:
+    """Where Spark runs: its master, settings, and into how many partitions the work is cut (0: two for each processor)."""
+
+    master: str = ""
+    """Empty: what `spark-submit` says, or `local[*]`."""
+    conf: tuple[tuple[str, str], ...] = ()
+    partitions: int = 0
+    handover: int = HANDOVER
+    """States in a level from which on Spark takes over; before, the driver searches alone."""
+
+    @property
+    def shown(self) -> str:
+        """The master, as a reader knows it."""
+        return self.master or ("of spark-submit" if "PYSPARK_GATEWAY_PORT" in os.environ else "local[*]")
+
+    @property
+    def is_local(self) -> bool:
+        """Whether every executor sees this machine's folders."""
+        return not self.master or self.master.startswith("local")
+
+
+@contextmanager
+def spark(cluster: Cluster) -> Iterator[SparkContext]:
+    """Start Spark and stop it again; raise UsageError where it cannot start, or its executors cannot run Fencepost."""
+    try:
+        from pyspark import SparkConf, SparkContext
+    except ImportError:
+        raise UsageError("Spark is not installed: run `pip install 'fencepost[spark]'`.") from None
+    submitted = "PYSPARK_GATEWAY_PORT" in os.environ
+    if not submitted:
+        look_for_java()
+    os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
+    conf = SparkConf()
+    for name, value in QUIET.items():
+        conf.setIfMissing(name, value)
+    if cluster.master or not submitted:
+        conf.setMaster(cluster.master or "local[*]")
+    for name, value in cluster.conf:
+        conf.set(name, value)
+    if submitted:
+        context = SparkContext(conf=conf)
+    else:
+        for side in ("driver", "executor"):
+            conf.setIfMissing(f"spark.{side}.extraJavaOptions", f"-Dlog4j2.configurationFile={LOGGING.as_uri()}")
+        context = _started(conf, cluster)
+    try:
+        _look_at_executors(context)
+        yield context
+    finally:
+        context.stop()
+
+
+def _started(conf: SparkConf, cluster: Cluster) -> SparkContext:
+    """Start Java with its messages kept aside: a user wants to read the one that says why it failed."""
+    from pyspark import SparkContext
+    from pyspark.java_gateway import launch_gateway
+
+    with tempfile.NamedTemporaryFile("w+", prefix="fencepost-spark-", suffix=".log") as log:
+        try:
+            gateway = launch_gateway(conf, {"stderr": log})
+            return SparkContext(conf=conf, gateway=gateway)
+        except Exception as error:
+            log.seek(0)
+            raise UsageError(
+                f"Spark did not start with master {cluster.shown}: {first_cause(log.read() or str(error))} Look at --master and --conf."
+            ) from error
+
+
+def look_for_java() -> None:
+    """Raise UsageError if there is no Java that Spark runs on."""
+    home = os.environ.get("JAVA_HOME")
+    java = shutil.which("java", path=f"{home}/bin") if home else shutil.which("java")
+    wanted = f"Spark needs Java {OLDEST_JAVA} or newer"
+    if java is None:
+        where = f"JAVA_HOME is {home}, and there is no bin/java in it" if home else "there is no `java` here"
+        raise UsageError(f"{wanted}, and {where}: install a Java runtime (Debian: openjdk-17-jre-headless) or set JAVA_HOME.")
+    told = subprocess.run([java, "-version"], capture_output=True, text=True, check=False).stderr  # noqa: S603 (the user's own Java)
+    found = re.search(r'version "(\d+)(?:\.(\d+))?', told)
+    if not found:
+        raise UsageError(f"{wanted}, and {java} does not say which it is: {told.strip()[:200]!r}. Set JAVA_HOME to another.")
+    release = int(found[2]) if found[1] == "1" else int(found[1])
+    if release < OLDEST_JAVA:
+        raise UsageError(f"{wanted}, and {java} is Java {release}: install a newer one or set JAVA_HOME to it.")
+
+
+def first_cause(text: str) -> str:
+    """Return the sentence of a Java or Python error that says what is wrong, without its stack."""
+    lines = [line.strip() for line in text.splitlines() if line.strip() and not line.strip().startswith(("at ", "File "))]
+    causes = [line for line in lines if re.match(r"(Caused by: )?[\w.]*(Error|Exception)\b.*: ", line)]
+    sentence = (causes or lines or ["it does not say why"])[-1]
+    return sentence if sentence.endswith(".") else f"{sentence}."
+
+
+def _look_at_executors(context: SparkContext) -> None:
+    """Run one task; raise UsageError if Fencepost is not where the executors run, or another version."""
+
+    def look(numbers: Iterator[int]) -> Iterator[str]:
+        del numbers
+        try:
+            from importlib.metadata import version as version_there
+
+            import fencepost.explorers.spark.work  # noqa: F401 (whether it is there)
+
+            yield version_there("fencepost")
+        except Exception as error:  # noqa: BLE001 (told to the driver)
+            yield f"! {error}"
+
+    mine = version("fencepost")
+    how = "Install the same version there, or ship it: see docs/spark.md."
+    try:
+        answers = context.parallelize(range(2), 2).mapPartitions(look).collect()
+    except Exception as error:
+        raise UsageError(f"Spark's executors cannot run Python tasks of Fencepost: {first_cause(str(error))} {how}") from error
+    for answer in answers:
+        if answer != mine:
+            what = f"cannot import it ({answer[2:]})" if answer.startswith("! ") else f"have version {answer}"
+            raise UsageError(f"Spark's executors must have Fencepost {mine}, and they {what}. {how}")

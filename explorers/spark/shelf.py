@@ -1,0 +1,193 @@
+"""The states of one Spark partition, in files that every Python process of an executor maps into its memory.
+
+Spark gives a task to any of an executor's Python processes, so what a partition knows cannot live in one of them. A
+shelf is a folder with the rows and the hash tables of a partition, mapped and shared. It is a cache: what it holds can
+be built again from the levels that the store keeps, and is, when a shelf is missing, behind, or was left by a task that
+died at work.
+"""
+
+from __future__ import annotations
+
+import fcntl
+import json
+import mmap
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from fencepost.explorers.native.store import FILL, GROWTH, MOST_STATES, TooManyStates
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from pathlib import Path
+
+    from fencepost.explorers.native.compile import Kernels
+
+FIRST_ROWS = 1 << 12
+FIRST_SLOTS = 1 << 12
+STATE = "state.json"
+LOCK = "lock"
+
+
+@contextmanager
+def locked(folder: Path) -> Iterator[None]:
+    """Keep other processes away from a shelf: a second attempt at a task waits for the first one to end."""
+    folder.mkdir(parents=True, exist_ok=True)
+    with (folder / LOCK).open("w") as file:
+        fcntl.flock(file, fcntl.LOCK_EX)
+        yield
+
+
+class Shelf:
+    """Rows and tables of one partition, `OWNERS` shares each, as arrays of shape (owners, room).
+
+    Use it under `locked`. `counts` is the number of states of each owner.
+    """
+
+    def __init__(self, kernels: Kernels, folder: Path) -> None:
+        self.kernels, self.folder = kernels, folder
+        self.owners = int(kernels.module.OWNERS)
+        self.dtype, self.words = kernels.source.layout.dtype, kernels.source.layout.words
+        self.counts = np.zeros(self.owners, np.int64)
+        self.level = 0
+        """The last level that the shelf holds in full; 0: none."""
+        self.rows: np.ndarray[Any, Any]
+        self.tables: np.ndarray[Any, Any]
+
+    def open(self, level: int, counts: list[int]) -> bool:
+        """Map the shelf as it was after `level`; return False if it cannot be had and must be built again."""
+        try:
+            state = json.loads((self.folder / STATE).read_text())
+        except (OSError, ValueError):
+            return False
+        if state["level"] < level or state["counts"].get(str(level)) != counts:
+            return False
+        self.rows = self._mapped("rows", self.dtype, state["room"])
+        self.tables = self._mapped("tables", np.dtype(np.uint32), state["slots"])
+        self.counts[:] = counts
+        self._history = {int(number): found for number, found in state["counts"].items() if int(number) <= level}
+        self.level = level
+        self.mark(dirty=True)
+        if state["dirty"] or state["level"] != level:
+            self._rebuild(self.tables.shape[1])  # entries of an attempt that was cut short, or that is repeated
+        return True
+
+    def create(self) -> None:
+        """Make an empty shelf."""
+        for file in self.folder.iterdir():
+            if file.name != LOCK:
+                file.unlink()
+        self.rows = self._made("rows", self.dtype, FIRST_ROWS)
+        self.tables = self._made("tables", np.dtype(np.uint32), FIRST_SLOTS)
+        self.counts[:] = 0
+        self._history: dict[int, list[int]] = {}
+        self.level = 0
+        self.mark(dirty=True)
+
+    def mark(self, *, dirty: bool) -> None:
+        """Write down what the shelf holds, in one step."""
+        fresh = self.folder / f"{STATE}.new"
+        state = {
+            "level": self.level,
+            "counts": self._history,
+            "room": self.rows.shape[1],
+            "slots": self.tables.shape[1],
+            "dirty": dirty,
+        }
+        fresh.write_text(json.dumps(state))
+        fresh.replace(self.folder / STATE)
+
+    def close_level(self, level: int) -> None:
+        """Say that the shelf holds `level` in full."""
+        self.level = level
+        self._history[level] = self.counts.tolist()
+        self.mark(dirty=False)
+
+    def put(self, rows: np.ndarray[Any, Any], shares: list[int]) -> None:
+        """Append states that are known to be new, `shares` of each owner in the order of owners, without looking them up."""
+        self._reserve(max(count + share for count, share in zip(self.counts.tolist(), shares, strict=True)))
+        begin = 0
+        for owner, share in enumerate(shares):
+            first = int(self.counts[owner])
+            self.rows[owner, first : first + share] = rows[begin : begin + share]
+            self.counts[owner] += share
+            begin += share
+
+    def index(self) -> None:
+        """Make tables for all states that were put."""
+        self._rebuild(max(self.tables.shape[1], int(int(self.counts.max()) / FILL * GROWTH)))
+
+    def insert(self, rows: np.ndarray[Any, Any], hashes: np.ndarray[Any, Any]) -> list[np.ndarray[Any, Any]]:
+        """Insert successors in their order; return for each owner which of them, by position, were new.
+
+        `rows` has shape (n,), `hashes` (n,) of uint64.
+        """
+        module, total = self.kernels.module, len(rows)
+        words = rows.view(np.uint64).reshape(1, total, self.words)
+        positions = np.arange(total, dtype=np.uint32)
+        order, starts = np.empty((1, total), np.uint32), np.zeros((1, self.owners + 1), np.int64)
+        module.order_by_owner(hashes, total, starts[0], order[0])
+        found = []
+        for owner in range(self.owners):
+            share = int(starts[0, owner + 1] - starts[0, owner])
+            before, place = int(self.counts[owner]), np.zeros(2, np.int64)
+            self._reserve(before + share)
+            ancestors, counts = np.empty(before + share, np.uint32), np.array([before, 0], np.int64)
+            while not module.insert(
+                words, hashes[None], positions[None], order, starts, 1, owner, place, self.tables[owner],
+                self._stored(owner), EMPTY, ancestors, counts, min(int(self.tables.shape[1] * FILL), MOST_STATES),
+            ):  # fmt: skip
+                if counts[0] >= MOST_STATES:
+                    raise TooManyStates
+                self.counts[owner] = counts[0]
+                self._rebuild(int(self.tables.shape[1] * GROWTH))
+            self.counts[owner] = counts[0]
+            found.append(ancestors[before : int(counts[0])])
+        return found
+
+    def of(self, owner: int, first: int) -> np.ndarray[Any, Any]:
+        """Return the rows of an owner from number `first` on."""
+        return self.rows[owner, first : int(self.counts[owner])]
+
+    def _stored(self, owner: int) -> np.ndarray[Any, Any]:
+        return self.rows[owner].view(np.uint64).reshape(-1, self.words)
+
+    def _reserve(self, wanted: int) -> None:
+        room = self.rows.shape[1]
+        if wanted <= room:
+            return
+        old = self.rows
+        self.rows = self._made("rows", self.dtype, max(wanted, 2 * room))
+        for owner, count in enumerate(self.counts.tolist()):
+            self.rows[owner, :count].view(np.uint8)[:] = old[owner, :count].view(np.uint8)
+        self.mark(dirty=True)
+        self._path("rows", room).unlink()
+
+    def _rebuild(self, slots: int) -> None:
+        before = self.tables.shape[1]
+        self.tables = self._made("tables", np.dtype(np.uint32), slots)
+        for owner, count in enumerate(self.counts.tolist()):
+            hashes = np.empty(count, np.uint64)
+            self.kernels.module.hash_rows(self._stored(owner)[:count], hashes)
+            self.kernels.module.rebuild(self.tables[owner], hashes, count)
+        if slots != before:
+            self.mark(dirty=True)
+            self._path("tables", before).unlink()
+
+    def _path(self, name: str, room: int) -> Path:
+        return self.folder / f"{name}-{room}"
+
+    def _made(self, name: str, dtype: np.dtype[Any], room: int) -> np.ndarray[Any, Any]:
+        path = self._path(name, room)
+        path.unlink(missing_ok=True)
+        with path.open("wb") as file:
+            file.truncate(self.owners * room * dtype.itemsize)
+        return self._mapped(name, dtype, room)
+
+    def _mapped(self, name: str, dtype: np.dtype[Any], room: int) -> np.ndarray[Any, Any]:
+        with self._path(name, room).open("r+b") as file:
+            memory = mmap.mmap(file.fileno(), self.owners * room * dtype.itemsize)
+        return np.frombuffer(memory, dtype).reshape(self.owners, room)
+
+
+EMPTY: np.ndarray[Any, Any] = np.zeros(0, np.uint64)

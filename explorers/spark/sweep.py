@@ -1,0 +1,209 @@
+"""A sweep: a grid of constants times random walks, as rows in Parquet, which can be gone on with."""
+
+from __future__ import annotations
+
+import hashlib
+import itertools
+import json
+import time
+from dataclasses import dataclass
+from functools import partial
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from fencepost.explorers.native.crew import Signals
+from fencepost.explorers.spark.session import first_cause
+from fencepost.explorers.spark.store import folder_of
+from fencepost.explorers.spark.walking import SCHEMA, Sweep, walk_blocks
+from fencepost.model.language.errors import UsageError
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from pyspark.sql import DataFrame, SparkSession
+
+FORMAT = 1
+MANIFEST = "sweep.json"
+ROWS = "walks.parquet"
+BLOCK_STEPS = 50_000
+"""Steps of the walks of a block: what one call of the walker does."""
+FIRST_ROUND, ROUND_SECONDS = 4, 20.0
+"""Blocks for each processor in the first round, and how long later ones should take: a round is kept when it is done."""
+
+
+@dataclass(frozen=True)
+class Block:
+    """Walks first..last-1 of a cell."""
+
+    cell: str
+    block: int
+    first: int
+    last: int
+
+
+@dataclass
+class Swept:
+    """How far a sweep went."""
+
+    folder: str
+    blocks: int
+    done: int
+    walks: int
+    found_done: int
+    """Blocks that an earlier run had finished."""
+    seconds: float
+    why_stopped: str = ""
+
+    @property
+    def complete(self) -> bool:
+        """Whether all walks that were asked for were walked."""
+        return self.done == self.blocks
+
+
+def blocks_of(sweep: Sweep, walks: int) -> list[Block]:
+    """Return the blocks of a sweep, cell after cell in turn, so that every cell grows alike."""
+    size = max(1, BLOCK_STEPS // max(1, sweep.depth))
+    starts = range(0, walks, size)
+    return [
+        Block(cell, number, first, min(first + size, walks))
+        for (number, first), (cell, _) in itertools.product(enumerate(starts), sweep.origins)
+    ]
+
+
+def question(sweep: Sweep) -> dict[str, Any]:
+    """Return what a folder of walks belongs to."""
+    return {"format": FORMAT, "seed": sweep.seed, "depth": sweep.depth, "weights": dict(sweep.weights)}
+
+
+def prepare(folder: str, sweep: Sweep, *, resume: bool) -> None:
+    """Make a folder ready for walks; raise UsageError where it holds others, or some and `resume` was not asked for."""
+    from pyarrow.fs import FileType
+
+    system, path = folder_of(folder)
+    told = system.get_file_info(path)
+    empty = told.type == FileType.NotFound or (told.type == FileType.Directory and not _entries(system, path))
+    models = {cell: hashlib.sha256(origin.kernels().source.text.encode()).hexdigest() for cell, origin in sweep.origins}
+    asked = question(sweep)
+    if not empty and told.type != FileType.Directory:
+        raise UsageError(f"--output {folder} is a file: name a folder.")
+    if empty:
+        if resume:
+            raise UsageError(f"there is no sweep in {folder} to go on with: leave out --resume.")
+    else:
+        earlier = _manifest(folder)
+        if not resume:
+            raise UsageError(f"{folder} is not empty: write --resume to add to the sweep in it, or name another folder.")
+        for name, value in asked.items():
+            if earlier["question"].get(name) != value:
+                raise UsageError(
+                    f"the sweep in {folder} has {name} {earlier['question'].get(name)!r}, and {value!r} was asked for: "
+                    "ask for the same, or name another folder."
+                )
+        for cell, model in earlier["models"].items():
+            if models.get(cell, model) != model:
+                raise UsageError(f"the walks in {folder} are of another model than now (cell {cell}): name another folder.")
+        models = {**earlier["models"], **models}
+    system.create_dir(path, recursive=True)
+    with system.open_output_stream(f"{path}/{MANIFEST}") as file:
+        file.write(json.dumps({"question": asked, "models": models}).encode())
+
+
+def _entries(system: Any, path: str) -> list[Any]:
+    from pyarrow.fs import FileSelector
+
+    return list(system.get_file_info(FileSelector(path)))
+
+
+def _manifest(folder: str) -> dict[str, Any]:
+    system, path = folder_of(folder)
+    try:
+        with system.open_input_file(f"{path}/{MANIFEST}") as file:
+            found = json.loads(bytes(file.read()))
+        return {"question": dict(found["question"]), "models": dict(found["models"])}
+    except (OSError, ValueError, KeyError, TypeError):
+        raise UsageError(
+            f"{folder} is not empty, and there is no readable {MANIFEST} of a sweep in it: name another folder."
+        ) from None
+
+
+def rows_of(spark: SparkSession, folder: str) -> DataFrame | None:
+    """Return the walks that are kept in a folder; None if there are none yet."""
+    system, path = folder_of(folder)
+    if not system.get_file_info(f"{path}/{ROWS}").is_file and not _has_rows(system, f"{path}/{ROWS}"):
+        return None
+    return spark.read.schema(SCHEMA).parquet(_place(folder))
+
+
+def _has_rows(system: Any, path: str) -> bool:
+    from pyarrow.fs import FileType
+
+    if system.get_file_info(path).type != FileType.Directory:
+        return False
+    return any(item.path.endswith(".parquet") for item in _entries(system, path))
+
+
+def _place(folder: str) -> str:
+    return f"{folder if '://' in folder else Path(folder).absolute()}/{ROWS}"
+
+
+def finished(spark: SparkSession, folder: str, wanted: list[Block]) -> set[tuple[str, int]]:
+    """Return the blocks, as (cell, block), whose walks are all kept."""
+    rows = rows_of(spark, folder)
+    if rows is None:
+        return set()
+    sizes = {(item.cell, item.block): item.last - item.first for item in wanted}
+    counts = rows.groupBy("cell", "block").count().collect()
+    return {(row["cell"], row["block"]) for row in counts if row["count"] >= sizes.get((row["cell"], row["block"]), 1 << 62)}
+
+
+def run(
+    spark: SparkSession,
+    sweep: Sweep,
+    walks: int,
+    folder: str,
+    *,
+    budget: float | None = None,
+    tell: Callable[[int, int, float], None] | None = None,
+) -> Swept:
+    """Walk every block that is not kept yet, round after round; what a round walked is kept when the round is done."""
+    wanted = blocks_of(sweep, walks)
+    done = finished(spark, folder, wanted)
+    waiting = [item for item in wanted if (item.cell, item.block) not in done]
+    swept = Swept(folder, len(wanted), len(done), 0, len(done), 0.0)
+    began, parallel = time.perf_counter(), spark.sparkContext.defaultParallelism
+    size = FIRST_ROUND * parallel
+
+    def ask(why: str) -> bool:
+        first = not swept.why_stopped
+        swept.why_stopped = swept.why_stopped or why
+        return first
+
+    with Signals(ask):
+        while waiting and not swept.why_stopped:
+            chosen, waiting = waiting[:size], waiting[size:]
+            before = time.perf_counter()
+            _round(spark, sweep, chosen, folder, parallel)
+            swept.done += len(chosen)
+            swept.walks += sum(item.last - item.first for item in chosen)
+            swept.seconds = time.perf_counter() - began
+            size = max(FIRST_ROUND * parallel, min(8 * size, int(len(chosen) * ROUND_SECONDS / (time.perf_counter() - before))))
+            if tell is not None:
+                tell(swept.walks, swept.walks * sweep.depth, swept.seconds)
+            if budget is not None and swept.seconds > budget and waiting:
+                swept.why_stopped = swept.why_stopped or f"the time budget of {budget:g} s ran out"
+    if not waiting:
+        swept.why_stopped = ""
+    return swept
+
+
+def _round(spark: SparkSession, sweep: Sweep, blocks: list[Block], folder: str, parallel: int) -> None:
+    tasks = spark.sparkContext.parallelize(
+        [(item.cell, item.block, item.first, item.last) for item in blocks], min(len(blocks), 4 * parallel)
+    )
+    try:
+        frame = spark.createDataFrame(tasks, "cell string, block long, first long, last long")
+        frame.mapInArrow(partial(walk_blocks, sweep), SCHEMA).write.mode("append").parquet(_place(folder))
+    except Exception as error:
+        raise UsageError(
+            f"a Spark job failed: {first_cause(str(error))} The walks of earlier rounds are kept in {folder}; --resume goes on from there."
+        ) from error

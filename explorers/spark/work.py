@@ -1,0 +1,265 @@
+"""What the tasks of a distributed search need to know, and what they do: expand a level, and take in what arrives.
+
+A task may run again, elsewhere or for a second time on the same shelf; it reads only blocks that the store keeps, and
+takes what arrives in the order of the senders, so it does the same again.
+"""
+
+from __future__ import annotations
+
+import os
+import pickle
+import struct
+import tempfile
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from fencepost.explorers.native.search import BATCH, UNDECIDED
+from fencepost.explorers.native.store import Buffers, Partition
+from fencepost.explorers.spark.shelf import Shelf, locked
+from fencepost.explorers.spark.store import SOURCE_SHIFT, Block, Store
+from fencepost.model.language.errors import UsageError
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from fencepost.explorers.native.compile import Kernels
+    from fencepost.explorers.spark.machines import Origin
+
+LARGEST = 48 << 20
+"""Bytes of states in one block that is sent: a task keeps no more than this for each receiver."""
+_STATES, _COUNTS = 1, 2
+_FRAME = struct.Struct("<BxxxIQ")
+"""Kind, sender, states."""
+_PARTITION_SHIFT = np.uint64(40)
+_PARTITION_MASK = np.uint64(0xFFFFF)
+"""Bits of the hash that choose a partition: others choose the owner, the slot and the tag."""
+
+
+@dataclass(frozen=True)
+class Work:
+    """One level of one search."""
+
+    origin: Origin
+    run: str
+    store: str
+    partitions: int
+    level: int
+    """The level that is expanded; its successors become the next."""
+    base: int
+    """The first level that has a block."""
+    waiting: tuple[str, ...]
+    """Properties that are not decided."""
+
+
+@dataclass
+class Expanded:
+    """What a partition counted while it expanded its share of a level."""
+
+    fired: list[int]
+    refused: list[int]
+    ends: int
+    end: int
+    """Number of the first state without a successor, or -1."""
+    found: dict[str, int] = field(default_factory=dict)
+    """For each property of steps that was decided the number of the first state before the step."""
+    failed: bytes = b""
+    """The row on whose expansion a check failed."""
+    code: int = 0
+    message: str = ""
+    """Why the share could not be expanded: something that a user can mend."""
+
+
+@dataclass
+class Received:
+    """What a partition says after it took in its share of the next level."""
+
+    partition: int
+    counts: list[int]
+    fresh: int
+    block_bytes: int
+    received: int
+    expanded: Expanded
+    found: dict[str, int] = field(default_factory=dict)
+    failed: bytes = b""
+    code: int = 0
+    message: str = ""
+
+
+def targets(hashes: np.ndarray[Any, Any], partitions: int) -> np.ndarray[Any, Any]:
+    """Return the partition of each hash, (n,) of int64."""
+    return (((hashes >> _PARTITION_SHIFT) & _PARTITION_MASK) % np.uint64(partitions)).astype(np.int64)
+
+
+def send(work: Work, number: int) -> Iterator[tuple[int, bytes]]:
+    """Expand one partition's share of the level; yield blocks of successors with the partition they are for."""
+    kernels = work.origin.kernels()
+    outbox = _Outbox(kernels, work.partitions, number)
+    try:
+        block = Store(work.store).read_block(work.level, number, kernels.source.layout.dtype)
+        yield from _expand(work, kernels, block, outbox)
+        yield from outbox.rest()
+    except UsageError as error:
+        outbox.counts.message = str(error)
+    yield number, _FRAME.pack(_COUNTS, number, 0) + pickle.dumps(outbox.counts)
+
+
+class _Outbox:
+    """Successors on their way: for each receiver the different ones, once each."""
+
+    def __init__(self, kernels: Kernels, partitions: int, sender: int) -> None:
+        self.kernels, self.sender = kernels, sender
+        self.boxes: list[Partition | None] = [None] * partitions
+        self.room = max(1, LARGEST // kernels.source.layout.dtype.itemsize)
+        self.counts = Expanded([], [], 0, -1)
+
+    def add(self, buffers: Buffers, count: int) -> Iterator[tuple[int, bytes]]:
+        """Sort successors by receiver; yield what became large enough to send."""
+        to = targets(buffers.hashes[0, :count], len(self.boxes))
+        buffers.order[0, :count] = np.argsort(to.astype(np.uint16 if len(self.boxes) < 1 << 16 else np.uint32), kind="stable")
+        buffers.starts = np.zeros((1, len(self.boxes) + 1), np.int64)
+        buffers.starts[0, 1:] = np.cumsum(np.bincount(to, minlength=len(self.boxes)))
+        for target in np.flatnonzero(np.diff(buffers.starts[0])).tolist():
+            box = self.boxes[target] = self.boxes[target] or Partition(self.kernels, compact=False)
+            box.insert(buffers, 1, target)
+            if box.count >= self.room:
+                yield self._close(target)
+
+    def rest(self) -> Iterator[tuple[int, bytes]]:
+        """Yield what is left."""
+        for target, box in enumerate(self.boxes):
+            if box is not None:
+                yield self._close(target)
+
+    def _close(self, target: int) -> tuple[int, bytes]:
+        box = self.boxes[target]
+        assert box is not None
+        self.boxes[target] = None
+        head = _FRAME.pack(_STATES, self.sender, box.count)
+        return target, b"".join((head, box.rows[: box.count].view(np.uint8).data, box.parents[: box.count].view(np.uint8).data))
+
+
+def _expand(work: Work, kernels: Kernels, block: Block, outbox: _Outbox) -> Iterator[tuple[int, bytes]]:
+    module, source, constants = kernels.module, kernels.source, work.origin.constants()
+    owners, steps, counts = int(module.OWNERS), source.step_properties, outbox.counts
+    c, checks = kernels.constants(constants), kernels.checks(constants)
+    fired, refused = np.zeros(len(work.origin.machine().actions), np.int64), np.zeros(max(1, len(source.guards)), np.int64)
+    alive, ends = np.zeros(BATCH, np.uint8), np.zeros(2, np.int64)
+    buffers = Buffers(kernels, 1, BATCH * source.most_successors)
+    begin = 0
+    for owner, (first, share) in enumerate(zip(block.firsts, block.shares, strict=True)):
+        rows = np.array(
+            block.rows[begin : begin + share]
+        )  # the block's own memory is read-only, which is another type to Numba
+        words = rows.view(np.uint64).reshape(share, source.layout.words)
+        begin += share
+        found = np.array([UNDECIDED if item.name in work.waiting else -1 for item in steps] or [-1], np.int64)
+        ends[1] = -1
+        for start in range(0, share, BATCH):
+            last, count = min(start + BATCH, share), 0
+            alive[: last - start] = 0
+            for expand in module.EXPANDS:
+                count = expand(
+                    checks, rows, words, start, last, owner + first * owners, c, buffers.rows[0], buffers.words[0],
+                    buffers.hashes[0], buffers.parents[0], count, fired, refused, found, alive,
+                )  # fmt: skip
+            module.close(alive, start, last, ends)
+            if checks[0]:
+                counts.failed, counts.code = rows[start:last].tobytes(), int(checks[0])
+                return
+            yield from outbox.add(buffers, count)
+        if ends[1] >= 0:
+            counts.end = _least(counts.end, owner + (first + int(ends[1])) * owners)
+        for item, row in zip(steps, found, strict=False):
+            if 0 <= row < UNDECIDED:
+                counts.found[item.name] = _least(counts.found.get(item.name, -1), owner + (first + int(row)) * owners)
+    counts.fired, counts.refused, counts.ends = fired.tolist(), refused.tolist(), int(ends[0])
+
+
+def _least(one: int, other: int) -> int:
+    """Return the smaller number of a state; -1 is none."""
+    return other if one < 0 else min(one, other)
+
+
+def receive(work: Work, number: int, blocks: list[bytes]) -> bytes:
+    """Take in what arrived for one partition, keep what is new as its block of the next level, and judge it."""
+    try:
+        return pickle.dumps(_receive(work, number, blocks))
+    except UsageError as error:
+        return pickle.dumps(Received(number, [], 0, 0, 0, Expanded([], [], 0, -1), message=str(error)))
+
+
+def _receive(work: Work, number: int, blocks: list[bytes]) -> Received:
+    kernels = work.origin.kernels()
+    dtype = kernels.source.layout.dtype
+    frames = sorted((_FRAME.unpack_from(block), position) for position, block in enumerate(blocks))
+    expanded = Expanded([], [], 0, -1)
+    rows, parents, senders = [], [], []
+    for (kind, sender, count), position in frames:
+        body = memoryview(blocks[position])[_FRAME.size :]
+        if kind == _COUNTS:
+            expanded = pickle.loads(body)  # noqa: S301 (from our own sender)
+        else:
+            rows.append(np.frombuffer(body, dtype, count))
+            parents.append(np.frombuffer(body, np.uint32, count, count * dtype.itemsize))
+            senders.append(np.full(count, sender, np.uint64))
+    arrived = np.concatenate(rows) if rows else np.zeros(0, dtype)
+    store = Store(work.store)
+    folder = shelves(work.run) / str(os.getppid()) / f"{number:05}"
+    with locked(folder):
+        shelf = _shelf(work, kernels, store, number, folder)
+        firsts = shelf.counts.tolist()
+        hashes = np.empty(len(arrived), np.uint64)
+        kernels.module.hash_rows(arrived.view(np.uint64).reshape(len(arrived), kernels.source.layout.words), hashes)
+        fresh = shelf.insert(arrived, hashes)
+        shelf.close_level(work.level + 1)
+        positions = np.concatenate(fresh)
+        ancestors = np.zeros(0, np.uint64)
+        if rows:
+            origin = np.concatenate(senders) << np.uint64(SOURCE_SHIFT) | np.concatenate(parents)
+            ancestors = origin[positions]
+        answer = Received(number, shelf.counts.tolist(), len(positions), 0, len(arrived), expanded)
+        new = [shelf.of(owner, first) for owner, first in enumerate(firsts)]
+        _judge(work, kernels, new, firsts, answer)
+        block = Block(work.level + 1, number, tuple(firsts), tuple(len(item) for item in fresh), np.concatenate(new), ancestors)
+        answer.block_bytes = store.write_block(block)
+    return answer
+
+
+def _shelf(work: Work, kernels: Kernels, store: Store, number: int, folder: Path) -> Shelf:
+    """Return the partition's shelf as it was after the level that is expanded, built again if need be."""
+    shelf = Shelf(kernels, folder)
+    dtype = kernels.source.layout.dtype
+    newest = store.read_block(work.level, number, dtype)
+    if shelf.open(work.level, newest.ends):
+        return shelf
+    shelf.create()
+    for level in range(work.base, work.level + 1):
+        block = newest if level == work.level else store.read_block(level, number, dtype)
+        shelf.put(block.rows, list(block.shares))
+    shelf.index()
+    shelf.close_level(work.level)
+    shelf.mark(dirty=True)
+    return shelf
+
+
+def _judge(work: Work, kernels: Kernels, new: list[np.ndarray[Any, Any]], firsts: list[int], answer: Received) -> None:
+    constants = work.origin.constants()
+    c, checks = kernels.constants(constants), kernels.checks(constants)
+    properties = kernels.source.state_properties
+    for owner, rows in enumerate(new):
+        found = np.array([UNDECIDED if item.name in work.waiting else -1 for item in properties] or [-1], np.int64)
+        kernels.module.judge(checks, rows, 0, len(rows), c, found)
+        if checks[0]:
+            answer.failed, answer.code = rows[int(checks[1])].tobytes(), int(checks[0])
+            return
+        for item, row in zip(properties, found, strict=False):
+            if 0 <= row < UNDECIDED:
+                answer.found[item.name] = _least(answer.found.get(item.name, -1), owner + (firsts[owner] + int(row)) * len(new))
+
+
+def shelves(run: str) -> Path:
+    """Return the folder of a search's shelves on this host, where Spark keeps its own scratch files."""
+    named = os.environ.get("LOCAL_DIRS") or os.environ.get("SPARK_LOCAL_DIRS") or tempfile.gettempdir()
+    return Path(named.split(",")[0]) / f"fencepost-{run}"

@@ -1,0 +1,227 @@
+"""Exhaustive search on Spark: the native counts on every kind of cluster, whoever dies on the way."""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import signal
+import time
+from contextlib import contextmanager, nullcontext
+from typing import TYPE_CHECKING, Any
+
+import psutil
+import pytest
+
+pytest.importorskip("pyspark", reason="these tests have an environment of their own: tox -e spark")
+
+from fencepost.explorers.native.search import search
+from fencepost.explorers.spark.explore import Explore
+from fencepost.explorers.spark.machines import Origin
+from fencepost.explorers.spark.session import Cluster, spark
+from fencepost.explorers.verdict import Options
+from fencepost.invariants.protocols import protocol
+from fencepost.invariants.runs import RUNS
+
+from tests.commands import start
+
+if TYPE_CHECKING:
+    import subprocess
+    from collections.abc import Iterator
+    from pathlib import Path
+
+    from fencepost.explorers.verdict import Result
+    from pyspark import SparkContext
+
+pytestmark = [
+    pytest.mark.xdist_group("spark"),
+    pytest.mark.filterwarnings("ignore::ResourceWarning"),  # sockets that PySpark leaves to the garbage collector
+    pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning"),
+]
+LINEAGE = ("truncate-to-hwm", "kip101", "kip279", "kip320-first-try", "kip320")
+SMALL = {
+    run.name: run
+    for run in RUNS
+    if run.protocol in LINEAGE and run.distinct is not None and run.distinct < 100_000 and not run.compact
+}
+
+
+@pytest.fixture(scope="module")
+def context() -> Iterator[SparkContext]:
+    with spark(Cluster("local[2]")) as found:
+        yield found
+
+
+def explored(
+    context: SparkContext, name: str, values: dict[str, int], *, partitions: int = 4, handover: int = 40, **options: Any
+) -> Result:
+    found = protocol(name)
+    constants = found.machine.set_constants(values)
+    origin = Origin(name, "", tuple(values.items()), (), normalize=True)
+    question = Explore(
+        found.machine,
+        constants,
+        found.properties,
+        Options(workers=1, **options),
+        origin,
+        origin.kernels(),
+        partitions,
+        handover,
+    )
+    return question.run(lambda: nullcontext(context))
+
+
+def alike(one: Result, other: Result) -> None:
+    """Assert that two engines found the same, up to which of several shortest traces."""
+    for name in ("distinct", "generated", "depth", "levels", "deadlocks", "fired", "guards", "complete"):
+        assert getattr(one, name) == getattr(other, name), name
+    lengths = [
+        [(item.name, item.verdict, item.path and item.path.length) for item in found.properties] for found in (one, other)
+    ]
+    assert lengths[0] == lengths[1]
+
+
+@pytest.mark.parametrize("name", sorted(SMALL))
+def test_spark_finds_what_the_native_engine_finds(context: SparkContext, name: str) -> None:
+    run = SMALL[name]
+    found = protocol(run.protocol)
+    native = search(found.machine, found.machine.set_constants(run.constants), found.properties, Options(workers=1))
+    handover = max(40, max(native.levels) // 3)
+    alike(explored(context, run.protocol, dict(run.constants), handover=handover), native)
+
+
+def test_results_do_not_depend_on_the_number_of_partitions(context: SparkContext) -> None:
+    values = {"replicas": 2, "log_size": 2}
+    one, seven = (explored(context, "kip279", values, partitions=number) for number in (1, 7))
+    alike(one, seven)
+
+
+def test_a_search_that_spark_begins_at_the_first_level_finds_the_same(context: SparkContext) -> None:
+    values = {"replicas": 2, "log_size": 1, "max_records": 1, "max_leader_epoch": 1}
+    alike(explored(context, "kip320", values, handover=1), explored(context, "kip320", values, handover=20))
+
+
+def test_a_limit_leaves_what_is_not_decided_undetermined(context: SparkContext) -> None:
+    found = explored(context, "kip320", {"replicas": 2}, max_depth=12)
+    assert not found.complete
+    assert found.depth == 12
+    assert found.verdict == "undetermined"
+
+
+COMMAND = ["check", "kip320", "--set", "replicas=2", "--engine", "spark", "--json"]
+CLUSTER = ["--master", "local-cluster[2,1,1024]", "--handover", "60"]
+EXPECTED = {"distinct": 5973, "generated": 11733, "depth": 18, "complete": True, "verdict": "holds"}
+
+
+def told(text: str) -> dict[str, Any]:
+    found = json.loads(text)
+    return {name: found[name] for name in EXPECTED}
+
+
+@contextmanager
+def started(folder: Path, *options: str) -> Iterator[subprocess.Popen[str]]:
+    """Run a search in a process of its own, and leave nothing of it behind."""
+    with start(*COMMAND, *CLUSTER, "--checkpoint", str(folder), *options) as process:
+        try:
+            yield process
+        finally:
+            for child in psutil.Process(process.pid).children(recursive=True) if process.poll() is None else ():
+                child.kill()
+            process.kill()
+
+
+def wait_for_level(folder: Path, level: int, process: subprocess.Popen[str]) -> None:
+    """Wait until a search has finished a level on Spark."""
+    until = time.monotonic() + 300
+    while time.monotonic() < until and process.poll() is None:
+        try:
+            if json.loads((folder / "spark.json").read_text())["manifest"]["level"] >= level:
+                return
+        except (OSError, ValueError):
+            pass
+        time.sleep(0.02)
+    pytest.fail(
+        f"level {level} was never reached: {process.stderr.read() if process.stderr and process.poll() is not None else ''}"
+    )
+
+
+def test_real_executors_find_the_same_and_one_that_dies_costs_no_state(tmp_path: Path) -> None:
+    with started(tmp_path / "kept") as process:
+        wait_for_level(tmp_path / "kept", 8, process)
+        executors = [
+            child
+            for child in psutil.Process(process.pid).children(recursive=True)
+            if "CoarseGrainedExecutorBackend" in " ".join(child.cmdline())
+        ]
+        assert len(executors) >= 2
+        executors[0].kill()
+        out, err = process.communicate(timeout=400)
+        assert process.returncode == 0, err
+    assert told(out) == EXPECTED
+
+
+def test_a_driver_that_was_killed_goes_on_from_its_checkpoint(tmp_path: Path) -> None:
+    folder = tmp_path / "kept"
+    with started(folder) as process:
+        wait_for_level(folder, 9, process)
+        os.kill(process.pid, signal.SIGKILL)
+        process.wait()
+    with start(*COMMAND, "--master", "local[2]", "--checkpoint", str(folder), "--resume") as again:
+        out, err = again.communicate(timeout=400)
+    assert again.returncode == 0, err
+    assert told(out) == EXPECTED
+
+
+@pytest.fixture(scope="module")
+def stopped(tmp_path_factory: pytest.TempPathFactory, context: SparkContext) -> Path:
+    """A checkpoint of a search that was stopped at level 10."""
+    folder = tmp_path_factory.mktemp("spark") / "kept"
+    explored(context, "kip320", {"replicas": 2}, max_depth=10, checkpoint=str(folder))
+    return folder
+
+
+def resumed(context: SparkContext, folder: Path, **values: int) -> Result:
+    return explored(context, "kip320", {"replicas": 2, **values}, checkpoint=str(folder), resume=True)
+
+
+def test_a_search_goes_on_where_a_limit_stopped_it(context: SparkContext, stopped: Path, tmp_path: Path) -> None:
+    shutil.copytree(stopped, tmp_path / "kept")
+    found = resumed(context, tmp_path / "kept")
+    assert (found.distinct, found.generated, found.depth) == (5973, 11733, 18)
+
+
+@pytest.mark.parametrize("name", ["level-0010/00001.block", "level-0009/00000.block"])
+def test_a_damaged_block_is_refused_by_its_name(context: SparkContext, stopped: Path, tmp_path: Path, name: str) -> None:
+    shutil.copytree(stopped, tmp_path / "kept")
+    path = tmp_path / "kept" / name
+    text = bytearray(path.read_bytes())
+    text[-20] ^= 1
+    path.write_bytes(text)
+    with pytest.raises(
+        ValueError, match=name.replace(".", r"\.") + r": this block of the checkpoint is damaged\. Start afresh"
+    ):
+        resumed(context, tmp_path / "kept")
+
+
+def test_a_missing_block_is_refused_by_its_name(context: SparkContext, stopped: Path, tmp_path: Path) -> None:
+    shutil.copytree(stopped, tmp_path / "kept")
+    (tmp_path / "kept" / "level-0010" / "00002.block").unlink()
+    with pytest.raises(ValueError, match=r"level-0010/00002\.block: this file of the checkpoint is missing"):
+        resumed(context, tmp_path / "kept")
+
+
+def test_a_damaged_manifest_is_refused(context: SparkContext, stopped: Path, tmp_path: Path) -> None:
+    shutil.copytree(stopped, tmp_path / "kept")
+    (tmp_path / "kept" / "spark.json").write_text('{"format": 1, "question"')
+    with pytest.raises(ValueError, match="the manifest of the checkpoint is damaged"):
+        resumed(context, tmp_path / "kept")
+
+
+def test_a_checkpoint_serves_no_other_question(context: SparkContext, stopped: Path) -> None:
+    with pytest.raises(ValueError, match="is of another search: constants"):
+        resumed(context, stopped, log_size=3)
+
+
+def test_a_checkpoint_is_not_overwritten_by_a_new_search(context: SparkContext, stopped: Path) -> None:
+    with pytest.raises(ValueError, match="keeps the checkpoint of a search: write --resume"):
+        explored(context, "kip320", {"replicas": 2}, checkpoint=str(stopped))

@@ -1,0 +1,205 @@
+"""Sweeps: the walks of `simulate`, the same on any cluster, kept in Parquet and gone on with."""
+
+from __future__ import annotations
+
+import json
+import shutil
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+pytest.importorskip("pyspark", reason="these tests have an environment of their own: tox -e spark")
+
+from fencepost.cli.grids import axes_of, settings_of
+from fencepost.cli.sweep_page import maps_of, page
+from fencepost.explorers.spark import sweep as sweeping
+from fencepost.explorers.spark.frontier import Point, smallest_unsafe
+from fencepost.explorers.spark.machines import Origin
+from fencepost.explorers.spark.session import Cluster, first_cause, look_for_java, spark
+from fencepost.explorers.spark.summary import summarise
+from fencepost.explorers.spark.walking import Sweep, cell_of, walker_of
+from fencepost.explorers.walk.sample import Plan, sample
+from fencepost.invariants.protocols import protocol
+from fencepost.model.language.errors import UsageError
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from pathlib import Path
+
+    from pyspark.sql import SparkSession
+
+pytestmark = [
+    pytest.mark.xdist_group("spark"),
+    pytest.mark.filterwarnings("ignore::ResourceWarning"),  # sockets that PySpark leaves to the garbage collector
+    pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning"),
+]
+DEPTH, WALKS = 60, 2500
+GRID = ("replicas=2,3", "max_leader_epoch=1,2")
+
+
+@pytest.fixture(scope="module")
+def sql() -> Iterator[SparkSession]:
+    with spark(Cluster("local[2]")) as context:
+        from pyspark.sql import SparkSession
+
+        yield SparkSession(context)
+
+
+def plan(**changed: Any) -> Sweep:
+    machine = protocol("kip279").machine
+    origins = [
+        (cell_of(setting.told), Origin("kip279", "", tuple(setting.values.items()), (), normalize=True))
+        for setting in settings_of(machine, machine.set_constants({}), axes_of(machine, GRID))
+    ]
+    return Sweep(tuple(origins), **{"seed": 3, "depth": DEPTH, "weights": (), **changed})
+
+
+def verdicts(sql: SparkSession, folder: str) -> list[Any]:
+    """Return every row but for its seconds, in order."""
+    rows = sweeping.rows_of(sql, folder)
+    assert rows is not None
+    return sorted(tuple(str(value) for value in row) for row in rows.drop("seconds").collect())
+
+
+@pytest.fixture(scope="module")
+def swept(sql: SparkSession, tmp_path_factory: pytest.TempPathFactory) -> str:
+    folder = str(tmp_path_factory.mktemp("sweep") / "walks")
+    sweeping.prepare(folder, plan(), resume=False)
+    assert sweeping.run(sql, plan(), WALKS, folder).complete
+    return folder
+
+
+def test_a_cells_walks_are_those_of_simulate(sql: SparkSession, swept: str) -> None:
+    rows = sweeping.rows_of(sql, swept)
+    assert rows is not None
+    summary = summarise(sql, rows)
+    assert len(summary.cells) == 4
+    for cell, origin in plan().origins:
+        one = sample(walker_of(origin), Plan(seed=3, walks=WALKS, depth=DEPTH, workers=1))
+        found = next(item for item in summary.cells if item.cell == cell)
+        assert (found.walks, found.steps, found.stuck) == (one.walks, one.steps, one.stuck)
+        assert found.fired == tuple(one.fired.values())
+        assert found.distinct == pytest.approx(one.distinct, rel=0.25)
+        lengths = {item.property: item.length for item in summary.violations_of(cell)}
+        firsts = {
+            item.result.name: item.path.length for item in one.properties if item.result.verdict == "violated" and item.path
+        }
+        assert set(lengths) <= set(firsts)
+        if firsts:
+            assert min(lengths.values()) == min(firsts.values())
+
+
+def test_verdict_rows_do_not_depend_on_partitions_or_rounds(
+    sql: SparkSession, swept: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(sweeping, "FIRST_ROUND", 1)
+    folder = str(tmp_path / "walks")
+    sweeping.prepare(folder, plan(), resume=False)
+    sweeping.run(sql, plan(), WALKS, folder)
+    assert verdicts(sql, folder) == verdicts(sql, swept)
+
+
+def test_a_sweep_goes_on_without_walking_twice(sql: SparkSession, swept: str, tmp_path: Path) -> None:
+    folder = str(tmp_path / "walks")
+    sweeping.prepare(folder, plan(), resume=False)
+    early = sweeping.run(sql, plan(), WALKS, folder, budget=0.001)
+    assert not early.complete
+    assert "budget" in early.why_stopped
+    sweeping.prepare(folder, plan(), resume=True)
+    rest = sweeping.run(sql, plan(), WALKS, folder)
+    assert rest.complete
+    assert rest.found_done == early.done > 0
+    assert early.walks + rest.walks == 4 * WALKS
+    assert verdicts(sql, folder) == verdicts(sql, swept)
+
+
+@pytest.mark.parametrize("changed", [{"seed": 4}, {"depth": 61}, {"weights": (("follower-truncates", 2),)}])
+def test_walks_of_another_sweep_are_not_added_to(swept: str, changed: dict[str, Any]) -> None:
+    with pytest.raises(UsageError, match=rf"has {next(iter(changed))} .* ask for the same, or name another folder"):
+        sweeping.prepare(swept, plan(**changed), resume=True)
+
+
+def test_walks_of_another_model_are_not_added_to(swept: str, tmp_path: Path) -> None:
+    folder = tmp_path / "walks"
+    shutil.copytree(swept, folder)
+    kept = json.loads((folder / "sweep.json").read_text())
+    kept["models"] = dict.fromkeys(kept["models"], "another")
+    (folder / "sweep.json").write_text(json.dumps(kept))
+    with pytest.raises(UsageError, match="are of another model than now"):
+        sweeping.prepare(str(folder), plan(), resume=True)
+
+
+def test_a_folder_that_is_not_empty_is_refused(swept: str, tmp_path: Path) -> None:
+    with pytest.raises(UsageError, match="is not empty: write --resume"):
+        sweeping.prepare(swept, plan(), resume=False)
+    (tmp_path / "other.txt").write_text("kept")
+    with pytest.raises(UsageError, match=r"no readable sweep\.json of a sweep in it"):
+        sweeping.prepare(str(tmp_path), plan(), resume=False)
+    with pytest.raises(UsageError, match="is a file: name a folder"):
+        sweeping.prepare(str(tmp_path / "other.txt"), plan(), resume=False)
+    with pytest.raises(UsageError, match=r"there is no sweep in .* to go on with"):
+        sweeping.prepare(str(tmp_path / "new"), plan(), resume=True)
+
+
+def test_the_frontier_has_the_unsafe_cells_with_no_unsafe_one_below() -> None:
+    unsafe = {(1, 0), (0, 2), (1, 2), (2, 0)}
+    points = {f"{x}{y}": Point((x, y), (x, y) in unsafe) for x in range(3) for y in range(3)}
+    assert smallest_unsafe(points) == ("02", "10")
+
+
+def test_a_grid_names_what_it_leaves_out_and_refuses_what_it_cannot_mean() -> None:
+    machine = protocol("kip320").machine
+    assert len(list(settings_of(machine, machine.set_constants({}), axes_of(machine, GRID)))) == 4
+    for text, why in (
+        ("replicas", "write NAME=VALUE,VALUE"),
+        ("replicas=2,2", "has a value twice"),
+        ("brokers=2", "has no constant 'brokers'"),
+        ("replicas=99", "99"),
+    ):
+        with pytest.raises(UsageError, match=why):
+            axes_of(machine, (text,))
+    with pytest.raises(UsageError, match="given replicas twice"):
+        axes_of(machine, ("replicas=2", "replicas=3"))
+
+
+def cell(verdict: str, *, smallest: bool, **constants: int) -> dict[str, Any]:
+    violations = [{"property": "strong-isr", "walks": 3, "length": 9, "walk": 1}] if verdict == "violated" else []
+    return {
+        "constants": constants, "verdict": verdict, "walks": 10, "violated": 3 if violations else 0, "distinct": 5,
+        "growth": [1, 5], "smallest_unsafe": smallest, "violations": violations,
+    }  # fmt: skip
+
+
+def test_the_page_has_a_map_with_the_frontier_framed() -> None:
+    data = {
+        "protocol": "kip279", "walks": 30, "depth": 9, "seed": 0, "complete": True, "why_stopped": "", "constants": {"log_size": 2},
+        "axes": {"replicas": [2, 3], "epochs": [1, 2]},
+        "cells": [cell("not-found", smallest=False, replicas=2, epochs=1), cell("not-found", smallest=False, replicas=2, epochs=2), cell("violated", smallest=True, replicas=3, epochs=1)],
+        "refused": [{"constants": {"replicas": 3, "epochs": 2}, "why": "it makes no sense"}],
+        "signatures": [{"property": "strong-isr", "actions": ["a", "b"], "walks": 3, "cells": 1, "length": 9}],
+    }  # fmt: skip
+    (found,) = maps_of(data)
+    kinds = [[square["kind"] for square in row["cells"]] for row in found["rows"]]
+    assert kinds == [["safe", "frontier"], ["safe", "refused"]]
+    text = page(data)
+    assert text.count('class="frontier"') == 1
+    assert "30%" in text
+    assert "it makes no sense" in text
+
+
+def test_the_reason_is_found_in_what_java_says() -> None:
+    said = "org.apache.spark.SparkException: Job aborted\n\tat org.apache.spark.Here\nCaused by: java.io.IOException: No space left\n\tat x.y"
+    assert first_cause(said) == "Caused by: java.io.IOException: No space left."
+    assert first_cause("") == "it does not say why."
+
+
+def test_java_that_is_missing_or_too_old_is_told(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("JAVA_HOME", str(tmp_path))
+    with pytest.raises(UsageError, match=r"Spark needs Java 17 or newer, and JAVA_HOME is .* no bin/java in it: install"):
+        look_for_java()
+    (tmp_path / "bin").mkdir()
+    java = tmp_path / "bin" / "java"
+    java.write_text("#!/bin/sh\necho 'openjdk version \"11.0.2\" 2019-01-15' >&2\n")
+    java.chmod(0o755)
+    with pytest.raises(UsageError, match=r"is Java 11: install a newer one or set JAVA_HOME"):
+        look_for_java()
