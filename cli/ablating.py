@@ -13,6 +13,7 @@ from fencepost.cli.console import print_json, results
 from fencepost.cli.display import Display
 from fencepost.cli.failures import make_sure_folder, make_sure_writable, write_text
 from fencepost.cli.kept import Kept
+from fencepost.cli.patience import eventual_properties, judge_liveness
 from fencepost.cli.quantities import default_memory, parse_duration, parse_size
 from fencepost.cli.status import Exit
 from fencepost.cli.suspicions import suspicions
@@ -46,6 +47,7 @@ class Ask:
     normalize: bool
     checkpoint: str | None
     resume: bool
+    liveness: bool
     html: str | None
     trace: str | None
     json: bool
@@ -65,6 +67,9 @@ class Ask:
 @click.option("--normalize/--no-normalize", default=True, help="Drop what nobody can ever observe.  [default: on]")
 @click.option("--checkpoint", metavar="DIR", help="Keep every finished row there.")
 @click.option("--resume", is_flag=True, help="Take the rows that are finished from the checkpoint.")
+@click.option(
+    "--liveness", is_flag=True, help="Ask too what must happen in the end without guards that nothing else depends on."
+)
 @click.option("--html", metavar="FILE", help="Write the matrix there as one page; its cells open their traces.")
 @click.option("--trace", metavar="DIR", help="Write the trace of every violated cell there.")
 @click.option("--json", is_flag=True, help="Print JSON.")
@@ -87,10 +92,14 @@ def ablate(protocol: str, **given: Any) -> Exit:
             make_sure_writable(Path(name))
     if ask.trace:
         make_sure_folder(Path(ask.trace))
+    if ask.liveness:
+        eventual_properties(found)
     options, rows = _options(ask), chosen_rows(found, constants, ask)
     with Display(quiet=ask.quiet) as display:
         kernels = masked_kernels(found, constants, display, normalize=ask.normalize)
         data = run_rows(found, constants, kernels, rows, options, ask, display)
+        if ask.liveness:
+            judge_liveness(found, constants, data, options, display)
     _write(data, ask)
     if ask.json:
         print_json(data)

@@ -29,6 +29,8 @@ ORDER = (
 )
 """What is said of a row that has several purposes at several constants: the first of these."""
 
+COUNTED = ("needed", "nothing-broke", "same-states", "bound")
+"""The purposes whose guards are counted for each base."""
 UNBREAKABLE: dict[str, str] = {}
 """The guarantees that no variant breaks, each with the reason. Any other one without evidence fails the check of the pages."""
 
@@ -58,9 +60,9 @@ def chapter() -> Iterator[str]:
 def _protocol(name: str, data: dict[str, Any]) -> Iterator[str]:
     machine = protocol(name).machine
     yield from (f"## {name}", "", f"{machine.sentence[0].upper()}{machine.sentence[1:]}.", "")
-    head = ("removed at the constants of", "distinct", "depth", *ORDER[:4])
+    head = ("removed at the constants of", "distinct", "depth", *COUNTED)
     rows = (
-        [base["run"], f"{base['distinct']:,}", str(base["depth"]), *(str(_count(base, purpose)) for purpose in ORDER[:4])]
+        [base["run"], f"{base['distinct']:,}", str(base["depth"]), *(str(_count(base, purpose)) for purpose in COUNTED)]
         for base in data["bases"]
     )
     yield from _table(head, rows, numbers=range(1, 7))

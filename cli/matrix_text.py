@@ -90,6 +90,8 @@ def _found(row: dict[str, Any]) -> list[Any]:
         broken = ", ".join(f"{name} {row['cells'][name]['length']}" for name in row["broken"])
         unknown = [name for name, cell in row["cells"].items() if cell["verdict"] == "undetermined"]
         return [(broken, "red"), f"; ? {', '.join(unknown)}" if unknown else ""]
+    if row["purpose"] == "liveness":
+        return [(", ".join(row["liveness"]), "red")]
     if row["why"]:
         return [row["why"]]
     if row["purpose"] == "bound" and row["departure"]:

@@ -115,3 +115,22 @@ def test_what_cannot_be_meant_is_refused(arguments: list[str], says: str) -> Non
     found = fencepost("ablate", PLANTED, *arguments)
     assert found.exit_code == 2
     assert says in found.stderr
+
+
+WANDERER = str(Path(__file__).parent / "machines" / "wanderer.py")
+
+
+def test_a_guard_that_protects_only_what_must_happen_in_the_end_is_told_apart() -> None:
+    found = data_of(fencepost("ablate", WANDERER, "--json", "--quiet", "--liveness"))
+    rows = {row["row"]: row for row in found["rows"]}
+    assert found["liveness"] == {"asked": ["comes-home"], "holding": ["comes-home"]}
+    assert (rows["turn-back 1"]["purpose"], rows["turn-back 1"]["liveness"]) == ("liveness", ["comes-home"])
+    assert rows["walk 1"]["purpose"] == "bound"
+    without = data_of(fencepost("ablate", WANDERER, "--json", "--quiet"))
+    assert next(row for row in without["rows"] if row["row"] == "turn-back 1")["purpose"] == "same-states"
+
+
+def test_liveness_is_refused_where_nothing_must_happen_in_the_end() -> None:
+    found = fencepost("ablate", PLANTED, "--liveness")
+    assert found.exit_code == 2
+    assert "has no leads-to properties" in found.stderr

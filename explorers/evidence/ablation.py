@@ -88,7 +88,7 @@ class Ablation:
 
     def explore_whole(self) -> Result:
         """Search the whole machine, which every row is compared with; its result must be complete."""
-        options = replace(self.options, budget=None, max_states=None, stop_on_violation=False, workers=0)
+        options = replace(self.options, budget=None, max_states=None, stop_on_violation=False)
         self.whole = MaskedSearch(self.machine, self.constants, self.all_properties, options, kernels=self.kernels)
         self.base = self._run(self.whole)
         self.holding = tuple(item.name for item in self.base.properties if item.verdict is Verdict.HOLDS)
