@@ -291,3 +291,28 @@ def test_what_cannot_be_compared_is_refused(arguments: list[str], says: str) -> 
     found = fencepost("diff", *arguments, "--quiet")
     assert found.exit_code == 2
     assert says in found.stderr
+
+
+@pytest.mark.xdist_group("replication-")
+def test_without_kip_903_a_member_joins_by_a_fetch_of_its_earlier_incarnation() -> None:
+    from fencepost.invariants.catalogue import runs, values_of
+
+    values = values_of(next(run for run in runs() if run.name == "replication 2 brokers, KIP-903"))
+    found = PROTOCOLS["replication"]
+    spaces = []
+    for version in (2, 3):
+        constants = found.machine.set_constants({**values, "alter_partition_version": version})
+        kernels = compiled(found.machine, constants, found.properties)
+        search = Search(found.machine, constants, (), Options(workers=1), kernels=kernels)
+        assert search.run().complete
+        spaces.append(Space(search))
+    whole = everything(found.machine.state)
+    difference = compare((spaces[0], spaces[1]), (look_at_fields(spaces[0], whole), look_at_fields(spaces[1], whole)), MANY)
+    only = difference.state
+    assert only is not None
+    assert (only.side, only.path.length) == ("a", 8)
+    last = only.path.steps[-1]
+    assert last.action.name == "controller_applies_alter_partition"
+    state = spaces[0].search.plain.schema.restore(only.path.states[-2])
+    request = next(m for m in state.alter_partitions)
+    assert request.member_epoch[1] < state.image[state.newest].broker_epoch[1]
