@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from fencepost.cli.chapter import measured, missing
+from fencepost.cli.chapter import measured, measured_faults, missing
 from fencepost.cli.evidence import cases_of
+from fencepost.cli.faulting import breaks_with, tolerated, words_of
 from fencepost.cli.matrix import MEANING
 from fencepost.cli.suspicions import TOLD, suspicions
 from fencepost.invariants.catalogue import entries, runs, status
@@ -54,6 +55,7 @@ def chapter() -> Iterator[str]:
         yield from (f"Not measured: {', '.join(missing())}.", "")
     for name, data in measured().items():
         yield from _protocol(name, data)
+    yield from _faults()
     yield from _falsifiable()
 
 
@@ -158,6 +160,53 @@ def _suspicious(data: dict[str, Any]) -> Iterator[str]:
             if common[name]:
                 yield f"- {told}: {', '.join(f'`{item}`' for item in common[name])}"
         yield ""
+
+
+def _faults() -> Iterator[str]:
+    """Yield what settings tolerate, and what that says of KIP-966's claim."""
+    data = measured_faults()
+    yield from ("## How many crashes an acknowledged record survives", "")
+    if not data:
+        yield from ("Not measured: `python -m fencepost.cli.chapter docs --faults` does it.", "")
+        return
+    first = data["grid"][0]
+    fixed = " ".join(
+        f"{name}={str(value).lower()}" for name, value in first["constants"].items() if name not in first["setting"]
+    )
+    yield from (
+        f"KIP-966 says that with eligible leader replicas an acknowledged record survives min ISR - 1 unclean shutdowns. So `{data['property']['name']}`",
+        f"was asked with more and more crashes, each of which may lose the whole log; up to {words_of(first['most'])} were tried. Other faults may",
+        "happen as often as the constants allow. *Tolerates* counts crashes that break nothing.",
+        "",
+    )
+    head = (*first["setting"], "tolerates", "breaks with", "the shortest history")
+    rows = (
+        [
+            *(str(value).lower() for value in point["setting"].values()),
+            tolerated(point),
+            breaks_with(point),
+            "; ".join(point["front"][0]["steps"]) if point["front"] else "",
+        ]
+        for point in data["grid"]
+    )
+    yield from _table(head, rows)
+    yield from ("", claim(data), "", f"The other constants: `{fixed}`.", "")
+
+
+def claim(data: dict[str, Any]) -> str:
+    """Return whether KIP-966's claim holds, as a sentence."""
+    asked = [point for point in data["grid"] if point["setting"]["elr"] and not point["setting"]["unclean_election"]]
+    open_ones = [
+        point for point in asked if any(sum(item["faults"].values()) < point["setting"]["min_isr"] for item in point["unknown"])
+    ]
+    failing = [point for point in asked if point["least"] is not None and point["least"] < point["setting"]["min_isr"]]
+    if failing:
+        where = "; ".join(f"with min ISR {point['setting']['min_isr']} by {breaks_with(point)}" for point in failing)
+        return f"**The claim does not hold in the model at these constants**: it fails {where}."
+    if open_ones:
+        where = ", ".join(str(point["setting"]["min_isr"]) for point in open_ones)
+        return f"**The claim is not decided in the model at these constants** for min ISR {where}: a search ended before it could tell."
+    return "**The claim holds in the model at these constants**, with ELR and without unclean elections."
 
 
 def seen_to_fail() -> set[tuple[str, str]]:

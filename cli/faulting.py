@@ -61,6 +61,26 @@ def faults(
     """  # noqa: D301 (\b is the mark by which click keeps lines)
     target = [given.pop(name) for name in ("settings", "version", "with_", "without")]
     found, constants = asked(protocol, *target)
+    with Display(quiet=given["quiet"]) as display:
+        made = fault_data(found, constants, prop, kinds, costs, grid, given, display)
+    if given["json"]:
+        print_json(made)
+    else:
+        print_faults(results(), made)
+    return Exit.UNDETERMINED if any(item["undetermined"] for item in made["grid"]) else Exit.AS_EXPECTED
+
+
+def fault_data(
+    found: Protocol,
+    constants: Constants,
+    prop: str,
+    kinds: tuple[str, ...],
+    costs: tuple[str, ...],
+    grid: tuple[str, ...],
+    given: dict[str, Any],
+    display: Display,
+) -> dict[str, Any]:
+    """Return what every point of a grid tolerates; `given` holds the options that limit searches, and the folder of traces."""
     judged = found.select((prop,))[0]
     if judged.kind is Kind.SOMETIMES or judged.kind.over_behaviours:
         raise UsageError(
@@ -69,20 +89,13 @@ def faults(
     if given["trace"]:
         make_sure_folder(Path(given["trace"]))
     settings = list(_settings(found.machine, constants, grid))
-    with Display(quiet=given["quiet"]) as display:
-        data = [_ask(found, setting, told, judged, kinds, costs, given, display) for setting, told in settings]
-    made = {
+    return {
         "format": FORMAT,
         "protocol": found.name,
         "property": {"name": judged.name, "sentence": judged.sentence},
         "costs": _costs(costs),
-        "grid": data,
+        "grid": [_ask(found, setting, told, judged, kinds, costs, given, display) for setting, told in settings],
     }
-    if given["json"]:
-        print_json(made)
-    else:
-        print_faults(results(), made)
-    return Exit.UNDETERMINED if any(item["undetermined"] for item in data) else Exit.AS_EXPECTED
 
 
 def _settings(machine: Machine, constants: Constants, grid: tuple[str, ...]) -> Iterator[tuple[Constants, dict[str, Any]]]:

@@ -96,3 +96,25 @@ def test_a_guarantee_without_evidence_is_found(monkeypatch: pytest.MonkeyPatch) 
     before = chapter_page.vacuous()
     monkeypatch.setattr(chapter_page, "seen_to_fail", set)
     assert len(chapter_page.vacuous()) > len(before)
+
+
+def point(min_isr: int, least: int | None, unknown: tuple[int, ...] = ()) -> dict[str, Any]:
+    front = [] if least is None else [{"faults": {"crashes": least}, "length": 9, "cost": least}]
+    undecided = [{"faults": {"crashes": count}, "why": "the limit was reached"} for count in unknown]
+    setting = {"min_isr": min_isr, "elr": True, "unclean_election": False}
+    return {"setting": setting, "least": least, "front": front, "unknown": undecided, "undetermined": bool(unknown)}
+
+
+@pytest.mark.parametrize(
+    ("points", "says"),
+    [
+        ([point(1, 1), point(2, 2), point(3, None)], "The claim holds"),
+        ([point(1, 1), point(2, 1), point(3, 3)], "fails with min ISR 2 by crashes 1 (9 states)"),
+        ([point(1, 1), point(3, None, (2, 3))], "is not decided in the model at these constants** for min ISR 3"),
+        ([point(1, 1), point(3, None, (3,))], "The claim holds"),
+    ],
+)
+def test_the_claim_of_kip_966_is_said_to_hold_only_where_every_search_below_it_ended(
+    points: list[dict[str, Any]], says: str
+) -> None:
+    assert says in chapter_page.claim({"grid": points})
