@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import re
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
 import click
 from fencepost.cli.asked import asked, constants_options
@@ -19,6 +19,8 @@ from fencepost.invariants.protocols import PROTOCOLS
 from fencepost.model.language.errors import UsageError
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from fencepost.explorers.evidence.diff import Difference, OnlyOne
     from fencepost.explorers.evidence.space import Space
     from fencepost.explorers.native.search import Search
@@ -186,7 +188,7 @@ def _sights(sides: tuple[Side, ...], paths: tuple[str, ...], spaces: tuple[Space
     views = sides[0].found.visible
     if views:
         told = [item.__name__.replace("_", " ") for item in views]
-        asked_for = tuple(always(item) for item in views)
+        asked_for = tuple(always(cast("Callable[..., bool]", item)) for item in views)
         ways.append(("what clients can see", told, tuple(look_through(space, asked_for) for space in spaces)))
     return ways
 

@@ -106,8 +106,8 @@ def _settings(machine: Machine, constants: Constants, grid: tuple[str, ...]) -> 
         pairs = [parse_setting(machine, "--grid", f"{name}={value}") for value in values.split(",")]
         axes[pairs[0][0]] = [value for _, value in pairs]
     declared = machine.constants.declared()
-    for values in product(*axes.values()):
-        chosen = dict(zip(axes, values, strict=True))
+    for point in product(*axes.values()):
+        chosen = dict(zip(axes, point, strict=True))
         told = {name: spelt(declared[name].show(value)) for name, value in chosen.items()}
         yield machine.set_constants({**constants.values, **chosen}), told
 
