@@ -1,7 +1,14 @@
 """The runs of the catalogue and the evidence they give, by family of protocols."""
 
 from fencepost.invariants.catalogue import Evidence, Run
-from fencepost.invariants.runs import discovery_evidence, lineage, replication, replication_liveness, tokens_evidence
+from fencepost.invariants.runs import (
+    client_claims,
+    discovery_evidence,
+    lineage,
+    replication,
+    replication_liveness,
+    tokens_evidence,
+)
 
 
 def merged(*families: tuple[Evidence, ...]) -> tuple[Evidence, ...]:
@@ -25,6 +32,7 @@ _FAMILIES = (
     replication_liveness,
     tokens_evidence,
     discovery_evidence,
+    client_claims,
 )
 RUNS: tuple[Run, ...] = tuple(run for family in _FAMILIES for run in family.RUNS)
 EVIDENCE: tuple[Evidence, ...] = merged(*(family.EVIDENCE for family in _FAMILIES))
