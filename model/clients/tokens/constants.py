@@ -109,6 +109,6 @@ def refuse(c: C) -> str | None:
         return "cache_last orders the cache after a component, and there is none: set component_reads=on as well."
     if c.eventually_consistent and (c.exports or c.foreign_contexts or c.wrong_contexts):
         return "an eventually consistent store takes no context: leave exports, foreign_contexts and wrong_contexts at 0."
-    if not c.atomic_store and c.foreign_contexts:
-        return "foreign_contexts need atomic_store=on: what a store does that finds out too late is not modelled."
+    if not c.atomic_store and (c.foreign_contexts or c.eventually_consistent):
+        return "atomic_store=off is for stores that compare offsets of one cluster: leave foreign_contexts and eventually_consistent off."
     return None
