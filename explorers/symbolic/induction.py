@@ -106,12 +106,28 @@ def consecution(system: System, move: Move, timeout: float, *, explain: bool = T
 
 
 def _undecided(asking: Asking, goals: dict[str, Flag]) -> tuple[tuple[str, ...], tuple[str, ...]]:
-    """Return the goals that do not follow, and those of which z3 cannot say."""
-    first = asking.ask(either(*(negate(goal) for goal in goals.values())))
-    if first == z3.unsat:
-        return (), ()
-    said = {name: asking.ask(negate(goal)) for name, goal in goals.items()}
-    return tuple(n for n, f in said.items() if f == z3.sat), tuple(n for n, f in said.items() if f == z3.unknown)
+    """Return the goals that do not follow, and those of which z3 cannot say. A model shows at once all that fail in it."""
+    left = {name: goal for name, goal in goals.items() if goal is not True}
+    broken: list[str] = []
+    while left:
+        said = asking.ask(either(*(negate(goal) for goal in left.values())))
+        if said == z3.unsat:
+            break
+        if said == z3.unknown:
+            return _one_by_one(asking, left, broken)
+        model = asking.solver.model()
+        fails = [name for name, goal in left.items() if z3.is_false(model.eval(boolean(goal), model_completion=True))]
+        if not fails:
+            return _one_by_one(asking, left, broken)
+        broken += fails
+        left = {name: goal for name, goal in left.items() if name not in fails}
+    return tuple(name for name in goals if name in broken), ()
+
+
+def _one_by_one(asking: Asking, left: dict[str, Flag], broken: list[str]) -> tuple[tuple[str, ...], tuple[str, ...]]:
+    said = {name: asking.ask(negate(goal)) for name, goal in left.items()}
+    unknown = tuple(name for name, found in said.items() if found == z3.unknown)
+    return (*broken, *(name for name, found in said.items() if found == z3.sat)), unknown
 
 
 def _cuts(asking: Asking, happened: Happening) -> tuple[str, ...]:

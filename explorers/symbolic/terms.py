@@ -61,7 +61,8 @@ def _not(flag: Any) -> Any:
 
 
 def _if(flag: Any, one: Any, other: Any) -> Any:
-    return type(one)(z3.Z3_mk_ite(_REF, flag.ast, one.ast, other.ast), _CONTEXT)
+    sort = z3.BoolRef if isinstance(one, z3.BoolRef) else z3.ArithRef
+    return sort(z3.Z3_mk_ite(_REF, flag.ast, one.ast, other.ast), _CONTEXT)
 
 
 def _equal(one: Any, other: Any) -> Any:
@@ -86,7 +87,7 @@ _TRUE, _FALSE = z3.BoolVal(True), z3.BoolVal(False)
 
 @cache
 def _numeral(value: int) -> Any:
-    return z3.ArithRef(z3.IntVal(value).ast, _CONTEXT)
+    return z3.IntVal(value)
 
 
 # -- flags

@@ -1,0 +1,46 @@
+"""`fencepost prove --strengthen`: lemmas that make the properties inductive."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+from fencepost.cli.console import counted
+
+if TYPE_CHECKING:
+    from fencepost.cli.display import Display
+    from fencepost.cli.proving import Report
+
+LOOKED_AT = 3_000
+"""States that refute candidates before z3 is asked: what they let pass, z3 decides."""
+
+
+def strengthened(report: Report, seconds: float, display: Display) -> Report:
+    """Return the report of a proof with lemmas, if any were found; the properties' verdicts are then those with them."""
+    from fencepost.explorers.plain import PlainSearch
+    from fencepost.explorers.symbolic.houdini import not_refuted, strengthen
+    from fencepost.explorers.symbolic.templates import candidates
+    from fencepost.explorers.verdict import Options, Verdict
+
+    machine, constants = report.found.machine, report.constants
+    if report.settings.k > 1 or report.settings.depth is not None or report.settings.everywhere:
+        return report
+    if report.proof.verdict is not Verdict.UNDETERMINED:
+        return report
+    with display.busy(f"strengthening {machine.name}: looking at reachable states"):
+        search = PlainSearch(machine, constants, (), Options(workers=1, max_states=LOOKED_AT))
+        search.run()
+        every = candidates(machine)
+        left = not_refuted(machine, constants, every, search.parents)
+    display.note(
+        f"{counted(len(every), 'candidate')}, of which {len(left)} hold in {counted(len(search.parents), 'reachable state')}"
+    )
+
+    def tell(done: int, of: int) -> None:
+        display.spin(f"strengthening {machine.name} with {len(left)} candidates: {done} of {of} steps")
+
+    with display.busy(f"strengthening {machine.name}"):
+        proof, kept = strengthen(machine, constants, report.properties, left, report.settings, seconds, tell)
+    names = {item.name for item in report.properties}
+    own = tuple(item for item in proof.findings if item.name in names)
+    return replace(report, proof=replace(proof, findings=own), lemmas=tuple(item.sentence for item in kept))

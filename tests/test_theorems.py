@@ -1,0 +1,148 @@
+"""The proofs of the catalogue: lemmas are true where everything is visited, proofs go through, twins fail."""
+
+from __future__ import annotations
+
+import json
+import random
+from typing import TYPE_CHECKING, Any
+
+import pytest
+import z3
+from fencepost.cli.proof_tables import MEASURED
+from fencepost.cli.theorems import settings_of, twin_fails
+from fencepost.explorers.plain import search
+from fencepost.explorers.symbolic.cache import digest
+from fencepost.explorers.symbolic.places import load
+from fencepost.explorers.symbolic.proof import prove
+from fencepost.explorers.symbolic.system import System
+from fencepost.explorers.symbolic.terms import boolean, equal, negate
+from fencepost.explorers.verdict import Verdict
+from fencepost.invariants import lineage_lemmas
+from fencepost.invariants.catalogue import entries
+from fencepost.invariants.protocols import protocol
+from fencepost.invariants.theorems import LEMMAS, THEOREMS, Theorem, theorem
+from fencepost.model.language.interpreter import Interpreter
+
+from tests.commands import data_of, fencepost
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from fencepost.model.language import Property
+    from fencepost.model.language.records import Key
+
+QUICK = ("kip320-one-leader", "kip320-leader-in-isr", "kip1166-parking", "token-store-algebra", "token-store-grows")
+"""Proofs of a second or two; `fencepost prove` makes all of them."""
+BY_ID = {item.name: item for item in THEOREMS}
+
+
+def reached(name: str, values: dict[str, int], steps: int) -> Iterator[Key]:
+    """Yield the different states of a random walk."""
+    machine = protocol(name).machine
+    plain, draw = Interpreter(machine, machine.set_constants(values)), random.Random(steps)  # noqa: S311 (no secret)
+    known: set[Key] = set()
+    key = start = plain.initial_states()[0]
+    for step in range(steps):
+        if key not in known:
+            known.add(key)
+            yield key
+        after = [item.after for item in plain.transitions(key)]
+        key = draw.choice(after) if after and step % 60 else start
+
+
+@pytest.mark.parametrize("name", QUICK)
+def test_the_proof_goes_through_and_its_twin_fails_at_the_rule_that_is_broken(name: str) -> None:
+    item = BY_ID[name]
+    settings = settings_of(item, timeout=60.0, workers=1)
+    machine = item.found.machine
+    proof = prove(machine, machine.set_constants(item.constants), item.properties, settings)
+    assert {found.verdict for found in proof.findings} == {Verdict.PROVED}
+    other = item.twin.machine or machine
+    twin = prove(other, other.set_constants({**item.constants, **item.twin.constants}), item.properties, settings)
+    assert twin_fails(item, twin)
+
+
+def test_all_lemmas_of_kip320_hold_in_every_reachable_state() -> None:
+    found = protocol("kip320").machine
+    small = found.set_constants({"replicas": 2, "max_leader_epoch": 1})
+    result = search(found, small, lineage_lemmas.LEMMAS)
+    assert result.complete
+    assert {item.name: item.verdict for item in result.properties if item.verdict is not Verdict.HOLDS} == {}
+
+
+@pytest.mark.parametrize(
+    ("name", "values", "steps"),
+    [
+        ("replication", {"brokers": 2, "initial_isr": 1, "crashes": 2, "fences": 2}, 400),
+        ("replication", {"brokers": 3}, 200),
+        ("quorum", {}, 150),
+        ("metadata-reads", {"exports": 1, "component_reads": 1}, 400),
+    ],
+)
+def test_lemmas_hold_in_every_state_of_a_random_walk(name: str, values: dict[str, int], steps: int) -> None:
+    machine = protocol(name).machine
+    plain = Interpreter(machine, machine.set_constants(values))
+    lemmas = [item for item in LEMMAS[name] if not item.over_steps]
+    for key in reached(name, values, steps):
+        assert [item.name for item in lemmas if not plain.holds(item, key)] == []
+
+
+def test_predicates_over_epochs_without_a_bound_mean_what_they_mean_with_one() -> None:
+    values = {"replicas": 2}
+    machine = protocol("kip320").machine
+    constants = machine.set_constants(values)
+    plain = Interpreter(machine, constants)
+    lemmas: tuple[Property, ...] = lineage_lemmas.LEMMAS
+    system = System(machine, constants, lemmas, {"max_leader_epoch": None})
+    value = equal(system.lifting.values["max_leader_epoch"], constants.values["max_leader_epoch"])
+    for key in list(reached("kip320", values, 300))[::12]:
+        for changed in (key, _disturbed(key)):
+            state = load(system.lifting, machine.state, changed)
+            for item in lemmas:
+                holds = plain.holds(item, changed)
+                solver = z3.Solver()
+                solver.add(boolean(value), boolean(negate(system.holds(item, state)) if holds else system.holds(item, state)))
+                assert solver.check() == z3.unsat, (item.name, changed)
+
+
+def _disturbed(key: Any) -> Any:
+    """Return a state in which the first decision has another leader and an empty ISR: some lemmas fail in it."""
+    replicas, written, epoch, request, *rest = key
+    return (replicas, written, epoch, ((1 - max(request[0][0], 0), 0), *request[1:]), *rest)
+
+
+@pytest.mark.parametrize("item", THEOREMS, ids=lambda item: item.name)
+def test_a_theorem_names_what_exists(item: Theorem) -> None:
+    assert theorem(item.name) is item
+    assert [found.name for found in item.properties] == list(item.goals + item.lemmas)
+    assert [name for name in item.entries if name not in entries()] == []
+    assert item.twin.machine is not None or item.twin.constants
+
+
+@pytest.mark.parametrize("item", THEOREMS, ids=lambda item: item.name)
+def test_what_the_page_shows_was_measured_of_these_functions_and_constants(item: Theorem) -> None:
+    """If not: `fencepost prove --no-cache --workers 1 --json > docs/measured/proofs.json`, then `python -m fencepost.cli.tables docs`."""
+    measured = {found["name"]: found for found in json.loads(MEASURED.read_text())["proofs"]}
+    machine = item.found.machine
+    settings = settings_of(item, timeout=60.0, workers=1)
+    now = digest(machine, machine.set_constants(item.constants), item.properties, settings, carrier="")
+    assert measured[item.name]["digest"] == now
+    assert measured[item.name]["verdict"] == "proved"
+    assert measured[item.name]["twin"]["fails_as_expected"]
+
+
+def test_lemmas_are_found_for_a_property_that_is_not_inductive() -> None:
+    register = [
+        "prove",
+        "tests/machines/shift_register.py",
+        "--property",
+        "first-is-empty",
+        "--workers",
+        "1",
+        "--quiet",
+        "--json",
+    ]
+    done = fencepost(*register, "--no-cache", "--strengthen")
+    assert done.exit_code == 0, done.output
+    assert data_of(done)["verdict"] == "proved"
+    assert data_of(done)["lemmas"] == ["s.second <= s.first"]
