@@ -9,8 +9,17 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
-from fencepost.invariants import broken, lineage_lemmas, metadata_reads_lemmas, quorum_lemmas, replication_lemmas, token_store
+from fencepost.invariants import (
+    broken,
+    leader_discovery_lemmas,
+    lineage_lemmas,
+    metadata_reads_lemmas,
+    quorum_lemmas,
+    replication_lemmas,
+    token_store,
+)
 from fencepost.invariants.protocols import PROTOCOLS, Protocol, protocol
+from fencepost.model.clients.discovery.constants import Accepts
 from fencepost.model.language.actions import Kind
 from fencepost.model.language.errors import UsageError, nearest
 
@@ -78,6 +87,7 @@ LEMMAS: dict[str, tuple[Property, ...]] = {
     "replication": replication_lemmas.LEMMAS,
     "quorum": quorum_lemmas.LEMMAS,
     "metadata-reads": metadata_reads_lemmas.LEMMAS,
+    "leader-discovery": leader_discovery_lemmas.LEMMAS,
 }
 """The lemmas by protocol."""
 _EPOCHS: dict[str, int | None] = dict.fromkeys(("max_leader_epoch", "max_records"))
@@ -183,6 +193,17 @@ THEOREMS: tuple[Theorem, ...] = (
         Twin("the leader compares high watermarks", "stale-replicas-are-answered", {"compares_high_watermarks": 0}),
         everywhere=True,
         entries=("K1166-S1", "K1166-S2"),
+    ),
+    Theorem(
+        "kip951-leader-epochs",
+        "The leader epoch that a client uses for a topic never falls, whatever hints and metadata responses it gets in whatever order.",
+        "leader-discovery",
+        ("leader-epochs-never-fall", "stale-metadata-leaves-the-leader"),
+        dict.fromkeys(("elections", "restarts")),
+        Twin("a hint must have a newer epoch", "client-receives-response", {"accepts": Accepts.ANY}),
+        lemmas=("without-epoch-none-was-used", "metadata-has-leader-epochs"),
+        constants={"partitions": 2, "changes": 5, "recreations": 1},
+        entries=("K951-S1", "K951-S2"),
     ),
     Theorem(
         "token-store-algebra",
