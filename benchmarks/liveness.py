@@ -14,10 +14,17 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from fencepost.explorers.liveness.behaviours import THEN, WHEN, Rows, Terms, analyse
-from fencepost.explorers.liveness.generated import warm
+from fencepost.explorers.liveness.engine import Engine
+from fencepost.explorers.liveness.generated import compiled, warm
+from fencepost.explorers.native.search import Search
+from fencepost.explorers.verdict import Options
+from fencepost.model.language import at_most, bits, leads_to, weak
+from fencepost.model.lineage import kip320
 
 if TYPE_CHECKING:
     from collections.abc import Callable
+
+    from fencepost.model.lineage.base import C, State
 
 EDGES = 50_000_000
 DEGREE = 5
@@ -103,9 +110,40 @@ def main(edges: int) -> None:
         )
 
 
-def of_machine(name: str) -> None:
-    """Search a machine, build its graph, and ask whether what its first action begins is ever undone."""
+def alone(s: State, c: C) -> bool:  # noqa: ARG001 (every predicate takes the constants)
+    """The ISR has one member."""
+    return bits.size(s.quorum.isr) == 1
+
+
+def together(s: State, c: C) -> bool:  # noqa: ARG001 (every predicate takes the constants)
+    """The ISR has more members."""
+    return bits.size(s.quorum.isr) > 1
+
+
+def of_machine() -> None:
+    """Search kip320 with three replicas, build its graph, and ask whether and at what cost the ISR grows again."""
+    machine = kip320.MACHINE
+    constants = machine.set_constants({"replicas": 3, "log_size": 2, "max_records": 2, "max_leader_epoch": 2})
+    every = weak(*machine.actions)
+    about = {"when": alone, "then": together, "fair": (every,)}
+    asked = (
+        leads_to("grows", "The ISR grows again.", **about),
+        at_most("writes", "Writes until then.", costs={machine.action("leader-write"): 1}, unit="writes", **about),
+    )
+    compiled(machine, constants, asked, normalize=True)
+    search = Search(machine, constants, (), Options(workers=1))
+    result = timed(f"searching {machine.name}", search.run)
+    engine = Engine(search, asked, time.perf_counter())
+    timed("building the graph", engine.prepare)
+    print(f"{'':4}{engine.rows.states:,} states, {len(engine.rows.targets):,} edges, {len(engine.graph.codes):,} classes")
+    assert len(engine.rows.targets) == result.generated - search.position.initial
+    for place, prop in enumerate(asked):
+        found = timed(f"{prop.kind} {prop.name}", lambda place=place, prop=prop: engine.one(place, prop))  # type: ignore[misc]
+        print(f"{'':4}{found.verdict} {found.cost.told if found.cost else ''}")
 
 
 if __name__ == "__main__":
-    main(int(sys.argv[1].replace("_", "")) if len(sys.argv) > 1 else EDGES)
+    if "--machine" in sys.argv:
+        of_machine()
+    else:
+        main(int(sys.argv[1].replace("_", "")) if len(sys.argv) > 1 else EDGES)

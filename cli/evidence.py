@@ -67,6 +67,7 @@ def case_data(case: Case) -> dict[str, Any]:
         "engine": "native",
         "property": case.prop,
         "expect": case.expect,
+        **({} if case.worst is None else {"worst": case.worst}),
         "length": case.length,
         "distinct": run.distinct,
         "depth": run.depth,

@@ -106,7 +106,13 @@ def _print(console: Console) -> None:
             if answer_of(entry):
                 print_lines(console, answer_of(entry), indent=2)
             rows = [
-                (case.run.name, case.prop, case.expect + (f": shortest trace {case.length} states" if case.length else ""))
+                (
+                    case.run.name,
+                    case.prop,
+                    case.expect
+                    + (f": worst {case.worst}" if case.worst is not None else "")
+                    + (f": shortest trace {case.length} states" if case.length else ""),
+                )
                 for case in cases_of(entry)
             ]
             if rows:

@@ -90,7 +90,7 @@ def _case(case: Case) -> list[str]:
         run.name if run.title else _title(run),
         _constants(run),
         case.prop,
-        case.expect,
+        case.expect if case.worst is None else f"{case.expect}, worst {case.worst}",
         _number(case.length),
         _number(run.distinct),
         _number(run.depth),

@@ -153,25 +153,35 @@ def print_properties(console: Console, question: Question, result: Result) -> No
     console.print()
     if not result.properties:
         print_lines(console, "No property was asked for: the states were counted.")
+    shared = _shared_fairness(question)
     for item in result.properties:
         line = Text.assemble(f"{item.name:{width}}  ", (f"{item.kind!s:9}  ", "dim"), *_found(item, exact=not result.omission))
         print_lines(console, line)
         print_lines(console, styled(sentences[item.name], "dim"), indent=INDENT)
-        for text in _behaviour(question, item):
+        for text in _behaviour(question, item, shared):
             print_lines(console, styled(text, "dim"), indent=INDENT)
     kinds = {item.kind for item in result.properties}
     told = [f"{kind}: {meaning}" for kind, meaning in KINDS.items() if kind in kinds]
     if told:
         console.print()
         print_lines(console, styled("; ".join(told) + ".", "dim"))
+    if shared:
+        print_lines(console, styled(f"fair in all of them: {shared}.", "dim"))
 
 
-def _behaviour(question: Question, item: PropertyResult) -> Iterator[str]:
-    """Yield what a reader must know of a property of whole behaviours."""
+def _shared_fairness(question: Question) -> str:
+    """Return what is fair in every property of whole behaviours, if there are several and they agree."""
+    told = [item.eventual.fairness_told for item in question.properties if item.eventual is not None]
+    return told[0] if len(told) > 1 and len(set(told)) == 1 else ""
+
+
+def _behaviour(question: Question, item: PropertyResult, shared: str) -> Iterator[str]:
+    """Yield what a reader must know of a property of whole behaviours; what is fair, unless it is `shared` by all."""
     prop = next(prop for prop in question.properties if prop.name == item.name)
     if prop.eventual is None:
         return
-    yield f"fairness: {prop.eventual.fairness_told or 'none, so the system may stop at any time'}"
+    if not shared:
+        yield f"fairness: {prop.eventual.fairness_told or 'none, so the system may stop at any time'}"
     if prop.eventual.without:
         yield f"without: {prop.eventual.without_told}"
     if item.args and item.path is not None:

@@ -85,6 +85,11 @@ class Case:
         return "unreached" if self.prop in self.run.unreached else "holds"
 
     @property
+    def worst(self) -> int | str | None:
+        """What the dearest way costs, where that is pinned."""
+        return self.run.worst.get(self.prop)
+
+    @property
     def length(self) -> int | None:
         """States of the shortest trace, where the property must fail."""
         return self.run.violated.get(self.prop)

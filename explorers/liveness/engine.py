@@ -236,8 +236,8 @@ class Engine:
         return first
 
 
-PER_EDGE, PER_STATE = 8, 80
-"""Bytes that the graph and its analysis take for each step and each state, measured with `benchmarks/liveness.py`."""
+PER_EDGE, PER_STATE = 8, 120
+"""Bytes that the graph and its analysis take at most for each step and each state, with up to 64 promises."""
 
 
 def _values(step: dict[str, Any], name: str) -> tuple[int, ...]:

@@ -98,7 +98,7 @@ class Graph:
         """Take over the successors of a batch, ordered by state."""
         count = self._count[batch]
         degrees, place = self._degrees[: last - first], self._place[:count]
-        parents = self.search._buffers.parents[batch] // np.uint32(self.search.owners)
+        parents = self.search._buffers.parents[batch, :count] // np.uint32(self.search.owners)
         kernels.by_source(parents, first, count, degrees, place)
         state, edge = int(self.bases[owner]) + first, self._edges
         self.offsets[state + 1 : state + 1 + len(degrees)] = edge + np.cumsum(degrees)
