@@ -18,10 +18,22 @@ PROPERTY = {
     "K1166-S2": "fetches-without-field-wait",
     "K1166-S3": "high-watermarks-are-true",
     "K1166-S3-step": "high-watermarks-never-fall",
+    "G-S12": "brokers-apply-what-is-committed",
     "B37": "divergence-is-told-at-once",
     "K1166-Q3": "answers-without-records-are-few",
+    "K1166-L1": "replicas-learn-the-high-watermark",
+    "no timeouts": "replicas-learn-the-high-watermark-without-timeouts",
+    "K1166-L2": "leaders-catch-up-with-replicas",
+    "truncation": "divergent-replicas-truncate-without-timeouts",
+    "rest": "replicas-come-to-rest",
+    "delay": "commit-is-known-in-time",
+    "visible": "commit-is-visible-in-time",
 }
-"""The property that decides each guarantee, by the guarantee's id; `stops` is what Kafka does instead of KR-S5."""
+"""The property that decides each guarantee, by the guarantee's id or a word.
+
+`stops` is what Kafka does instead of KR-S5; `no timeouts` is K1166-L1 without them, `truncation` B37 and `rest` K1166-Q3 as what
+must happen in the end; `delay` is K1166-Q1 and Q2 in ticks, `visible` the same up to a broker's metadata.
+"""
 
 WITNESS = {
     "two lead": "two-nodes-lead",
@@ -43,6 +55,8 @@ def run(
     fails: str = "",
     *,
     unreached: str = "",
+    properties: str = "",
+    worst: str = "",
     version: str = "",
     profile: Profile = Profile.CI,
     compact: bool = False,
@@ -51,8 +65,8 @@ def run(
 ) -> Run:
     """Return one run. `more` is set on top of `base`; `fails` gives ids with the states of the shortest trace.
 
-    `unreached` gives witnesses in short; `trace` ids with the rest of the archived file's name: `KR-S4 b35` is
-    quorum-b35.trace.
+    `unreached` gives witnesses in short, `properties` the ids of those to judge, `worst` ids with what the dearest way costs;
+    `trace` gives ids with the rest of the archived file's name: `KR-S4 b35` is quorum-b35.trace.
     """
     return Run(
         "quorum",
@@ -63,6 +77,8 @@ def run(
         depth=depth,
         violated={PROPERTY[name]: int(length) for name, length in _pairs(fails)},
         unreached=tuple(WITNESS[name] for name in unreached.split(", ") if name),
+        properties=tuple(PROPERTY[name] for name in properties.split(", ") if name),
+        worst={PROPERTY[name]: int(cost) if cost.isdigit() else cost for name, cost in _pairs(worst)},
         compact=compact,
         why=why,
         title=title,
@@ -78,4 +94,4 @@ def constants(text: str) -> dict[str, int]:
 
 
 def _pairs(text: str) -> list[tuple[str, str]]:
-    return [(name, rest) for name, rest in (item.split() for item in text.split(",") if item.strip())]
+    return [(name, rest) for name, _, rest in (item.strip().rpartition(" ") for item in text.split(",") if item.strip())]

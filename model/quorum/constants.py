@@ -40,6 +40,14 @@ class Emptiness(IntEnum):
     HIGH_WATERMARK = 1
 
 
+class Applied(IntEnum):
+    """Which records a broker applies to its metadata."""
+
+    NONE = 0
+    COMMITTED = 1
+    FETCHED = 2
+
+
 class C(Constants):
     """What a run of the quorum model may set."""
 
@@ -101,14 +109,19 @@ class C(Constants):
     consumer_waits_for = choice(Emptiness.LOG_END, meaning="for a consumer, empty means nothing below: log-end, high-watermark")
     counts_answers = switch(default=False, meaning="count answers that bring only a high watermark (for properties)")
 
+    # brokers
+    brokers_apply = choice(Applied.NONE, meaning="observers are brokers, and apply records that are: none, committed, fetched")
+
     # time
     clock = switch(default=False, meaning="time passes in ticks")
     max_wait = bound(5, low=1, high=200, meaning="ticks for which a fetch is parked at most")
     latency = bound(1, low=1, high=8, meaning="ticks that a message takes: half a round trip")
     early_delivery = switch(default=False, meaning="a message may take less than `latency`")
     retry = bound(0, low=0, high=200, meaning="ticks after which a replica whose answer was lost asks again")
+    longest_delay = bound(
+        1000, low=0, high=1000, meaning="ticks after which every replica must know what is committed (a property)"
+    )
     no_op_interval = bound(0, low=0, high=200, meaning="ticks between NoOp records; 0: none are written by the clock")
-    longest_delay = bound(0, low=0, high=600, meaning="ticks for which a new high watermark may be unknown; 0: not measured")
 
 
 def refuse(c: C) -> str | None:

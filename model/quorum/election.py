@@ -190,6 +190,7 @@ def restart(s: State, c: C, node: int) -> None:
     leave_epoch(s, c, node)
     n.high_watermark = NONE
     n.received = NONE
+    n.applied = 0
     if not c.vote_persisted:
         n.voted = NONE
     if resumes:
@@ -227,3 +228,4 @@ def node_loses_disk(s: State, c: C, node: int) -> None:
     n.voted = NONE
     n.high_watermark = NONE
     n.received = NONE
+    n.applied = 0

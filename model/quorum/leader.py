@@ -225,7 +225,6 @@ def leader_handles_fetch(s: State, c: C, leader: int, follower: int) -> None:
     fill_answer(s, c, leader, follower)
     if may_park(s, c, leader, follower):
         f.fetch.phase = Phase.PARKED
-        f.fetch.end = f.end if not f.fetch.diverging else f.fetch.end
         f.fetch.remaining = c.max_wait if c.clock else 0
     else:
         send_answer(s, c, leader, follower)

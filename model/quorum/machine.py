@@ -1,7 +1,7 @@
 """The quorum as one machine, and the versions that set its switches together."""
 
 from fencepost.model.language import Machine, Version
-from fencepost.model.quorum import clock, election, follower, leader, network
+from fencepost.model.quorum import broker, clock, election, follower, leader, network
 from fencepost.model.quorum.constants import C, Completion, refuse
 from fencepost.model.quorum.state import State, initial
 
@@ -42,10 +42,11 @@ MACHINE = Machine(
         follower.follower_appends,
         follower.follower_truncates,
         network.answer_is_lost,
+        broker.broker_applies_metadata,
         clock.time_passes,
     ),
     normalize=network.normalize,
     refuse=refuse,
     versions=VERSIONS,
-    source="apache/kafka: KafkaRaftClient, LeaderState, FollowerState, ThresholdPurgatory; KIP-595, KIP-853, KIP-1166",
+    source="apache/kafka: KafkaRaftClient, LeaderState, FollowerState, ThresholdPurgatory, MetadataLoader; KIP-595, KIP-853, KIP-1166",
 )

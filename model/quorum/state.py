@@ -81,7 +81,8 @@ class Node(Record):
     A leader keeps `epoch_start`, the offset of its LeaderChange record; `known_end`, the offset of each node's last fetch;
     `sent`, the last high watermark sent to each, if it goes by that; `flushed`, up to where its log is safe, if that lags.
     A candidate keeps the votes `granted`. `failed`: it was told to truncate below its high watermark, and stopped.
-    `received` is the last high watermark that it was sent, if it reports that one.
+    `received` is the last high watermark that it was sent, if it reports that one. `applied` is how many records of its log a
+    broker has applied to its metadata.
     """
 
     role: Role
@@ -95,6 +96,7 @@ class Node(Record):
     flushed: Offset
     high_watermark: MaybeOffset
     received: MaybeOffset
+    applied: Offset
     epoch_start: Offset
     known_end: Annotated[Array[MaybeOffset], Per(Id)]
     sent: Annotated[Array[MaybeOffset], Per(Id)]
@@ -126,7 +128,6 @@ class State(Record):
 
     `ghost_committed` holds the records below the highest high watermark that a leader had, as first seen.
     `ghost_credit` counts, per node, the answers without records that it may still get at once in this leader epoch.
-    `ghost_delay` counts the ticks since the leader's high watermark passed the controller's first record.
     """
 
     node: Annotated[Array[Node], Per(Id)]
@@ -138,7 +139,6 @@ class State(Record):
     ghost_committed: Annotated[Array[Entry], Size(LOG_SIZE)]
     ghost_committed_end: Offset
     ghost_credit: Annotated[Array[Annotated[int, Range(NONE, LOG_SIZE + C.losses + 2)]], Per(Id)]
-    ghost_delay: Annotated[int, Range(0, C.longest_delay + 1)]
 
 
 def is_voter_at_start(c: C, node: int) -> bool:
