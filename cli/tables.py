@@ -1,7 +1,8 @@
 """Tables of the catalogue inside pages that are written by hand: `python -m fencepost.cli.tables docs` makes them anew.
 
 A table stands between `<!-- cases ID ... -->` and `<!-- end -->`. Instead of ids one of these words: `bugs`, `versions`,
-`settings`, `switches`, `largest`, `critical-path`, `operations`, `proofs`, `statements`; or one of `lemmas`, `cuts` with the name of a proof.
+`settings`, `switches`, `largest`, `critical-path`, `operations`, `proofs`, `statements`, `delays`, `quorum-settings`,
+`quorum-switches`; or one of `lemmas`, `cuts` with the name of a proof.
 Seconds, rates and memory are those that `python -m benchmarks.replication` measured.
 """
 
@@ -15,6 +16,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from fencepost.cli import proof_tables
+from fencepost.cli.delays import delays
 from fencepost.cli.evidence import answer_of, cases_of, of_kind, trace_of_case
 from fencepost.invariants.catalogue import entries, runs, status
 from fencepost.invariants.protocols import protocol
@@ -28,6 +30,7 @@ Row = list[str]
 PAGES = ("bugs.md", "findings.md", "proofs.md", "replication.md")
 CLIENT_PAGES = ("findings/consistency-tokens.md", "findings/kip-951.md")
 """Pages on the client models, which name ids of `claims.toml` only."""
+QUORUM_PAGES = ("findings/kip-1166.md", "quorum.md")
 _MEASURED = Path(__file__).parent.parent / "docs" / "measured" / "replication.json"
 _LARGEST = 8
 _SWITCHES = 2
@@ -151,8 +154,8 @@ def _versions() -> tuple[Row, Iterable[Row]]:
     return ["run", "fails", "shortest", "distinct", "depth"], rows
 
 
-def _settings() -> tuple[Row, Iterable[Row]]:
-    machine = protocol("replication").machine
+def _settings(name: str = "replication") -> tuple[Row, Iterable[Row]]:
+    machine = protocol(name).machine
     names = list(dict.fromkeys(name for version in machine.versions for name in version.values))
     declared = machine.constants.declared()
     return ["version", "stands for", *(f"`{name}`" for name in names)], (
@@ -165,8 +168,8 @@ def _settings() -> tuple[Row, Iterable[Row]]:
     )
 
 
-def _switches() -> tuple[Row, Iterable[Row]]:
-    declared = protocol("replication").machine.constants.declared()
+def _switches(name: str = "replication") -> tuple[Row, Iterable[Row]]:
+    declared = protocol(name).machine.constants.declared()
     return ["constant", "default", "meaning"], (
         [f"`{name}`", str(constant.show(constant.default)).lower(), constant.meaning] for name, constant in declared.items()
     )
@@ -212,6 +215,9 @@ _WORDS: dict[str, Callable[[], tuple[Row, Iterable[Row]]]] = {
     "versions": _versions,
     "settings": _settings,
     "switches": _switches,
+    "quorum-settings": lambda: _settings("quorum"),
+    "quorum-switches": lambda: _switches("quorum"),
+    "delays": delays,
     "largest": _largest,
     "critical-path": _critical_path,
     "operations": _operations,
@@ -247,7 +253,7 @@ def _link(case: Case) -> str:
 
 def main(folder: str) -> None:
     """Make the tables of all pages in a folder anew."""
-    for name in (*PAGES, *CLIENT_PAGES):
+    for name in (*PAGES, *CLIENT_PAGES, *QUORUM_PAGES):
         page = Path(folder) / name
         page.write_text(with_tables(page.read_text(), name))
 

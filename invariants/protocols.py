@@ -12,6 +12,7 @@ from fencepost.invariants import (
     metadata_reads,
     metadata_reads_live,
     quorum,
+    quorum_liveness,
     replication,
     replication_liveness,
     visible,
@@ -74,6 +75,7 @@ _PROPERTIES = {
 """The properties of each machine; those not named are the published models, which share theirs."""
 _ON_REQUEST = {
     "replication": replication_liveness.PROPERTIES,
+    "quorum": quorum_liveness.PROPERTIES,
     "metadata-reads": metadata_reads_live.PROPERTIES,
     "leader-discovery": leader_discovery_live.PROPERTIES,
 }

@@ -9,6 +9,7 @@ from fencepost.invariants.runs import (
     replication_liveness,
     tokens_evidence,
 )
+from fencepost.invariants.runs import discovery_evidence, lineage, quorum, replication, replication_liveness, tokens_evidence
 
 
 def merged(*families: tuple[Evidence, ...]) -> tuple[Evidence, ...]:
@@ -30,6 +31,7 @@ _FAMILIES = (
     lineage,
     replication,
     replication_liveness,
+    quorum,
     tokens_evidence,
     discovery_evidence,
     client_claims,

@@ -1,31 +1,19 @@
-"""What the runs of the quorum model settle: Raft as KRaft does it, KIP-1166, its questions, and known bugs."""
+"""What the runs of the quorum model settle: Raft as KRaft does it, KIP-1166, known bugs; questions in the module beside."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from fencepost.invariants.catalogue import Case, Evidence
-from fencepost.invariants.runs import quorum_parking, quorum_three
-from fencepost.invariants.runs.quorum_rows import PROPERTY
+from fencepost.invariants.catalogue import Evidence
+from fencepost.invariants.runs import quorum_claims, quorum_questions
+from fencepost.invariants.runs.quorum_cases import EVERY_RUN, cases
 
 if TYPE_CHECKING:
     from fencepost.invariants.catalogue import Run
 
-RUNS: tuple[Run, ...] = (*quorum_three.RUNS, *quorum_parking.RUNS)
-_BY_NAME = {item.name: item for item in RUNS}
-
-
-def cases(text: str) -> tuple[Case, ...]:
-    """Return cases from lines `title: id, id`; the title is the run's name without the protocol's."""
-    found = []
-    for line in filter(None, map(str.strip, text.splitlines())):
-        title, _, ids = line.rpartition(": ")
-        found += [Case(_BY_NAME[f"quorum {title}"], PROPERTY[name]) for name in ids.split(", ")]
-    return tuple(found)
-
+RUNS: tuple[Run, ...] = EVERY_RUN
 
 _THREE = """
-    3 voters and an observer, three epochs and two records: {0}
     3 voters and an observer, three epochs: {0}
     3 voters and an observer: {0}
     3 voters: {0}
@@ -48,6 +36,28 @@ RAFT: tuple[Evidence, ...] = (
 )
 
 KIP_1166: tuple[Evidence, ...] = (
+    Evidence(
+        "K1166-Q1",
+        cases("""
+            kafka-4.0 clock, 17 and 17: delay
+            kafka-4.0 clock, 17 and 17, NoOp records: delay
+            kafka-4.0 clock, 17 and 17, answered anew: delay
+        """),
+        answer="Not so: two maximum waits and one and a half round trips without NoOp records, and half a round trip more than their "
+        "interval with them.",
+        verdict="broken",
+    ),
+    Evidence(
+        "K1166-Q2",
+        cases("""
+            clock, 18 and 18: delay
+            clock, 18 and 18, two ticks: delay
+            clock, 18 and 18, any delivery: delay
+            clock, comparison only: delay
+            clock, completion only: delay
+        """),
+        answer="The bound is attained, and the maximum wait does not come into it; with either half alone it does.",
+    ),
     Evidence(
         "K1166-S1",
         cases("""
@@ -93,69 +103,50 @@ KIP_1166: tuple[Evidence, ...] = (
             2 voters and an observer, field left at 0: K1166-Q3
             2 voters and an observer, empty answers ignored: K1166-Q3
         """),
-        answer="The bound is exact, and it covers the answers that a completion gives too. Answers at a timeout do not count.",
+        answer="It covers the answers that a completion gives too. Answers at a timeout do not count.",
     ),
-)
-
-QUESTIONS: tuple[Evidence, ...] = (
     Evidence(
-        "Q1",
+        "K1166-L1",
         cases("""
-            2 voters and an old observer: K1166-S2
-            2 voters and an old observer, completion of reporting replicas: K1166-S2, K1166-Q3
+            kafka-4.0 2 voters and an observer, in the end: K1166-L1, no timeouts
+            2 voters and an observer, old leader and new replicas, in the end: K1166-L1, no timeouts
+            2 voters and an observer, new leader and old replicas, in the end: K1166-L1, no timeouts
+            2 voters and an observer, in the end: K1166-L1, no timeouts
+            3 voters, in the end: K1166-L1, no timeouts
+            2 voters and an observer, neither, in the end: K1166-L1, no timeouts
+            2 voters and an observer, comparison only, in the end: K1166-L1, no timeouts
+            2 voters and an observer, completion only, in the end: K1166-L1, no timeouts
+            2 voters and an observer, empty answers ignored, in the end: K1166-L1
         """),
-        answer="Completing all, which Handling allows, wakes them; it costs one empty answer per high watermark and gives an old observer "
-        "most of what the KIP gives. Compatibility says that they are handled as before. Both cannot be meant.",
+        answer="In every pairing of versions, by timeouts if by nothing else. Without timeouts and appends it takes both halves of the KIP.",
     ),
     Evidence(
-        "Q4",
+        "K1166-L2",
         cases("""
-            2 voters and an observer: K1166-Q3
-            2 voters and an observer, unknown is answered: K1166-Q3
+            2 voters and an observer, in the end: K1166-L2
+            3 voters, in the end: K1166-L2
+            kafka-4.0 2 voters and an observer, in the end: K1166-L2
+            3 voters, B37, in the end: K1166-L2
         """),
-        answer="It must count as -1, which is behind nothing, so that everyone parks. Answering instead spins until the first commit of the epoch.",
+        answer="The LeaderChange record of a new leader completes every fetch, and the voters' next fetches move its high watermark past "
+        "whatever was known; unless their answers are parked although they diverge (B37).",
     ),
     Evidence(
-        "Q5",
-        cases("2 voters and an observer, old first leader: K1166-S1, K1166-S2"),
-        answer="A value that no log reaches parks like a missing field: no run can tell the two apart. So it can be both, if nobody stores it.",
+        "K1166-S4",
+        (),
+        gap="No run: data replication between brokers reads nothing that could be this field. A test gives it to every fetch, with any "
+        "value, and finds the same states.",
     ),
     Evidence(
-        "Q6",
+        "G-S12",
         cases("""
-            2 voters and a consumer: K1166-Q3
-            2 voters and a consumer that waits for commits: K1166-Q3
+            2 voters and a broker: G-S12
+            2 voters and a broker that applies what it fetched: G-S12
+            clock, broker's metadata, 18 and 18: visible
+            kafka-4.0 clock, broker's metadata, 17 and 17: visible
         """),
-        answer="Below the high watermark, for whoever may read only that far: compared with the log end, every fetch of a consumer is "
-        "answered at once and empty while there is an uncommitted record. KafkaRaftClient serves uncommitted records to all, and so avoids this.",
-    ),
-    Evidence(
-        "Q8",
-        cases("""
-            3 voters, Q8: KR-S4, stops
-            3 voters, Q8 and no refusal: KR-S4
-            3 voters: KR-S4, stops
-        """),
-        answer="It must be ignored, as FollowerState does today: taken over before truncation it covers records that are not committed, and "
-        "the node stops as it is told to truncate below it.",
-    ),
-    Evidence(
-        "Q9",
-        cases("""
-            2 voters and an observer, received is reported: K1166-S1, K1166-Q3
-            2 voters and an observer, received is reported, record by record: K1166-S1, K1166-Q3
-            2 voters and an observer, record by record: K1166-S1, K1166-Q3
-        """),
-        answer="No difference for any property: a fetch that could be parked is at the leader's log end, so the cap does not bite.",
-    ),
-    Evidence(
-        "Q54",
-        cases("""
-            2 voters and an observer, remembered: K1166-S1
-            2 voters and an observer, remembered and lost: K1166-S1
-            2 voters and an observer, lost answer: K1166-S1
-        """),
-        answer="Only the report corrects itself: a leader that goes by what it sent parks a replica whose answer was lost.",
+        answer="On the quorum with observers that apply what their raft client hands out. Applying takes no time there, so a commit is "
+        "visible at a broker when its high watermark is known. What brokers do with the metadata is not coupled.",
     ),
 )
 
@@ -167,8 +158,19 @@ BUGS: tuple[Evidence, ...] = (
         cases("3 voters, B36: KR-S5\n3 voters, disk loss: KR-S5, stops"),
         answer="It takes a lost disk, which Raft does not allow for: the refusal turns silent loss into a node that stops.",
     ),
-    Evidence("B37", cases("3 voters, B37: B37\n3 voters: B37")),
-    Evidence("B38", cases("2 voters and an observer, B38: K1166-S1\n2 voters and an observer: K1166-S1")),
+    Evidence(
+        "B37",
+        cases("3 voters, B37: B37\n3 voters: B37\n3 voters, B37, in the end: truncation\n3 voters, in the end: truncation"),
+    ),
+    Evidence(
+        "B38",
+        cases("""
+            2 voters and an observer, B38: K1166-S1
+            2 voters and an observer: K1166-S1
+            2 voters and an observer, neither, in the end: no timeouts
+            2 voters and an observer, in the end: no timeouts
+        """),
+    ),
     Evidence("B39", cases("3 voters, B39: KR-S3\n3 voters, removal: KR-S3")),
     Evidence(
         "B40",
@@ -182,4 +184,4 @@ BUGS: tuple[Evidence, ...] = (
     ),
 )
 
-EVIDENCE: tuple[Evidence, ...] = (*RAFT, *KIP_1166, *QUESTIONS, *BUGS)
+EVIDENCE: tuple[Evidence, ...] = (*RAFT, *KIP_1166, *BUGS, *quorum_questions.EVIDENCE, *quorum_claims.EVIDENCE)

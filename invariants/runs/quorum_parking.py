@@ -187,4 +187,14 @@ RUNS: tuple[Run, ...] = (
         29,
         unreached="two lead, deposed, cuts, old",
     ),
+    run("2 voters and a broker", OBSERVER, "brokers_apply=committed", 26_443, 31, unreached="two lead, deposed, cuts, old"),
+    run(
+        "2 voters and a broker that applies what it fetched",
+        OBSERVER,
+        "brokers_apply=fetched",
+        46_855,
+        30,
+        "G-S12 5",
+        unreached="two lead, deposed, cuts, old",
+    ),
 )

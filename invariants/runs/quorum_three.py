@@ -120,7 +120,6 @@ RUNS: tuple[Run, ...] = (
         trace="KR-S1 vote-not-persisted",
     ),
     run("3 voters, votes on disk", V3E2, "real_votes=on restarts=1", 65_727, 27, unreached="ahead, old"),
-    # missing 3 voters and an observer
-    # missing 3 voters and an observer, three epochs
-    # missing 3 voters and an observer, three epochs and two records
+    run("3 voters and an observer", FOUR, "max_epoch=2 max_records=2", 1_624_527, 37, unreached="deposed, old"),
+    run("3 voters and an observer, three epochs", FOUR, "max_epoch=3 max_records=1", 2_984_367, 37, unreached="deposed, old"),
 )

@@ -1,0 +1,235 @@
+"""What must happen in the end to a replica of the metadata log, and how long that may take.
+
+All of it is about what comes after the last fault: no election, no restart, no lost answer. K1166-L1 and L2 with timeouts;
+what KIP-1166 is for without them; the delay, in ticks, on machines with a clock.
+"""
+
+from fencepost.model.language import NONE, at_most, leads_to, weak
+from fencepost.model.quorum import log
+from fencepost.model.quorum.broker import broker_applies_metadata
+from fencepost.model.quorum.clock import time_passes
+from fencepost.model.quorum.constants import C
+from fencepost.model.quorum.election import (
+    candidate_wins,
+    node_learns_leader,
+    node_loses_disk,
+    node_restarts,
+    quorum_elects,
+    removed_leader_resigns,
+    voter_stands,
+    voter_votes,
+)
+from fencepost.model.quorum.follower import follower_appends, follower_truncates
+from fencepost.model.quorum.leader import (
+    departs,
+    leader_appends,
+    leader_appends_no_op,
+    leader_handles_fetch,
+    leader_removes_itself,
+    parked_fetch_times_out,
+)
+from fencepost.model.quorum.network import answer_is_lost
+from fencepost.model.quorum.state import Id, Phase, State, leads
+
+FIRST_RECORD = 1
+"""The record of the controller from whose commit delays are measured."""
+
+_FAULTS = (
+    quorum_elects,
+    voter_stands,
+    voter_votes,
+    candidate_wins,
+    removed_leader_resigns,
+    node_restarts,
+    node_loses_disk,
+    answer_is_lost,
+)
+_APPENDS = (leader_appends, leader_appends_no_op, leader_removes_itself)
+_MESSAGES = (
+    weak(leader_handles_fetch, each=("leader", "follower")),
+    weak(follower_appends, each="follower"),
+    weak(follower_truncates, each="follower"),
+)
+_LEARNS = weak(node_learns_leader, each=("node", "leader"))
+_TIMEOUTS = weak(parked_fetch_times_out, each="follower")
+_CLOCK = (
+    *_MESSAGES,
+    _TIMEOUTS,
+    weak(broker_applies_metadata, each="node"),
+    weak(leader_appends_no_op, each="leader"),
+    weak(time_passes),
+)
+
+
+def is_connected(s: State, node: int) -> bool:
+    """Say whether the node follows a leader."""
+    n = s.node[node]
+    return n.leader != NONE and not n.failed and leads(s, max(n.leader, 0))
+
+
+def is_behind(s: State, c: C, node: int) -> bool:
+    """Say whether the node follows a leader whose high watermark it does not know."""
+    return is_connected(s, node) and s.node[node].high_watermark < s.node[max(s.node[node].leader, 0)].high_watermark
+
+
+def is_not_behind(s: State, c: C, node: int) -> bool:
+    """Say whether the node knows its leader's high watermark, or follows nobody."""
+    return not is_behind(s, c, node)
+
+
+def is_ahead(s: State, c: C, node: int) -> bool:
+    """Say whether the node knows a higher high watermark than its leader does."""
+    return is_connected(s, node) and s.node[node].high_watermark > s.node[max(s.node[node].leader, 0)].high_watermark
+
+
+def is_not_ahead(s: State, c: C, node: int) -> bool:
+    """Say whether the node's leader knows as high a high watermark, or the node follows nobody."""
+    return not is_ahead(s, c, node)
+
+
+def is_divergent(s: State, c: C, node: int) -> bool:
+    """Say whether the node follows a leader from whose log its own departs."""
+    return is_connected(s, node) and departs(s, max(s.node[node].leader, 0), node)
+
+
+def is_not_divergent(s: State, c: C, node: int) -> bool:
+    """Say whether the node's log is a prefix of its leader's, or it follows nobody."""
+    return not is_divergent(s, c, node)
+
+
+def has_nothing_to_fetch(s: State, c: C, node: int) -> bool:
+    """Say whether the node follows a leader and has all that it could fetch from it."""
+    leader = max(s.node[node].leader, 0)
+    return is_connected(s, node) and not departs(s, leader, node) and s.node[node].end >= readable(s, c, node)
+
+
+def readable(s: State, c: C, node: int) -> int:
+    """Return where what the node may read ends: a consumer reads committed records only."""
+    l = s.node[max(s.node[node].leader, 0)]
+    return max(l.high_watermark, 0) if c.consumer and node == c.nodes - 1 else l.end
+
+
+def rests(s: State, c: C, node: int) -> bool:
+    """Say whether the node's fetch is parked, or there is something to fetch again."""
+    return s.node[node].fetch.phase == Phase.PARKED or not has_nothing_to_fetch(s, c, node)
+
+
+def does_not_know_commit(s: State, c: C, node: int) -> bool:
+    """Say whether the node follows a leader that has committed the first record, and does not know that it did."""
+    if not is_connected(s, node):
+        return False
+    l = s.node[max(s.node[node].leader, 0)]
+    offset = log.offset_of(l, FIRST_RECORD)
+    return offset != NONE and s.node[node].high_watermark <= offset < l.high_watermark
+
+
+def somebody_does_not_know(s: State, c: C) -> bool:
+    """Say whether the first record is committed, and a connected node does not know it."""
+    return any(does_not_know_commit(s, c, node) for node in range(c.nodes))
+
+
+def everybody_knows(s: State, c: C) -> bool:
+    """Say whether every connected node knows whether the first record is committed."""
+    return not somebody_does_not_know(s, c)
+
+
+def some_broker_lacks_commit(s: State, c: C) -> bool:
+    """Say whether the first record is committed, and a broker's metadata does not show it."""
+    return any(lacks_commit(s, c, node) for node in range(c.voters, c.nodes))
+
+
+def lacks_commit(s: State, c: C, node: int) -> bool:
+    """Say whether the broker follows a leader that has committed the first record, and has not applied it."""
+    if not is_connected(s, node):
+        return False
+    l = s.node[max(s.node[node].leader, 0)]
+    offset = log.offset_of(l, FIRST_RECORD)
+    return offset != NONE and s.node[node].applied <= offset < l.high_watermark
+
+
+def every_broker_shows_commit(s: State, c: C) -> bool:
+    """Say whether every connected broker shows the first record, if that is committed."""
+    return not some_broker_lacks_commit(s, c)
+
+
+replicas_learn_the_high_watermark = leads_to(
+    "replicas-learn-the-high-watermark",
+    "K1166-L1: when nothing is appended any more, every connected replica reaches its leader's high watermark in the end.",
+    when=is_behind,
+    then=is_not_behind,
+    fair=(*_MESSAGES, _TIMEOUTS),
+    without=(*_FAULTS, *_APPENDS),
+    node=Id,
+)
+
+replicas_learn_the_high_watermark_without_timeouts = leads_to(
+    "replicas-learn-the-high-watermark-without-timeouts",
+    "What KIP-1166 is for: every connected replica reaches its leader's high watermark in the end, without any append or timeout.",
+    when=is_behind,
+    then=is_not_behind,
+    fair=_MESSAGES,
+    without=(*_FAULTS, *_APPENDS, parked_fetch_times_out),
+    node=Id,
+)
+
+leaders_catch_up_with_replicas = leads_to(
+    "leaders-catch-up-with-replicas",
+    "K1166-L2: a replica that is ahead of its leader's high watermark does not wait for ever: the leader reaches it, if its voters fetch.",
+    when=is_ahead,
+    then=is_not_ahead,
+    fair=(*_MESSAGES, _LEARNS),
+    without=(*_FAULTS, *_APPENDS, parked_fetch_times_out),
+    node=Id,
+)
+
+divergent_replicas_truncate_without_timeouts = leads_to(
+    "divergent-replicas-truncate-without-timeouts",
+    "B37: a replica whose log departs from its leader's truncates it in the end, without any timeout.",
+    when=is_divergent,
+    then=is_not_divergent,
+    fair=_MESSAGES,
+    without=(*_FAULTS, *_APPENDS, parked_fetch_times_out),
+    node=Id,
+)
+
+replicas_come_to_rest = leads_to(
+    "replicas-come-to-rest",
+    "K1166-Q3: a replica that has nothing to fetch is parked in the end, and does not ask again and again.",
+    when=has_nothing_to_fetch,
+    then=rests,
+    fair=_MESSAGES,
+    without=(*_FAULTS, *_APPENDS, parked_fetch_times_out),
+    node=Id,
+)
+
+commit_is_known_in_time = at_most(
+    "commit-is-known-in-time",
+    "K1166-Q1, K1166-Q2: every replica knows that a record is committed within `longest_delay` ticks of the commit.",
+    costs={time_passes: 1},
+    unit="ticks",
+    bound=C.longest_delay,
+    when=somebody_does_not_know,
+    then=everybody_knows,
+    fair=_CLOCK,
+)
+
+commit_is_visible_in_time = at_most(
+    "commit-is-visible-in-time",
+    "Every broker's metadata shows a record within `longest_delay` ticks of its commit.",
+    costs={time_passes: 1},
+    unit="ticks",
+    bound=C.longest_delay,
+    when=some_broker_lacks_commit,
+    then=every_broker_shows_commit,
+    fair=_CLOCK,
+)
+
+PROPERTIES = (
+    replicas_learn_the_high_watermark,
+    replicas_learn_the_high_watermark_without_timeouts,
+    leaders_catch_up_with_replicas,
+    divergent_replicas_truncate_without_timeouts,
+    replicas_come_to_rest,
+    commit_is_known_in_time,
+    commit_is_visible_in_time,
+)
