@@ -52,6 +52,10 @@ WALKS: list[tuple[str, dict[str, int], int]] = [
     ("metadata-reads", {"atomic_store": 0, "resets": 1, "rebuilds": 1, "wrong_contexts": 1, "node_choice": 1}, 1_000),
     ("leader-discovery", {"partitions": 2, "partial_refresh": 1, "replica_lags": 1, "changes": 4, "restarts": 1}, 2_000),
     ("leader-discovery", {"consumer": 1, "recreations": 1, "old_brokers": 1, "late_broker": 1}, 1_000),
+    ("quorum", {"nodes": 3, "voters": 3, "late_fetches": 1, "restarts": 1, "disk_losses": 1, "flush_lags": 1}, 1_500),
+    ("quorum", {"nodes": 3, "voters": 3, "real_votes": 1, "restarts": 1, "removals": 1, "records_per_answer": 1}, 1_500),
+    ("quorum", {"nodes": 3, "voters": 2, "losses": 1, "counts_answers": 1, "version_18": 3, "brokers_apply": 1}, 1_500),
+    ("quorum", {"nodes": 3, "voters": 2, "max_epoch": 1, "clock": 1, "no_op_interval": 4, "no_ops": 3, "losses": 1}, 1_500),
     ("constructs", {}, 1_000),
     ("constructs", {"room": 1, "first": 110, "last": 10, "least": 2}, 600),
     ("constructs", {"room": 4, "first": 40, "last": 200}, 400),
@@ -74,7 +78,9 @@ def test_the_walks_have_more_than_100_000_steps() -> None:
         pytest.param(
             *walk,
             id=f"{walk[0]} {'/'.join(map(str, walk[1].values()))}",
-            marks=pytest.mark.xdist_group(walk[0] if "brokers" in walk[1] else f"{walk[0]}-{walk[1].get('replicas', '')}"),
+            marks=pytest.mark.xdist_group(
+                walk[0] if walk[0] in ("replication", "quorum") else f"{walk[0]}-{walk[1].get('replicas', '')}"
+            ),
         )
         for walk in WALKS
     ],

@@ -1,0 +1,165 @@
+"""The catalogue's runs of the quorum model: nothing is vacuous, every bug has its twin, every trace its run."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import pytest
+from fencepost.cli.delays import shares
+from fencepost.cli.tables import QUORUM_PAGES, with_tables
+from fencepost.counterexamples.replay import replay
+from fencepost.counterexamples.trace import ARCHIVE
+from fencepost.explorers.judge import judge, values_of
+from fencepost.explorers.verdict import Options
+from fencepost.invariants import quorum, quorum_liveness
+from fencepost.invariants.catalogue import Profile, entries, evidence
+from fencepost.invariants.runs.quorum import EVIDENCE, RUNS
+from fencepost.invariants.runs.quorum_delays import SLOW
+from fencepost.model.quorum.machine import MACHINE
+
+from tests.search import Search
+
+if TYPE_CHECKING:
+    from fencepost.invariants.catalogue import Run
+
+pytestmark = pytest.mark.xdist_group("quorum")
+
+BY_NAME = {run.name: run for run in RUNS}
+SMALL = (
+    "kafka-4.0 3 voters",
+    "3 voters, B35",
+    "3 voters, B36",
+    "3 voters, removal",
+    "3 voters, votes asked twice",
+    "3 voters, late fetches",
+    "2 voters and an observer, lost answer",
+    "2 voters and a broker",
+    "clock, 17 and 17, NoOp records",
+)
+"""Runs that together take every action."""
+
+
+def names(kind: str) -> set[str]:
+    """Return the names of the properties of single states and steps, or of the witnesses."""
+    return {item.name for item in quorum.PROPERTIES if (item.kind == "sometimes") == (kind == "sometimes")}
+
+
+def test_runs_have_different_names_and_titles_that_say_what_they_are() -> None:
+    assert len(BY_NAME) == len(RUNS)
+    assert all(run.title and run.name.startswith("quorum ") for run in RUNS)
+
+
+def test_every_figure_is_pinned() -> None:
+    assert all(run.distinct and run.depth for run in RUNS)
+    bounds = {item.name for item in quorum_liveness.PROPERTIES if item.kind == "at-most"}
+    assert all(set(run.worst) == bounds & set(run.properties) for run in RUNS)
+
+
+def test_every_property_is_violated_by_some_run() -> None:
+    violated = {name for run in RUNS for name in run.violated}
+    bounds = {item.name for item in quorum_liveness.PROPERTIES if item.kind == "at-most"}
+    assert (names("always") | {item.name for item in quorum_liveness.PROPERTIES}) - violated <= bounds
+
+
+def test_every_witness_is_reached_by_some_run_that_keeps_all_properties() -> None:
+    reached = {
+        name for run in RUNS if not run.violated and not run.properties for name in names("sometimes") - set(run.unreached)
+    }
+    assert reached == names("sometimes")
+
+
+@pytest.mark.parametrize("entry", [item.entry for item in EVIDENCE if item.cases and entries()[item.entry].kind == "bug"])
+def test_a_bug_fails_with_its_switch_and_not_without_it_at_the_same_constants(entry: str) -> None:
+    cases = [case for case in evidence()[entry].cases if case.run.protocol == "quorum"]
+    failing = [case for case in cases if case.expect == "violated"]
+    assert failing or entry == "B40"
+    for case in failing:
+        if case.prop != "nobody-fails":
+            assert any(
+                other.expect == "holds" and other.prop == case.prop and len(difference(case.run, other.run)) in (1, 2)
+                for other in cases
+            ), case.run.name
+
+
+def difference(one: Run, other: Run) -> set[str]:
+    """Return the constants in which two runs differ."""
+    left, right = (MACHINE.set_constants(values_of(run)).shown() for run in (one, other))
+    return {name for name in left if left[name] != right[name]}
+
+
+@pytest.mark.parametrize("run", [run for run in RUNS if run.trace], ids=lambda run: run.name)
+def test_archived_traces_are_of_their_run_and_as_long_as_it_says(run: Run) -> None:
+    for name, file in run.trace.items():
+        trace = replay(ARCHIVE / file)
+        assert trace.trace.prop is not None
+        assert trace.trace.prop.name == name
+        assert name in run.worst or trace.path.length == run.violated[name]
+        assert trace.trace.constants == MACHINE.set_constants(values_of(run))
+
+
+def test_every_archived_trace_of_the_model_belongs_to_a_run() -> None:
+    assert {file.name for file in ARCHIVE.glob("quorum-*")} == {name for run in RUNS for name in run.trace.values()}
+
+
+def test_no_action_is_dead_and_small_runs_find_what_is_pinned() -> None:
+    fired: dict[str, int] = {}
+    for title in SMALL:
+        found = judge(BY_NAME[f"quorum {title}"], Options(workers=1))
+        assert found.as_expected, found.differences
+        for name, count in found.result.fired.items():
+            fired[name] = fired.get(name, 0) + count
+    assert {name for name, count in fired.items() if not count} == set()
+
+
+@pytest.mark.parametrize("title", ["2 voters and a broker", "2 voters and an observer, comparison only"])
+def test_the_plain_carrier_finds_what_the_engine_finds(title: str) -> None:
+    run = BY_NAME[f"quorum {title}"]
+    search = Search(MACHINE, values_of(run), quorum.PROPERTIES)
+    for _ in search.levels():
+        pass
+    assert (search.found.distinct, search.found.depth) == (run.distinct, run.depth)
+    assert search.found.violated == dict(run.violated)
+
+
+def test_the_quick_profile_shows_the_model() -> None:
+    assert any(run.profile is Profile.QUICK for run in RUNS)
+
+
+SHARES = {
+    "kafka-4.0 clock, 17 and 17": (2, 3),
+    "clock, 18 to 17": (2, 3),
+    "clock, 17 to 18": (1, 3),
+    "clock, 18 and 18": (0, 3),
+    "clock, comparison only": (1, 3),
+    "clock, completion only": (1, 3),
+}
+"""How many maximum waits and messages there are on the worst way."""
+
+
+@pytest.mark.parametrize("title", SHARES)
+def test_the_worst_delay_is_so_many_maximum_waits_and_messages(title: str) -> None:
+    assert shares(BY_NAME[f"quorum {title}"], BY_NAME[f"quorum {title}{SLOW}"]) == SHARES[title]
+
+
+def test_two_runs_that_are_no_pair_are_not_taken_for_one() -> None:
+    fast, other = BY_NAME["quorum clock, 18 and 18"], BY_NAME["quorum clock, empty answers ignored"]
+    with pytest.raises(ValueError, match=r"never$|never\."):
+        shares(fast, other)
+
+
+DOCS = Path(__file__).parent.parent / "docs"
+
+
+@pytest.mark.parametrize("name", QUORUM_PAGES)
+def test_the_pages_on_the_quorum_say_what_the_catalogue_says(name: str) -> None:
+    """If not: `python -m fencepost.cli.tables docs`."""
+    text = (DOCS / name).read_text()
+    assert with_tables(text, name) == text
+    links = re.findall(r"\]\(([^)#:]+)\)", text)
+    assert [link for link in links if not ((DOCS / name).parent / link).is_file()] == []
+    written = re.sub(r"<!-- cases .*?<!-- end -->", "", text, flags=re.DOTALL)
+    assert re.findall(r"\d,\d{3}|\d+ (?:states|steps)\b", written) == []
+    settings = set(re.findall(r"`([a-z_]+)=[a-z0-9-]+`", written))
+    assert settings <= set(MACHINE.constants.declared())

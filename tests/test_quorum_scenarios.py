@@ -1,0 +1,198 @@
+"""The rules of the quorum model one by one, and histories told step by step."""
+
+from __future__ import annotations
+
+from itertools import product
+from typing import Any
+
+import pytest
+from fencepost.invariants import quorum as properties
+from fencepost.model.language import NONE
+from fencepost.model.language.interpreter import Interpreter
+from fencepost.model.quorum import leader
+from fencepost.model.quorum.constants import Completion, Source
+from fencepost.model.quorum.fetch import absent, reported_high_watermark
+from fencepost.model.quorum.machine import MACHINE
+from fencepost.model.quorum.state import Phase, Role
+
+OLD = {"version_18": 0, "compares_high_watermarks": 0, "completes_on_high_watermark": Completion.NONE}
+PAIR = {"nodes": 3, "voters": 2, "max_epoch": 1}
+
+
+class Story:
+    """One history on the plain carrier: every step names an action and its arguments."""
+
+    def __init__(self, **constants: int) -> None:
+        self.plain = Interpreter(MACHINE, MACHINE.set_constants(constants))
+        (self.key,) = self.plain.initial_states()
+
+    @property
+    def state(self) -> Any:
+        """The state that has been reached."""
+        return self.plain.schema.restore(self.key)
+
+    def can(self, action: str, *arguments: int) -> list[Any]:
+        """Return the transitions of this action with these arguments."""
+        found = [item for item in self.plain._fire(MACHINE.action(action), self.key) if item.step.args == arguments]
+        assert all(name.replace("-", "_") == action.replace("-", "_") for name in {item.step.action.name for item in found})
+        return found
+
+    def do(self, action: str, *arguments: int) -> Story:
+        """Take a step."""
+        (self.step,) = self.can(action, *arguments)
+        self.before, self.key = self.key, self.step.after
+        return self
+
+    def round_trip(self, follower: int) -> Story:
+        """A follower's fetch is answered at once, and the answer arrives."""
+        return self.do("leader-handles-fetch", 0, follower).do("follower-appends", follower)
+
+    def phase(self, node: int) -> Phase:
+        """Return how far the node's fetch has come."""
+        return Phase(self.state.node[node].fetch.phase)
+
+
+def connected(**constants: int) -> Story:
+    """Nodes 1 and 2 follow node 0, have its first record and know that it is committed."""
+    story = Story(**{**PAIR, **constants}).do("node-learns-leader", 1, 0).do("node-learns-leader", 2, 0)
+    story.round_trip(1).do("leader-handles-fetch", 0, 1)
+    if story.phase(1) is Phase.PARKED:
+        story.do("parked-fetch-times-out", 1)
+    story.do("follower-appends", 1)
+    return story.round_trip(2)
+
+
+@pytest.mark.parametrize("voters", [2, 3, 4, 5])
+def test_the_high_watermark_is_the_median_of_the_voters_log_ends_rounded_down(voters: int) -> None:
+    """Kafka sorts the log ends in descending order and takes the one at index V / 2."""
+    plain = Interpreter(MACHINE, MACHINE.set_constants({"nodes": 5, "voters": voters, "max_epoch": 1, "max_records": 2}))
+    for ends in product((NONE, 0, 1, 2), repeat=voters - 1):
+        state = plain.schema.restore(plain.initial_states()[0])
+        state.node[0].end = 2
+        for node, end in enumerate(ends, 1):
+            state.node[0].known_end[node] = end
+        sorted_ends = sorted((2, *ends), reverse=True)
+        assert leader.majority_end(state, plain.constants, 0) == sorted_ends[voters // 2]
+
+
+PARKING = [
+    ("knows nothing", 1, NONE, False),
+    ("is behind", 1, 0, False),
+    ("is current", 1, 1, True),
+    ("is ahead", 0, 1, True),
+    ("is ahead of a leader that knows nothing", NONE, 1, True),
+    ("and the leader know nothing", NONE, NONE, True),
+]
+
+
+@pytest.mark.parametrize(("known", "remote", "parks"), [row[1:] for row in PARKING], ids=[row[0] for row in PARKING])
+def test_a_replica_is_parked_unless_its_leader_knows_more(known: int, remote: int, *, parks: bool) -> None:
+    story = Story(**PAIR).do("node-learns-leader", 2, 0)
+    state, constants = story.state, story.plain.constants
+    state.node[2].log[0].epoch = 1
+    state.node[2].end = 1
+    state.node[0].high_watermark, state.node[2].high_watermark = known, remote
+    assert leader.may_park(state, constants, 0, 2) == parks
+
+
+def test_a_missing_field_reads_as_more_than_any_offset() -> None:
+    story = Story(**PAIR, **OLD).do("node-learns-leader", 2, 0)
+    state = story.state
+    missing = reported_high_watermark(state, story.plain.constants, 2)
+    assert missing == absent(state) > len(state.node[0].log)
+
+
+@pytest.mark.parametrize(("version_18", "carried"), [(7, True), (6, False), (3, False), (1, False), (0, False)])
+def test_the_field_needs_both_ends_to_know_version_18(version_18: int, *, carried: bool) -> None:
+    story = Story(**PAIR, version_18=version_18).do("node-learns-leader", 2, 0)
+    state = story.state
+    assert (reported_high_watermark(state, story.plain.constants, 2) != absent(state)) == carried
+
+
+def test_the_field_is_not_sent_before_the_metadata_version_is_known_to_be_final() -> None:
+    story = connected(finalizing_record=1)
+    constants = story.plain.constants
+    assert reported_high_watermark(story.state, constants, 2) == absent(story.state)
+    story.do("leader-appends", 0)
+    story.round_trip(1).do("leader-handles-fetch", 0, 1).do("parked-fetch-times-out", 1).do("follower-appends", 1)
+    assert reported_high_watermark(story.state, constants, 1) == story.state.node[1].high_watermark == 2
+
+
+def committed_while_parked(**constants: int) -> Story:
+    """A record is written; replica 2 has it and is parked when replica 1's fetch commits it."""
+    story = connected(**constants).do("leader-appends", 0)
+    story.round_trip(1).round_trip(2).do("leader-handles-fetch", 0, 2)
+    assert story.phase(2) is Phase.PARKED
+    return story.do("leader-handles-fetch", 0, 1)
+
+
+def test_a_new_high_watermark_completes_what_is_parked() -> None:
+    story = committed_while_parked()
+    assert story.phase(2) is Phase.ANSWERED
+    assert story.do("follower-appends", 2).state.node[2].high_watermark == 2
+
+
+def test_without_completion_a_parked_replica_waits() -> None:
+    story = committed_while_parked(completes_on_high_watermark=Completion.NONE)
+    assert story.phase(2) is Phase.PARKED
+
+
+def test_a_timeout_brings_the_high_watermark_of_the_arrival_so_an_old_replica_waits_twice() -> None:
+    """HYP-4, without a clock: the first timeout tells what was true when the fetch arrived, only the second the news."""
+    story = committed_while_parked(**OLD)
+    story.do("parked-fetch-times-out", 2).do("follower-appends", 2)
+    assert story.state.node[2].high_watermark == 1
+    story.do("leader-handles-fetch", 0, 2)
+    assert story.phase(2) is Phase.PARKED
+    story.do("parked-fetch-times-out", 2).do("follower-appends", 2)
+    assert story.state.node[2].high_watermark == 2
+
+
+def test_answered_anew_an_old_replica_waits_once() -> None:
+    story = committed_while_parked(**OLD, timeout_answers_anew=1)
+    story.do("parked-fetch-times-out", 2).do("follower-appends", 2)
+    assert story.state.node[2].high_watermark == 2
+
+
+def test_a_leader_that_remembers_what_it_sent_parks_a_replica_whose_answer_was_lost() -> None:
+    story = committed_while_parked(high_watermark_source=Source.REMEMBERED, losses=1)
+    story.do("answer-is-lost", 2).do("leader-handles-fetch", 0, 2)
+    assert story.phase(2) is Phase.PARKED
+    assert not story.plain.holds(properties.parked_replicas_know_the_high_watermark, story.key)
+
+
+def test_a_replica_that_reports_is_answered_again_when_its_answer_was_lost() -> None:
+    story = committed_while_parked(losses=1).do("answer-is-lost", 2).do("leader-handles-fetch", 0, 2)
+    assert story.phase(2) is Phase.ANSWERED
+
+
+def test_a_leader_does_not_commit_what_it_has_not_added_to() -> None:
+    """KAFKA-12619: a majority that holds everything up to the start of the epoch, and not its first record, commits nothing."""
+    for beyond, expected in ((1, NONE), (0, 1)):
+        plain = Interpreter(MACHINE, MACHINE.set_constants({"nodes": 3, "voters": 3, "commits_beyond_epoch_start": beyond}))
+        state = plain.schema.restore(plain.initial_states()[0])
+        node = state.node[0]
+        node.epoch, node.epoch_start, node.end = 2, 1, 2
+        node.log[1].epoch = 2
+        node.known_end[1] = 1
+        leader.advance_high_watermark(state, plain.constants, 0)
+        assert node.high_watermark == expected
+
+
+def test_a_restarted_leader_leads_no_more() -> None:
+    story = connected(restarts=1).do("node-restarts", 0, 0)
+    assert story.state.node[0].role == Role.FOLLOWER
+    assert story.state.node[1].leader == NONE
+    assert story.state.node[0].end == 1
+
+
+def test_a_node_stops_rather_than_give_up_what_it_knows_to_be_committed() -> None:
+    story = connected(nodes=3, voters=2, restarts=0)
+    state, constants = story.state, story.plain.constants
+    state.node[2].log[0].epoch = 1
+    state.node[0].log[0].epoch = 1
+    fetch = state.node[2].fetch
+    fetch.phase, fetch.diverging, fetch.end = Phase.ANSWERED, True, 0
+    MACHINE.action("follower-truncates")(state, constants, 2)
+    assert state.node[2].failed
+    assert state.node[2].end == 1
