@@ -5,11 +5,11 @@ from fencepost.invariants.runs import (
     client_claims,
     discovery_evidence,
     lineage,
+    quorum,
     replication,
     replication_liveness,
     tokens_evidence,
 )
-from fencepost.invariants.runs import discovery_evidence, lineage, quorum, replication, replication_liveness, tokens_evidence
 
 
 def merged(*families: tuple[Evidence, ...]) -> tuple[Evidence, ...]:
