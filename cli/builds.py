@@ -34,10 +34,10 @@ def write_builds(request: Request, reports: Sequence[Report], not_run: Sequence[
 
         write_text(Path(request.sarif), sarif(reports, not_run, why))
     if request.github:
-        from fencepost.cli.github import annotations, append_summary
+        from fencepost.cli.github import append_summary, workflow_commands
 
         append_summary(reports, not_run, why)
-        text = annotations(reports, not_run, why)
+        text = workflow_commands(reports, not_run, why)
         if request.json:
             sys.stderr.write(text)
         else:

@@ -23,7 +23,7 @@ ROOM = 900_000
 """Bytes that we write into a summary: GitHub refuses more than 1 MiB in a step."""
 
 
-def annotations(reports: Sequence[Report], not_run: Sequence[str] = (), why: str = "") -> str:
+def workflow_commands(reports: Sequence[Report], not_run: Sequence[str] = (), why: str = "") -> str:
     """Return the workflow commands that annotate what is not as it should be, a line each."""
     lines = []
     for item in (item for report in reports for item in outcomes(report)):

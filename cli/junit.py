@@ -45,8 +45,8 @@ def _suite(root: ET.Element, name: str, ends: list[End], seconds: float, total: 
     counts = {"tests": len(ends), "failures": ends.count(End.FAILED), "errors": ends.count(End.ERROR)}
     for what, count in counts.items():
         total[what] += count
-    numbers = {what: str(count) for what, count in counts.items()}
-    return ET.SubElement(root, "testsuite", name=_clean(name), skipped="0", time=f"{seconds:.3f}", **numbers)
+    facts = {"name": _clean(name), "skipped": "0", "time": f"{seconds:.3f}"}
+    return ET.SubElement(root, "testsuite", {**facts, **{what: str(count) for what, count in counts.items()}})
 
 
 def _case(suite: ET.Element, item: Outcome, seconds: float) -> None:

@@ -113,7 +113,7 @@ def _of_expectation(report: Report) -> Outcome:
     shown = "; ".join(_said(report, item) for item in data["properties"] if item["verdict"] == got)
     end = End.PASSED if data["as_expected"] else End.ERROR if got == "undetermined" else End.FAILED
     message = f"{got}, as expected: {shown}" if data["as_expected"] else f"{got} where {wanted} is expected: {shown}"
-    worst = next((item for item in data["properties"] if item["verdict"] == got), {})
+    worst: Mapping[str, Any] = next((item for item in data["properties"] if item["verdict"] == got), {})
     prop = report.found.select((worst["name"],))[0] if worst else None
     return Outcome(report, "verdict", end, got, message, prop, tuple(worst.get("steps", ())), worst.get("length", 0))
 

@@ -10,6 +10,7 @@ Under pytest the fixture `fencepost` does the same with the options of the run (
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -17,7 +18,7 @@ from typing import TYPE_CHECKING, Any
 from fencepost.model.language.errors import ExpectationError, UndeterminedError, UsageError
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Mapping
+    from collections.abc import Callable, Iterable
 
     from fencepost.counterexamples.replay import Replay
     from fencepost.explorers.verdict import PropertyResult, Result
@@ -154,7 +155,8 @@ def _expected(
     found: Protocol, violated: Iterable[str] | Mapping[str, int], unreached: Iterable[str]
 ) -> Callable[[str], tuple[str, int | None]]:
     """Return what is expected of a property by name: its verdict, and the length of its trace if that is given."""
-    lengths: dict[str, int | None] = dict(violated) if hasattr(violated, "keys") else dict.fromkeys(violated)  # type: ignore[call-overload]
+    known = violated if isinstance(violated, Mapping) else {}
+    lengths: dict[str, int | None] = {name: known.get(name) for name in violated}
     others = tuple(unreached)
     for name in (*lengths, *others):
         found.select((name,))

@@ -162,12 +162,12 @@ class _Frame:
             case ast.Call(func=ast.Name(id="all" | "any" as name), args=[ast.GeneratorExp() as items]) if wanted == (
                 name == "all"
             ):
-                inner, values = next(
-                    (inner, values)
-                    for inner, values in _bindings(items.generators, scope)
+                inner, bound = next(
+                    (inner, bound)
+                    for inner, bound in _bindings(items.generators, scope)
                     if bool(_value(items.elt, inner)) is not wanted
                 )
-                for variable, value in values.items():
+                for variable, value in bound.items():
                     self.told.note(variable, value)
                 self.explain(items.elt, inner, wanted=wanted)
             case ast.Call(func=func, args=arguments, keywords=[]) if _is_readable(function := _value(func, scope)):

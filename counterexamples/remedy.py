@@ -168,7 +168,9 @@ def _lines(program: Program, name: str) -> Iterator[Line]:
     """Yield the lines of the model that ask for a constant."""
     for function, checked in program.functions.items():
         file = place_of(function).file
-        numbers = sorted({node.lineno for node in ast.walk(checked.node) if _is_constant(node, name)})
+        numbers = sorted(
+            {node.lineno for node in ast.walk(checked.node) if isinstance(node, ast.Attribute) and _is_constant(node, name)}
+        )
         for number in numbers:
             yield Line(Place(file, number), linecache.getline(str(file), number).strip())
 

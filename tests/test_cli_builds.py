@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 from fencepost.cli import catalogue
-from fencepost.cli.github import ROOM, annotations, summary
+from fencepost.cli.github import ROOM, summary, workflow_commands
 from fencepost.cli.junit import junit
 from fencepost.cli.outcomes import End, Report, outcomes
 from fencepost.cli.sarif import sarif
@@ -222,7 +222,7 @@ def test_signs_that_formats_cannot_hold_are_written_otherwise() -> None:
         properties=[{"name": "requests-run-once", "kind": "always", "verdict": "undetermined"}],
     )
     assert "a?b | 100%" in junit([odd])
-    assert "a\x00b | 100%25%0Anext" in annotations([odd])
+    assert "a\x00b | 100%25%0Anext" in workflow_commands([odd])
     assert "a\x00b \\| 100% next" in summary([odd])
     assert json.loads(sarif([odd]))["runs"][0]["results"][0]["message"]["text"].startswith("mailbox: requests-run-once is")
 

@@ -26,9 +26,11 @@ SECTIONS = {
     "list": ("listing",),
     "guarantees": ("evidence",),
     "simulate": ("sampled",),
+    "sweep": ("sweep_data",),
     "shrink": ("shrinking",),
     "faults": ("faulting",),
-    "ablate": ("matrix",),
+    "ablate": ("matrix", "suspicions"),
+    "diff": ("differing",),
     "prove": ("proving",),
 }
 """The sections of the page, and the modules that make what they are about."""

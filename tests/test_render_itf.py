@@ -107,5 +107,6 @@ def test_a_behaviour_without_end_says_where_its_loop_starts(prop: Any) -> None:
     data = itf(trace)
     assert ACCEPTS.is_valid(data)
     assert data["loop"] == trace.loop
-    start, end = ({name: state[name] for name in ("lit",)} for state in (data["states"][data["loop"]], data["states"][-1]))
-    assert start == end
+    path = follow(trace).path
+    assert path.states[data["loop"]] == path.states[-1]
+    assert len(data["states"]) == max(path.length - 1, data["loop"] + 1)
