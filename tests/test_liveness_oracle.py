@@ -3,20 +3,23 @@
 from __future__ import annotations
 
 import random
+from functools import cache
 from typing import TYPE_CHECKING, Any
 
 import pytest
+from fencepost.explorers.liveness.reference import judge
+from fencepost.explorers.native.compile import Kernels, compiled
 from fencepost.explorers.native.search import search as native
-from fencepost.explorers.plain import search as plain
 from fencepost.explorers.verdict import Options, Reach, Verdict
 from fencepost.model.language import at_most, leads_to, strong, weak
+from fencepost.model.language.interpreter import Interpreter
 
 from tests.brute import KINDS, Maze, Promise
 from tests.machines import maze
 from tests.machines.maze import MACHINE, NODES
 
 if TYPE_CHECKING:
-    from fencepost.explorers.verdict import Result
+    from fencepost.explorers.verdict import PropertyResult
     from fencepost.model.language import Fairness, Property
 
 ACTIONS = {"a": maze.a, "b": maze.b, "d": maze.d}
@@ -61,11 +64,11 @@ class Question:
             at_most("costs", "It comes there in time.", costs=costs, bound=self.bound, **about),
         )
 
-    def agrees(self, result: Result) -> None:
-        """Compare a result with brute force."""
+    def agrees(self, found_by_name: dict[str, PropertyResult]) -> None:
+        """Compare what an engine found with brute force."""
         graph = Maze(self.values, self.without)
         lasts = graph.lasts(self.promises)
-        leads, costs = result.of("leads"), result.of("costs")
+        leads, costs = found_by_name["leads"], found_by_name["costs"]
         assert (leads.verdict is Verdict.VIOLATED) == lasts
         assert (leads.path is not None) == lasts
         most, least = graph.costs(self.costs)
@@ -87,21 +90,35 @@ def _fairness(promise: Promise) -> Fairness:
     return make(*(ACTIONS[kind] for kind in promise.kinds), each=each)
 
 
+@cache
+def kernels() -> Kernels:
+    """Return what every graph is searched with: all are constants of one machine."""
+    return compiled(MACHINE, MACHINE.set_constants({}), ())
+
+
 @pytest.mark.xdist_group("maze")
 @pytest.mark.parametrize("block", range(BLOCKS))
 def test_native_engine_says_what_brute_force_says(block: int) -> None:
     for seed in range(block, GRAPHS, BLOCKS):
         question = Question(seed)
-        result = native(MACHINE, MACHINE.set_constants(question.values), question.properties, Options(workers=1))
-        question.agrees(result)
+        result = native(
+            MACHINE, MACHINE.set_constants(question.values), question.properties, Options(workers=1), kernels=kernels()
+        )
+        question.agrees({item.name: item for item in result.properties})
 
 
 @pytest.mark.parametrize("block", range(BLOCKS))
 def test_reference_says_what_brute_force_says(block: int) -> None:
     for seed in range(block, GRAPHS, BLOCKS):
         question = Question(seed)
-        result = plain(MACHINE, MACHINE.set_constants(question.values), question.properties, Options(workers=1))
-        question.agrees(result)
+        plain = Interpreter(MACHINE, MACHINE.set_constants(question.values))
+        starts = plain.initial_states()
+        graph = {}
+        waiting = list(starts)
+        for key in waiting:
+            graph[key] = list(plain.transitions(key))
+            waiting += [item.after for item in graph[key] if item.after not in waiting]
+        question.agrees({prop.name: judge(plain, graph, starts, prop) for prop in question.properties})
 
 
 def test_random_graphs_are_of_every_sort() -> None:
