@@ -2,7 +2,9 @@
 
 What is fair: every broker applies metadata, fetches, and does what follows from an answer that it got; the controller answers
 every leader, and unfences whoever may be unfenced; a broker whose process is down is started again; a shutdown ends. Faults,
-timeouts and what operators do is not promised: fencing, crashes, ISR shrinks, elections.
+timeouts and what operators do is not promised: fencing, crashes, ISR shrinks, elections. That a leader ignores an answer for
+which it does not wait any more is done by `normalize` alone: without it such an answer stays in flight for ever, and the leader,
+which has one request in flight at a time, sends no other.
 """
 
 from fencepost.invariants.replication import has_record

@@ -84,6 +84,16 @@ def test_native_says_what_the_reference_says(values: dict[str, int], normalize: 
         assert {item.verdict for item in found.properties} == {Verdict.HOLDS, Verdict.VIOLATED}
 
 
+@pytest.mark.parametrize("values", [{"losses": 0}, {"clients": 1, "requests": 2}], ids=str)
+def test_dropping_what_nobody_waits_for_changes_no_verdict(values: dict[str, int]) -> None:
+    constants = mailbox.MACHINE.set_constants(values)
+    results = [
+        native(mailbox.MACHINE, constants, PROPERTIES, Options(workers=1, normalize=normalize)) for normalize in (True, False)
+    ]
+    assert results[0].distinct < results[1].distinct
+    assert [told(item) for item in results[0].properties] == [told(item) for item in results[1].properties]
+
+
 def told(item: Any) -> tuple[Any, ...]:
     """Return what engines must agree on, and how far the loop is from the initial state."""
     return item.name, item.verdict, item.cost, item.note
