@@ -14,6 +14,7 @@ if TYPE_CHECKING:
 RUNS: tuple[Run, ...] = EVERY_RUN
 
 _THREE = """
+    3 voters and an observer, three epochs and two records: {0}
     3 voters and an observer, three epochs: {0}
     3 voters and an observer: {0}
     3 voters: {0}
@@ -141,6 +142,7 @@ KIP_1166: tuple[Evidence, ...] = (
         "G-S12",
         cases("""
             2 voters and a broker: G-S12
+            3 voters and a broker, restart: G-S12
             2 voters and a broker that applies what it fetched: G-S12
             clock, broker's metadata, 18 and 18: visible
             kafka-4.0 clock, broker's metadata, 17 and 17: visible

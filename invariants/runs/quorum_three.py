@@ -122,4 +122,22 @@ RUNS: tuple[Run, ...] = (
     run("3 voters, votes on disk", V3E2, "real_votes=on restarts=1", 65_727, 27, unreached="ahead, old"),
     run("3 voters and an observer", FOUR, "max_epoch=2 max_records=2", 1_624_527, 37, unreached="deposed, old"),
     run("3 voters and an observer, three epochs", FOUR, "max_epoch=3 max_records=1", 2_984_367, 37, unreached="deposed, old"),
+    run(
+        "3 voters and an observer, three epochs and two records",
+        FOUR,
+        "max_epoch=3 max_records=2",
+        21_777_212,
+        42,
+        unreached="deposed, old",
+        profile=Profile.FULL,
+        compact=True,
+    ),
+    run(
+        "3 voters and a broker, restart",
+        FOUR,
+        "max_epoch=2 max_records=1 restarts=1 brokers_apply=committed",
+        1_093_023,
+        35,
+        unreached="deposed, old",
+    ),
 )
