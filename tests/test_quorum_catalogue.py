@@ -36,7 +36,7 @@ SMALL = (
     "3 voters, late fetches",
     "2 voters and an observer, lost answer",
     "2 voters and a broker",
-    "clock, 17 and 17, NoOp records",
+    "kafka-4.0 clock, 17 and 17, NoOp records",
 )
 """Runs that together take every action."""
 

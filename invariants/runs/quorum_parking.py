@@ -29,9 +29,9 @@ RUNS: tuple[Run, ...] = (
     run(
         "2 voters and an observer, B38",
         OBSERVER,
-        "compares_high_watermarks=off completes_on_high_watermark=none",
-        19_499,
-        28,
+        "compares_high_watermarks=off completes_on_high_watermark=none counts_answers=on",
+        30_927,
+        29,
         "K1166-S1 5",
         unreached="two lead, deposed, cuts, old",
         trace="K1166-S1 b38-kafka-14145",
