@@ -13,6 +13,8 @@ from fencepost.explorers.symbolic.cache import cached
 from fencepost.explorers.symbolic.induction import Asking
 from fencepost.explorers.symbolic.proof import Settings, prove
 from fencepost.explorers.verdict import Verdict
+from fencepost.model.language import always
+from fencepost.model.language.errors import ModelError
 
 from tests.commands import data_of, fencepost
 from tests.machines import shift_register
@@ -114,7 +116,9 @@ def test_what_z3_cannot_say_in_time_is_undetermined(monkeypatch: pytest.MonkeyPa
     monkeypatch.setattr(Asking, "ask", lambda *_: z3.unknown)
     done = fencepost("prove", REGISTER, "--workers", "1", "--no-cache", "--quiet", "--json")
     assert done.exit_code == 3
-    assert all(item["why"].startswith("z3 cannot say") for item in data_of(done)["properties"])
+    found = {item["name"]: item for item in data_of(done)["properties"]}
+    assert found["first-is-empty"]["verdict"] == "undetermined"
+    assert all(item["why"].startswith("z3 cannot say") for item in found.values() if item["verdict"] != "proved")
 
 
 def test_z3_is_given_no_more_time_than_it_may_have() -> None:
@@ -167,6 +171,23 @@ def test_a_loop_without_a_bound_is_refused_with_its_line() -> None:
     assert done.exit_code == 2
     assert "this loop has no bound: it runs to a number that --unbounded made unbounded." in done.stderr
     assert "Instead, leave the constant that bounds it bounded." in done.stderr
+
+
+@always
+def first_is_even(s: shift_register.State, c: shift_register.C) -> bool:
+    """The number in the first place is even."""
+    return s.first & 1 == 0
+
+
+def test_an_operator_without_a_term_is_refused_with_its_line() -> None:
+    machine = shift_register.MACHINE
+    assert prove(machine, machine.set_constants({"puts": 1}), (first_is_even,), Settings()).verdict is Verdict.UNDETERMINED
+    with pytest.raises(ModelError) as caught:
+        prove(machine, machine.set_constants({}), (first_is_even,), Settings(lifted={"most": None}))
+    message = str(caught.value)
+    assert "the symbolic carrier has no term for the bits of a number that is unbounded." in message
+    assert "return s.first & 1 == 0" in message
+    assert message.endswith("Instead, bound the number, or check with `check`.")
 
 
 def test_without_z3_there_is_one_message(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -133,6 +133,8 @@ def _inductive(
     answers: list[Answer] = []
     total = Totals()
     rounds = 0
+    if settings.lifted:
+        System(machine, constants, properties, settings.lifted).look()
     while True:
         rounds += 1
         system = System(machine, constants, left, settings.lifted)

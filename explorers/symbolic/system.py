@@ -132,6 +132,11 @@ class System:
         """Return a state of variables whose names begin with `prefix`."""
         return fresh(self.lifting, self.machine.state, prefix)[0]
 
+    def look(self) -> None:
+        """Walk through every step once: raises ModelError for what the carrier does not know, before z3 is asked anything."""
+        for move in self.moves:
+            self.happening(self.state("s."), move)
+
     def kept(self) -> tuple[Rec, Flag]:
         """Return a state of variables and that every property over states holds in it: made once for all moves."""
         if self._before is None:
