@@ -107,15 +107,19 @@ class _Simulation:
 
     def walk(self, question: Question, plan: Plan, display: Display) -> Sample:
         """Walk, showing how far it is."""
-        from fencepost.explorers.walk.sample import sample
-        from fencepost.explorers.walk.walker import Walker
+        from fencepost.explorers.walk.sample import nothing, sample
 
         normalize = self.request.normalize
-        kernels = kernels_of(question, source_of(question, Options(normalize=normalize)), display)
-        walker = Walker(question.machine, question.constants, question.properties, normalize=normalize, kernels=kernels)
-        walker.weights(plan.weights)
+        machine, constants, properties = question.machine, question.constants, question.properties
         try:
+            from fencepost.explorers.walk.walker import Walker
+
+            kernels = kernels_of(question, source_of(question, Options(normalize=normalize)), display)
+            walker = Walker(machine, constants, properties, normalize=normalize, kernels=kernels)
+            walker.weights(plan.weights)
             return sample(walker, plan, display.telling_walks(question.name, plan.walks))
+        except KeyboardInterrupt:
+            return nothing(machine, constants, properties, plan, "SIGINT was received before the first walk")
         finally:
             display.clear()
 

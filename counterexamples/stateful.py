@@ -31,11 +31,12 @@ def explore(
 ) -> tuple[Tried, Shrunk | None]:
     """Let Hypothesis choose schedules of a protocol; return what it did, and the shortened trace of what it found.
 
-    Raises UsageError for constants or properties that do not exist, and where Hypothesis is not installed.
+    Without names, all properties are judged but those of whole behaviours, since a schedule has an end. Raises UsageError for constants or properties that do not exist, and where Hypothesis is not installed.
     """
     machine = protocol.machine
     values = machine.set_constants(constants)
-    tried = try_schedules(Walker(machine, values, protocol.select(properties)), chosen)
+    judged = tuple(item for item in protocol.select(properties) if properties or not item.kind.over_behaviours)
+    tried = try_schedules(Walker(machine, values, judged), chosen)
     if tried.failure is None:
         return tried, None
     why = tried.failure.prop.sentence

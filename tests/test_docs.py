@@ -6,8 +6,10 @@ import re
 import subprocess
 import sys
 from pathlib import Path
+from typing import Any
 
 import pytest
+from fencepost.explorers.stateful import PROFILES, Profile
 
 ROOT = Path(__file__).parent.parent
 
@@ -52,7 +54,8 @@ def test_the_generated_pages_are_not_stale() -> None:
 
 
 @pytest.mark.parametrize(
-    "page", ["README.md", "ARCHITECTURE.md", "docs/language.md", "docs/own-model.md", "docs/ci.md", "docs/json.md"]
+    "page",
+    ["README.md", "ARCHITECTURE.md", "docs/language.md", "docs/own-model.md", "docs/ci.md", "docs/json.md", "docs/walks.md"],
 )
 def test_every_path_that_a_page_names_exists(page: str) -> None:
     text = (ROOT / page).read_text()
@@ -67,3 +70,18 @@ def test_the_language_pages_blocks_are_python_that_runs() -> None:
     for block in blocks("docs/language.md", "python"):
         exec(compile(block, "docs/language.md", "exec"), scope)  # noqa: S102 (our own page)
     assert "follower_fetch" in scope
+
+
+@pytest.mark.parametrize("line", [line for block in blocks("docs/walks.md", "sh") for line in block.splitlines()])
+def test_the_commands_on_walks_are_accepted(line: str) -> None:
+    done = fencepost(*line.split()[1:])
+    assert done.returncode in (0, 1, 3), done.stderr
+    assert "Traceback" not in done.stderr
+
+
+def test_the_block_on_hypothesis_is_a_test_that_passes(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(PROFILES, "development", Profile("development", 30, fixed=True))
+    scope: dict[str, Any] = {}
+    (block,) = blocks("docs/walks.md", "python")
+    exec(compile(block, "docs/walks.md", "exec"), scope)  # noqa: S102 (our own page)
+    scope["test_kip320"]()

@@ -66,7 +66,7 @@ def walked(name: str, prop: str, values: dict[str, int]) -> Trace:
     own = OWN.get(name)
     found = Protocol(own.MACHINE, own.PROPERTIES) if own else PROTOCOLS[name]
     constants = found.machine.set_constants(values)
-    walker = Walker(found.machine, constants, found.properties)
+    walker = Walker(found.machine, constants, tuple(item for item in found.properties if not item.kind.over_behaviours))
     number = [item.name for item in walker.properties].index(prop)
     for first in range(0, 200_000, 200):
         decided = walker.walk(first, first + 200, seed=11, depth=200).decided[:, number]

@@ -20,6 +20,8 @@ if TYPE_CHECKING:
     from fencepost.explorers.verdict import Path
     from fencepost.explorers.walk.walker import Walker, Walks
     from fencepost.model.language.actions import Property
+    from fencepost.model.language.constants import Constants
+    from fencepost.model.language.machine import Machine
 
 BATCH_STEPS = 20_000
 """Steps of the walks that are walked in one call: a tenth of a second or so, after which budgets and signals are looked at."""
@@ -129,6 +131,27 @@ class _Tally:
         self.sketch = np.maximum(self.sketch, other.sketch)
         sooner = other.first[:, 0] < self.first[:, 0]
         self.first[sooner] = other.first[sooner]
+
+
+def nothing(machine: Machine, constants: Constants, properties: tuple[Property, ...], plan: Plan, why: str) -> Sample:
+    """Return the sample of no walks, because of what ended it before the first one."""
+    return Sample(
+        protocol=machine.name,
+        constants=constants.shown(),
+        plan=plan,
+        workers=plan.workers,
+        walks=0,
+        steps=0,
+        seconds=0.0,
+        why_stopped=why,
+        properties=tuple(Sampled(PropertyResult(item.name, item.kind, Verdict.NOT_FOUND)) for item in properties),
+        fired={item.label: 0 for item in machine.actions},
+        stuck=0,
+        longest=0,
+        most_faults=0,
+        deepest_log=0,
+        distinct=0,
+    )
 
 
 def sample(walker: Walker, plan: Plan, tell: Callable[[int, int, float], None] | None = None) -> Sample:
