@@ -77,9 +77,9 @@ def stale() -> list[str]:
 
 
 def missing() -> list[str]:
-    """Return the protocols that were not measured."""
-    known = measured()
-    return [name for name in BASES if name not in known]
+    """Return the bases that were not measured, as `PROTOCOL RUN`."""
+    known = {name: {base["run"] for base in data["bases"]} for name, data in measured().items()}
+    return [f"{name} {title}" for name, titles in BASES.items() for title in titles if title not in known.get(name, ())]
 
 
 def measured() -> dict[str, Any]:
@@ -91,7 +91,26 @@ def measured() -> dict[str, Any]:
 def measure(name: str, folder: str | None, workers: int) -> dict[str, Any]:
     """Return the matrices of a protocol, one for each of its bases; finished rows are kept in the folder."""
     found = protocol(name)
-    return {"mark": mark_of(found), "bases": [_base(found, title, folder, workers) for title in BASES[name]]}
+    return {"mark": mark_of(found), "bases": slim([_base(found, title, folder, workers) for title in BASES[name]])}
+
+
+def slim(bases: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    """Drop what the page does not show: cells that nothing violates, and histories of a row but the shortest of all bases."""
+    shortest: dict[str, int] = {}
+    for base in bases:
+        for row in base["rows"]:
+            length = min(row["broken"].values(), default=0)
+            if length:
+                shortest[row["row"]] = min(length, shortest.get(row["row"], length))
+    for base in bases:
+        for row in base["rows"]:
+            row["cells"] = {name: cell for name, cell in row["cells"].items() if cell["verdict"] == "violated"}
+            if shortest.get(row["row"]) == min(row["broken"].values(), default=0):
+                shortest.pop(row["row"])
+            else:
+                row.pop("steps", None)
+                row.pop("diagram", None)
+    return bases
 
 
 def _base(found: Protocol, title: str, folder: str | None, workers: int) -> dict[str, Any]:
@@ -179,7 +198,7 @@ def main(docs: str, names: tuple[str, ...], keep: str | None, faults: bool, work
     known = measured()
     if faults:
         FAULTS.write_text(json.dumps(measure_faults(workers), indent=1) + "\n")
-    for name in () if faults else names or (*stale(), *missing()):
+    for name in () if faults else names or dict.fromkeys((*stale(), *(item.split()[0] for item in missing()))):
         known[name] = measure(name, keep, workers)
         MEASURED.parent.mkdir(parents=True, exist_ok=True)
         MEASURED.write_text(json.dumps({key: known[key] for key in BASES if key in known}, indent=1) + "\n")

@@ -52,7 +52,7 @@ def chapter() -> Iterator[str]:
     yield from _table(("purpose", "what it says"), ((f"**{name}**", text) for name, text in MEANING.items()))
     yield ""
     if missing():
-        yield from (f"Not measured: {', '.join(missing())}.", "")
+        yield from (f"Not measured yet: {'; '.join(missing())}.", "")
     for name, data in measured().items():
         yield from _protocol(name, data)
     yield from _faults()

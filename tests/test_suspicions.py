@@ -68,7 +68,7 @@ def test_what_was_measured_is_of_the_guards_as_they_are() -> None:
 
 
 def test_a_changed_guard_makes_what_was_measured_stale(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    known = {name: {"mark": chapter.mark_of(PROTOCOLS[name])} for name in chapter.BASES}
+    known = {name: {"mark": chapter.mark_of(PROTOCOLS[name]), "bases": []} for name in chapter.BASES}
     file = tmp_path / "checks.json"
     file.write_text(json.dumps(known))
     monkeypatch.setattr(chapter, "MEASURED", file)
