@@ -50,11 +50,13 @@ MORE: dict[str, dict[str, tuple[int, ...]]] = {"replication": {"alter_partition_
 """Constants that are no switches, and are set otherwise too."""
 FAULTS = MEASURED.with_name("faults.json")
 CLAIM = (
-    "brokers=3 max_records=1 initial_isr=2 crashes=3 fences=2 shrinks=0 loss=any max_leader_epoch=6 "
-    "equal_partition_epoch_overwrites=off reset_followers_on_reelection=on fenced_before_registration=on fenced_epoch_check=on"
+    "max_records=1 initial_isr=2 fences=2 shrinks=0 loss=any equal_partition_epoch_overwrites=off "
+    "reset_followers_on_reelection=on fenced_before_registration=on fenced_epoch_check=on"
 )
-"""The constants at which KIP-966's claim is tested: three replicas, any crash may lose everything, the known holes repaired."""
-GRID = ("min_isr=1,2,3", "elr=off,on", "unclean_election=off,on")
+"""The constants at which KIP-966's claim is tested: any crash may lose everything, the known holes are repaired."""
+SIZES = {"2": "brokers=2 crashes=2 max_leader_epoch=4", "3": "brokers=3 crashes=3 max_leader_epoch=6"}
+"""What else is set, by the number of replicas."""
+GRID = ("elr=off,on", "unclean_election=off,on")
 MOST_STATES = 5_000_000
 LEAST_STATES, TIMES = 300_000, 3
 """A row may take so many states, or so many times those of the whole machine."""
@@ -164,23 +166,24 @@ def condensed(found: Protocol, ablation: Ablation, outcome: Outcome) -> dict[str
     return made
 
 
-def measure_faults(workers: int) -> dict[str, Any]:
+def measure_faults(replicas: str, workers: int) -> dict[str, Any]:
     """Return how many crashes with loss an acknowledged record survives, at every point of the grid."""
     from fencepost.cli.display import Display
     from fencepost.cli.faulting import fault_data
     from fencepost.cli.targets import choose_constants
 
     found = protocol("replication")
-    constants = choose_constants(found.machine, None, tuple(CLAIM.split()), ())
+    constants = choose_constants(found.machine, None, tuple(f"{CLAIM} {SIZES[replicas]}".split()), ())
+    grid = (f"min_isr={','.join(str(number) for number in range(1, int(replicas) + 1))}", *GRID)
     given = {
         "workers": workers, "normalize": True, "budget": None, "max_states": MOST_STATES, "memory": None, "trace": None,
     }  # fmt: skip
     with Display(quiet=True) as display:
-        return fault_data(found, constants, "leader-has-acknowledged", ("crashes",), (), GRID, given, display)
+        return fault_data(found, constants, "leader-has-acknowledged", ("crashes",), (), grid, given, display)
 
 
 def measured_faults() -> dict[str, Any]:
-    """Return what was measured of faults; empty if nothing was."""
+    """Return what was measured of faults, by the number of replicas."""
     found: dict[str, Any] = json.loads(FAULTS.read_text()) if FAULTS.is_file() else {}
     return found
 
@@ -189,15 +192,20 @@ def measured_faults() -> dict[str, Any]:
 @click.argument("docs")
 @click.argument("names", nargs=-1)
 @click.option("--keep", metavar="DIR", help="Keep finished rows there, and take those that are.")
-@click.option("--faults", is_flag=True, help="Count the faults that an acknowledged record survives, and no guards.")
+@click.option(
+    "--faults",
+    type=click.Choice(list(SIZES)),
+    help="Count the faults that a record on so many replicas survives, and no guards.",
+)
 @click.option("--workers", type=click.IntRange(1), default=1, show_default=True, help="Rows at a time.")
-def main(docs: str, names: tuple[str, ...], keep: str | None, faults: bool, workers: int) -> None:  # noqa: FBT001 (as click calls it)
+def main(docs: str, names: tuple[str, ...], keep: str | None, faults: str | None, workers: int) -> None:
     """Measure the named protocols, or those that are stale or missing, and write the page in DOCS."""
     from fencepost.cli.pages import pages
 
     known = measured()
     if faults:
-        FAULTS.write_text(json.dumps(measure_faults(workers), indent=1) + "\n")
+        counted = {**measured_faults(), faults: measure_faults(faults, workers)}
+        FAULTS.write_text(json.dumps(dict(sorted(counted.items())), indent=1) + "\n")
     for name in () if faults else names or dict.fromkeys((*stale(), *(item.split()[0] for item in missing()))):
         known[name] = measure(name, keep, workers)
         MEASURED.parent.mkdir(parents=True, exist_ok=True)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from fencepost.cli.chapter import measured, measured_faults, missing
+from fencepost.cli.chapter import SIZES, measured, measured_faults, missing
 from fencepost.cli.evidence import cases_of
 from fencepost.cli.faulting import breaks_with, tolerated, words_of
 from fencepost.cli.matrix import MEANING
@@ -164,20 +164,26 @@ def _suspicious(data: dict[str, Any]) -> Iterator[str]:
 
 def _faults() -> Iterator[str]:
     """Yield what settings tolerate, and what that says of KIP-966's claim."""
-    data = measured_faults()
+    known = measured_faults()
     yield from ("## How many crashes an acknowledged record survives", "")
-    if not data:
-        yield from ("Not measured: `python -m fencepost.cli.chapter docs --faults` does it.", "")
-        return
+    yield from (
+        "KIP-966 says that with eligible leader replicas an acknowledged record survives min ISR - 1 unclean shutdowns. So",
+        "`leader-has-acknowledged` was asked with more and more crashes, each of which may lose the whole log. Other faults may happen as",
+        "often as the constants allow. *Tolerates* counts crashes that break nothing.",
+        "",
+    )
+    for replicas in SIZES:
+        yield from (f"### {replicas} replicas", "")
+        if replicas in known:
+            yield from _tolerances(known[replicas])
+        else:
+            yield from (f"Not measured yet: `python -m fencepost.cli.chapter docs --faults {replicas}` does it.", "")
+
+
+def _tolerances(data: dict[str, Any]) -> Iterator[str]:
     first = data["grid"][0]
     fixed = " ".join(
         f"{name}={str(value).lower()}" for name, value in first["constants"].items() if name not in first["setting"]
-    )
-    yield from (
-        f"KIP-966 says that with eligible leader replicas an acknowledged record survives min ISR - 1 unclean shutdowns. So `{data['property']['name']}`",
-        f"was asked with more and more crashes, each of which may lose the whole log; up to {words_of(first['most'])} were tried. Other faults may",
-        "happen as often as the constants allow. *Tolerates* counts crashes that break nothing.",
-        "",
     )
     head = (*first["setting"], "tolerates", "breaks with", "the shortest history")
     rows = (
@@ -190,7 +196,7 @@ def _faults() -> Iterator[str]:
         for point in data["grid"]
     )
     yield from _table(head, rows)
-    yield from ("", claim(data), "", f"The other constants: `{fixed}`.", "")
+    yield from ("", claim(data), "", f"Up to {words_of(first['most'])} were tried. The other constants: `{fixed}`.", "")
 
 
 def claim(data: dict[str, Any]) -> str:
