@@ -3,7 +3,7 @@
 from fencepost.model.clients.tokens import clients, metadata, servers
 from fencepost.model.clients.tokens.constants import C, TokenRead, WriteToken, refuse
 from fencepost.model.clients.tokens.state import State, initial
-from fencepost.model.language import Machine, Version
+from fencepost.model.language import Cast, Machine, Version
 
 VERSIONS = (
     Version("draft", "the draft as it is written: a request is handled, and then checked", {}),
@@ -62,4 +62,5 @@ MACHINE = Machine(
     refuse=refuse,
     versions=VERSIONS,
     source="Consistency token draft; apache/kafka: KafkaApis, BrokerMetadataPublisher, ForwardingManager, NetworkClient",
+    cast=Cast(owner="controller", names={"store": "client"}, nobodys=("letter",)),
 )
