@@ -157,11 +157,11 @@ class Engine:
             return Terms(masks, strong, allowed)
         if callable(about.costs):
             return Terms(masks, strong, allowed, np.zeros(len(bits), np.int64), self.costs(number, prop))
-        values = {name: cost.value(plain.constants.values) for name, cost in about.costs or ()}
-        for name, cost in values.items():
+        paid = {name: cost.value(plain.constants.values) for name, cost in about.costs or ()}
+        for name, cost in paid.items():
             if cost < 0:
                 raise DomainError(f"property {prop.name!r}: {name.replace('_', '-')} costs {cost}: a cost is 0 or more.")
-        return Terms(masks, strong, allowed, np.array([values.get(step["action"], 0) for step in self.transitions], np.int64))
+        return Terms(masks, strong, allowed, np.array([paid.get(step["action"], 0) for step in self.transitions], np.int64))
 
     def costs(self, number: int, prop: Property) -> Array:
         """Return what each edge costs by the property's function."""

@@ -128,8 +128,8 @@ class Graph:
     def _worker(self) -> Worker:
         guards = max(1, len(self.steps.source.guards))
         checks = self.steps.checks(self.search.constants)
-        counters = (np.zeros(n, np.int64) for n in (len(self.search.machine.actions), guards, 2))
-        return Worker(checks, *counters, np.zeros(BATCH, np.uint8))
+        fired, refused, ends = (np.zeros(n, np.int64) for n in (len(self.search.machine.actions), guards, 2))
+        return Worker(checks, fired, refused, ends, np.zeros(BATCH, np.uint8))
 
     # -- states
 

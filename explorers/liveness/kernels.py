@@ -422,4 +422,4 @@ def cheapest(
                     best = cost
             elif not done[t] and (best < 0 or cost < best):
                 heappush(heap, (np.int64(cost), np.int64(t)))
-    return best
+    return int(best)

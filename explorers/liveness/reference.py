@@ -118,8 +118,8 @@ class Reference:
             return Finding(self.args, Reach.UNBOUNDED, None, least, self.path(spin, Reach.UNBOUNDED, None), vacuous)
         worst = self.extreme(max)
         most = max((worst[key] for key in self.region.begins), default=0)
-        way = self.dearest(worst, most) if self.region.begins else None
-        return Finding(self.args, Reach.BOUNDED, most, least, way and self.path(way, Reach.BOUNDED, most), vacuous)
+        path = self.path(self.dearest(worst, most), Reach.BOUNDED, most) if self.region.begins else None
+        return Finding(self.args, Reach.BOUNDED, most, least, path, vacuous)
 
     def path(self, way: Way, reach: Reach, cost: int | None) -> Path:
         """Return the way as a path that the plain carrier confirms."""

@@ -58,9 +58,9 @@ def build_all(jobs: list[Job], workers: int, tell: Callable[[str, int, int], Non
     """Compile what is not in the cache; `tell(protocol, done, all)` is called as each is finished."""
     different: dict[str, tuple[Job, int]] = {}
     for job in jobs:
-        for part, source in enumerate(sources_of(job)):
+        for place, source in enumerate(sources_of(job)):
             if not is_cached(source):
-                different.setdefault(source.text, (job, part))
+                different.setdefault(source.text, (job, place))
     waiting = list(different.values())
     if len(waiting) <= 1:
         return  # the caller compiles it in its own process, which it has to load anyway
@@ -71,14 +71,14 @@ def build_all(jobs: list[Job], workers: int, tell: Callable[[str, int, int], Non
     try:
         while waiting or running:
             while waiting and len(running) < workers:
-                job = waiting.pop(0)
-                running[_start(job)] = job
+                part = waiting.pop(0)
+                running[_start(part)] = part
             for process in [item for item in running if item.poll() is not None]:
-                job = running.pop(process)
-                _finish(process, job)
+                part = running.pop(process)
+                _finish(process, part)
                 done += 1
                 if tell is not None:
-                    tell(job[0][0], done, len(different))
+                    tell(part[0][0], done, len(different))
             time.sleep(POLL)
     finally:
         for process in running:

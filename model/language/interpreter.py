@@ -135,6 +135,7 @@ class Interpreter:
             param, _, field = item.partition(".")
             domain, value = values[param]
             if field:
+                assert isinstance(domain, InFlight)  # only messages have fields
                 names = [name for name, _ in fields(self.message_class(domain))]
                 value = value[names.index(field)]
             found.append(value)
