@@ -190,7 +190,7 @@ def reach(report: Report) -> Iterator[tuple[str, str]]:
     branches = f", {counted(proof.branches, 'branch', 'branches')} followed both ways" if proof.branches else ""
     yield "questions", f"{steps}{branches}, {counted(proof.queries, 'question')} to z3"
     kept = " (kept from before)" if proof.cached else ""
-    yield "time", f"{show_seconds(proof.seconds)}, {show_seconds(proof.solver_seconds)} of it in z3{kept}"
+    yield "time", f"{show_seconds(proof.seconds)}, {show_seconds(proof.solver_seconds)} of processor time in z3{kept}"
     for action, whats in proof.cuts.items():
         where = f"{action}: " if action else ""
         yield "cut", f"{where}{'; '.join(whats)}: such steps end with an error, and are not followed"

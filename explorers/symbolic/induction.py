@@ -38,7 +38,7 @@ class Answer:
 
 @dataclass
 class Asking:
-    """A solver that is asked about one move, with the time it took."""
+    """A solver that is asked about one move, with the processor time that it took."""
 
     timeout: float
     solver: Any = field(default_factory=z3.Solver)
@@ -54,9 +54,9 @@ class Asking:
         if any(flag is False for flag in flags):
             return z3.unsat
         self.solver.set("timeout", max(1, int(self.timeout * 1000)))
-        began = time.perf_counter()
+        began = time.process_time()
         found = self.solver.check(*map(boolean, flags))
-        self.seconds += time.perf_counter() - began
+        self.seconds += time.process_time() - began
         self.queries += 1
         return found
 
