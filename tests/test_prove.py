@@ -60,6 +60,26 @@ def test_a_bounded_search_finds_the_shortest_violation_and_nothing_before_it() -
     assert [name for name, _ in found.history.steps] == ["put", "move"]
 
 
+@always
+def there_are_few_moves(s: shift_register.State, c: shift_register.C) -> bool:
+    """There may be no more moves than fit a hand."""
+    return c.most <= 5
+
+
+def test_what_fails_initially_for_other_constants_only_is_no_violation() -> None:
+    machine = shift_register.MACHINE
+    ask = (there_are_few_moves,)
+    assert prove(machine, machine.set_constants({}), ask, Settings(lifted={"most": None})).verdict is Verdict.UNDETERMINED
+    assert prove(machine, machine.set_constants({"most": 6}), ask, Settings(lifted={"most": None})).verdict is Verdict.VIOLATED
+
+
+def test_a_violation_for_some_value_of_a_constant_is_found_with_one_that_the_plain_carrier_takes() -> None:
+    found = register("first-is-empty", puts=1, depth=2, lifted={"most": None})
+    assert found.verdict is Verdict.VIOLATED
+    assert found.history is not None
+    assert 1 <= found.history.constants["most"] <= 100
+
+
 def test_constants_may_have_any_value() -> None:
     found = register("moves-are-bounded", lifted={"most": None})
     assert (found.verdict, dict(found.cuts)) == (Verdict.PROVED, {})

@@ -139,16 +139,7 @@ def _inductive(
         rounds += 1
         system = System(machine, constants, left, settings.lifted)
         answers = initiation(system, settings.timeout)
-        fails = {
-            name: Finding(name, _kind(left, name), Verdict.VIOLATED, "fails initially")
-            for item in answers
-            for name in item.broken
-        }
-        fails |= {
-            name: Finding(name, _kind(left, name), Verdict.UNDETERMINED, "z3 cannot say of the initial states")
-            for item in answers
-            for name in item.unknown
-        }
+        fails = _initial_failures(system, answers, settings)
         if not fails:
             answers += _consecution(system, settings, tell)
             fails = _failures(left, answers)
@@ -180,6 +171,24 @@ def _inductive(
         pair=broken[0].pair if broken else None,
         gave_up=total.gave_up,
     )
+
+
+def _initial_failures(system: System, answers: list[Answer], settings: Settings) -> dict[str, Finding]:
+    """Return what fails initially: violated if it does under the constants as they are, not only for some other values."""
+    found: dict[str, Finding] = {}
+    broken = {name for item in answers for name in item.broken}
+    as_they_are = broken
+    if broken and settings.lifted:
+        small = System(system.machine, system.constants, system.properties)
+        as_they_are = {name for item in initiation(small, settings.timeout) for name in item.broken}
+    for name in broken:
+        violated = name in as_they_are
+        why = "fails initially" if violated else "fails initially for some value of the constants that have any"
+        found[name] = Finding(name, _kind(system.properties, name), Verdict.VIOLATED if violated else Verdict.UNDETERMINED, why)
+    for name in {name for item in answers for name in item.unknown}:
+        why = "z3 cannot say of the initial states"
+        found[name] = Finding(name, _kind(system.properties, name), Verdict.UNDETERMINED, why)
+    return found
 
 
 def _consecution(system: System, settings: Settings, tell: Callable[[int, int], None] | None) -> list[Answer]:

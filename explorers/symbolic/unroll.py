@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 import z3
 from fencepost.explorers.symbolic.induction import Asking, state_properties, step_properties
-from fencepost.explorers.symbolic.models import arguments, number_under, value_under
+from fencepost.explorers.symbolic.models import arguments, number_under, strict, value_under
 from fencepost.explorers.symbolic.places import Rec, agree, key_under
 from fencepost.explorers.symbolic.terms import Flag, boolean, both, either, negate
 
@@ -108,9 +108,21 @@ class Chain:
                 )
         return found
 
+    def know(self) -> None:
+        """Assume that what was read of the states, by now, is in its domain."""
+        self.asking.add(*(self.system.typed(state) for state in self.states))
+
     def holds(self, number: int) -> Flag:
         """Return that every property over states holds in a state."""
         return both(*(self.system.holds(item, self.states[number]) for item in state_properties(self.system.properties)))
+
+    def model(self, flag: Flag) -> tuple[Any, bool]:
+        """Return a model of what was just found possible, and whether its constants are in their ranges, as for the plain carrier."""
+        model = self.asking.solver.model()
+        ranges = [strict(self.system, state) for state in self.states]
+        if self.asking.ask(flag, *ranges) == z3.sat:
+            return self.asking.solver.model(), True
+        return model, False
 
     def history(self, model: Any, length: int) -> History:
         """Return the first `length` states of a model."""
@@ -134,13 +146,14 @@ def bounded(system: System, depth: int, timeout: float) -> Reached:
             cuts |= dict.fromkeys(_cuts(chain))
             chain.grow()
         fails = chain.fails(number)
+        chain.know()
         said = chain.asking.ask(either(*fails.values()))
         if said == z3.sat:
-            model = chain.asking.solver.model()
+            model, is_plain = chain.model(either(*fails.values()))
             value_of = value_under(model)
             broken = tuple(name for name, flag in fails.items() if flag is True or (flag is not False and value_of(flag)))
             return Reached(
-                number, broken, tuple(cuts), history=chain.history(model, number + 1), queries=chain.asking.queries, seconds=chain.asking.seconds
+                number, broken, tuple(cuts), history=chain.history(model, number + 1) if is_plain else None, queries=chain.asking.queries, seconds=chain.asking.seconds
             )  # fmt: skip
         if said == z3.unknown:
             return Reached(
@@ -171,6 +184,7 @@ def over_steps(system: System, k: int, timeout: float) -> Reached:
         chain.asking.add(chain.holds(len(chain.states) - 1))
         chain.grow()
     fails = chain.fails(k)
+    chain.know()
     broken, unknown = [], False
     for name, flag in fails.items():
         said = chain.asking.ask(flag)
