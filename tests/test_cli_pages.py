@@ -92,7 +92,7 @@ def test_pages_are_the_same_every_time() -> None:
 def test_the_page_of_guarantees_shows_all_evidence() -> None:
     text = pages()["guarantees.md"]
     for name in evidence():
-        assert f"### {name}\n" in text
+        assert f"### {name}\n" in text or entries()[name].kind == "claim"
     assert (
         "| kip320-first-try | replicas=3 log_size=2 max_records=2 max_leader_epoch=2 | weak-isr | violated | 12 | 1,437,076 | 28 |"
         " [kip320-first-try-weak-isr.trace](../counterexamples/archive/kip320-first-try-weak-isr.trace) |\n"
