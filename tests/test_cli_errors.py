@@ -13,7 +13,8 @@ if TYPE_CHECKING:
 
 ENGINES = (
     "Engines are: native (exhaustive breadth-first search in compiled code, on all processors); "
-    "plain (the reference search in Python: the definition, and slow)."
+    "plain (the reference search in Python: the definition, and slow); "
+    "spark (the native search spread over Apache Spark, for what one machine cannot hold)."
 )
 PROTOCOLS = "Protocols are: truncate-to-hwm, kip101, kip279, kip320-first-try, kip320, replication, quorum, metadata-reads, leader-discovery."
 PROPERTIES = (
@@ -59,7 +60,24 @@ REFUSED = [
         "constant 'truncation' was given 'kip101'. Did you mean 'kip-101'? Write one of: high-watermark, kip-101, kip-279, fetch.",
     ),
     ("check kip320 --version 3.5", "protocol 'kip320' has no version '3.5'. It has no named versions."),
-    ("check kip320 --engine spark", f"--engine spark is not part of this version. {ENGINES}"),
+    ("check kip320 --engine spark --compact", "the spark engine does not know --compact: leave it out."),
+    (
+        "check kip320 --engine spark --workers 2",
+        "the spark engine does not know --workers: write --master 'local[N]' for N processors.",
+    ),
+    (
+        "check kip320 --engine spark --master spark://host:7077",
+        "with --master spark://host:7077 the executors keep what they find in a folder that all of them see: "
+        "write --checkpoint with such a folder, or a URL such as hdfs://host/folder.",
+    ),
+    (
+        "check kip320 --master local[2]",
+        "--master is about Spark, and the engine is native: add --engine spark, or leave it out.",
+    ),
+    (
+        "check kip320 --engine spark --conf memory",
+        "--conf was given 'memory': write a setting of Spark, such as spark.executor.memory=4g.",
+    ),
     ("check kip320 --engine nativ", f"there is no engine 'nativ'. Did you mean 'native'? {ENGINES}"),
     (
         "check kip320 --engine plain --compact",
