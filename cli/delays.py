@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from fencepost.explorers.judge import values_of
+from fencepost.invariants.catalogue import values_of
 from fencepost.invariants.protocols import protocol
 from fencepost.invariants.runs.quorum import RUNS
 from fencepost.invariants.runs.quorum_delays import DELAY, SLOW

@@ -9,7 +9,7 @@ from __future__ import annotations
 import ast
 import linecache
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeGuard
 
 from fencepost.counterexamples.sources import Place, place_of, settings_of, suspects
 from fencepost.counterexamples.states import changes
@@ -179,7 +179,7 @@ def _read(tree: ast.AST) -> set[str]:
     return {node.attr for node in ast.walk(tree) if isinstance(node, ast.Attribute) and _is_constant(node, node.attr)}
 
 
-def _is_constant(node: ast.AST, name: str) -> bool:
+def _is_constant(node: ast.AST, name: str) -> TypeGuard[ast.Attribute]:
     return isinstance(node, ast.Attribute) and node.attr == name and isinstance(node.value, ast.Name) and node.value.id == "c"
 
 

@@ -48,10 +48,11 @@ def rule_machine(machine: Machine, constants: Constants, properties: tuple[Prope
         "begin": stateful.initialize(number=strategies.integers(0, len(starts) - 1))(begin),
         "holds": stateful.invariant()(holds),
     }
+    rule: Callable[..., Callable[[Callable[..., None]], Callable[..., None]]] = stateful.rule
     for item in machine.actions:
         drawn = {name: _strategy(plain, domain) for name, domain in item.params}
         if None not in drawn.values():
-            content[item.name] = stateful.rule(**drawn)(_rule(plain, item, must))
+            content[item.name] = rule(**drawn)(_rule(plain, item, must))
     content["__doc__"] = machine.sentence
     return type(machine.name.title().replace("-", ""), (stateful.RuleBasedStateMachine,), content)
 

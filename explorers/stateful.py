@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from fencepost.explorers.verdict import Path
     from fencepost.explorers.walk.walker import Walker, Walks
     from fencepost.model.language.actions import Property
+    from hypothesis import settings as Settings  # noqa: N812 (a class that Hypothesis names in lower case)
 
 BYTE = 255
 """Steps that one byte can tell apart: 0 is none."""
@@ -153,10 +154,10 @@ class Driver:
         return self.walker.confirm(self.walker.way_along(numbers, steps=steps), found.prop)
 
 
-def settings(chosen: Profile, phases: tuple[str, ...], database: Any = None) -> Any:
+def settings(chosen: Profile, phases: tuple[str, ...], database: Any = None) -> Settings:
     """Return Hypothesis' settings for a profile and some of Hypothesis' phases."""
     library = hypothesis()
-    return library.settings(
+    found: Settings = library.settings(
         max_examples=chosen.examples,
         derandomize=chosen.fixed and database is None,
         deadline=None,
@@ -166,6 +167,7 @@ def settings(chosen: Profile, phases: tuple[str, ...], database: Any = None) -> 
         phases=tuple(library.Phase[name] for name in phases),
         suppress_health_check=list(library.HealthCheck),
     )
+    return found
 
 
 def try_schedules(walker: Walker, chosen: Profile = DEVELOPMENT) -> Tried:
@@ -173,12 +175,15 @@ def try_schedules(walker: Walker, chosen: Profile = DEVELOPMENT) -> Tried:
 
     Raises UsageError where Hypothesis is not installed.
     """
-    driver, library = Driver(walker, chosen), hypothesis()
+    driver = Driver(walker, chosen)
+    hypothesis()
+    from hypothesis import given
+
     began = time.perf_counter()
 
     # no database: it would keep what comes closest to a target too, which costs more than all else
     @settings(chosen, ("generate", "target"))
-    @library.given(driver.strategy(chosen.schedules))
+    @given(driver.strategy(chosen.schedules))
     def schedules(several: bytes) -> None:
         driver.run(several)
 
@@ -193,13 +198,14 @@ def try_schedules(walker: Walker, chosen: Profile = DEVELOPMENT) -> Tried:
 
 def _shrunk(driver: Driver, found: ViolatedError) -> ViolatedError:
     """Let Hypothesis shrink the one schedule that violates a property; it finds it in a database made for this."""
+    from hypothesis import given
     from hypothesis.database import InMemoryExampleDatabase, choices_to_bytes
 
-    library, key, database = hypothesis(), b"schedule", InMemoryExampleDatabase()
+    key, database = b"schedule", InMemoryExampleDatabase()
     database.save(key, choices_to_bytes((found.schedule,)))
 
     @settings(driver.chosen, ("reuse", "shrink"), database)
-    @library.given(driver.strategy(1))
+    @given(driver.strategy(1))
     def one(schedule: bytes) -> None:
         try:
             driver.run(schedule, aims=False)

@@ -81,7 +81,7 @@ _ON_REQUEST = {
 }
 """The properties that are checked only where they are named."""
 
-_VISIBLE = {base.State: visible.LINEAGE, cluster.State: visible.REPLICATION}
+_VISIBLE: dict[type, tuple[Callable[..., int], ...]] = {base.State: visible.LINEAGE, cluster.State: visible.REPLICATION}
 """What clients see, by the class of a machine's state."""
 
 PROTOCOLS: dict[str, Protocol] = {

@@ -1,9 +1,8 @@
 """Lemmas on replication: what makes its promises inductive, one fact of the protocol each."""
 
-from fencepost.invariants.replication import leads
 from fencepost.model.cluster.constants import C
 from fencepost.model.cluster.leader import maximal_isr
-from fencepost.model.cluster.state import Answer, State, is_running
+from fencepost.model.cluster.state import Answer, State, is_running, leads
 from fencepost.model.language import NONE, always, bits, step
 
 

@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING
 import pytest
 from fencepost.counterexamples.replay import replay
 from fencepost.counterexamples.trace import ARCHIVE
-from fencepost.explorers.judge import judge, values_of
+from fencepost.explorers.judge import judge
 from fencepost.explorers.verdict import Options
-from fencepost.invariants.catalogue import Profile, entries, runs
+from fencepost.invariants.catalogue import Profile, entries, runs, values_of
 from fencepost.invariants.protocols import protocol
 from fencepost.invariants.runs import discovery_evidence, tokens_evidence
 

@@ -85,14 +85,14 @@ def build_all(jobs: list[Job], workers: int, tell: Callable[[str, int, int], Non
             process.terminate()
 
 
-def _start(job: tuple[Job, int]) -> subprocess.Popen[str]:
-    text = b64encode(pickle.dumps(job)).decode()
+def _start(piece: tuple[Job, int]) -> subprocess.Popen[str]:
+    text = b64encode(pickle.dumps(piece)).decode()
     command = [sys.executable, "-m", "fencepost.explorers.native.build", text]
     return subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True)  # noqa: S603 (our own module)
 
 
-def _finish(process: subprocess.Popen[str], job: tuple[Job, int]) -> None:
-    (name, *_), _ = job
+def _finish(process: subprocess.Popen[str], piece: tuple[Job, int]) -> None:
+    (name, *_), _ = piece
     _, errors = process.communicate()
     if process.returncode:
         last = (errors.strip().splitlines() or [f"status {process.returncode}"])[-1]

@@ -50,7 +50,8 @@ class Exchange:
         united = self._anchors.union(self._sent(send))
         blocks = RDD(self._jvm.PythonRDD.valueOfPair(united), self.context, NoOpSerializer())
 
-        return blocks.mapPartitionsWithIndex(partial(_answer, receive)).collect()
+        answers: list[bytes] = blocks.mapPartitionsWithIndex(partial(_answer, receive)).collect()
+        return answers
 
     def _sent(self, send: Sender) -> Any:
         keyed = self._numbers.mapPartitions(partial(_pairs, send))

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import resource
-from functools import lru_cache
+from functools import lru_cache, partial
+from operator import eq
 from typing import TYPE_CHECKING
 
 from fencepost.explorers.paths import Found, confirm
@@ -91,7 +92,7 @@ class _Trails:
                 break
             partition, number = ancestor >> SOURCE_SHIFT, ancestor & ((1 << SOURCE_SHIFT) - 1)
             level = max(self.base, level - 1)
-        return ((lambda candidate, key=key: candidate == key) for key in reversed(keys))
+        return (partial(eq, key) for key in reversed(keys))
 
     def _holding(self, level: int, partition: int, number: int) -> tuple[int, Block]:
         """Return the block that holds a state of `level` or of a level before it that shares its block."""

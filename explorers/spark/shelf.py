@@ -53,6 +53,7 @@ class Shelf:
         """The last level that the shelf holds in full; 0: none."""
         self.rows: np.ndarray[Any, Any]
         self.tables: np.ndarray[Any, Any]
+        self._history: dict[int, list[int]] = {}
 
     def open(self, level: int, counts: list[int]) -> bool:
         """Map the shelf as it was after `level`; return False if it cannot be had and must be built again."""
@@ -80,7 +81,7 @@ class Shelf:
         self.rows = self._made("rows", self.dtype, FIRST_ROWS)
         self.tables = self._made("tables", np.dtype(np.uint32), FIRST_SLOTS)
         self.counts[:] = 0
-        self._history: dict[int, list[int]] = {}
+        self._history = {}
         self.level = 0
         self.mark(dirty=True)
 
@@ -150,7 +151,8 @@ class Shelf:
         return self.rows[owner, first : int(self.counts[owner])]
 
     def _stored(self, owner: int) -> np.ndarray[Any, Any]:
-        return self.rows[owner].view(np.uint64).reshape(-1, self.words)
+        words: np.ndarray[Any, Any] = self.rows[owner].view(np.uint64).reshape(-1, self.words)
+        return words
 
     def _reserve(self, wanted: int) -> None:
         room = self.rows.shape[1]

@@ -92,7 +92,7 @@ class Store:
             }
         ).encode()
         rows, ancestors = np.ascontiguousarray(block.rows).view(np.uint8), block.ancestors.view(np.uint8)
-        checksum = zlib.crc32(ancestors, zlib.crc32(rows, zlib.crc32(head)))
+        checksum = zlib.crc32(ancestors.data, zlib.crc32(rows.data, zlib.crc32(head)))
         text = b"".join((HEAD.pack(MAGIC, len(head), checksum), head, rows.data, ancestors.data))
         self.write(self.name(block.level, block.partition), text)
         return len(text)

@@ -244,7 +244,7 @@ def _call(run: Walk, frame: Frame, node: ast.Call) -> Any:
 
 def _length(owner: Refs) -> Value:
     if isinstance(owner.first, Bag):
-        return reduce(terms.plus, (number(on) for on in owner.first.present), 0)
+        return terms.total(owner.first.present)
     found: Value = owner.first.length
     return found
 
@@ -298,7 +298,7 @@ def _fold(run: Walk, frame: Frame, name: str, generator: ast.expr) -> Value:
     visit(generator.generators, True)
     frame.live, frame.names = entry, names
     if name == "sum":
-        return reduce(terms.plus, found, 0)
+        return terms.total(found)
     return both(*found) if name == "all" else either(*found)
 
 

@@ -161,9 +161,9 @@ def _looked_up(table: Table, others: list[Table], own: list[Field]) -> Iterator[
                 inside = f"not (0 <= {place} and {place} < len({name}))"
                 same = f"{name}[{place}].{kept.path} == s.{one.path}"
                 yield f"{inside} or {same}"
-                for pointer, other, reached in _heard(others, own, number):
+                for pointer, heard, reached in _heard(others, own, number):
                     yield (
-                        f"any(s.{pointer} == i and s.{other}[i].{reached} == {place} for i in range(len(s.{other}))) "
+                        f"any(s.{pointer} == i and s.{heard}[i].{reached} == {place} for i in range(len(s.{heard}))) "
                         f"or {inside} or {same}"
                     )
 

@@ -8,10 +8,13 @@ has touched it.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from functools import cache, reduce
-from typing import Any
+from functools import cache
+from typing import TYPE_CHECKING, Any
 
 import z3
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable
 
 Flag = Any
 """A `bool`, or a Boolean term of z3."""
@@ -95,7 +98,7 @@ def _numeral(value: int) -> Any:
 
 def both(*flags: Flag) -> Flag:
     """Return the conjunction of flags."""
-    parts = []
+    parts: list[Flag] = []
     for item in flags:
         if item is False:
             return False
@@ -108,7 +111,7 @@ def both(*flags: Flag) -> Flag:
 
 def either(*flags: Flag) -> Flag:
     """Return the disjunction of flags."""
-    parts = []
+    parts: list[Flag] = []
     for item in flags:
         if item is True:
             return True
@@ -172,7 +175,7 @@ def number(value: Value) -> int | Num:
         return value
     if isinstance(value, Mask):
         parts = [times(number(flag), 1 << place) for place, flag in enumerate(value.bits)]
-        return minus(reduce(plus, parts, 0), times(number(value.sign), 1 << len(value.bits)))
+        return minus(total(parts), times(number(value.sign), 1 << len(value.bits)))
     return Num(_if(value, _numeral(1), _numeral(0)), 0, 1)
 
 
@@ -218,9 +221,10 @@ def choose(flag: Flag, one: Value, other: Value) -> Value:
             return either(negate(flag), one) if other else both(flag, one)
         return one if _is_same(one, other) else _if(flag, one, other)
     if (isinstance(one, Mask) and isinstance(other, Mask | int)) or (isinstance(other, Mask) and isinstance(one, int)):
-        a, b = mask(one), mask(other)
-        width = max(len(a.bits), len(b.bits))
-        return Mask(tuple(choose(flag, a.bit(i), b.bit(i)) for i in range(width)), choose(flag, a.sign, b.sign))
+        left, right = mask(one), mask(other)
+        width = max(len(left.bits), len(right.bits))
+        bits = tuple(choose(flag, left.bit(i), right.bit(i)) for i in range(width))
+        return Mask(bits, choose(flag, left.sign, right.sign))
     a, b = number(one), number(other)
     if isinstance(a, int) and isinstance(b, int) and a == b:
         return a
@@ -255,6 +259,14 @@ def plus(one: Value, other: Value) -> int | Num:
         None if al is None or bl is None else al + bl,
         None if ah is None or bh is None else ah + bh,
     )
+
+
+def total(items: Iterable[Value]) -> int | Num:
+    """Return the sum of any number of numbers, 0 of none."""
+    found: int | Num = 0
+    for item in items:
+        found = plus(found, item)
+    return found
 
 
 def minus(one: Value, other: Value) -> int | Num:
@@ -323,7 +335,8 @@ def bitwise(operator: str, one: Value, other: Value) -> Value:
     if isinstance(one, int) and isinstance(other, int):
         found = {"&": int(one) & int(other), "|": int(one) | int(other), "^": int(one) ^ int(other)}[operator]
         return bool(found) if isinstance(one, bool) and isinstance(other, bool) else found
-    join = {"&": both, "|": either, "^": lambda a, b: negate(same(a, b))}[operator]
+    joins: dict[str, Callable[[Flag, Flag], Flag]] = {"&": both, "|": either, "^": lambda a, b: negate(same(a, b))}
+    join = joins[operator]
     if is_flag(one) and is_flag(other):
         return join(one, other)
     a, b = mask(one), mask(other)
@@ -394,9 +407,9 @@ def equal(one: Value, other: Value) -> Flag:
     if is_flag(one) and is_flag(other):
         return same(one, other)
     if (isinstance(one, Mask) and isinstance(other, Mask | int)) or (isinstance(other, Mask) and isinstance(one, int)):
-        a, b = mask(one), mask(other)
-        width = max(len(a.bits), len(b.bits))
-        return both(same(a.sign, b.sign), *(same(a.bit(i), b.bit(i)) for i in range(width)))
+        left, right = mask(one), mask(other)
+        width = max(len(left.bits), len(right.bits))
+        return both(same(left.sign, right.sign), *(same(left.bit(i), right.bit(i)) for i in range(width)))
     for flag, plain in ((one, other), (other, one)):
         if is_flag(flag) and isinstance(plain, int):
             return (flag if plain == 1 else negate(flag)) if plain in (0, 1) else False
@@ -429,7 +442,7 @@ def at_most(one: Value, other: Value) -> Flag:
 
 def size(value: Value) -> int | Num:
     """Return how many bits of a set are on; it must not be negative."""
-    return reduce(plus, (number(flag) for flag in mask(value).bits), 0)
+    return total(mask(value).bits)
 
 
 def member(members: Value, item: Value) -> Flag:

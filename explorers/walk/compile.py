@@ -29,7 +29,7 @@ WORDS = {words}
 '''
 
 
-class Pointer(WrapperAddressProtocol):  # type: ignore[misc]
+class Pointer(WrapperAddressProtocol):
     """A compiled kernel as an address, so that another kernel calls it without compiling it again."""
 
     def __init__(self, kernel: Any) -> None:
