@@ -67,8 +67,10 @@ REFUSED = [
     ),
     (
         "check kip320 --engine spark --master spark://host:7077",
-        ("with --master spark://host:7077 the executors keep what they find in a folder that all of them see: "
-        "write --checkpoint with such a folder, or a URL such as hdfs://host/folder."),
+        (
+            "with --master spark://host:7077 the executors keep what they find in a folder that all of them see: "
+            "write --checkpoint with such a folder, or a URL such as hdfs://host/folder."
+        ),
     ),
     (
         "check kip320 --master local[2]",

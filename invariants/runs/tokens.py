@@ -426,10 +426,10 @@ RUNS: tuple[Run, ...] = (
     ),
     # Two processes
     run(
-        "2 processes, to offset 2",
-        "clients=2 torn_reads=off one_store=off exports=on offsets=2",
-        2_181_830,
-        42,
+        "2 processes, to offset 1",
+        "clients=2 torn_reads=off one_store=off exports=on offsets=1",
+        62_498,
+        31,
         "TOK-S2b 7, TOK-S10b 10",
         version="draft-check-first",
     ),

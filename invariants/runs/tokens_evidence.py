@@ -125,7 +125,7 @@ GUARANTEES: tuple[Evidence, ...] = (
     Evidence(
         "TOK-S9",
         cases("""
-            draft-check-first 2 processes, to offset 2: TOK-S9
+            draft-check-first 2 processes, to offset 1: TOK-S9
             draft-check-first 2 processes, an old broker, to offset 1: TOK-S9
             repaired 2 processes: TOK-S9
         """),
