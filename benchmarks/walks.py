@@ -2,7 +2,8 @@
 
 Three known bugs are sought by Hypothesis at the catalogue's sizes, and by random walks with five brokers or replicas; what
 they find is shrunk, and compared with the shortest trace that a breadth-first search finds. Then steps a second: the walker,
-Hypothesis with schedules, and Hypothesis with plain rules of the same machine. Compiling is left out.
+Hypothesis with schedules, and Hypothesis with plain rules of the same machine, of which most calls are refused by a guard:
+calls and steps are both printed, and steps are judged. Compiling is left out.
 """
 
 from __future__ import annotations
@@ -137,7 +138,7 @@ def rates(name: str, values: dict[str, int], prop: str) -> bool:
     walked = made.steps / (time.process_time() - began)
 
     began = time.process_time()
-    tried = try_schedules(walker, Profile("benchmark", 400, DEVELOPMENT.schedules, DEVELOPMENT.depth, fixed=True))
+    tried = try_schedules(walker, Profile("benchmark", 1_000, DEVELOPMENT.schedules, DEVELOPMENT.depth, fixed=True))
     chosen = tried.steps / (time.process_time() - began)
 
     from hypothesis import settings as of_hypothesis
@@ -153,7 +154,7 @@ def rates(name: str, values: dict[str, int], prop: str) -> bool:
         f"  {name:12} walker {walked:>11,.0f}   schedules {chosen:>9,.0f}   plain rules {called:>6,.0f} called, {stepped:>6,.0f} "
         f"of them steps: Hypothesis {chosen / called:,.0f} times faster than a call, {chosen / stepped:,.0f} than a step"
     )
-    return chosen >= FASTER * called
+    return chosen >= FASTER * stepped
 
 
 def main() -> int:

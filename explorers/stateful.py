@@ -39,14 +39,14 @@ class Profile:
 
     name: str
     examples: int
-    schedules: int = 64
+    schedules: int = 16
     depth: int = 100
     fixed: bool = False
 
 
-DEVELOPMENT = Profile("development", 2_500)
+DEVELOPMENT = Profile("development", 10_000)
 """The default: other schedules every time."""
-CI = Profile("ci", 10_000, fixed=True)
+CI = Profile("ci", 40_000, fixed=True)
 """The same schedules every time, and more of them."""
 PROFILES = {item.name: item for item in (DEVELOPMENT, CI)}
 

@@ -11,7 +11,8 @@ from typing import TYPE_CHECKING, Any
 
 from fencepost.explorers.native.compile import cache_folder
 from fencepost.explorers.native.warm import import_kernels
-from numba.core.types import WrapperAddressProtocol
+from numba.core.types import FunctionType, WrapperAddressProtocol
+from numba.extending import typeof_impl
 
 if TYPE_CHECKING:
     from fencepost.explorers.native.compile import Kernels
@@ -38,6 +39,7 @@ class Pointer(WrapperAddressProtocol):
         self._address = made.library.get_pointer_to_function(made.fndesc.llvm_cfunc_wrapper_name)
         self.kept = made
         """Keeps the code in memory."""
+        self.type = FunctionType(self._signature)
 
     def __wrapper_address__(self) -> int:
         """Return where the code is."""
@@ -46,6 +48,12 @@ class Pointer(WrapperAddressProtocol):
     def signature(self) -> Any:
         """Return the types of its arguments and of its result."""
         return self._signature
+
+
+@typeof_impl.register(Pointer)
+def _type_of(pointer: Pointer, _: Any) -> Any:
+    """Return the type of an address, made once: Numba asks at every call, and making one takes longer than a short walk."""
+    return pointer.type
 
 
 @dataclass(frozen=True)
