@@ -38,7 +38,8 @@ def test_every_archived_trace_is_a_test_that_passes(file: Path) -> None:
     made = follow(read(file).trace)
     assert made.trace.prop is not None
     name = run(render("pytest", made))
-    assert name == f"test_{made.trace.protocol.name}_{made.trace.prop.name}_is_violated_by_this_history".replace("-", "_")
+    said = "shown" if made.trace.worst else "violated"
+    assert name == f"test_{made.trace.protocol.name}_{made.trace.prop.name}_is_{said}_by_this_history".replace("-", "_")
 
 
 def test_quotes_and_backslashes_in_a_title_do_not_end_the_text() -> None:

@@ -11,6 +11,7 @@ from fencepost.explorers.judge import judge
 from fencepost.explorers.verdict import Options
 from fencepost.invariants import replication as properties
 from fencepost.invariants.catalogue import entries, evidence, values_of
+from fencepost.invariants.runs import replication_liveness
 from fencepost.invariants.runs.replication import EVIDENCE, RUNS
 from fencepost.model.cluster.machine import MACHINE
 from fencepost.model.language.interpreter import Interpreter
@@ -102,7 +103,9 @@ def test_archived_traces_are_of_their_run_and_as_long_as_it_says(run: Run) -> No
 
 
 def test_every_archived_trace_of_the_model_belongs_to_a_run() -> None:
-    assert {file.name for file in ARCHIVE.glob("replication-*")} == {name for run in RUNS for name in run.trace.values()}
+    assert {file.name for file in ARCHIVE.glob("replication-*")} == {
+        name for run in (*RUNS, *replication_liveness.RUNS) for name in run.trace.values()
+    }
 
 
 def test_hypotheses_and_bugs_that_are_found_have_a_trace() -> None:

@@ -58,14 +58,16 @@ def run(
     version: str = "",
     profile: Profile = Profile.CI,
     why: str = "",
+    trace: str = "",
 ) -> Run:
-    """Return one run; `fails` and `worst` are by id."""
+    """Return one run; `fails` and `worst` are by id, and so is the violation whose `trace` is archived."""
     made = safety_run(title, base, more, distinct, depth, repaired=False, version=version, profile=profile, why=why)
     return replace(
         made,
         properties=properties,
         violated={PROPERTY[name]: length for name, length in (fails or {}).items()},
         worst={PROPERTY[name]: value for name, value in (worst or {}).items()},
+        trace={PROPERTY[trace]: f"replication-{PROPERTY[trace]}.trace"} if trace else {},
     )
 
 
@@ -108,6 +110,7 @@ RUNS: tuple[Run, ...] = (
         3_159,
         16,
         {"G-L3b": 4},
+        trace="G-L3b",
         properties=EVERY[:-1],
         profile=Profile.QUICK,
         why="the high watermark waits for a follower that is shutting down, until it is back or its lag time has passed",
@@ -121,6 +124,7 @@ RUNS: tuple[Run, ...] = (
         13_742,
         23,
         {"G-L6": 8, "G-L6b": 7},
+        trace="G-L6b",
         why="a clean stop and start costs a broker its place in the ELR, and nobody is left who may be elected",
     ),
     run("2 brokers, three moves, in the end", MOVES, "", 20_046, 27),
@@ -131,6 +135,7 @@ RUNS: tuple[Run, ...] = (
         19_496,
         27,
         {"G-L3": 8, "G-L4": 11, "G-L8": 11},
+        trace="G-L8",
         why="the leader cannot tell where the follower's last epoch ends, and refuses its fetches for ever",
     ),
     *(
