@@ -145,14 +145,18 @@ def wait_for_level(folder: Path, level: int, process: subprocess.Popen[str]) -> 
     )
 
 
+def is_executor(process: psutil.Process) -> bool:
+    """Say whether a process is an executor of Spark; one that is ending is none."""
+    try:
+        return "CoarseGrainedExecutorBackend" in " ".join(process.cmdline())
+    except psutil.Error:
+        return False
+
+
 def test_real_executors_find_the_same_and_one_that_dies_costs_no_state(tmp_path: Path) -> None:
     with started(tmp_path / "kept") as process:
         wait_for_level(tmp_path / "kept", 8, process)
-        executors = [
-            child
-            for child in psutil.Process(process.pid).children(recursive=True)
-            if "CoarseGrainedExecutorBackend" in " ".join(child.cmdline())
-        ]
+        executors = [child for child in psutil.Process(process.pid).children(recursive=True) if is_executor(child)]
         assert len(executors) >= 2
         executors[0].kill()
         out, err = process.communicate(timeout=400)
