@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-from itertools import product
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -13,9 +12,10 @@ from fencepost.cli.console import counted, heading, print_json, print_lines, pri
 from fencepost.cli.data import FORMAT
 from fencepost.cli.display import Display
 from fencepost.cli.failures import make_sure_folder, write_text
+from fencepost.cli.grids import axes_of, settings_of
 from fencepost.cli.quantities import default_memory, parse_duration, parse_size
 from fencepost.cli.status import Exit
-from fencepost.cli.targets import parse_setting, spelt
+from fencepost.cli.targets import spelt
 from fencepost.model.language.actions import Kind
 from fencepost.model.language.errors import UsageError
 
@@ -99,17 +99,11 @@ def fault_data(
 
 
 def _settings(machine: Machine, constants: Constants, grid: tuple[str, ...]) -> Iterator[tuple[Constants, dict[str, Any]]]:
-    """Yield the constants of every point of the grid, with what is special about it."""
-    axes: dict[str, list[int]] = {}
-    for text in grid:
-        name, _, values = text.partition("=")
-        pairs = [parse_setting(machine, "--grid", f"{name}={value}") for value in values.split(",")]
-        axes[pairs[0][0]] = [value for _, value in pairs]
-    declared = machine.constants.declared()
-    for point in product(*axes.values()):
-        chosen = dict(zip(axes, point, strict=True))
-        told = {name: spelt(declared[name].show(value)) for name, value in chosen.items()}
-        yield machine.set_constants({**constants.values, **chosen}), told
+    """Yield the constants of every point of the grid, with what is special about it; raise UsageError for one that is refused."""
+    for setting in settings_of(machine, constants, axes_of(machine, grid)):
+        if setting.constants is None:
+            raise UsageError(setting.refused)
+        yield setting.constants, setting.told
 
 
 def _costs(costs: tuple[str, ...]) -> dict[str, int]:
