@@ -2,7 +2,7 @@
 
 A table stands between `<!-- cases ID ... -->` and `<!-- end -->`. Instead of ids one of these words: `bugs`, `versions`,
 `settings`, `switches`, `largest`, `critical-path`, `operations`, `proofs`, `statements`, `delays`, `quorum-settings`,
-`quorum-switches`; or one of `lemmas`, `cuts` with the name of a proof.
+`quorum-switches`, `spark-cost`, `spark-levels`, `spark-figures`, `spark-scale`; or one of `lemmas`, `cuts` with the name of a proof.
 Seconds, rates and memory are those that `python -m benchmarks.replication` measured.
 """
 
@@ -15,7 +15,7 @@ from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from fencepost.cli import proof_tables
+from fencepost.cli import proof_tables, spark_tables
 from fencepost.cli.delays import delays
 from fencepost.cli.evidence import answer_of, cases_of, of_kind, trace_of_case
 from fencepost.invariants.catalogue import entries, runs, status
@@ -31,6 +31,7 @@ PAGES = ("bugs.md", "findings.md", "proofs.md", "replication.md")
 CLIENT_PAGES = ("findings/consistency-tokens.md", "findings/kip-951.md")
 """Pages on the client models, which name ids of `claims.toml` only."""
 QUORUM_PAGES = ("findings/kip-1166.md", "quorum.md")
+SPARK_PAGES = ("spark.md",)
 _MEASURED = Path(__file__).parent.parent / "docs" / "measured" / "replication.json"
 _LARGEST = 8
 _SWITCHES = 2
@@ -223,6 +224,10 @@ _WORDS: dict[str, Callable[[], tuple[Row, Iterable[Row]]]] = {
     "operations": _operations,
     "proofs": proof_tables.proofs,
     "statements": proof_tables.statements,
+    "spark-cost": spark_tables.cost,
+    "spark-levels": spark_tables.levels,
+    "spark-figures": spark_tables.figures,
+    "spark-scale": spark_tables.scale,
 }
 _OF_PROOF: dict[str, Callable[[str], tuple[Row, Iterable[Row]]]] = {"lemmas": proof_tables.lemmas, "cuts": proof_tables.cuts}
 
@@ -253,7 +258,7 @@ def _link(case: Case) -> str:
 
 def main(folder: str) -> None:
     """Make the tables of all pages in a folder anew."""
-    for name in (*PAGES, *CLIENT_PAGES, *QUORUM_PAGES):
+    for name in (*PAGES, *CLIENT_PAGES, *QUORUM_PAGES, *SPARK_PAGES):
         page = Path(folder) / name
         page.write_text(with_tables(page.read_text(), name))
 

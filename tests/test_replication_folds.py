@@ -14,6 +14,7 @@ from fencepost.invariants.runs.replication import RUNS
 from fencepost.model.cluster.machine import MACHINE
 
 if TYPE_CHECKING:
+    from _pytest.mark import ParameterSet
     from fencepost.explorers.verdict import Result
     from fencepost.invariants.catalogue import Run
 
@@ -24,6 +25,8 @@ ROOM = {"metadata_lag": 12, "alter_partitions": 4, "late_fetches": 2}
 """Enough for a run that drops no image and no message, and one compilation for all."""
 FITS = 27_000
 """States of the run in the catalogue: without normalizing the largest of these have ten times as many."""
+SHORT = 4_000
+"""States of the run up to which these tests are among those of every change; the others are `long`."""
 
 
 def configurations() -> dict[str, Run]:
@@ -34,6 +37,12 @@ def configurations() -> dict[str, Run]:
         if values["brokers"] == 2 and values["max_records"] <= 2 and (run.distinct or 0) <= FITS:
             found.setdefault(tuple(sorted(values.items())), run)
     return {run.name: run for run in found.values()}
+
+
+def each() -> list[ParameterSet]:
+    """Return the names of the configurations; the large ones are marked."""
+    marks = {name: () if (run.distinct or 0) <= SHORT else (pytest.mark.long,) for name, run in configurations().items()}
+    return [pytest.param(name, marks=mark) for name, mark in marks.items()]
 
 
 @cache
@@ -55,14 +64,14 @@ def test_most_of_the_two_broker_runs_fit() -> None:
     assert len(configurations()) > len(two) / 2
 
 
-@pytest.mark.parametrize("name", configurations())
+@pytest.mark.parametrize("name", each())
 def test_verdicts_and_lengths_are_the_same_without_normalizing(name: str) -> None:
     folded, whole = explored(name, normalize=True), explored(name, normalize=False)
     assert folded.distinct <= whole.distinct
     assert judged(folded) == judged(whole)
 
 
-@pytest.mark.parametrize("name", configurations())
+@pytest.mark.parametrize("name", each())
 def test_known_gap_a_longer_window_of_images_finds_some_traces_that_are_one_state_shorter(name: str) -> None:
     pinned = configurations()[name].violated
     found = {

@@ -1,0 +1,223 @@
+"""What Spark costs, against the native engine in the same run: `python -m benchmarks.spark [PART ...]`.
+
+The parts: `search` (a search of tens of millions of states on local[2]), `levels` (what a level costs however small it is),
+`executors` (one and two executors, processes of their own), `sweep` (steps a second of random walks). Compilation and
+the start of a session are left out; the start is told. Writes docs/measured/spark.json, which docs/spark.md reads.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import shutil
+import tempfile
+import time
+from contextlib import contextmanager
+from dataclasses import asdict
+from pathlib import Path
+from statistics import median
+from typing import TYPE_CHECKING, Any
+
+from fencepost.explorers.judge import values_of
+from fencepost.explorers.native.compile import compiled
+from fencepost.explorers.native.search import Search
+from fencepost.explorers.spark.explore import Explore
+from fencepost.explorers.spark.machines import Origin
+from fencepost.explorers.spark.session import Cluster, spark
+from fencepost.explorers.spark.sweep import prepare
+from fencepost.explorers.spark.sweep import run as run_sweep
+from fencepost.explorers.spark.walking import Sweep, cell_of
+from fencepost.explorers.verdict import Options
+from fencepost.explorers.walk.sample import Plan, sample
+from fencepost.explorers.walk.walker import Walker
+from fencepost.invariants.catalogue import runs
+from fencepost.invariants.protocols import protocol
+from rich.console import Console
+from rich.table import Table
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from fencepost.explorers.verdict import Result
+    from fencepost.model.language.constants import Constants
+    from pyspark import SparkContext
+
+FILE = Path(__file__).parent.parent / "docs" / "measured" / "spark.json"
+LARGE = "replication 3 brokers and two records"
+MIDDLE = "replication 3 brokers and two records, repaired"
+SMALL = "kip320 3/2/2/1"
+SMALL_LEVEL = 5_000
+"""States of a level below which its seconds are what a level costs in any case."""
+WALKS = {"brokers": 5, "crashes": 1}
+PARTITIONS = (4, 64)
+MEMORY = ("spark.driver.memory", "4g")
+CONSOLE = Console(width=120, highlight=False)
+
+
+def main() -> None:
+    """Measure and write."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parts = {"search": _search, "levels": _levels, "executors": _executors, "sweep": _sweep}
+    parser.add_argument("parts", nargs="*", default=list(parts), metavar="PART", help=f"which: {', '.join(parts)}")
+    parser.add_argument("--large", default=LARGE, help="the run of the catalogue that `search` searches")
+    parser.add_argument("--middle", default=MIDDLE, help="the one that `executors` searches")
+    given = parser.parse_args()
+    if set(given.parts) - set(parts):
+        parser.error(f"{given.parts} are not all parts: {', '.join(parts)}")
+    measured: dict[str, Any] = json.loads(FILE.read_text()) if FILE.is_file() else {}
+    for part in given.parts:
+        measured[part] = parts[part](given)
+        FILE.parent.mkdir(exist_ok=True)
+        FILE.write_text(json.dumps(dict(sorted(measured.items())), indent=1) + "\n")
+
+
+class Searches:
+    """One machine, searched by either engine."""
+
+    def __init__(self, name: str) -> None:
+        found = {run.name: run for run in runs()}
+        if name not in found:
+            message = f"there is no run {name!r} in the catalogue."
+            raise SystemExit(message)
+        self.name, run = name, found[name]
+        self.found = protocol(run.protocol)
+        self.constants: Constants = self.found.machine.set_constants(values_of(run))
+        self.properties = self.found.properties
+        self.kernels = compiled(self.found.machine, self.constants, self.found.properties)
+
+    def native(self, workers: int) -> Result:
+        """Search on threads."""
+        search = Search(
+            self.found.machine, self.constants, self.found.properties, Options(workers=workers), kernels=self.kernels
+        )
+        return search.run()
+
+    def on_spark(self, cluster: Cluster, partitions: int = 0, handover: int = 100_000) -> dict[str, Any]:
+        """Search on Spark; return what it found and cost."""
+        values = tuple((name, int(value)) for name, value in self.constants.values.items())
+        origin = Origin(self.found.machine.name, "", values, tuple(item.name for item in self.properties), normalize=True)
+        search = Explore(
+            self.found.machine, self.constants, self.properties, Options(), origin, self.kernels, partitions, handover
+        )  # fmt: skip
+        start: list[float] = []
+        result = search.run(lambda: _timed(cluster, start))
+        return {
+            "distinct": result.distinct,
+            "generated": result.generated,
+            "depth": result.depth,
+            "seconds": round(result.seconds, 1),
+            "session_seconds": round(sum(start), 1),
+            "row_bytes": self.kernels.source.layout.dtype.itemsize,
+            "levels": [asdict(item) | {"seconds": round(item.seconds, 2)} for item in search.levels_told],
+        }
+
+
+@contextmanager
+def _timed(cluster: Cluster, start: list[float]) -> Iterator[SparkContext]:
+    began = time.perf_counter()
+    with spark(cluster) as context:
+        start.append(time.perf_counter() - began)
+        yield context
+
+
+def _search(given: argparse.Namespace) -> dict[str, Any]:
+    """A search of tens of millions of states: Spark on local[2] against two workers."""
+    searches = Searches(given.large)
+    native = searches.native(2)
+    there = searches.on_spark(Cluster("local[2]", (MEMORY,)))
+    if (native.distinct, native.depth, native.generated) != (there["distinct"], there["depth"], there["generated"]):
+        message = f"{searches.name}: Spark found {there['distinct']:,} states, the native engine {native.distinct:,}."
+        raise SystemExit(message)
+    CONSOLE.print(
+        f"{searches.name}: {native.distinct:,} states; native, two workers {native.seconds:.0f} s; "
+        f"Spark on local[2] {there['seconds']:.0f} s, {there['seconds'] / native.seconds:.2f} times as long (at most 4 is wanted); "
+        f"its session took {there['session_seconds']:.1f} s to start"
+    )
+    _print_levels(there)
+    return {"run": searches.name, "native_seconds": round(native.seconds, 1), "spark": there}
+
+
+def _print_levels(there: dict[str, Any]) -> None:
+    table = Table(title="The levels that Spark did", title_justify="left")
+    for column in ("level", "new states", "successors that moved", "shuffle written, MB", "bytes a successor", "seconds"):
+        table.add_column(column, justify="right")
+    for item in there["levels"]:
+        moved = max(1, item["received"])
+        table.add_row(
+            str(item["level"]), f"{item['fresh']:,}", f"{item['received']:,}", f"{item['shuffle_written'] / 1e6:,.1f}",
+            f"{item['shuffle_written'] / moved:.1f}", f"{item['seconds']:.2f}",
+        )  # fmt: skip
+    CONSOLE.print(table)
+
+
+def _levels(given: argparse.Namespace) -> dict[str, Any]:
+    """What a level costs however small it is: a small machine, handed over at its first states, in few and in many partitions."""
+    del given
+    searches, found = Searches(SMALL), {}
+    for partitions in PARTITIONS:
+        there = searches.on_spark(Cluster("local[2]"), partitions, handover=1)
+        small = [item["seconds"] for item in there["levels"] if item["fresh"] < SMALL_LEVEL][2:]
+        found[partitions] = {"median_seconds": round(median(small), 3), "most_seconds": max(small), "levels": len(small)}
+        CONSOLE.print(
+            f"{SMALL}, every level on Spark, {partitions} partitions: {median(small):.2f} s a level in the median of {len(small)}, "
+            f"{max(small):.2f} s at most; the first two, which start Python, left out (with 4 partitions below 1.5 s is wanted)"
+        )
+    return {"run": SMALL, "partitions": found}
+
+
+def _executors(given: argparse.Namespace) -> dict[str, Any]:
+    """One executor against two, each a process with one processor."""
+    searches = Searches(given.middle)
+    conf = (("spark.executor.memory", "2g"),)
+    found = {count: searches.on_spark(Cluster(f"local-cluster[{count},1,2048]", conf), partitions=4) for count in (1, 2)}
+    one, two = found[1]["seconds"], found[2]["seconds"]
+    CONSOLE.print(
+        f"{searches.name}: {found[1]['distinct']:,} states; one executor {one:.0f} s, two {two:.0f} s, {one / two:.2f} times as fast"
+    )
+    return {"run": searches.name, "one": found[1], "two": found[2]}
+
+
+def _sweep(given: argparse.Namespace) -> dict[str, Any]:
+    """Steps a second of a sweep on local[2] against the walker on two threads."""
+    del given
+    found = protocol("replication")
+    constants = found.machine.set_constants(WALKS)
+    names = tuple(item.name for item in found.properties)
+    kernels = compiled(found.machine, constants, found.properties)
+    walker = Walker(found.machine, constants, found.properties, kernels=kernels)
+    depth, walks = 100, 200_000
+    sample(walker, Plan(walks=2_000, depth=depth, workers=2))
+    taken = sample(walker, Plan(walks=walks, depth=depth, workers=2))
+    native = taken.steps / taken.seconds
+    cell = cell_of(dict(constants.shown()))
+    values = tuple((name, int(value)) for name, value in constants.values.items())
+    sweep = Sweep(((cell, Origin("replication", "", values, names, normalize=True)),), 0, depth, ())
+    folder = tempfile.mkdtemp(prefix="fencepost-benchmark-")
+    try:
+        with spark(Cluster("local[2]", (MEMORY,))) as context:
+            from pyspark.sql import SparkSession
+            from pyspark.sql.functions import sum as total
+
+            session = SparkSession(context)
+            run_sweep_once(session, sweep, 4_000, f"{folder}/warm")
+            swept = run_sweep_once(session, sweep, walks, f"{folder}/walks")
+            steps = session.read.parquet(f"{folder}/walks/walks.parquet").agg(total("steps")).first()
+    finally:
+        shutil.rmtree(folder, ignore_errors=True)
+    assert steps is not None
+    there = steps[0] / swept
+    CONSOLE.print(
+        f"walks of replication with {WALKS}: {native:,.0f} steps/s on two threads, {there:,.0f} in a sweep on local[2]: "
+        f"{there / native:.0%} (at least 70 % is wanted)"
+    )
+    return {"constants": WALKS, "walks": walks, "native_steps": round(native), "sweep_steps": round(there)}
+
+
+def run_sweep_once(session: Any, sweep: Sweep, walks: int, folder: str) -> float:
+    """Sweep into a new folder; return the seconds that it took."""
+    prepare(folder, sweep, resume=False)
+    return run_sweep(session, sweep, walks, folder).seconds
+
+
+if __name__ == "__main__":
+    main()
