@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import ast
 import hashlib
 import pickle
 from dataclasses import replace
@@ -12,11 +11,10 @@ from typing import TYPE_CHECKING
 import z3
 from fencepost.explorers.native.compile import cache_folder
 from fencepost.explorers.symbolic.proof import Proof, Settings, prove
-from fencepost.model.language.records import ArrayOf, BagOf, Nested, Record, fields
-from fencepost.model.language.subset import check
+from fencepost.model.language.fingerprint import texts
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Callable
 
     from fencepost.model.language.actions import Property
     from fencepost.model.language.constants import Constants
@@ -51,35 +49,14 @@ def digest(
     machine: Machine, constants: Constants, properties: tuple[Property, ...], settings: Settings, *, carrier: str
 ) -> str:
     """Return the fingerprint of everything that a proof depends on; `carrier` tells those of one carrier from another's."""
-    program = check(machine, properties)
     parts = [
-        machine.name,
-        *(f"{item.name}({item.params})" for item in (machine.initial, *machine.actions)),
-        *_schema(machine.state),
-        *sorted(f"{item.python.__module__}.{item.name}: {ast.unparse(item.node)}" for item in program.functions.values()),
-        *sorted(
-            {
-                f"{ast.unparse(node)}={value}"
-                for made in program.functions.values()
-                for node, value in made.static.items()
-                if isinstance(node, ast.expr)
-            }
-        ),
+        *texts(machine, properties),
         repr(sorted(constants.values.items())),
         repr([(item.name, item.kind, item.on.name if item.on else "") for item in properties]),
         repr((sorted(settings.lifted.items()), settings.k, settings.depth, settings.everywhere, settings.explain)),
         carrier,
     ]
     return hashlib.sha256("\n".join(parts).encode()).hexdigest()[:20]
-
-
-def _schema(record: type[Record]) -> Iterator[str]:
-    for name, field in fields(record):
-        yield f"{record.__name__}.{name}: {field}"
-        if isinstance(field, Nested | BagOf):
-            yield from _schema(field.record)
-        elif isinstance(field, ArrayOf) and isinstance(field.element, Nested):
-            yield from _schema(field.element.record)
 
 
 def carrier() -> str:

@@ -1,0 +1,46 @@
+"""The text that a machine and properties are made of, for telling whether anything has changed that a search depends on."""
+
+from __future__ import annotations
+
+import ast
+from typing import TYPE_CHECKING
+
+from fencepost.model.language.records import ArrayOf, BagOf, Nested, Record, fields
+from fencepost.model.language.subset import check
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from fencepost.model.language.actions import Property
+    from fencepost.model.language.machine import Machine
+
+
+def texts(machine: Machine, properties: tuple[Property, ...]) -> list[str]:
+    """Return the machine's schema, its actions, and every function that it or a property calls, in a fixed order.
+
+    Comments, docstrings and layout are not in it. What constants are set to is for the caller to add.
+    """
+    program = check(machine, properties)
+    return [
+        machine.name,
+        *(f"{item.name}({item.params})" for item in (machine.initial, *machine.actions)),
+        *_schema(machine.state),
+        *sorted(f"{item.python.__module__}.{item.name}: {ast.unparse(item.node)}" for item in program.functions.values()),
+        *sorted(
+            {
+                f"{ast.unparse(node)}={value}"
+                for made in program.functions.values()
+                for node, value in made.static.items()
+                if isinstance(node, ast.expr)
+            }
+        ),
+    ]
+
+
+def _schema(record: type[Record]) -> Iterator[str]:
+    for name, field in fields(record):
+        yield f"{record.__name__}.{name}: {field}"
+        if isinstance(field, Nested | BagOf):
+            yield from _schema(field.record)
+        elif isinstance(field, ArrayOf) and isinstance(field.element, Nested):
+            yield from _schema(field.element.record)
