@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from fencepost.explorers.evidence.ablation import Ablation, Outcome
     from fencepost.explorers.evidence.rows import Row
     from fencepost.explorers.native.compile import Kernels
+    from fencepost.explorers.spark.session import Cluster
     from fencepost.explorers.verdict import Options
     from fencepost.invariants.protocols import Protocol
     from fencepost.model.language import Constants
@@ -37,6 +38,7 @@ TIMES = 4
 class Ask:
     """What `ablate` was asked to do, beside protocol and constants."""
 
+    protocol: str
     properties: tuple[str, ...]
     guards: tuple[str, ...]
     also: tuple[str, ...]
@@ -50,6 +52,8 @@ class Ask:
     liveness: bool
     html: str | None
     trace: str | None
+    master: str | None
+    conf: tuple[str, ...]
     json: bool
     quiet: bool
 
@@ -72,6 +76,8 @@ class Ask:
 )
 @click.option("--html", metavar="FILE", help="Write the matrix there as one page; its cells open their traces.")
 @click.option("--trace", metavar="DIR", help="Write the trace of every violated cell there.")
+@click.option("--master", metavar="URL", help="Explore rows on Spark there: local[4], spark://host:port, ...")
+@click.option("--conf", multiple=True, metavar="NAME=VALUE", help="A setting of Spark, such as spark.executor.memory=4g.")
 @click.option("--json", is_flag=True, help="Print JSON.")
 @click.option("--quiet", is_flag=True, help="No notes and no progress, only results.")
 def ablate(protocol: str, **given: Any) -> Exit:
@@ -86,7 +92,8 @@ def ablate(protocol: str, **given: Any) -> Exit:
     """  # noqa: D301 (\b is the mark by which click keeps lines)
     target = [given.pop(name) for name in ("settings", "version", "with_", "without")]
     found, constants = asked(protocol, *target)
-    ask = Ask(**given)
+    ask = Ask(protocol, **given)
+    cluster = _cluster(ask)
     for name in (ask.html,):
         if name:
             make_sure_writable(Path(name))
@@ -97,7 +104,7 @@ def ablate(protocol: str, **given: Any) -> Exit:
     options, rows = _options(ask), chosen_rows(found, constants, ask)
     with Display(quiet=ask.quiet) as display:
         kernels = masked_kernels(found, constants, display, normalize=ask.normalize)
-        data = run_rows(found, constants, kernels, rows, options, ask, display)
+        data = run_rows(found, constants, kernels, rows, options, ask, display, cluster)
         if ask.liveness:
             judge_liveness(found, constants, data, options, display)
     _write(data, ask)
@@ -108,6 +115,21 @@ def ablate(protocol: str, **given: Any) -> Exit:
 
         print_matrix(results(), data)
     return exit_of_matrix(data)
+
+
+def _cluster(ask: Ask) -> Cluster | None:
+    """Return where Spark runs, None if it was not asked for."""
+    if ask.master is None:
+        if ask.conf:
+            raise UsageError("--conf was given without Spark: add --master, such as --master 'local[4]'.")
+        return None
+    from fencepost.cli.request import Request
+    from fencepost.explorers.spark.session import look_for_java
+
+    if ask.workers:
+        raise UsageError("--workers does not go with --master: Spark explores as many rows at a time as it has processors.")
+    look_for_java()
+    return Request(protocols=(ask.protocol,), engine="spark", master=ask.master, conf=ask.conf).cluster()
 
 
 def _options(ask: Ask) -> Options:
@@ -148,8 +170,9 @@ def run_rows(
     options: Options,
     ask: Ask,
     display: Display,
+    cluster: Cluster | None = None,
 ) -> dict[str, Any]:
-    """Explore the whole machine, then every row that is not finished; return the matrix."""
+    """Explore the whole machine, then every row that is not finished, here or on a cluster; return the matrix."""
     from dataclasses import replace
 
     from fencepost.cli.matrix import row_data, whole_data
@@ -171,19 +194,30 @@ def run_rows(
     finished = {row.name: row_found for row in rows if (row_found := kept.recall(row.name)) is not None}
     waiting = tuple(row for row in rows if row.name not in finished)
 
-    def done(outcome: Outcome) -> None:
-        if ablation.stop_asked and outcome.result is not None and not outcome.result.complete:
-            return
-        finished[outcome.row.name] = row_data(found, ablation, outcome)
-        if "memory" not in outcome.why:
-            kept.keep(outcome.row.name, finished[outcome.row.name])
-        display.spin(f"{found.name}: {len(finished)} of {len(rows)} rows, {outcome.row.name} last")
+    def done(row: Row, made: dict[str, Any]) -> None:
+        finished[row.name] = made
+        if "memory" not in made["why"]:
+            kept.keep(row.name, made)
+        display.spin(f"{found.name}: {len(finished)} of {len(rows)} rows, {row.name} last")
 
-    with display.busy(f"{found.name}: {len(waiting)} rows"), Signals(ablation.ask):
-        explore_rows(ablation, waiting, options.workers, done)
+    def done_here(outcome: Outcome) -> None:
+        if not (ablation.stop_asked and outcome.result is not None and not outcome.result.complete):
+            done(outcome.row, row_data(found, ablation, outcome))
+
+    why = ""
+    if cluster is None:
+        with display.busy(f"{found.name}: {len(waiting)} rows"), Signals(ablation.ask):
+            explore_rows(ablation, waiting, options.workers, done_here)
+        why = ablation.stop_asked
+    elif waiting:
+        from fencepost.cli.remote_rows import explore_on, plan_of
+
+        memory = parse_size(ask.memory, "--memory") // options.workers if ask.memory else 0
+        plan = plan_of(ask.protocol, found, ablation, ask.properties, memory)
+        why = explore_on(cluster, plan, waiting, done, display)
     data["rows"] = [finished[row.name] for row in rows if row.name in finished]
     data["not_run"] = [row.name for row in rows if row.name not in finished]
-    data["why_stopped"] = ablation.stop_asked
+    data["why_stopped"] = why
     data["suspicions"] = {} if ask.guards or data["not_run"] else suspicions(data)
     return data
 
