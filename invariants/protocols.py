@@ -6,6 +6,8 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from fencepost.invariants import (
+    hints_and_tokens,
+    hints_and_tokens_live,
     leader_discovery,
     leader_discovery_live,
     lineage,
@@ -71,6 +73,7 @@ _PROPERTIES = {
     "quorum": quorum.PROPERTIES,
     "metadata-reads": metadata_reads.PROPERTIES,
     "leader-discovery": leader_discovery.PROPERTIES,
+    "hints-and-tokens": hints_and_tokens.PROPERTIES,
 }
 """The properties of each machine; those not named are the published models, which share theirs."""
 _ON_REQUEST = {
@@ -78,6 +81,7 @@ _ON_REQUEST = {
     "quorum": quorum_liveness.PROPERTIES,
     "metadata-reads": metadata_reads_live.PROPERTIES,
     "leader-discovery": leader_discovery_live.PROPERTIES,
+    "hints-and-tokens": hints_and_tokens_live.PROPERTIES,
 }
 """The properties that are checked only where they are named."""
 

@@ -1,6 +1,7 @@
 """The named machines, in the order in which the protocol grew."""
 
 from fencepost.model.clients.discovery import machine as discovery
+from fencepost.model.clients.joint import machine as joint
 from fencepost.model.clients.tokens import machine as tokens
 from fencepost.model.cluster import machine as cluster
 from fencepost.model.language import Machine
@@ -17,4 +18,5 @@ MACHINES: tuple[Machine, ...] = (
     quorum.MACHINE,
     tokens.MACHINE,
     discovery.MACHINE,
+    joint.MACHINE,
 )

@@ -11,14 +11,14 @@ from fencepost.explorers.judge import judge
 from fencepost.explorers.verdict import Options
 from fencepost.invariants.catalogue import Profile, entries, runs, values_of
 from fencepost.invariants.protocols import protocol
-from fencepost.invariants.runs import discovery_evidence, tokens_evidence
+from fencepost.invariants.runs import discovery_evidence, joint, tokens_evidence
 
 if TYPE_CHECKING:
     from fencepost.invariants.catalogue import Run
 
-NAMES = ("metadata-reads", "leader-discovery")
+NAMES = ("metadata-reads", "leader-discovery", "hints-and-tokens")
 RUNS = tuple(run for run in runs() if run.protocol in NAMES)
-EVIDENCE = (*tokens_evidence.EVIDENCE, *discovery_evidence.EVIDENCE)
+EVIDENCE = (*tokens_evidence.EVIDENCE, *discovery_evidence.EVIDENCE, *joint.EVIDENCE)
 NO_VARIANT: set[str] = set()
 """Properties that no switch breaks."""
 SMALL = 130_000
@@ -84,5 +84,6 @@ def test_small_runs_find_what_is_pinned_and_no_action_is_dead(name: str) -> None
 DEAD: dict[str, set[str]] = {
     "metadata-reads": set(),
     "leader-discovery": {"broker-stops", "client-refreshes-one-topic"},
+    "hints-and-tokens": {"replica-follows"},
 }
-"""Actions that only larger runs take: restarts, requests for one topic."""
+"""Actions that only larger runs take: restarts, requests for one topic, replicas that lag."""

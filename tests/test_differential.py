@@ -51,6 +51,8 @@ WALKS: list[tuple[str, dict[str, int], int]] = [
     ),
     ("metadata-reads", {"atomic_store": 0, "resets": 1, "rebuilds": 1, "wrong_contexts": 1, "node_choice": 1}, 1_000),
     ("leader-discovery", {"partitions": 2, "partial_refresh": 1, "replica_lags": 1, "changes": 4, "restarts": 1}, 2_000),
+    ("hints-and-tokens", {"recreations": 1, "replica_lags": 1, "old_brokers": 1}, 1_000),
+    ("hints-and-tokens", {"recreations": 1, "one_image": 1, "rejects_late": 1, "hints_by_token": 1}, 1_000),
     ("leader-discovery", {"consumer": 1, "recreations": 1, "old_brokers": 1, "late_broker": 1}, 1_000),
     ("quorum", {"nodes": 3, "voters": 3, "late_fetches": 1, "restarts": 1, "disk_losses": 1, "flush_lags": 1}, 1_500),
     ("quorum", {"nodes": 3, "voters": 3, "real_votes": 1, "restarts": 1, "removals": 1, "records_per_answer": 1}, 1_500),

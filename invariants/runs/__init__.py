@@ -4,6 +4,7 @@ from fencepost.invariants.catalogue import Evidence, Run
 from fencepost.invariants.runs import (
     client_claims,
     discovery_evidence,
+    joint,
     lineage,
     quorum,
     replication,
@@ -34,6 +35,7 @@ _FAMILIES = (
     quorum,
     tokens_evidence,
     discovery_evidence,
+    joint,
     client_claims,
 )
 RUNS: tuple[Run, ...] = tuple(run for family in _FAMILIES for run in family.RUNS)

@@ -1,0 +1,63 @@
+"""What a session with consistency tokens promises of the leader hints of KIP-951, and the other way round: question Q53.
+
+An offset of the metadata log stands for a leader in an epoch of one incarnation of the topic, so that older means lower.
+"""
+
+from fencepost.model.clients.joint.client import client_applies_metadata, client_receives_response, is_hint_accepted
+from fencepost.model.clients.joint.constants import C
+from fencepost.model.clients.joint.state import Stage, State
+from fencepost.model.language import sometimes, step
+
+
+@step(on=client_applies_metadata)
+def metadata_is_as_new_as_hints(before: State, after: State, c: C) -> bool:
+    """Q53: metadata shows no older leader than any hint that the client had accepted when it asked for it."""
+    return before.refresh.body >= before.refresh.ghost_told
+
+
+@step(on=client_applies_metadata)
+def late_metadata_is_as_new_as_hints(before: State, after: State, c: C) -> bool:
+    """Q53, in the order of delivery: metadata shows no older leader than any hint that the client has accepted before it."""
+    return before.refresh.body >= before.ghost_hinted
+
+
+@step(on=client_receives_response)
+def accepted_hints_are_as_new_as_metadata(before: State, after: State, c: C) -> bool:
+    """Q53 the other way round: a hint that is accepted names no older leader than metadata that the client has read."""
+    return not is_hint_accepted(before, c) or before.request.body >= before.ghost_read
+
+
+@step()
+def leader_never_goes_back(before: State, after: State, c: C) -> bool:
+    """The leader that a client uses is never replaced by one of an earlier decision of the controller, nor of a deleted topic."""
+    return after.known.ghost_offset >= before.known.ghost_offset
+
+
+@sometimes
+def hint_is_accepted(s: State, c: C) -> bool:
+    """A response has arrived with a hint that the client accepts."""
+    return s.request.stage == Stage.ANSWERED and is_hint_accepted(s, c)
+
+
+@sometimes
+def hint_makes_metadata_stale(before: State, after: State, c: C) -> bool:
+    """A metadata request is refused for a token that came with a hint: no metadata has told the client as much."""
+    is_refused = before.refresh.stage == Stage.SENT and after.refresh.stage == Stage.NONE
+    return is_refused and before.refresh.sent > before.ghost_read
+
+
+@sometimes
+def metadata_is_older_than_the_leader(s: State, c: C) -> bool:
+    """Metadata has arrived that is older than the leader that the client uses."""
+    return s.refresh.stage == Stage.ANSWERED and s.refresh.body < s.known.ghost_offset
+
+
+PROPERTIES = (
+    metadata_is_as_new_as_hints,
+    late_metadata_is_as_new_as_hints,
+    accepted_hints_are_as_new_as_metadata,
+    leader_never_goes_back,
+    hint_is_accepted,
+    hint_makes_metadata_stale,
+    metadata_is_older_than_the_leader,
+)

@@ -1,0 +1,164 @@
+"""How the leader changes, how brokers learn of it, and what they answer."""
+
+from fencepost.model.clients.joint.constants import C
+from fencepost.model.clients.joint.state import Broker, Call, Offset, Stage, State, clear
+from fencepost.model.language import NONE, action, require
+
+
+@action(leader=Broker)
+def controller_elects_leader(s: State, c: C, leader: int) -> None:
+    """The controller moves the leadership to another broker, in a new leader epoch."""
+    require(s.newest < c.changes)
+    require(s.log[s.newest].leader != leader)
+    s.log[s.newest + 1] = s.log[s.newest]
+    s.newest += 1
+    now = s.log[s.newest]
+    now.leader = leader
+    now.epoch += 1
+
+
+@action(leader=Broker)
+def topic_is_recreated(s: State, c: C, leader: int) -> None:
+    """The topic is deleted and created again under its name: it has another id, and its leader epochs start at 0."""
+    require(s.newest < c.changes)
+    require(s.recreations > 0)
+    s.log[s.newest + 1] = s.log[s.newest]
+    s.newest += 1
+    now = s.log[s.newest]
+    now.topic += 1
+    now.leader = leader
+    now.epoch = 0
+    s.recreations -= 1
+
+
+@action(broker=Broker, offset=Offset)
+def broker_learns(s: State, c: C, broker: int, offset: int) -> None:
+    """A broker publishes a later image to its metadata cache, and its replica follows, now or later."""
+    b = s.broker[broker]
+    require(offset > b.cache)
+    require(offset <= s.newest)
+    b.cache = offset
+    if not c.replica_lags:
+        b.replica = offset
+
+
+@action(broker=Broker)
+def replica_follows(s: State, c: C, broker: int) -> None:
+    """A broker's replica becomes leader or follower as its metadata cache says (ReplicaManager.applyDelta)."""
+    b = s.broker[broker]
+    require(b.replica < b.cache)
+    b.replica = b.cache
+
+
+def knows_tokens(c: C, broker: int) -> bool:
+    """Say whether a broker checks tokens and returns them; one that is not yet upgraded does neither."""
+    return broker < c.brokers - c.old_brokers
+
+
+def is_behind(s: State, c: C, call: Call) -> bool:
+    """Say whether the broker must answer STALE_METADATA."""
+    return knows_tokens(c, call.broker) and call.sent > s.broker[call.broker].cache
+
+
+@action()
+def broker_handles_request(s: State, c: C) -> None:
+    """A broker's replica leads and takes a produce or fetch request, or names the leader that it follows (KIP-951, Broker)."""
+    request = s.request
+    replica = s.broker[request.broker].replica
+    is_led_here = s.log[replica].leader == request.broker
+    require(request.stage == Stage.SENT)
+    require(not request.is_handled)
+    request.is_handled = True
+    if not is_led_here:
+        request.names_leader = True
+        request.body = replica
+
+
+@action()
+def broker_answers_request(s: State, c: C) -> None:
+    """A broker sends the answer to a produce or fetch request; the draft puts its cache's offset into every header."""
+    request = s.request
+    b = s.broker[request.broker]
+    require(request.stage == Stage.SENT)
+    require(request.is_handled)
+    if not c.hint_tokens or not knows_tokens(c, request.broker):
+        request.token = NONE
+    elif c.one_image and request.names_leader:
+        request.token = request.body
+    else:
+        request.token = b.cache
+    request.broker = 0
+    request.is_handled = False
+    request.sent = 0
+    request.stage = Stage.ANSWERED
+
+
+@action()
+def broker_passes_refresh(s: State, c: C) -> None:
+    """The token of a metadata request is not ahead of the broker's cache."""
+    refresh = s.refresh
+    require(refresh.stage == Stage.SENT)
+    require(not refresh.is_checked)
+    require(c.check_first or c.one_image or refresh.is_handled)
+    require(not c.one_image or not knows_tokens(c, refresh.broker))
+    require(not is_behind(s, c, refresh))
+    refresh.is_checked = True
+    refresh.sent = 0
+
+
+@action()
+def broker_refuses_refresh(s: State, c: C) -> None:
+    """A broker that is behind the token of a metadata request answers STALE_METADATA; the client will ask again."""
+    refresh = s.refresh
+    require(refresh.stage == Stage.SENT)
+    require(not refresh.is_checked)
+    require(c.check_first or c.one_image or refresh.is_handled)
+    require(is_behind(s, c, refresh))
+    clear(refresh)
+
+
+@action()
+def broker_reads_metadata(s: State, c: C) -> None:
+    """A broker builds the answer to a metadata request from its cache."""
+    refresh = s.refresh
+    require(refresh.stage == Stage.SENT)
+    require(not refresh.is_handled)
+    require(refresh.is_checked or not c.check_first)
+    require(not c.one_image or not knows_tokens(c, refresh.broker))
+    refresh.body = s.broker[refresh.broker].cache
+    refresh.is_handled = True
+
+
+@action()
+def broker_answers_refresh(s: State, c: C) -> None:
+    """A broker reads its cache's offset for the header, after the body, and sends the answer to a metadata request."""
+    refresh = s.refresh
+    require(refresh.stage == Stage.SENT)
+    require(refresh.is_checked)
+    require(refresh.is_handled)
+    refresh.token = s.broker[refresh.broker].cache if knows_tokens(c, refresh.broker) else NONE
+    finish(refresh)
+
+
+@action()
+def broker_answers_refresh_from_one_image(s: State, c: C) -> None:
+    """A broker takes one image, checks the token against it, builds the answer from it and returns its offset."""
+    refresh = s.refresh
+    b = s.broker[refresh.broker]
+    require(refresh.stage == Stage.SENT)
+    require(c.one_image)
+    require(knows_tokens(c, refresh.broker))
+    require(not is_behind(s, c, refresh))
+    refresh.body = b.cache
+    refresh.token = b.cache
+    finish(refresh)
+
+
+def finish(refresh: Call) -> None:
+    """Send the answer to a metadata request, and forget what only its broker needed."""
+    refresh.names_leader = True
+    refresh.broker = 0
+    refresh.sent = 0
+    refresh.is_checked = False
+    refresh.is_handled = False
+    refresh.stage = Stage.ANSWERED

@@ -1,0 +1,86 @@
+"""What the client does: it asks with the token that its store holds, and takes leaders from hints and from metadata."""
+
+from fencepost.model.clients.discovery.constants import Accepts
+from fencepost.model.clients.discovery.leadership import accepts_hint, accepts_metadata
+from fencepost.model.clients.joint.constants import C
+from fencepost.model.clients.joint.state import Broker, Call, Stage, State, clear
+from fencepost.model.clients.tokens.store import is_accepted, later
+from fencepost.model.language import NONE, action, require
+
+
+def send(s: State, call: Call, broker: int, told: int) -> None:
+    """Send a request with the token that the store holds now."""
+    call.stage = Stage.SENT
+    call.broker = broker
+    call.sent = s.token
+    call.token = NONE
+    call.ghost_told = told
+
+
+@action()
+def client_sends_request(s: State, c: C) -> None:
+    """The client sends what is due to the leader that it knows."""
+    require(s.request.stage == Stage.NONE)
+    send(s, s.request, s.known.leader, s.ghost_read)
+
+
+@action(broker=Broker)
+def client_refreshes(s: State, c: C, broker: int) -> None:
+    """The client asks any broker for metadata: after an error, or since what it knows has become old."""
+    require(s.refresh.stage == Stage.NONE)
+    send(s, s.refresh, broker, s.ghost_hinted)
+
+
+def follow(s: State, topic: int, leader: int, epoch: int, offset: int) -> None:
+    """Take over a leader."""
+    s.known.topic = topic
+    s.known.leader = leader
+    s.known.epoch = epoch
+    s.known.ghost_offset = offset
+
+
+def is_hint_accepted(s: State, c: C) -> bool:
+    """Say whether the client takes over the leader that a response names: in a newer epoch, and where tokens count, not older."""
+    request, told = s.request, s.log[s.request.body]
+    is_newer = accepts_hint(Accepts.NEWER, s.known.epoch, s.known.leader, told.epoch, told.leader)
+    return (
+        request.names_leader
+        and (is_newer or not c.hint_epoch_check)
+        and (not c.hints_by_token or (request.token != NONE and request.token >= s.token))
+    )
+
+
+@action()
+def client_receives_response(s: State, c: C) -> None:
+    """The client takes over the hint if it accepts it (KIP-951, Client), and stores the token of the header."""
+    request, told = s.request, s.log[s.request.body]
+    require(request.stage == Stage.ANSWERED)
+    if is_hint_accepted(s, c):
+        follow(s, s.known.topic, told.leader, told.epoch, request.body)
+        s.ghost_hinted = max(s.ghost_hinted, request.body)
+    s.token = later(s.token, request.token)
+    clear(request)
+
+
+@action()
+def client_applies_metadata(s: State, c: C) -> None:
+    """The client takes over the leader unless its epoch is older (Metadata.updateLatestMetadata), and stores the token."""
+    refresh, told = s.refresh, s.log[s.refresh.body]
+    is_other_topic = 1 if told.topic != s.known.topic else 0
+    is_newer = accepts_metadata(s.known.epoch, told.epoch, is_other_topic)
+    require(refresh.stage == Stage.ANSWERED)
+    require(is_accepted(refresh.token, s.token, c.rejects_late, c.refuses_untokened))
+    if is_newer or not c.metadata_epoch_check:
+        follow(s, told.topic, told.leader, told.epoch, refresh.body)
+    s.ghost_read = max(s.ghost_read, refresh.body)
+    s.token = later(s.token, refresh.token)
+    clear(refresh)
+
+
+@action()
+def client_drops_metadata(s: State, c: C) -> None:
+    """The client does not take metadata that its store tells to be late, or of which nothing can be told, and asks again."""
+    refresh = s.refresh
+    require(refresh.stage == Stage.ANSWERED)
+    require(not is_accepted(refresh.token, s.token, c.rejects_late, c.refuses_untokened))
+    clear(refresh)

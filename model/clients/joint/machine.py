@@ -1,0 +1,45 @@
+"""Hints and tokens as one machine, and the readings and repairs of both texts under names."""
+
+from fencepost.model.clients.joint import brokers, client
+from fencepost.model.clients.joint.constants import C, refuse
+from fencepost.model.clients.joint.state import State, initial
+from fencepost.model.language import Machine, Version
+
+VERSIONS = (
+    Version("draft", "both texts as they are written: a metadata request is handled, and then checked", {}),
+    Version("draft-check-first", "both texts, with the check before the handling", {"check_first": 1}),
+    Version(
+        "repaired",
+        "one image for check, body and token; answers without token or with one below the store's give neither metadata nor a leader",
+        {"check_first": 1, "one_image": 1, "rejects_late": 1, "refuses_untokened": 1, "hints_by_token": 1},
+    ),
+)
+
+MACHINE = Machine(
+    name="hints-and-tokens",
+    sentence="leader hints (KIP-951) in answers whose tokens tell how new metadata reads have to be",
+    state=State,
+    constants=C,
+    initial=initial,
+    actions=(
+        brokers.controller_elects_leader,
+        brokers.topic_is_recreated,
+        brokers.broker_learns,
+        brokers.replica_follows,
+        client.client_sends_request,
+        brokers.broker_handles_request,
+        brokers.broker_answers_request,
+        client.client_receives_response,
+        client.client_refreshes,
+        brokers.broker_passes_refresh,
+        brokers.broker_refuses_refresh,
+        brokers.broker_reads_metadata,
+        brokers.broker_answers_refresh,
+        brokers.broker_answers_refresh_from_one_image,
+        client.client_applies_metadata,
+        client.client_drops_metadata,
+    ),
+    refuse=refuse,
+    versions=VERSIONS,
+    source="KIP-951; consistency token draft; apache/kafka: Metadata, KafkaApis",
+)

@@ -1,0 +1,112 @@
+"""What the model of hints with tokens remembers, and where it starts.
+
+Folded, so that states are small:
+
+* One partition. The controller's log is the list of leaders; every record changes the leader, so an offset stands for a
+  leader in an epoch of one incarnation of the topic, and older means lower.
+* One client with one store, one produce or fetch request in flight, and one metadata request. What it wants to write or
+  read, backoffs and endpoints are those of `leader-discovery` and left out: it may send and refresh at any time.
+* A body is read at one moment. Bodies of several reads, components, writes and clusters are those of `metadata-reads`.
+"""
+
+from enum import IntEnum
+from typing import Annotated
+
+from fencepost.model.clients.joint.constants import C
+from fencepost.model.language import NONE, Array, Index, Per, Range, Record, Size, action
+
+
+class Stage(IntEnum):
+    """How far a request has come."""
+
+    NONE = 0
+    SENT = 1
+    ANSWERED = 2
+
+
+Broker = Annotated[int, Index(C.brokers)]
+Offset = Annotated[int, Range(0, C.changes)]
+MaybeOffset = Annotated[int, Range(NONE, C.changes)]
+Topic = Annotated[int, Range(0, C.recreations)]
+
+
+class Leader(Record):
+    """What one record of the metadata log says: the incarnation of the topic, the leader, and the leader's epoch."""
+
+    topic: Topic
+    leader: Broker
+    epoch: Offset
+
+
+class BrokerState(Record):
+    """A broker: the offset of its metadata cache, and the one that its replica acts on."""
+
+    cache: Offset
+    replica: Offset
+
+
+class Known(Record):
+    """What the client uses as leader. The ghost is the offset of the metadata that it was taken from."""
+
+    topic: Topic
+    leader: Broker
+    epoch: Offset
+    ghost_offset: Offset
+
+
+class Call(Record):
+    """A request, then its response.
+
+    `sent` is the token in the request header, cleared once it was checked; `token` that of the response header, both NONE if there
+    is none. `body` is the offset of the metadata that the answer was built from, if it `names_leader`: metadata
+    always does, an answer to produce or fetch does if it is an error. The ghost is the newest offset that the client had from the
+    other sort of answer when this request was sent.
+    """
+
+    stage: Stage
+    broker: Broker
+    sent: MaybeOffset
+    is_checked: bool
+    is_handled: bool
+    names_leader: bool
+    body: Offset
+    token: MaybeOffset
+    ghost_told: Offset
+
+
+class State(Record):
+    """The metadata log, the brokers, the client with its store and its requests.
+
+    `token` is the store's. The ghosts are the newest offsets of a hint that it has accepted, and of metadata that it has read.
+    """
+
+    log: Annotated[Array[Leader], Size(C.changes + 1)]
+    newest: Offset
+    recreations: Topic
+    broker: Annotated[Array[BrokerState], Per(Broker)]
+    known: Known
+    token: MaybeOffset
+    request: Call
+    refresh: Call
+    ghost_hinted: Offset
+    ghost_read: Offset
+
+
+@action()
+def initial(s: State, c: C) -> None:
+    """Broker 0 leads in epoch 0, which all know; the store is unknown (ConsistencyContextStore.empty)."""
+    s.recreations = c.recreations
+    s.token = NONE
+
+
+def clear(call: Call) -> None:
+    """Forget a request that is done with."""
+    call.stage = Stage.NONE
+    call.broker = 0
+    call.sent = 0
+    call.is_checked = False
+    call.is_handled = False
+    call.names_leader = False
+    call.body = 0
+    call.token = 0
+    call.ghost_told = 0
