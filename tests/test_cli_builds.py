@@ -7,6 +7,7 @@ import re
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
+from xml.etree import ElementTree  # what is read here was written here
 
 import pytest
 from fencepost.cli import catalogue
@@ -38,6 +39,47 @@ def cases(file: Path) -> dict[str, list[Any]]:
         kinds = [type(result) for case in suite for result in case.result]
         assert (suite.tests, suite.failures, suite.errors) == (len(list(suite)), kinds.count(Failure), kinds.count(Error))
     return {case.name: list(case.result) for suite in found for case in suite}
+
+
+def elements(file: Path) -> dict[tuple[str, str], set[str]]:
+    """Return the attributes of every kind of element in a file, by the element that it stands in and its own name."""
+    found: dict[tuple[str, str], set[str]] = {}
+    for parent in ElementTree.parse(file).iter():
+        for child in parent:
+            found.setdefault((parent.tag, child.tag), set()).update(child.attrib)
+    return found
+
+
+def test_the_file_is_built_as_pytest_builds_its_own(tmp_path: Path, pytester: pytest.Pytester) -> None:
+    pytester.makepyfile(
+        """
+        import pytest
+
+        @pytest.fixture
+        def broken():
+            raise ValueError
+
+        def test_passes(record_testsuite_property):
+            record_testsuite_property("engine", "none")
+            print("said")
+
+        def test_fails():
+            assert False
+
+        def test_has_an_error(broken):
+            pass
+        """
+    )
+    pytester.runpytest_subprocess("--junitxml=own.xml", "-o", "junit_logging=all", "-p", "no:fencepost")
+    own = elements(pytester.path / "own.xml")
+    for name, args in (("failure", ("--without", "deduplicate")), ("error", ("--max-depth", "2"))):
+        fencepost("check", str(MAILBOX), *SMALL, *args, "--junit", str(tmp_path / f"{name}.xml"))
+        ours = elements(tmp_path / f"{name}.xml")
+        assert ("testcase", name) in ours
+        assert set(ours) <= set(own)
+        assert {place: names - own[place] for place, names in ours.items()} == {
+            place: {"type"} if place == ("testcase", name) else set() for place in ours
+        }
 
 
 def sarif_of(file: Path) -> dict[str, Any]:
