@@ -7,7 +7,7 @@ import re
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
-from xml.etree import ElementTree  # what is read here was written here
+from xml.etree import ElementTree as ET  # what is read here was written here
 
 import pytest
 from fencepost.cli import catalogue
@@ -44,7 +44,7 @@ def cases(file: Path) -> dict[str, list[Any]]:
 def elements(file: Path) -> dict[tuple[str, str], set[str]]:
     """Return the attributes of every kind of element in a file, by the element that it stands in and its own name."""
     found: dict[tuple[str, str], set[str]] = {}
-    for parent in ElementTree.parse(file).iter():
+    for parent in ET.parse(file).iter():  # noqa: S314 (our own file)
         for child in parent:
             found.setdefault((parent.tag, child.tag), set()).update(child.attrib)
     return found
