@@ -1,4 +1,4 @@
-"""Seconds, rate and memory of the replication runs: `python -m benchmarks.replication [--profile full]`.
+"""Seconds, rate and memory of the replication runs: `python -m benchmarks.replication [--profile full [--only]]`.
 
 Writes docs/measured/replication.json, which the generated pages read; runs that are not measured keep what was measured
 before. Compilation is left out. A run that does not find what it must ends the measurement.
@@ -24,11 +24,14 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--profile", type=Profile, default=Profile.CI, help="the runs of which profile: quick, ci, full")
     parser.add_argument("--workers", type=int, default=1)
+    parser.add_argument("--only", action="store_true", help="leave out the runs of smaller profiles")
     given = parser.parse_args()
     console = Console(width=120)
     measured = json.loads(FILE.read_text()) if FILE.is_file() else {}
     peak = 0
     for run in choose_runs(given.profile, ("replication",)):
+        if given.only and run.profile is not given.profile:
+            continue
         found = judge(run, Options(workers=given.workers))
         if not found.as_expected:
             raise SystemExit(f"{run.name}: {'; '.join(found.differences)}")

@@ -43,8 +43,8 @@ if TYPE_CHECKING:
     from pyspark import SparkContext
 
 FILE = Path(__file__).parent.parent / "docs" / "measured" / "spark.json"
-LARGE = "replication 3 brokers and two records"
-MIDDLE = "replication 3 brokers and two records, repaired"
+LARGE = "replication kafka-4.1 3 brokers and two records"
+MIDDLE = "replication kafka-4.1 3 brokers and two records, repaired"
 SMALL = "kip320 3/2/2/1"
 SMALL_LEVEL = 5_000
 """States of a level below which its seconds are what a level costs in any case."""

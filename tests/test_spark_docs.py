@@ -1,0 +1,48 @@
+"""What the page on Spark says was measured, and follows from it."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import pytest
+from fencepost.cli.spark_tables import EXECUTORS, STATES, measured_spark, predicted, unit
+from fencepost.cli.tables import SPARK_PAGES, with_tables
+from fencepost.invariants.catalogue import runs
+
+DOCS = Path(__file__).parent.parent / "docs"
+
+
+@pytest.mark.parametrize("name", SPARK_PAGES)
+def test_the_page_says_what_was_measured(name: str) -> None:
+    """If not: `python -m fencepost.cli.tables docs`."""
+    text = (DOCS / name).read_text()
+    assert with_tables(text, name) == text
+    links = re.findall(r"\]\(([^)#:]+)\)", text)
+    assert [link for link in links if not (DOCS / link).is_file()] == []
+
+
+def test_the_searches_that_were_measured_found_what_the_catalogue_pins() -> None:
+    pinned = {run.name: run for run in runs()}
+    search = measured_spark()["search"]
+    assert (search["spark"]["distinct"], search["spark"]["depth"]) == (
+        pinned[search["run"]].distinct,
+        pinned[search["run"]].depth,
+    )
+    executors = measured_spark()["executors"]
+    assert executors["one"]["distinct"] == executors["two"]["distinct"] == pinned[executors["run"]].distinct
+
+
+def test_what_is_shuffled_follows_what_moves_and_not_what_was_visited() -> None:
+    levels = [item for item in measured_spark()["search"]["spark"]["levels"] if item["received"] > 100_000]
+    each = [item["shuffle_written"] / item["received"] for item in levels]
+    assert len(levels) > 5
+    assert max(each) < 1.5 * min(each)
+
+
+def test_more_executors_are_faster_until_the_fixed_time_of_a_level_outweighs_the_work() -> None:
+    for states in STATES:
+        times = [predicted(states, count) for count in EXECUTORS]
+        fixed = [60 * (unit()["level"] + unit()["partition"] * 2 * count) for count in EXECUTORS]
+        assert all(time > part > 0 for time, part in zip(times, fixed, strict=True))
+    assert predicted(STATES[-1], 1000) < predicted(STATES[-1], 100) < predicted(STATES[-1], 10)
