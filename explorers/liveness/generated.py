@@ -11,7 +11,7 @@ from functools import cache
 from typing import TYPE_CHECKING
 
 import numpy as np
-from fencepost.explorers.liveness import kernels
+from fencepost.explorers.liveness import kernels, ways
 from fencepost.explorers.liveness.behaviours import Rows, Terms, analyse
 from fencepost.explorers.liveness.codes import Codes, codes_of
 from fencepost.explorers.native.checks import Checks
@@ -169,7 +169,7 @@ def warm() -> None:
         np.zeros(1, np.int64), 0, np.zeros(1, np.int32), np.full(4, -1), np.zeros(4, np.int32), np.zeros(2, np.int64), 0
     )
     kernels.by_source(np.zeros(1, np.uint32), 0, 1, np.zeros(1, np.int64), np.zeros(1, np.int64))
-    kernels.depths(np.full(3, -1, np.int32), begins, depth)
+    ways.depths(np.full(3, -1, np.int32), begins, depth)
     for promised, strong, costs in (((0, 0), 0, (0, 0)), ((1, 0), 0, (0, 0)), ((0, 1), 1, (0, 1)), ((0, 1), 1, (1, 0))):
         masks, strongs = np.array([[mask] for mask in promised], np.uint64), np.full(1, strong, np.uint64)
         analyse(rows, Terms(masks, strongs, np.ones(2, np.bool_), np.array(costs)), marks, begins, lambda _: depth)
