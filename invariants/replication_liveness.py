@@ -8,8 +8,9 @@ which has one request in flight at a time, sends no other.
 """
 
 from fencepost.invariants.replication import has_record
-from fencepost.model.cluster import controller, follower, leader, lifecycle, metadata
+from fencepost.model.cluster import controller, follower, leader, lifecycle, metadata, producer
 from fencepost.model.cluster.constants import C
+from fencepost.model.cluster.leader import serves
 from fencepost.model.cluster.state import Broker, RecordId, State, is_running, leads, local, newest
 from fencepost.model.language import NONE, at_most, bits, leads_to, weak
 
@@ -206,11 +207,56 @@ def is_up_to_date(s: State, c: C, broker: int) -> bool:
 
 metadata_converges = leads_to(
     "metadata-converges",
-    "G-L7: a running broker has applied everything in the end, or it has gone down.",
+    "G-L7: a running broker has applied everything in the end, or it has gone down, without being allowed to shut down.",
     when=is_behind,
     then=is_up_to_date,
     fair=FAIR,
+    without=(lifecycle.broker_stops,),
     broker=Broker,
+)
+
+
+def leads_no_more(s: State, c: C, broker: int) -> bool:
+    """A broker believes to lead, and the controller has another leader or none."""
+    return leads(s, broker) and newest(s).leader != broker
+
+
+def knows_who_leads(s: State, c: C, broker: int) -> bool:
+    """The broker leads, or does not believe to."""
+    return not leads_no_more(s, c, broker)
+
+
+deposed_leader_steps_down = leads_to(
+    "deposed-leader-steps-down",
+    "B18: a leader that was deposed stops leading in the end, without being allowed to shut down, so that clients are sent on.",
+    when=leads_no_more,
+    then=knows_who_leads,
+    fair=FAIR,
+    without=(lifecycle.broker_stops,),
+    broker=Broker,
+)
+
+
+def is_unaware(s: State, c: C, leader: int, follower: int) -> bool:
+    """The leader serves the follower, which has records that are committed and does not know that they are."""
+    r, f = s.replica[leader], s.replica[follower]
+    return serves(s, c, leader, follower) and f.high_watermark < min(r.high_watermark, f.end)
+
+
+def is_aware(s: State, c: C, leader: int, follower: int) -> bool:
+    """The follower knows what is committed of the records that it has, or follows another leader."""
+    return not is_unaware(s, c, leader, follower)
+
+
+followers_learn_the_high_watermark = leads_to(
+    "followers-learn-the-high-watermark",
+    "K1166-S4: a follower learns its leader's high watermark in the end, up to its log end, without another write.",
+    when=is_unaware,
+    then=is_aware,
+    fair=FAIR,
+    without=(producer.leader_appends,),
+    leader=Broker,
+    follower=Broker,
 )
 
 
@@ -289,6 +335,8 @@ PROPERTIES = (
     offline_partition_is_led,
     partition_is_led_again,
     metadata_converges,
+    deposed_leader_steps_down,
+    followers_learn_the_high_watermark,
     follower_rejoins,
     restarted_broker_rejoins,
     drops_until_settled,

@@ -2,10 +2,21 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING, Any
+
 import pytest
 from fencepost.explorers.judge import judge
 from fencepost.explorers.verdict import Options
+from fencepost.invariants import replication_liveness
+from fencepost.invariants.catalogue import entries, values_of
 from fencepost.invariants.runs.replication_liveness import EVIDENCE, RUNS
+from fencepost.invariants.runs.replication_rows import constants
+from fencepost.invariants.runs.replication_stuck import FIELD
+from fencepost.model.cluster.machine import MACHINE
+from fencepost.model.language.interpreter import Interpreter
+
+if TYPE_CHECKING:
+    from fencepost.invariants.catalogue import Run
 
 pytestmark = pytest.mark.xdist_group("replication")
 
@@ -20,6 +31,56 @@ def test_a_run_finds_what_is_pinned_and_no_case_of_it_is_vacuous(run: object) ->
     assert judgement.differences == ()
     told = {case.prop for case in CASES if case.run is chosen and case.expect == "holds"}
     assert not [item.name for item in judgement.result.properties if item.name in told and item.note]
+
+
+def test_every_leads_to_property_is_violated_by_some_run() -> None:
+    """A property that nothing violates is no evidence."""
+    violated = {name for run in RUNS for name in run.violated}
+    assert violated == {item.name for item in replication_liveness.PROPERTIES if item.kind == "leads-to"}
+
+
+def difference(one: Run, other: Run) -> set[str]:
+    """Return the constants in which two runs differ."""
+    left, right = (MACHINE.set_constants(values_of(run)).shown() for run in (one, other))
+    return {name for name in left if left[name] != right[name]}
+
+
+BUGS = [item for item in EVIDENCE if entries()[item.entry].kind == "bug" and not item.gap]
+
+
+@pytest.mark.parametrize("bug", BUGS, ids=lambda item: item.entry)
+def test_a_bug_fails_by_one_switch_alone(bug: object) -> None:
+    (found,) = (item for item in BUGS if item is bug)
+    failing = [case for case in found.cases if case.expect == "violated"]
+    assert failing
+    for case in failing:
+        twins = [other for other in found.cases if other.expect == "holds" and other.prop == case.prop]
+        assert any(len(difference(case.run, other.run)) == 1 for other in twins)
+
+
+def steps(text: str) -> set[tuple[Any, Any]]:
+    """Return every step between two states of replication, each state as its key."""
+    plain = Interpreter(MACHINE, MACHINE.set_constants(constants(text)))
+    found: set[tuple[Any, Any]] = set()
+    ahead = list(plain.initial_states())
+    seen = set(ahead)
+    while ahead:
+        state = ahead.pop()
+        for taken in plain.transitions(state):
+            found.add((state, taken.after))
+            if taken.after not in seen:
+                seen.add(taken.after)
+                ahead.append(taken.after)
+    return found
+
+
+def test_data_replication_takes_the_same_steps_whatever_fetches_report() -> None:
+    """K1166-S4: brokers ignore the field HighWatermark; if leaders heeded it, steps would differ."""
+    small = f"{FIELD} max_records=1"
+    ignored = [steps(f"{small} fetches_report={reports}") for reports in ("absent", "own", "unknown")]
+    assert ignored[0] == ignored[1] == ignored[2]
+    heeded = f"{small} reported_high_watermark_counts=on"
+    assert all(steps(f"{heeded} fetches_report={reports}") != ignored[0] for reports in ("absent", "unknown"))
 
 
 def test_every_property_of_whole_behaviours_is_evidence_of_something() -> None:

@@ -133,12 +133,6 @@ KIP_1166: tuple[Evidence, ...] = (
         "whatever was known; unless their answers are parked although they diverge (B37).",
     ),
     Evidence(
-        "K1166-S4",
-        (),
-        gap="No run: data replication between brokers reads nothing that could be this field. A test gives it to every fetch, with any "
-        "value, and finds the same states.",
-    ),
-    Evidence(
         "G-S12",
         cases("""
             2 voters and a broker: G-S12
@@ -148,7 +142,8 @@ KIP_1166: tuple[Evidence, ...] = (
             kafka-4.0 clock, broker's metadata, 17 and 17: visible
         """),
         answer="On the quorum with observers that apply what their raft client hands out. Applying takes no time there, so a commit is "
-        "visible at a broker when its high watermark is known. What brokers do with the metadata is not coupled.",
+        "visible at a broker when its high watermark is known. The replication model assumes this and no more: its brokers apply what "
+        "was decided in order, and as late as they like.",
     ),
 )
 

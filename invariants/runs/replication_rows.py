@@ -60,7 +60,7 @@ def run(
     """
     return Run(
         "replication",
-        _constants(f"{base} {REPAIRED if repaired else ''} {more}"),
+        constants(f"{base} {REPAIRED if repaired else ''} {more}"),
         version=version,
         profile=profile,
         distinct=distinct,
@@ -73,7 +73,8 @@ def run(
     )
 
 
-def _constants(text: str) -> dict[str, int]:
+def constants(text: str) -> dict[str, int]:
+    """Return constants from words `name=value`, the last one of each name."""
     declared = MACHINE.constants.declared()
     found = dict(word.split("=") for word in text.split())
     return {name: int(declared[name].parse(value)) for name, value in found.items()}

@@ -32,6 +32,27 @@ class Rollback(IntEnum):
     INELIGIBLE = 0
     ANY_ERROR = 1
     TIMEOUT = 2
+    NEVER = 3
+
+
+class FencedAnswers(IntEnum):
+    """What a follower does that is told that the leader epoch of its query is old: it stops fetching until the next epoch.
+
+    Checked: not if it has entered the next one meanwhile. Ignored: never, which makes no difference, as nobody serves it
+    before.
+    """
+
+    IGNORED = 0
+    CHECKED = 1
+    TRUSTED = 2
+
+
+class Field(IntEnum):
+    """What followers' fetches have in the field HighWatermark of KIP-1166: nothing (2^63-1), their own, or unknown (-1)."""
+
+    ABSENT = 0
+    OWN = 1
+    UNKNOWN = 2
 
 
 class EpochSource(IntEnum):
@@ -103,10 +124,14 @@ class C(Constants):
     )
     last_epoch_lost_on_empty = switch(default=False, meaning="an empty answer drops the last fetched epoch (KAFKA-15510)")
     epoch_start_recorded = switch(default=True, meaning="a new leader records where its epoch starts (KAFKA-7415)")
+    fenced_answers = choice(
+        FencedAnswers.IGNORED, meaning="an answer that fences a truncation query is: ignored, checked, trusted (KAFKA-7786)"
+    )
+    fetches_report = choice(Field.ABSENT, meaning="the field HighWatermark in fetches (KIP-1166): absent, own, unknown")
 
     # leader
     maximal_isr = switch(default=True, meaning="proposed members count for the high watermark (KIP-497)")
-    rollback_on = choice(Rollback.INELIGIBLE, meaning="give up an ISR change on: ineligible, any-error, timeout")
+    rollback_on = choice(Rollback.INELIGIBLE, meaning="give up an ISR change on: ineligible, any-error, timeout, never")
     epoch_start_check = switch(default=True, meaning="a replica joins the ISR only once it is past the epoch start")
     leader_eligibility_check = switch(default=True, meaning="the leader asks its cache for fenced brokers (KIP-841)")
     leader_broker_epoch_check = switch(default=True, meaning="the leader compares broker epochs with its cache (KIP-903)")
@@ -125,6 +150,18 @@ class C(Constants):
     equal_partition_epoch_overwrites = switch(
         default=True, meaning="metadata with an equal partition epoch replaces a pending ISR change (HYP-3)"
     )
+    reported_high_watermark_counts = switch(
+        default=False, meaning="leaders answer fetches without records by their field HighWatermark, as in the quorum"
+    )
+    isr_from_metadata = switch(
+        default=True, meaning="leaders learn ISR changes from metadata too, not from answers alone (KRaft)"
+    )
+    answers_are_lost = switch(
+        default=False, meaning="a request is sent again after its connection broke: an answer to the first is lost"
+    )
+    metadata_in_shutdown = switch(
+        default=True, meaning="a broker that is shutting down applies metadata (KAFKA-13858, KAFKA-14296)"
+    )
     acknowledge_after_leadership = switch(
         default=False, meaning="writes are completed by a follower's high watermark (KAFKA-20634)"
     )
@@ -136,8 +173,14 @@ class C(Constants):
     request_epoch_checks = switch(
         default=True, meaning="the controller refuses requests of an old broker, leader or partition epoch (KIP-497)"
     )
+    repeats_answers = switch(
+        default=False, meaning="the controller answers a request again whose ISR is there already (KAFKA-14144)"
+    )
     election_opens_epoch = switch(default=True, meaning="a new leader leads in a new leader epoch (KIP-101)")
     registration_opens_epoch = switch(default=False, meaning="a registration opens a leader epoch (rejected by KIP-903)")
+    unfencing_needs_isr = switch(
+        default=False, meaning="a broker stays fenced until it is in the ISR, which it then cannot join (KIP-841)"
+    )
     fenced_before_registration = switch(default=False, meaning="only a fenced broker may register again (HYP-2)")
     bump_leader_epoch_on_shrink = switch(default=False, meaning="an ISR shrink opens a leader epoch (before 3.6)")
     any_preferred = switch(default=False, meaning="an operator may make any replica the preferred one")

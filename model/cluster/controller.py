@@ -170,11 +170,12 @@ def controller_unfences_broker(s: State, c: C, broker: int) -> None:
     require(bits.contains(image.fenced, broker))
     require(not bits.contains(image.stopping, broker))
     require(epoch_after(s, c, image.isr, leader) <= c.max_leader_epoch)
-    append_image(s)
-    now = newest(s)
-    now.fenced = bits.without(now.fenced, broker)
-    if leader != now.leader:
-        change_partition(s, c, now.isr, s.elr, leader)
+    if bits.contains(image.isr, broker) or not c.unfencing_needs_isr:
+        append_image(s)
+        now = newest(s)
+        now.fenced = bits.without(now.fenced, broker)
+        if leader != now.leader:
+            change_partition(s, c, now.isr, s.elr, leader)
 
 
 @action(broker=Broker)
@@ -234,6 +235,32 @@ def passes_epoch_checks(c: C, image: Image, m: AlterPartition) -> bool:
     return is_from_current_leader(image, m) or (not c.request_epoch_checks and m.leader == image.leader)
 
 
+def is_repeated(c: C, image: Image, m: AlterPartition) -> bool:
+    """Say whether the controller takes a request for a copy of the one that it has applied last: its ISR is there already."""
+    return (
+        c.repeats_answers
+        and m.broker_epoch == image.broker_epoch[m.leader]
+        and m.leader_epoch == image.leader_epoch
+        and m.leader == image.leader
+        and m.partition_epoch + 1 == image.partition_epoch
+        and m.isr == image.isr
+    )
+
+
+def is_sent_again(s: State, m: AlterPartition) -> bool:
+    """Say whether another copy of a request is in flight: its sender has closed the connection of one of the two."""
+    copies = sum(
+        other.status == Status.SENT
+        and other.leader == m.leader
+        and other.broker_epoch == m.broker_epoch
+        and other.leader_epoch == m.leader_epoch
+        and other.partition_epoch == m.partition_epoch
+        and other.isr == m.isr
+        for other in s.alter_partitions
+    )
+    return copies > 1
+
+
 def is_eligible(c: C, image: Image, m: AlterPartition) -> bool:
     """Say whether all proposed members may be in the ISR (ReplicationControlManager.ineligibleReplicasForIsr).
 
@@ -257,7 +284,8 @@ def controller_applies_alter_partition(s: State, c: C, m: AlterPartition) -> Non
     ReplicationControlManager.alterPartition, the checks in its order: STALE_BROKER_EPOCH, FENCED_LEADER_EPOCH,
     INVALID_REQUEST, INVALID_UPDATE_VERSION, INELIGIBLE_REPLICA. If that ends a reassignment which removes the sender,
     the answer is an error, NEW_LEADER_ELECTED, although the change was made. An answer with a new leader epoch is ignored
-    by the leader (Partition.handleAlterPartitionUpdate), so it is not sent.
+    by the leader (Partition.handleAlterPartitionUpdate), so it is not sent. With `answers_are_lost` the answer to a request that
+    was sent again goes to the connection that its sender has closed.
     """
     image = newest(s)
     completes = completes_reassignment(s, c, m.isr)
@@ -278,6 +306,7 @@ def controller_applies_alter_partition(s: State, c: C, m: AlterPartition) -> Non
         if bits.contains(joined, member) and m.member_epoch[member] not in (NONE, image.broker_epoch[member]):
             stale = bits.with_member(stale, member)
     same_epoch = epoch_after(s, c, isr, leader) == image.leader_epoch
+    is_awaited_elsewhere = c.answers_are_lost and is_sent_again(s, m)
     append_image(s)
     change_partition(s, c, isr, elr, leader)
     s.ghost_stale |= stale
@@ -285,7 +314,7 @@ def controller_applies_alter_partition(s: State, c: C, m: AlterPartition) -> Non
         s.reassigned_in = newest(s).leader_epoch
     if leader != m.leader:
         answer(s, m, Status.REFUSED)
-    elif same_epoch:
+    elif same_epoch and not is_awaited_elsewhere:
         answer(s, m, Status.APPLIED)
     else:
         s.alter_partitions.remove(m)
@@ -308,11 +337,12 @@ def controller_finds_replica_ineligible(s: State, c: C, m: AlterPartition) -> No
 def controller_refuses_alter_partition(s: State, c: C, m: AlterPartition) -> None:
     """The controller refuses a request with an old broker, leader or partition epoch.
 
-    Where `normalize` is on it has refused such a request already: no epoch comes back. The leader cannot tell whether an earlier copy was applied, so it stays pending until metadata arrives.
+    Where `normalize` is on it has refused such a request already: no epoch comes back. The leader cannot tell whether an
+    earlier copy was applied, so it stays pending until metadata arrives. With `repeats_answers` it is told (KAFKA-14144).
     """
     require(m.status == Status.SENT)
     require(not passes_epoch_checks(c, newest(s), m))
-    answer(s, m, Status.REFUSED)
+    answer(s, m, Status.APPLIED if is_repeated(c, newest(s), m) else Status.REFUSED)
 
 
 def answer(s: State, m: AlterPartition, status: int) -> None:

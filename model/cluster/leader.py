@@ -4,7 +4,7 @@ After Partition and Replica of the broker.
 """
 
 from fencepost.model.cluster import log
-from fencepost.model.cluster.constants import C, EpochSource, Rollback, Truncation
+from fencepost.model.cluster.constants import C, EpochSource, FencedAnswers, Field, Rollback, Truncation
 from fencepost.model.cluster.state import (
     AlterPartition,
     Answer,
@@ -231,6 +231,18 @@ def departs(s: State, c: C, leader: int, follower: int) -> bool:
     )
 
 
+def lacks_high_watermark(s: State, c: C, leader: int, follower: int, high_watermark: int) -> bool:
+    """Say whether this high watermark of the leader is news to a follower, in an answer without records too.
+
+    Brokers ignore the field HighWatermark (KIP-1166): a follower gets every change with its next fetch. By the field, as the
+    leader of the quorum goes, only what is greater is news, and nothing is if it is absent.
+    """
+    f = s.replica[follower]
+    if not c.reported_high_watermark_counts:
+        return f.high_watermark != min(high_watermark, f.end)
+    return c.fetches_report == Field.UNKNOWN or (c.fetches_report == Field.OWN and high_watermark > f.high_watermark)
+
+
 def brings_news(s: State, c: C, leader: int, follower: int) -> bool:
     """Say whether the follower's fetch changes something at the leader or gets an answer; else it waits (is parked)."""
     r, f = s.replica[leader], s.replica[follower]
@@ -238,7 +250,7 @@ def brings_news(s: State, c: C, leader: int, follower: int) -> bool:
     broker_epoch = fetch_epoch(s, c, follower)
     return (
         f.end != r.end
-        or f.high_watermark != min(r.high_watermark, f.end)
+        or lacks_high_watermark(s, c, leader, follower, r.high_watermark)
         or known.end != f.end
         or known.broker_epoch != broker_epoch
         or departs(s, c, leader, follower)
@@ -248,12 +260,24 @@ def brings_news(s: State, c: C, leader: int, follower: int) -> bool:
 
 
 def serves(s: State, c: C, leader: int, follower: int) -> bool:
-    """Say whether a fetch by the follower reaches a leader that serves it: of its own leader epoch (KIP-320)."""
+    """Say whether the leader answers what the follower asks: it serves requests of its own leader epoch only (KIP-320).
+
+    That it answers to others too, with an error, matters only where the follower does something on that (KAFKA-7786).
+    """
     return (
         follows(s, follower, leader)
         and leads(s, leader)
-        and (not c.fetch_leader_epoch_check or local(s, follower).leader_epoch == local(s, leader).leader_epoch)
+        and (
+            not c.fetch_leader_epoch_check
+            or local(s, follower).leader_epoch == local(s, leader).leader_epoch
+            or (c.fenced_answers != FencedAnswers.IGNORED and asks_in_old_epoch(s, leader, follower))
+        )
     )
+
+
+def asks_in_old_epoch(s: State, leader: int, follower: int) -> bool:
+    """Say whether the follower asks where to truncate, in an earlier leader epoch than the leader's."""
+    return s.replica[follower].truncating and local(s, follower).leader_epoch < local(s, leader).leader_epoch
 
 
 @action(leader=Broker, follower=Broker)
@@ -275,7 +299,7 @@ def leader_handles_fetch(s: State, c: C, leader: int, follower: int) -> None:
     require(brings_news(s, c, leader, follower))
     high_watermark = r.high_watermark
     record_fetch(s, c, leader, follower, f.end, broker_epoch)
-    if f.end < r.end or f.high_watermark != min(high_watermark, f.end):
+    if f.end < r.end or lacks_high_watermark(s, c, leader, follower, high_watermark):
         f.answer.kind = Answer.RECORDS
         f.answer.high_watermark = high_watermark
         if f.end < r.end:
@@ -308,7 +332,8 @@ def leader_reports_divergence(s: State, c: C, leader: int, follower: int) -> Non
 def leader_tells_epoch_end(s: State, c: C, leader: int, follower: int) -> None:
     """A leader answers where the epoch of a follower's last record ends (OffsetForLeaderEpoch, before KIP-595).
 
-    KIP-279: it names the epoch that it means, which may be older than the asked one; in KIP-101 it did not.
+    KIP-279: it names the epoch that it means, which may be older than the asked one; in KIP-101 it did not. A query of an
+    older leader epoch is fenced (KIP-320).
     """
     r, f = s.replica[leader], s.replica[follower]
     require(serves(s, c, leader, follower))
@@ -316,9 +341,12 @@ def leader_tells_epoch_end(s: State, c: C, leader: int, follower: int) -> None:
     require(f.truncating)
     asked = log.latest_epoch(f)
     meant = asked if c.truncation == Truncation.KIP_101 else log.end_offset_epoch(r, local(s, leader).leader_epoch, asked)
-    f.answer.kind = Answer.DIVERGING
-    f.answer.epoch = NONE if is_unknown_epoch(c, r, asked) else meant
-    f.answer.end = log.start_above(r, asked)
+    if c.fetch_leader_epoch_check and asks_in_old_epoch(s, leader, follower):
+        f.answer.kind = Answer.FENCED
+    else:
+        f.answer.kind = Answer.DIVERGING
+        f.answer.epoch = NONE if is_unknown_epoch(c, r, asked) else meant
+        f.answer.end = log.start_above(r, asked)
 
 
 @action(leader=Broker)
@@ -412,7 +440,7 @@ def leader_learns_change_refused(s: State, c: C, m: AlterPartition) -> None:
     require(s.replica[m.leader].checked == 0)
     r = s.replica[m.leader]
     s.alter_partitions.remove(m)
-    if m.status == Status.INELIGIBLE or c.rollback_on == Rollback.ANY_ERROR:
+    if (m.status == Status.INELIGIBLE and c.rollback_on != Rollback.NEVER) or c.rollback_on == Rollback.ANY_ERROR:
         r.proposed_isr = 0
 
 

@@ -4,11 +4,11 @@ After ReplicaManager.applyDelta, Partition.makeLeader and Partition.makeFollower
 """
 
 from fencepost.model.cluster import log
-from fencepost.model.cluster.constants import C, Truncation
+from fencepost.model.cluster.constants import C, FencedAnswers, Truncation
 from fencepost.model.cluster.follower import forget_answer
 from fencepost.model.cluster.leader import advance_high_watermark, fail_writes, forget_followers, forget_leadership, start_epoch
-from fencepost.model.cluster.state import Broker, Image, ImageIndex, State, is_running
-from fencepost.model.language import NONE, action, require
+from fencepost.model.cluster.state import Answer, Broker, Image, ImageIndex, State, is_running, newest
+from fencepost.model.language import NONE, action, bits, require
 
 
 @action(broker=Broker, index=ImageIndex)
@@ -24,6 +24,15 @@ def broker_applies_metadata(s: State, c: C, broker: int, index: int) -> None:
     require(r.applied < index)
     require(index <= s.newest)
     require(r.checked == 0 or not changes)
+    if c.metadata_in_shutdown or not bits.contains(newest(s).stopping, broker):
+        apply_image(s, c, broker, index)
+
+
+def apply_image(s: State, c: C, broker: int, index: int) -> None:
+    """Take over the leadership that an image gives the broker, or the leader that it names (BrokerMetadataPublisher)."""
+    r = s.replica[broker]
+    old, new = s.image[r.applied], s.image[index]
+    changes = new.partition_epoch != old.partition_epoch
     was_leader = old.leader == broker
     in_new_epoch = new.leader_epoch > old.leader_epoch
     r.applied = index
@@ -63,7 +72,7 @@ def make_leader(s: State, c: C, broker: int, was_leader: bool, in_new_epoch: boo
     """
     r = s.replica[broker]
     image = s.image[r.applied]
-    if was_leader and is_outdated(c, r.partition_epoch, image):
+    if was_leader and (is_outdated(c, r.partition_epoch, image) or (not c.isr_from_metadata and not in_new_epoch)):
         return
     r.isr = image.isr
     r.partition_epoch = image.partition_epoch
@@ -89,8 +98,9 @@ def is_outdated(c: C, partition_epoch: int, image: Image) -> bool:
 def make_follower(s: State, c: C, broker: int, was_leader: bool, in_new_epoch: bool) -> None:  # noqa: FBT001
     """The broker follows by the image it has just applied, or waits for a leader (Partition.makeFollower).
 
-    Writes that wait are failed. In a new leader epoch it fetches anew from its log end. Since IBP 2.7 it truncates only
-    when the leader answers that the logs depart; before that, first of all.
+    Writes that wait are failed. In a new leader epoch it fetches anew from its log end, and takes no answer to what it
+    asked before (KAFKA-7786). Since IBP 2.7 it truncates only when the leader answers that the logs depart; before that, first
+    of all.
     """
     r = s.replica[broker]
     if was_leader:
@@ -98,7 +108,10 @@ def make_follower(s: State, c: C, broker: int, was_leader: bool, in_new_epoch: b
         if not c.acknowledge_after_leadership:
             fail_writes(r)
     if in_new_epoch:
-        forget_answer(r)
+        if r.answer.kind == Answer.FENCED and c.fenced_answers == FencedAnswers.TRUSTED:
+            r.answer.kind = Answer.STOPPED
+        else:
+            forget_answer(r)
         r.last_epoch_lost = False
         r.truncating = c.truncation in (Truncation.KIP_101, Truncation.KIP_279)
         if c.truncation == Truncation.HIGH_WATERMARK:

@@ -6,7 +6,7 @@ connections, and losing one is never handling it.
 
 from fencepost.model.cluster import log
 from fencepost.model.cluster.constants import C, Rollback
-from fencepost.model.cluster.controller import passes_epoch_checks
+from fencepost.model.cluster.controller import is_repeated, passes_epoch_checks
 from fencepost.model.cluster.leader import fetch_epoch, fetched_epoch, is_awaited, is_stale_fetch, record_fetch
 from fencepost.model.cluster.state import (
     AlterPartition,
@@ -101,7 +101,12 @@ def leader_resends_request(s: State, c: C, m: AlterPartition) -> None:
 
 def is_refused(s: State, c: C, m: AlterPartition) -> bool:
     """Say whether the controller will refuse this request whatever happens: epochs only grow."""
-    return m.status == Status.SENT and c.request_epoch_checks and not passes_epoch_checks(c, newest(s), m)
+    return (
+        m.status == Status.SENT
+        and c.request_epoch_checks
+        and not passes_epoch_checks(c, newest(s), m)
+        and not is_repeated(c, newest(s), m)
+    )
 
 
 def is_heeded(s: State, c: C, m: AlterPartition) -> bool:
@@ -156,10 +161,16 @@ def drop_moot_messages(s: State, c: C) -> None:
 
 
 def drop_images(s: State, c: C, oldest: int) -> None:
-    """Shift the window so that image `oldest` is the first, and count partition epochs from it, or from an older request."""
+    """Shift the window so that image `oldest` is the first, and count partition epochs from it, or from an older request.
+
+    A leader that does not learn of ISR changes from metadata may be older still.
+    """
     base = s.image[oldest].partition_epoch
     for m in s.alter_partitions:
         base = min(base, m.partition_epoch)
+    if not c.isr_from_metadata:
+        for r in s.replica:
+            base = min(base, r.partition_epoch if r.isr != 0 else base)
     if oldest > 0:
         for index in range(s.newest - oldest + 1):
             s.image[index] = s.image[index + oldest]

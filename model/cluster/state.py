@@ -31,11 +31,13 @@ class Life(IntEnum):
 
 
 class Answer(IntEnum):
-    """What a leader answers to a fetch."""
+    """What a leader answers to a fetch; STOPPED once the follower has taken a FENCED to be of its new leader epoch."""
 
     NONE = 0
     RECORDS = 1
     DIVERGING = 2
+    FENCED = 3
+    STOPPED = 4
 
 
 class Status(IntEnum):
