@@ -6,6 +6,8 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from fencepost.invariants import (
+    follower_reads,
+    follower_reads_live,
     hints_and_tokens,
     hints_and_tokens_live,
     leader_discovery,
@@ -74,6 +76,7 @@ _PROPERTIES = {
     "metadata-reads": metadata_reads.PROPERTIES,
     "leader-discovery": leader_discovery.PROPERTIES,
     "hints-and-tokens": hints_and_tokens.PROPERTIES,
+    "follower-reads": follower_reads.PROPERTIES,
 }
 """The properties of each machine; those not named are the published models, which share theirs."""
 _ON_REQUEST = {
@@ -82,6 +85,7 @@ _ON_REQUEST = {
     "metadata-reads": metadata_reads_live.PROPERTIES,
     "leader-discovery": leader_discovery_live.PROPERTIES,
     "hints-and-tokens": hints_and_tokens_live.PROPERTIES,
+    "follower-reads": (*follower_reads.ON_REQUEST, *follower_reads_live.PROPERTIES),
 }
 """The properties that are checked only where they are named."""
 

@@ -4,6 +4,7 @@ from fencepost.model.clients.discovery import machine as discovery
 from fencepost.model.clients.joint import machine as joint
 from fencepost.model.clients.tokens import machine as tokens
 from fencepost.model.cluster import machine as cluster
+from fencepost.model.consumers import machine as consumers
 from fencepost.model.language import Machine
 from fencepost.model.lineage import kip101, kip279, kip320, kip320_first_try, truncate_to_hwm
 from fencepost.model.quorum import machine as quorum
@@ -19,4 +20,5 @@ MACHINES: tuple[Machine, ...] = (
     tokens.MACHINE,
     discovery.MACHINE,
     joint.MACHINE,
+    consumers.MACHINE,
 )

@@ -1,0 +1,160 @@
+"""What a consumer of KIP-392 comes to in the end: on request, since it takes the whole graph of states. K392-L1, L2 and Q3.
+
+Fair is what a consumer and the brokers do without being told. Nobody promises that a follower replicates, where the property is about
+one that does not; nor that the consumer or the leader chooses another replica, or the same.
+"""
+
+from fencepost.model.consumers.answers import Reply
+from fencepost.model.consumers.constants import C
+from fencepost.model.consumers.fetching import (
+    consumer_cannot_connect,
+    consumer_finds_offset_out_of_range,
+    consumer_finds_offset_unavailable,
+    consumer_gets_metadata,
+    consumer_is_fenced,
+    consumer_reads,
+    is_served,
+    metadata_expires,
+    reply,
+)
+from fencepost.model.consumers.offsets import (
+    consumer_finds_position_valid,
+    consumer_finds_truncation,
+    consumer_resets_to_earliest,
+    consumer_resets_to_latest,
+)
+from fencepost.model.consumers.replication import (
+    follower_appends,
+    follower_starts_anew,
+    follower_truncates,
+    leader_answers_follower,
+    leader_reports_divergence,
+    leader_tells_out_of_range,
+    replica_learns,
+)
+from fencepost.model.consumers.selection import preference_expires
+from fencepost.model.consumers.state import Doing, Offset, State, has_leader, newest_leader
+from fencepost.model.language import NONE, at_most, bits, leads_to, strong, weak
+
+CONSUMER = (
+    weak(
+        consumer_reads,
+        consumer_finds_offset_unavailable,
+        consumer_finds_offset_out_of_range,
+        consumer_is_fenced,
+        consumer_cannot_connect,
+        consumer_finds_position_valid,
+        consumer_finds_truncation,
+        consumer_resets_to_latest,
+        consumer_resets_to_earliest,
+    ),
+    strong(consumer_gets_metadata, each="broker"),
+    weak(replica_learns, each="replica"),
+)
+"""The consumer does what is next, and asks each broker for metadata if it asks again and again."""
+REPLICATION = (
+    weak(leader_answers_follower, leader_reports_divergence, leader_tells_out_of_range, each="follower"),
+    weak(follower_appends, follower_truncates, follower_starts_anew, each="follower"),
+)
+TIMERS = (metadata_expires, preference_expires)
+
+
+def is_resetting(s: State, c: C) -> bool:
+    """Say whether the consumer follows its reset policy."""
+    return s.consumer.doing == Doing.RESETTING
+
+
+def fetches_without_error(s: State, c: C) -> bool:
+    """Say whether the consumer's next fetch is served without an error, or the consumer has given up."""
+    consumer = s.consumer
+    return consumer.doing == Doing.RAISED or (
+        consumer.doing == Doing.FETCHING and is_served(s, c) and reply(s, c) in (Reply.RECORDS, Reply.EMPTY)
+    )
+
+
+def lacks_data(s: State, c: C, offset: int) -> bool:
+    """Say whether the consumer waits at `offset` on a replica outside the ISR, while the newest leader has a committed record there."""
+    consumer = s.consumer
+    return (
+        consumer.doing == Doing.FETCHING
+        and consumer.position == offset
+        and consumer.preferred != NONE
+        and not bits.contains(s.isr, consumer.preferred)
+        and (not is_served(s, c) or reply(s, c) != Reply.RECORDS)
+        and has_leader(s)
+        and newest_leader(s).start <= offset < newest_leader(s).high_watermark
+    )
+
+
+def has_moved_on(s: State, c: C, offset: int) -> bool:
+    """Say whether the consumer has read the record at `offset`, or is elsewhere, or has given up."""
+    return s.consumer.position != offset or s.consumer.doing == Doing.RAISED
+
+
+def meets_error(s: State, c: C, offset: int) -> bool:
+    """Say whether a replica other than the leader answers the consumer's fetch at `offset` by an error."""
+    consumer = s.consumer
+    return (
+        consumer.doing == Doing.FETCHING
+        and consumer.position == offset
+        and consumer.preferred != NONE
+        and is_served(s, c)
+        and reply(s, c) in (Reply.OFFSET_NOT_AVAILABLE, Reply.OUT_OF_RANGE)
+    )
+
+
+def has_left(s: State, c: C, offset: int) -> bool:
+    """Say whether the consumer prefers no replica any more, is served, or has moved on."""
+    return s.consumer.preferred == NONE or fetches_without_error(s, c) or has_moved_on(s, c, offset)
+
+
+def is_behind(s: State, c: C) -> bool:
+    """Say whether a new leader's high watermark is below what is committed."""
+    return has_leader(s) and newest_leader(s).high_watermark < s.ghost_committed_end
+
+
+def is_not_behind(s: State, c: C) -> bool:
+    """Say whether the newest leader knows of everything that is committed, or does not know yet that it leads."""
+    return not is_behind(s, c)
+
+
+resets_end = leads_to(
+    "resets-end",
+    "K392-L1: a consumer that follows its reset policy fetches without an error in the end.",
+    when=is_resetting,
+    then=fetches_without_error,
+    fair=(*CONSUMER, *REPLICATION),
+    without=TIMERS,
+)
+
+consumers_get_data = leads_to(
+    "consumers-get-data",
+    "K392-L2: a consumer on a replica that is out of sync, and stays so, gets the next record in the end, without waiting for the preference to expire.",
+    when=lacks_data,
+    then=has_moved_on,
+    fair=(*CONSUMER, weak(metadata_expires)),
+    without=(preference_expires,),
+    offset=Offset,
+)
+
+errors_are_acted_on = leads_to(
+    "errors-are-acted-on",
+    "K392-L2: a consumer does not stay on a replica that answers by errors, without waiting for any timer or for the replica.",
+    when=meets_error,
+    then=has_left,
+    fair=CONSUMER,
+    without=TIMERS,
+    offset=Offset,
+)
+
+fetches_until_known = at_most(
+    "fetches-until-known",
+    "K392-Q3: so many fetches of followers are answered until a new leader's high watermark is the true one.",
+    when=is_behind,
+    then=is_not_behind,
+    costs={leader_answers_follower: 1},
+    unit="fetches",
+    fair=(*CONSUMER, *REPLICATION),
+)
+
+PROPERTIES = (resets_end, consumers_get_data, errors_are_acted_on, fetches_until_known)

@@ -1,0 +1,233 @@
+"""Sizes, budgets, designs and readings of fetching from followers.
+
+`design` says which text is followed: the older or the newer revision of KIP-392, which its page mixes, or Kafka's code
+(apache/kafka 1eb7644). Where the designs differ, a constant of its own holds the choice, by default that of the design.
+"""
+
+from enum import IntEnum
+
+from fencepost.model.language import Constants, bound, capacity, choice, switch
+
+
+class Design(IntEnum):
+    """Whose rules hold where nothing else is set."""
+
+    OLDER = 0
+    NEWER = 1
+    IMPLEMENTED = 2
+
+
+class Option(IntEnum):
+    """An option that may be left to the design."""
+
+    DESIGN = 0
+    OFF = 1
+    ON = 2
+
+
+class Allowed(IntEnum):
+    """Which replicas a consumer may be sent to, besides the leader."""
+
+    DESIGN = 0
+    LEADER = 1
+    ISR = 2
+    ANY = 3
+
+
+class Selector(IntEnum):
+    """Who chooses the replica: the consumer by leader and ISR, by all partition information, or the leader."""
+
+    DESIGN = 0
+    GIVEN_ISR = 1
+    GIVEN_ALL = 2
+    LEADER = 3
+
+
+class Errors(IntEnum):
+    """What an out-of-range answer tells: its side by two codes, log start and high watermark, or nothing."""
+
+    DESIGN = 0
+    TWO_CODES = 1
+    BOUNDS = 2
+    BARE = 3
+
+
+class Reaction(IntEnum):
+    """What a consumer does when its offset is out of range, other than too small."""
+
+    DESIGN = 0
+    RESET = 1
+    CHECK = 2
+    CHECK_CASE_4 = 3
+    LEADER_FIRST = 4
+
+
+class Metadata(IntEnum):
+    """How brokers hear of leaders: pushed beside the replicas' requests, or from one log that replicas follow too."""
+
+    DESIGN = 0
+    PUSHED = 1
+    LOG = 2
+
+
+class Policy(IntEnum):
+    """auto.offset.reset."""
+
+    EARLIEST = 0
+    LATEST = 1
+    NONE = 2
+
+
+class Earliest(IntEnum):
+    """Whose log start `earliest` is."""
+
+    DESIGN = 0
+    RAISED = 1
+    NEXT = 2
+    LEADER = 3
+
+
+class Latest(IntEnum):
+    """Which offset `latest` is."""
+
+    HIGH_WATERMARK = 0
+    LOG_END = 1
+
+
+class EpochEnd(IntEnum):
+    """Which end of its newest epoch a leader tells consumers: the log end, the high watermark, or that once it is known."""
+
+    DESIGN = 0
+    LOG_END = 1
+    CLAMPED = 2
+    GUARDED = 3
+
+
+class C(Constants):
+    """What a run may set."""
+
+    # sizes
+    replicas = capacity(3, low=2, high=4, room=3, meaning="replicas of the one partition; 0 is its first leader")
+    records = capacity(3, low=1, high=5, room=3, meaning="offsets that a log may reach")
+    epochs = capacity(2, low=1, high=4, room=3, meaning="leader epochs in all; the first is 1, so elections are one less")
+
+    # budgets
+    unclean_elections = bound(0, low=0, high=2, meaning="elections from outside the ISR, among all")
+    shrinks = bound(1, low=0, high=3, meaning="times that the leader removes a follower from the ISR")
+    retentions = bound(0, low=0, high=4, meaning="times that some replica moves its log start by one record")
+    stops = bound(0, low=0, high=1, meaning="followers that stop for good")
+
+    # the design and its seven axes
+    design = choice(Design.IMPLEMENTED, meaning="rules are those of: older, newer (revision of KIP-392), implemented")
+    fetch_from = choice(Allowed.DESIGN, meaning="a consumer may fetch from: design, leader only, isr, any")
+    errors = choice(Errors.DESIGN, meaning="out-of-range answers tell: design, two-codes, bounds, bare: nothing")
+    not_available = choice(Option.DESIGN, meaning="a fetch may be answered by OFFSET_NOT_AVAILABLE: design, off, on")
+    selector = choice(Selector.DESIGN, meaning="replicas are chosen by: design, given-isr, given-all (consumer), leader")
+    reaction = choice(
+        Reaction.DESIGN,
+        meaning="an offset not known to be too small: design, reset, check (ask the leader), check-case-4, leader-first",
+    )
+    leader_not_available = choice(Option.DESIGN, meaning="the leader too answers case 1 by OFFSET_NOT_AVAILABLE")
+    metadata = choice(Metadata.DESIGN, meaning="consumers hear of leaders from metadata: design, pushed, log")
+
+    # the consumer
+    policy = choice(Policy.LATEST, meaning="auto.offset.reset: earliest, latest, none")
+    position_epochs = switch(default=True, meaning="positions carry the leader epoch of the last record read (KIP-320)")
+    fetch_epochs = switch(default=True, meaning="fetches carry the consumer's leader epoch, and replicas compare it (KIP-320)")
+    without_epoch_asks = choice(Option.DESIGN, meaning="out of range without an epoch, the leader is asked before the reset")
+    nearest = bound(4, low=0, high=4, meaning="the replica in the consumer's rack; a number that none has: any may be")
+    clears_preference = switch(default=True, meaning="new metadata ends the preference of a replica (KAFKA-14379)")
+    leaves_lost_replica = switch(default=True, meaning="a broken connection ends the preference of a replica")
+    refreshes_when_unavailable = switch(default=True, meaning="OFFSET_NOT_AVAILABLE makes the consumer ask for metadata")
+    refreshes_after_check = switch(default=True, meaning="after a check the consumer fetches on only with new metadata")
+    earliest_from = choice(Earliest.DESIGN, meaning="`earliest` is the log start of: design, raised, next, leader")
+
+    # replicas
+    tail_is_uncommitted = switch(default=False, meaning="case 1 includes a fetch at the high watermark itself (Q41)")
+    keeps_received = choice(Option.DESIGN, meaning="followers keep the last high watermark received, above their log end too")
+    log_start_travels = switch(default=True, meaning="answers to followers carry the leader's log start, which they take over")
+    high_watermark_before_truncation = switch(
+        default=False, meaning="a diverging answer moves the high watermark first (KAFKA-14704)"
+    )
+
+    # the leader
+    list_offsets_guard = switch(default=True, meaning="no latest offset while the high watermark is behind the epoch (KIP-207)")
+    latest_is = choice(Latest.HIGH_WATERMARK, meaning="the latest offset is: high-watermark, log-end")
+    epoch_end = choice(EpochEnd.DESIGN, meaning="consumers are told epoch ends: design, log-end, clamped, guarded")
+    valid_at_end = switch(default=True, meaning="a position equal to the end of its epoch is valid (Q49)")
+    compares_epochs = switch(default=False, meaning="an answer with an older epoch means truncation, whatever its end")
+
+    # what is watched
+    asks_end_offsets = switch(default=False, meaning="clients ask for the latest offset, which must not go back")
+    notes_cases = switch(default=False, meaning="the first of the four cases that meets the consumer is remembered")
+
+
+def refuse(c: C) -> str | None:
+    """Say why these constants do not go together, or return None."""
+    if c.unclean_elections >= c.epochs:
+        return f"unclean_elections={c.unclean_elections} is more than epochs={c.epochs} leave room for: set epochs higher."
+    if c.reaction == Reaction.CHECK_CASE_4 and errors(c) != Errors.BOUNDS:
+        return "reaction=check-case-4 compares the offset with a high watermark in the answer: set errors=bounds as well."
+    return None
+
+
+def allowed(c: C) -> int:
+    """Return which replicas a consumer may be sent to (axis V1)."""
+    return c.fetch_from if c.fetch_from != Allowed.DESIGN else (Allowed.ANY if c.design == Design.NEWER else Allowed.ISR)
+
+
+def errors(c: C) -> int:
+    """Return what out-of-range answers tell (axis V2)."""
+    return c.errors if c.errors != Errors.DESIGN else c.design + 1
+
+
+def gives_not_available(c: C) -> bool:
+    """Say whether a fetch may be answered by OFFSET_NOT_AVAILABLE (axis V3)."""
+    return c.not_available == Option.ON or (c.not_available == Option.DESIGN and c.design == Design.NEWER)
+
+
+def selector(c: C) -> int:
+    """Return who chooses the replica (axis V4)."""
+    return c.selector if c.selector != Selector.DESIGN else c.design + 1
+
+
+def reaction(c: C) -> int:
+    """Return what a consumer does out of range (axis V5)."""
+    if c.reaction != Reaction.DESIGN:
+        return c.reaction
+    return Reaction.LEADER_FIRST if c.design == Design.IMPLEMENTED else c.design + 2
+
+
+def leader_refuses_too(c: C) -> bool:
+    """Say whether the leader answers case 1 as followers do, by an error (axis V6)."""
+    given = c.leader_not_available
+    return gives_not_available(c) and (given == Option.ON or (given == Option.DESIGN and c.design == Design.NEWER))
+
+
+def has_metadata_log(c: C) -> bool:
+    """Say whether a broker's metadata is never ahead of its replicas (axis V7)."""
+    return c.metadata == Metadata.LOG or (c.metadata == Metadata.DESIGN and c.design == Design.IMPLEMENTED)
+
+
+def asks_leader_without_epoch(c: C) -> bool:
+    """Say whether a consumer without an epoch asks the leader before it resets."""
+    return c.without_epoch_asks == Option.ON or (c.without_epoch_asks == Option.DESIGN and c.design == Design.IMPLEMENTED)
+
+
+def earliest_from(c: C) -> int:
+    """Return whose log start `earliest` is."""
+    if c.earliest_from != Earliest.DESIGN:
+        return c.earliest_from
+    return Earliest.LEADER if c.design == Design.IMPLEMENTED else Earliest.RAISED
+
+
+def keeps_received(c: C) -> bool:
+    """Say whether followers keep a high watermark above their log end."""
+    return c.keeps_received == Option.ON or (c.keeps_received == Option.DESIGN and c.design == Design.NEWER)
+
+
+def epoch_end(c: C) -> int:
+    """Return which end of its newest epoch a leader tells consumers."""
+    if c.epoch_end != EpochEnd.DESIGN:
+        return c.epoch_end
+    return EpochEnd.LOG_END if c.design == Design.IMPLEMENTED else EpochEnd.CLAMPED

@@ -1,0 +1,61 @@
+"""What happens to the partition: elections, members that fall behind, brokers that stop."""
+
+from fencepost.model.consumers.constants import C
+from fencepost.model.consumers.replication import advance_high_watermark
+from fencepost.model.consumers.state import Broker, State, has_leader, newest_leader
+from fencepost.model.language import NONE, action, bits, require
+
+
+def open_epoch(s: State, leader: int) -> None:
+    """Begin a leader epoch; the new leader knows nothing of its followers' log ends."""
+    s.newest += 1
+    s.leader[s.newest] = leader
+    for r in s.replica:
+        r.known_end = NONE
+
+
+@action(leader=Broker)
+def controller_elects_leader(s: State, c: C, leader: int) -> None:
+    """The controller moves the leadership to another member of the ISR, in a new leader epoch."""
+    require(s.newest < c.epochs)
+    require(bits.contains(s.isr, leader))
+    require(s.leader[s.newest] != leader)
+    open_epoch(s, leader)
+
+
+@action(leader=Broker)
+def controller_elects_uncleanly(s: State, c: C, leader: int) -> None:
+    """The controller elects a replica outside the ISR, which is the whole ISR then (unclean.leader.election.enable)."""
+    require(s.newest < c.epochs)
+    require(s.budget.unclean_elections > 0)
+    require(s.replica[leader].is_up)
+    require(not bits.contains(s.isr, leader))
+    open_epoch(s, leader)
+    s.isr = bits.only(leader)
+    s.budget.unclean_elections -= 1
+
+
+@action(follower=Broker)
+def leader_shrinks_isr(s: State, c: C, follower: int) -> None:
+    """The leader removes a follower that has not caught up for too long, and its high watermark no longer waits for it."""
+    require(s.budget.shrinks > 0)
+    require(has_leader(s))
+    require(bits.contains(s.isr, follower))
+    require(s.leader[s.newest] != follower)
+    require(s.replica[follower].end < newest_leader(s).end or s.replica[follower].epoch < s.newest)
+    s.isr = bits.without(s.isr, follower)
+    s.budget.shrinks -= 1
+    advance_high_watermark(s, c)
+
+
+@action(broker=Broker)
+def broker_stops(s: State, c: C, broker: int) -> None:
+    """A broker that does not lead stops for good; the controller takes it out of the ISR."""
+    require(s.budget.stops > 0)
+    require(has_leader(s))
+    require(s.replica[broker].is_up)
+    require(s.leader[s.newest] != broker)
+    s.replica[broker].is_up = False
+    s.isr = bits.without(s.isr, broker)
+    s.budget.stops -= 1
+    advance_high_watermark(s, c)

@@ -1,0 +1,194 @@
+"""What a consumer does with the answers to its fetches. After AbstractFetch, FetchCollector and SubscriptionState."""
+
+from fencepost.model.consumers.answers import Reply, case_of, reply_to, tells_too_small
+from fencepost.model.consumers.constants import (
+    C,
+    Earliest,
+    Policy,
+    Reaction,
+    Selector,
+    asks_leader_without_epoch,
+    earliest_from,
+    has_metadata_log,
+    reaction,
+    selector,
+)
+from fencepost.model.consumers.state import Broker, Case, Consumer, Doing, State, believes_to_lead
+from fencepost.model.language import NONE, action, require
+
+
+def believed_leader(s: State) -> int:
+    """Return the leader of the newest epoch that the consumer knows."""
+    return s.leader[s.consumer.epoch]
+
+
+def target(s: State) -> int:
+    """Return the replica that the consumer fetches from."""
+    return s.consumer.preferred if s.consumer.preferred != NONE else believed_leader(s)
+
+
+def is_served(s: State, c: C) -> bool:
+    """Say whether a fetch of the consumer reaches a replica that serves it: one in the same leader epoch (KIP-320)."""
+    r = s.replica[target(s)]
+    return r.is_up and (r.epoch == s.consumer.epoch or not c.fetch_epochs)
+
+
+def reply(s: State, c: C) -> int:
+    """Return what the consumer's next fetch is answered by, if it is served."""
+    return reply_to(c, s.replica[target(s)], believes_to_lead(s, target(s)), s.consumer.position)
+
+
+def note_case(s: State, c: C) -> None:
+    """Remember the case of the fetch, if it is the first that gives trouble."""
+    if c.notes_cases and s.consumer.ghost_case == Case.READABLE:
+        s.consumer.ghost_case = case_of(c, s.replica[target(s)], s.consumer.position)
+
+
+def start_reset(s: State, c: C) -> None:
+    """Follow the reset policy, or raise the error to the user where there is none."""
+    consumer = s.consumer
+    if c.policy == Policy.NONE:
+        consumer.doing = Doing.RAISED
+    else:
+        consumer.doing = Doing.RESETTING
+        consumer.raised_by = target(s) if earliest_from(c) == Earliest.RAISED else 0
+
+
+@action()
+def consumer_reads(s: State, c: C) -> None:
+    """The consumer gets the record at its position from a replica that has it below its high watermark."""
+    consumer = s.consumer
+    require(consumer.doing == Doing.FETCHING)
+    require(is_served(s, c))
+    require(reply(s, c) == Reply.RECORDS)
+    epoch = s.replica[target(s)].log[consumer.position]
+    consumer.ghost_read[consumer.position] = epoch
+    consumer.ghost_is_read = True
+    consumer.position += 1
+    consumer.position_epoch = epoch if c.position_epochs else 0
+
+
+@action()
+def consumer_finds_offset_unavailable(s: State, c: C) -> None:
+    """After OFFSET_NOT_AVAILABLE the consumer tries again, and asks for metadata, since another replica may have the offset."""
+    consumer = s.consumer
+    require(consumer.doing == Doing.FETCHING)
+    require(is_served(s, c))
+    require(is_told_unavailable(s, c))
+    require(c.refreshes_when_unavailable)
+    require(not consumer.wants_metadata)
+    note_case(s, c)
+    consumer.wants_metadata = True
+
+
+def is_told_unavailable(s: State, c: C) -> bool:
+    """Say whether the consumer's next fetch tells it that its offset exists and is not available."""
+    r = s.replica[target(s)]
+    by_bounds = (
+        reaction(c) == Reaction.CHECK_CASE_4
+        and reply(s, c) == Reply.OUT_OF_RANGE
+        and r.start <= s.consumer.position <= r.received
+    )
+    return reply(s, c) == Reply.OFFSET_NOT_AVAILABLE or by_bounds
+
+
+@action()
+def consumer_finds_offset_out_of_range(s: State, c: C) -> None:
+    """After an out-of-range error the consumer checks its position with the leader, goes to the leader, or follows its policy.
+
+    KIP-392, Out of range handling; FetchCollector.handleInitializeErrors: an error of a preferred replica ends the preference.
+    """
+    consumer = s.consumer
+    require(consumer.doing == Doing.FETCHING)
+    require(is_served(s, c))
+    require(reply(s, c) == Reply.OUT_OF_RANGE)
+    require(not is_told_unavailable(s, c))
+    note_case(s, c)
+    is_small = tells_too_small(c, s.replica[target(s)], consumer.position)
+    goes_to_leader = consumer.preferred != NONE
+    if reaction(c) == Reaction.LEADER_FIRST:
+        if goes_to_leader:
+            consumer.preferred = NONE
+        else:
+            start_reset(s, c)
+    elif is_small or reaction(c) == Reaction.RESET:
+        start_reset(s, c)
+    elif consumer.position_epoch != 0:
+        consumer.doing = Doing.CHECKING
+    elif asks_leader_without_epoch(c) and goes_to_leader:
+        consumer.preferred = NONE
+    else:
+        start_reset(s, c)
+
+
+@action()
+def consumer_is_fenced(s: State, c: C) -> None:
+    """A replica in a later leader epoch refuses the fetch: the consumer asks for metadata, and its preference ends."""
+    consumer = s.consumer
+    require(c.fetch_epochs)
+    require(consumer.doing == Doing.FETCHING)
+    require(s.replica[target(s)].is_up)
+    require(s.replica[target(s)].epoch > consumer.epoch)
+    require(consumer.preferred != NONE or not consumer.wants_metadata)
+    consumer.preferred = NONE
+    consumer.wants_metadata = True
+
+
+@action()
+def consumer_cannot_connect(s: State, c: C) -> None:
+    """The replica is down: the consumer asks for metadata, and its preference ends."""
+    consumer = s.consumer
+    require(consumer.doing == Doing.FETCHING)
+    require(not s.replica[target(s)].is_up)
+    require((c.leaves_lost_replica and consumer.preferred != NONE) or not consumer.wants_metadata)
+    if c.leaves_lost_replica:
+        consumer.preferred = NONE
+    consumer.wants_metadata = True
+
+
+@action()
+def metadata_expires(s: State, c: C) -> None:
+    """After metadata.max.age the consumer asks for metadata on its own."""
+    consumer = s.consumer
+    require(consumer.doing != Doing.RAISED)
+    require(not consumer.wants_metadata)
+    require(consumer.epoch < s.newest or consumer.isr != known_isr(s, c) or consumer.preferred != NONE)
+    consumer.wants_metadata = True
+
+
+def known_isr(s: State, c: C) -> int:
+    """Return what the consumer learns of the ISR; nothing where its selector does not ask."""
+    return s.isr if selector(c) != Selector.LEADER else 0
+
+
+def told_epoch(s: State, c: C, broker: int) -> int:
+    """Return the leader epoch in a broker's metadata, which pushed metadata may know before its replica."""
+    return s.replica[broker].epoch if has_metadata_log(c) else s.newest
+
+
+@action(broker=Broker)
+def consumer_gets_metadata(s: State, c: C, broker: int) -> None:
+    """The consumer takes over leader, epoch and ISR, ends its preference, and validates its position in a new leader epoch.
+
+    Metadata with an older leader epoch is ignored. SubscriptionState.maybeValidatePositionForCurrentLeader.
+    """
+    consumer = s.consumer
+    epoch = told_epoch(s, c, broker)
+    require(consumer.wants_metadata)
+    require(s.replica[broker].is_up)
+    require(epoch >= consumer.epoch)
+    is_new = epoch > consumer.epoch
+    consumer.wants_metadata = False
+    consumer.epoch = epoch
+    consumer.isr = known_isr(s, c)
+    if c.clears_preference:
+        consumer.preferred = NONE
+    if consumer.doing == Doing.UPDATING:
+        consumer.doing = Doing.FETCHING
+    if is_new and consumer.doing == Doing.FETCHING and must_validate(consumer):
+        consumer.doing = Doing.VALIDATING
+
+
+def must_validate(consumer: Consumer) -> bool:
+    """Say whether the position can be compared with another leader's log."""
+    return consumer.position_epoch != 0

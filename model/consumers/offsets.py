@@ -1,0 +1,142 @@
+"""What a consumer asks of logs: where an epoch ends (OffsetsForLeaderEpoch), and first and latest offsets (ListOffsets)."""
+
+from fencepost.model.consumers import log
+from fencepost.model.consumers.constants import (
+    C,
+    Earliest,
+    EpochEnd,
+    Latest,
+    Policy,
+    earliest_from,
+    epoch_end,
+)
+from fencepost.model.consumers.fetching import believed_leader, target
+from fencepost.model.consumers.state import Doing, Replica, State, has_leader, newest_leader
+from fencepost.model.language import action, require
+
+
+def knows_high_watermark(l: Replica) -> bool:
+    """Say whether the leader's high watermark is the true one: it has reached the start of the leader's epoch (KIP-207)."""
+    return l.high_watermark >= log.starts_epoch_at(l)
+
+
+def told_end(c: C, l: Replica, epoch: int) -> int:
+    """Return the end of an epoch that the leader tells a consumer."""
+    end = log.end_of_epoch(l, epoch)
+    return end if epoch_end(c) == EpochEnd.LOG_END else min(end, l.high_watermark)
+
+
+def may_tell_end(c: C, l: Replica) -> bool:
+    """Say whether the leader tells ends of epochs, or answers OFFSET_NOT_AVAILABLE."""
+    return epoch_end(c) != EpochEnd.GUARDED or knows_high_watermark(l)
+
+
+def is_leader_ready(s: State) -> bool:
+    """Say whether the leader that the consumer believes in leads in the consumer's epoch."""
+    l = s.replica[believed_leader(s)]
+    return l.is_up and l.epoch == s.consumer.epoch
+
+
+def is_truncated(s: State, c: C) -> bool:
+    """Say whether the consumer takes the leader's answer for a truncation."""
+    l, consumer = s.replica[believed_leader(s)], s.consumer
+    end = told_end(c, l, consumer.position_epoch)
+    return (
+        end < consumer.position
+        or (not c.valid_at_end and end == consumer.position)
+        or (c.compares_epochs and log.floor_epoch(l, consumer.position_epoch) < consumer.position_epoch)
+    )
+
+
+def asks_epoch_end(s: State) -> bool:
+    """Say whether the consumer asks where the epoch of its position ends."""
+    return s.consumer.doing in (Doing.VALIDATING, Doing.CHECKING)
+
+
+@action()
+def consumer_finds_position_valid(s: State, c: C) -> None:
+    """The leader's log has the position: the consumer fetches on, after an error only with new metadata (KIP-392, case 4)."""
+    consumer = s.consumer
+    require(asks_epoch_end(s))
+    require(is_leader_ready(s))
+    require(may_tell_end(c, s.replica[believed_leader(s)]))
+    require(not is_truncated(s, c))
+    if consumer.doing == Doing.CHECKING:
+        consumer.wants_metadata = True
+    waits = consumer.doing == Doing.CHECKING and c.refreshes_after_check
+    consumer.doing = Doing.UPDATING if waits else Doing.FETCHING
+
+
+@action()
+def consumer_finds_truncation(s: State, c: C) -> None:
+    """The leader's log ends before the position: the consumer goes back to that end, or raises the error (KIP-320)."""
+    consumer = s.consumer
+    require(asks_epoch_end(s))
+    require(is_leader_ready(s))
+    l = s.replica[believed_leader(s)]
+    require(may_tell_end(c, l))
+    require(is_truncated(s, c))
+    if c.policy == Policy.NONE:
+        consumer.doing = Doing.RAISED
+    else:
+        go_to(
+            s, c, min(told_end(c, l, consumer.position_epoch), consumer.position), log.floor_epoch(l, consumer.position_epoch)
+        )
+
+
+def go_to(s: State, c: C, offset: int, epoch: int) -> None:
+    """Put the consumer at an offset that no record was read before."""
+    consumer = s.consumer
+    consumer.position = offset
+    consumer.position_epoch = epoch if c.position_epochs else 0
+    consumer.ghost_is_read = False
+    consumer.raised_by = 0
+    consumer.doing = Doing.FETCHING
+
+
+def may_list_latest(c: C, l: Replica) -> bool:
+    """Say whether the leader tells the latest offset (KIP-207)."""
+    return not c.list_offsets_guard or c.latest_is == Latest.LOG_END or knows_high_watermark(l)
+
+
+def latest_offset(c: C, l: Replica) -> int:
+    """Return the latest offset that the leader tells."""
+    return l.end if c.latest_is == Latest.LOG_END else l.high_watermark
+
+
+def asked_for_earliest(s: State, c: C) -> int:
+    """Return the replica whose log start is the earliest offset."""
+    if earliest_from(c) == Earliest.RAISED:
+        return s.consumer.raised_by
+    return target(s) if earliest_from(c) == Earliest.NEXT else believed_leader(s)
+
+
+@action()
+def consumer_resets_to_latest(s: State, c: C) -> None:
+    """The consumer goes to the latest offset, which the leader tells, unless it has to wait for its high watermark."""
+    require(c.policy == Policy.LATEST)
+    require(s.consumer.doing == Doing.RESETTING)
+    require(is_leader_ready(s))
+    require(may_list_latest(c, s.replica[believed_leader(s)]))
+    l = s.replica[believed_leader(s)]
+    go_to(s, c, latest_offset(c, l), l.epoch)
+
+
+@action()
+def consumer_resets_to_earliest(s: State, c: C) -> None:
+    """The consumer goes to the log start of a replica: the one that raised the error, the next one, or the leader."""
+    require(c.policy == Policy.EARLIEST)
+    require(s.consumer.doing == Doing.RESETTING)
+    r = s.replica[asked_for_earliest(s, c)]
+    require(r.is_up)
+    require(r.epoch == s.consumer.epoch)
+    go_to(s, c, r.start, r.log[r.start] if r.start < r.end else r.epoch)
+
+
+@action()
+def client_asks_for_latest(s: State, c: C) -> None:
+    """Some client asks the newest leader for the latest offset (ListOffsets)."""
+    require(c.asks_end_offsets)
+    require(has_leader(s))
+    require(may_list_latest(c, newest_leader(s)))
+    s.ghost_latest = latest_offset(c, newest_leader(s))

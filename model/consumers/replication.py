@@ -1,0 +1,196 @@
+"""How records, high watermarks and leader epochs get to the replicas, and how old records go."""
+
+from fencepost.model.consumers import log
+from fencepost.model.consumers.constants import C, keeps_received
+from fencepost.model.consumers.state import Broker, Kind, Replica, State, has_leader, newest_leader
+from fencepost.model.language import action, bits, require
+
+
+def advance_high_watermark(s: State, c: C) -> None:
+    """Move the newest leader's high watermark to the least log end in the ISR, never back."""
+    l = newest_leader(s)
+    reached = l.end
+    for member in range(c.replicas):
+        if member != s.leader[s.newest] and bits.contains(s.isr, member):
+            reached = min(reached, s.replica[member].known_end)
+    if reached > l.high_watermark:
+        l.high_watermark = reached
+        for offset in range(l.start, reached):
+            s.ghost_committed[offset] = bits.with_member(s.ghost_committed[offset], l.log[offset])
+        s.ghost_committed_end = max(s.ghost_committed_end, reached)
+
+
+def forget_answer(r: Replica) -> None:
+    """Drop the answer to the replica's fetch."""
+    r.answer.kind = Kind.NONE
+    r.answer.epoch = 0
+    r.answer.end = 0
+    r.answer.high_watermark = 0
+
+
+@action()
+def leader_appends(s: State, c: C) -> None:
+    """The leader appends a record in its epoch."""
+    l = newest_leader(s)
+    require(has_leader(s))
+    require(l.end < c.records)
+    l.log[l.end] = s.newest
+    l.end += 1
+    advance_high_watermark(s, c)
+
+
+@action(replica=Broker)
+def replica_learns(s: State, c: C, replica: int) -> None:
+    """A replica becomes leader or follower in the newest epoch; the answer to its last fetch does not count any more."""
+    r = s.replica[replica]
+    require(r.is_up)
+    require(r.epoch < s.newest)
+    r.epoch = s.newest
+    forget_answer(r)
+    if s.leader[s.newest] == replica:
+        r.received = 0
+        advance_high_watermark(s, c)
+
+
+def is_follower(s: State, follower: int) -> bool:
+    """Say whether the replica fetches from the newest leader, and both know that it leads."""
+    f = s.replica[follower]
+    return f.is_up and has_leader(s) and f.epoch == s.newest and s.leader[s.newest] != follower
+
+
+def is_out_of_range(s: State, follower: int) -> bool:
+    """Say whether the follower's log ends outside of the leader's log."""
+    l, f = newest_leader(s), s.replica[follower]
+    return f.end < l.start or (f.end > l.end and f.end == f.start)
+
+
+def departs(s: State, follower: int) -> bool:
+    """Say whether the follower's log departs from the leader's."""
+    f = s.replica[follower]
+    return log.departs(newest_leader(s), f.end, log.last_epoch(f))
+
+
+def may_join(s: State, follower: int) -> bool:
+    """Say whether the leader takes the follower into the ISR: it has all that is committed and the start of the epoch."""
+    l, f = newest_leader(s), s.replica[follower]
+    return not bits.contains(s.isr, follower) and f.end >= l.high_watermark and f.end >= log.starts_epoch_at(l)
+
+
+def has_news(s: State, c: C, follower: int) -> bool:
+    """Say whether the leader has something new for the follower, or the follower for it; else the fetch waits."""
+    l, f = newest_leader(s), s.replica[follower]
+    return (
+        f.known_end != f.end
+        or f.end != l.end
+        or f.high_watermark != log.clamp(f, l.high_watermark)
+        or (keeps_received(c) and f.received != l.high_watermark)
+        or (c.log_start_travels and f.start < l.start)
+        or may_join(s, follower)
+    )
+
+
+@action(follower=Broker)
+def leader_answers_follower(s: State, c: C, follower: int) -> None:
+    """The leader notes the follower's log end, and sends the next record with the high watermark from before.
+
+    Partition.fetchRecords: first it reads, then it takes over what the fetch says. A follower that has caught up joins the ISR.
+    """
+    l, f = newest_leader(s), s.replica[follower]
+    require(is_follower(s, follower))
+    require(f.answer.kind == Kind.NONE)
+    require(not is_out_of_range(s, follower))
+    require(not departs(s, follower))
+    require(has_news(s, c, follower))
+    f.answer.kind = Kind.RECORDS
+    f.answer.epoch = l.log[f.end] if f.end < l.end else 0
+    f.answer.end = l.start if c.log_start_travels else 0
+    f.answer.high_watermark = l.high_watermark
+    f.known_end = f.end
+    if may_join(s, follower):
+        s.isr = bits.with_member(s.isr, follower)
+    advance_high_watermark(s, c)
+
+
+@action(follower=Broker)
+def leader_reports_divergence(s: State, c: C, follower: int) -> None:
+    """The leader tells a follower whose log departs from its own where that is (KIP-595), with its high watermark."""
+    l, f = newest_leader(s), s.replica[follower]
+    require(is_follower(s, follower))
+    require(f.answer.kind == Kind.NONE)
+    require(not is_out_of_range(s, follower))
+    require(departs(s, follower))
+    epoch = log.last_epoch(f)
+    f.answer.kind = Kind.DIVERGING
+    f.answer.epoch = log.floor_epoch(l, epoch)
+    f.answer.end = log.end_of_epoch(l, epoch)
+    f.answer.high_watermark = l.high_watermark if c.high_watermark_before_truncation else 0
+
+
+@action(follower=Broker)
+def leader_tells_out_of_range(s: State, c: C, follower: int) -> None:
+    """The leader does not have the follower's offset any more, or yet; the follower asks where to begin anew."""
+    l, f = newest_leader(s), s.replica[follower]
+    require(is_follower(s, follower))
+    require(f.answer.kind == Kind.NONE)
+    require(is_out_of_range(s, follower))
+    f.answer.kind = Kind.RESTART
+    f.answer.end = l.start if f.end < l.start else l.end
+
+
+@action(follower=Broker)
+def follower_appends(s: State, c: C, follower: int) -> None:
+    """A follower appends the record, takes over the leader's high watermark, capped by its log end, and drops what the leader dropped.
+
+    ReplicaFetcherThread.processPartitionData. Records below the leader's log start can differ from what the leader had there: no answer
+    tells of it, so the follower must not keep them (see `log_start_travels`).
+    """
+    f = s.replica[follower]
+    require(f.answer.kind == Kind.RECORDS)
+    epoch, start, high_watermark = f.answer.epoch, f.answer.end, f.answer.high_watermark
+    if epoch != 0:
+        f.log[f.end] = epoch
+        f.end += 1
+    f.high_watermark = log.clamp(f, high_watermark)
+    if keeps_received(c):
+        f.received = high_watermark
+    log.drop_below(f, min(start, f.high_watermark))
+    forget_answer(f)
+
+
+@action(follower=Broker)
+def follower_truncates(s: State, c: C, follower: int) -> None:
+    """A follower cuts its log where the logs depart, and leaves its high watermark as it is until the next answer."""
+    f = s.replica[follower]
+    require(f.answer.kind == Kind.DIVERGING)
+    log.truncate(f, log.truncation_offset(f, f.answer.epoch, f.answer.end))
+    forget_answer(f)
+
+
+@action(follower=Broker)
+def follower_starts_anew(s: State, c: C, follower: int) -> None:
+    """A follower whose offset is out of the leader's range drops its log and begins where the leader says."""
+    f = s.replica[follower]
+    require(f.answer.kind == Kind.RESTART)
+    log.restart(f, f.answer.end)
+    forget_answer(f)
+
+
+@action(follower=Broker)
+def follower_trusts_diverging_answer(s: State, c: C, follower: int) -> None:
+    """A follower takes over the high watermark of an answer that tells it to truncate, before it does (KAFKA-14704)."""
+    f = s.replica[follower]
+    require(c.high_watermark_before_truncation)
+    require(f.answer.kind == Kind.DIVERGING)
+    require(f.high_watermark != log.clamp(f, f.answer.high_watermark))
+    f.high_watermark = log.clamp(f, f.answer.high_watermark)
+
+
+@action(replica=Broker)
+def retention_moves_log_start(s: State, c: C, replica: int) -> None:
+    """A replica drops its oldest record; it does that on its own, and never beyond its high watermark."""
+    r = s.replica[replica]
+    require(s.budget.retentions > 0)
+    require(r.is_up)
+    require(r.start < r.high_watermark)
+    log.drop_below(r, r.start + 1)
+    s.budget.retentions -= 1

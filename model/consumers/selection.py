@@ -1,0 +1,66 @@
+"""Which replica the consumer fetches from: the leader, or one that the leader or a plugin of the consumer prefers."""
+
+from fencepost.model.consumers.constants import Allowed, C, Selector, allowed, selector
+from fencepost.model.consumers.fetching import is_served, target
+from fencepost.model.consumers.state import Broker, Doing, State, has_leader
+from fencepost.model.language import NONE, action, bits, require
+
+
+def is_near(c: C, replica: int) -> bool:
+    """Say whether the replica is the one in the consumer's rack, if one is; else any may be."""
+    return c.nearest in (replica, 4)
+
+
+def leader_offers(s: State, c: C, replica: int) -> bool:
+    """Say whether the leader's selector may choose the replica: in the ISR, and known to have the offset.
+
+    ReplicaManager.findPreferredReadReplica. Of the log start the leader knows what the follower's last fetch said; here, what it is.
+    """
+    r = s.replica[replica]
+    if allowed(c) == Allowed.ANY:
+        return r.is_up
+    return (
+        allowed(c) == Allowed.ISR
+        and bits.contains(s.isr, replica)
+        and r.known_end >= s.consumer.position
+        and r.start <= s.consumer.position
+    )
+
+
+@action(replica=Broker)
+def leader_prefers_replica(s: State, c: C, replica: int) -> None:
+    """The leader answers a fetch without data, naming a replica to fetch from instead (KIP-392, as implemented)."""
+    consumer = s.consumer
+    require(selector(c) == Selector.LEADER)
+    require(consumer.doing == Doing.FETCHING)
+    require(consumer.preferred == NONE)
+    require(is_near(c, replica))
+    require(has_leader(s))
+    require(target(s) == s.leader[s.newest])
+    require(is_served(s, c))
+    require(replica != target(s))
+    require(leader_offers(s, c, replica))
+    consumer.preferred = replica
+
+
+@action(replica=Broker)
+def consumer_prefers_replica(s: State, c: C, replica: int) -> None:
+    """The consumer's plugin chooses a replica: from the ISR as the consumer knows it, or from all (KIP-392, Consumer Changes)."""
+    consumer = s.consumer
+    require(selector(c) != Selector.LEADER)
+    require(allowed(c) != Allowed.LEADER)
+    require(consumer.doing == Doing.FETCHING)
+    require(consumer.preferred == NONE)
+    require(is_near(c, replica))
+    require(replica != target(s))
+    require(bits.contains(consumer.isr, replica) or (allowed(c) == Allowed.ANY and selector(c) == Selector.GIVEN_ALL))
+    consumer.preferred = replica
+
+
+@action()
+def preference_expires(s: State, c: C) -> None:
+    """After metadata.max.age the consumer asks the leader again."""
+    require(selector(c) == Selector.LEADER)
+    require(s.consumer.doing == Doing.FETCHING)
+    require(s.consumer.preferred != NONE)
+    s.consumer.preferred = NONE

@@ -1,0 +1,173 @@
+"""What the model of fetching from followers remembers, and where it starts.
+
+Folded, so that states are small:
+
+* A leader never truncates, so offset and leader epoch identify a record: a log is an array of epochs.
+* The controller is the list of leaders by epoch and the ISR. The newest leader changes the ISR in one step, and only followers in
+  its epoch fetch from it; a deposed leader that has not heard of it keeps its log and high watermark, and still serves consumers.
+  Lost: all that goes wrong with AlterPartition and broker epochs, which the machine `replication` has.
+* A fetch of a follower is one step of the leader, which makes the answer, and one of the follower, which applies it. An answer brings
+  one record, and the high watermark from before the fetch.
+* A consumer's request and its answer are one step: nothing arrives late at a consumer.
+* Each replica moves its own log start; answers carry the leader's. A follower whose log ends below that starts anew there.
+"""
+
+from enum import IntEnum
+from typing import Annotated
+
+from fencepost.model.consumers.constants import C, Selector, selector
+from fencepost.model.language import NONE, Array, BitSet, Index, Per, Range, Record, Size, action, bits
+
+FIRST = 1
+"""The first leader epoch; 0 is no epoch, and the epoch of no record."""
+
+
+class Kind(IntEnum):
+    """What a leader answers to a follower's fetch: nothing yet, a record or news, where to cut, where to start anew."""
+
+    NONE = 0
+    RECORDS = 1
+    DIVERGING = 2
+    RESTART = 3
+
+
+class Case(IntEnum):
+    """How a fetch offset lies to a replica's log: KIP-392's four cases, and the two that give no trouble."""
+
+    READABLE = 0
+    UNCOMMITTED = 1
+    UNAVAILABLE = 2
+    TOO_SMALL = 3
+    TOO_LARGE = 4
+    TAIL = 5
+
+
+class Doing(IntEnum):
+    """What the consumer does: fetch, validate in a new leader epoch, check after an error, wait for metadata, reset, or raise."""
+
+    FETCHING = 0
+    VALIDATING = 1
+    CHECKING = 2
+    UPDATING = 3
+    RESETTING = 4
+    RAISED = 5
+
+
+Broker = Annotated[int, Index(C.replicas)]
+MaybeBroker = Annotated[int, Index(C.replicas, none=True)]
+Brokers = Annotated[int, BitSet(C.replicas)]
+Offset = Annotated[int, Range(0, C.records)]
+MaybeOffset = Annotated[int, Range(NONE, C.records)]
+Epoch = Annotated[int, Range(0, C.epochs)]
+Epochs = Annotated[int, BitSet(C.epochs + 1)]
+
+
+class Answer(Record):
+    """The answer to a follower's fetch, in flight.
+
+    RECORDS: `epoch` is that of the one record, 0 if there is none, and `end` the leader's log start. DIVERGING: the leader's log has `epoch` up to `end`. RESTART: begin at `end`.
+    """
+
+    kind: Kind
+    epoch: Epoch
+    end: Offset
+    high_watermark: Offset
+
+
+class Replica(Record):
+    """A broker's replica, in the newest leader epoch that it has heard of.
+
+    Its log has the records from `start` to `end`, by their epochs. `received` is the last high watermark received, kept where that is
+    part of the design. `known_end` is what the newest leader knows of its log end, NONE before the first fetch.
+    """
+
+    is_up: bool
+    epoch: Epoch
+    log: Annotated[Array[Epoch], Size(C.records)]
+    start: Offset
+    end: Offset
+    high_watermark: Offset
+    received: Offset
+    known_end: MaybeOffset
+    answer: Answer
+
+
+class Consumer(Record):
+    """The consumer: its position, what it believes of leader and ISR, and the replica that it prefers to the leader.
+
+    `position_epoch` is the epoch of the record before the position, or that which came with a reset; 0 if none is known.
+    `raised_by` is the replica whose answer led to a reset. The ghosts: whether the position comes from a record that was read, the
+    epochs of all records read, and the first case that was met, if that is noted.
+    """
+
+    doing: Doing
+    position: Offset
+    position_epoch: Epoch
+    epoch: Epoch
+    isr: Brokers
+    preferred: MaybeBroker
+    raised_by: Broker
+    wants_metadata: bool
+    ghost_is_read: bool
+    ghost_read: Annotated[Array[Epoch], Size(C.records)]
+    ghost_case: Case
+
+
+class Budget(Record):
+    """What may still happen."""
+
+    unclean_elections: Annotated[int, Range(0, C.unclean_elections)]
+    shrinks: Annotated[int, Range(0, C.shrinks)]
+    retentions: Annotated[int, Range(0, C.retentions)]
+    stops: Annotated[int, Range(0, C.stops)]
+
+
+class State(Record):
+    """The partition: `leader[epoch]` for the epochs up to `newest`, its ISR and replicas; and the consumer.
+
+    The ghosts: by offset, the epochs of all records that were ever below a leader's high watermark; where these end; and the largest
+    latest offset that a client was told.
+    """
+
+    leader: Annotated[Array[Broker], Size(C.epochs + 1)]
+    newest: Epoch
+    isr: Brokers
+    replica: Annotated[Array[Replica], Per(Broker)]
+    consumer: Consumer
+    budget: Budget
+    ghost_committed: Annotated[Array[Epochs], Size(C.records)]
+    ghost_committed_end: Offset
+    ghost_latest: Offset
+
+
+@action()
+def initial(s: State, c: C) -> None:
+    """Replica 0 leads in the first epoch; all logs are empty, all are in sync, and the consumer fetches from the leader at 0."""
+    s.newest = FIRST
+    s.isr = bits.everyone(c.replicas)
+    for replica in range(c.replicas):
+        s.replica[replica].is_up = True
+        s.replica[replica].epoch = FIRST
+        s.replica[replica].known_end = NONE
+    s.consumer.epoch = FIRST
+    s.consumer.isr = s.isr if selector(c) != Selector.LEADER else 0
+    s.consumer.preferred = NONE
+    s.budget.unclean_elections = c.unclean_elections
+    s.budget.shrinks = c.shrinks
+    s.budget.retentions = c.retentions
+    s.budget.stops = c.stops
+
+
+def newest_leader(s: State) -> Replica:
+    """Return the replica that the controller chose last."""
+    return s.replica[s.leader[s.newest]]
+
+
+def has_leader(s: State) -> bool:
+    """Say whether the newest leader knows that it leads."""
+    return newest_leader(s).epoch == s.newest
+
+
+def believes_to_lead(s: State, replica: int) -> bool:
+    """Say whether the replica leads as far as it knows."""
+    return s.leader[s.replica[replica].epoch] == replica
