@@ -157,6 +157,12 @@ class C(Constants):
     valid_at_end = switch(default=True, meaning="a position equal to the end of its epoch is valid (Q49)")
     compares_epochs = switch(default=False, meaning="an answer with an older epoch means truncation, whatever its end")
 
+    # what is folded, for large runs
+    answers_in_flight = switch(default=True, meaning="answers with records take a step of their own to arrive at a follower")
+    asks_for_metadata = switch(
+        default=True, meaning="metadata comes to a consumer that has asked for it; otherwise at any time"
+    )
+
     # what is watched
     asks_end_offsets = switch(default=False, meaning="clients ask for the latest offset, which must not go back")
     notes_cases = switch(default=False, meaning="the first of the four cases that meets the consumer is remembered")

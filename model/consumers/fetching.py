@@ -68,6 +68,11 @@ def consumer_reads(s: State, c: C) -> None:
     consumer.position_epoch = epoch if c.position_epochs else 0
 
 
+def ask_for_metadata(s: State, c: C) -> None:
+    """Note that the consumer waits for metadata, where that is needed to get it."""
+    s.consumer.wants_metadata = c.asks_for_metadata
+
+
 @action()
 def consumer_finds_offset_unavailable(s: State, c: C) -> None:
     """After OFFSET_NOT_AVAILABLE the consumer tries again, and asks for metadata, since another replica may have the offset."""
@@ -76,9 +81,10 @@ def consumer_finds_offset_unavailable(s: State, c: C) -> None:
     require(is_served(s, c))
     require(is_told_unavailable(s, c))
     require(c.refreshes_when_unavailable)
+    require(c.asks_for_metadata)
     require(not consumer.wants_metadata)
     note_case(s, c)
-    consumer.wants_metadata = True
+    ask_for_metadata(s, c)
 
 
 def is_told_unavailable(s: State, c: C) -> bool:
@@ -129,9 +135,9 @@ def consumer_is_fenced(s: State, c: C) -> None:
     require(consumer.doing == Doing.FETCHING)
     require(s.replica[target(s)].is_up)
     require(s.replica[target(s)].epoch > consumer.epoch)
-    require(consumer.preferred != NONE or not consumer.wants_metadata)
+    require(consumer.preferred != NONE or (c.asks_for_metadata and not consumer.wants_metadata))
     consumer.preferred = NONE
-    consumer.wants_metadata = True
+    ask_for_metadata(s, c)
 
 
 @action()
@@ -140,20 +146,26 @@ def consumer_cannot_connect(s: State, c: C) -> None:
     consumer = s.consumer
     require(consumer.doing == Doing.FETCHING)
     require(not s.replica[target(s)].is_up)
-    require((c.leaves_lost_replica and consumer.preferred != NONE) or not consumer.wants_metadata)
+    require((c.leaves_lost_replica and consumer.preferred != NONE) or (c.asks_for_metadata and not consumer.wants_metadata))
     if c.leaves_lost_replica:
         consumer.preferred = NONE
-    consumer.wants_metadata = True
+    ask_for_metadata(s, c)
 
 
 @action()
 def metadata_expires(s: State, c: C) -> None:
     """After metadata.max.age the consumer asks for metadata on its own."""
+    require(c.asks_for_metadata)
+    require(s.consumer.doing != Doing.RAISED)
+    require(not s.consumer.wants_metadata)
+    require(has_old_metadata(s, c))
+    ask_for_metadata(s, c)
+
+
+def has_old_metadata(s: State, c: C) -> bool:
+    """Say whether new metadata may change anything for the consumer."""
     consumer = s.consumer
-    require(consumer.doing != Doing.RAISED)
-    require(not consumer.wants_metadata)
-    require(consumer.epoch < s.newest or consumer.isr != known_isr(s, c) or consumer.preferred != NONE)
-    consumer.wants_metadata = True
+    return consumer.epoch < s.newest or consumer.isr != known_isr(s, c) or consumer.preferred != NONE
 
 
 def known_isr(s: State, c: C) -> int:
@@ -174,7 +186,9 @@ def consumer_gets_metadata(s: State, c: C, broker: int) -> None:
     """
     consumer = s.consumer
     epoch = told_epoch(s, c, broker)
-    require(consumer.wants_metadata)
+    require(consumer.wants_metadata or not c.asks_for_metadata)
+    require(consumer.wants_metadata or consumer.doing == Doing.UPDATING or has_old_metadata(s, c))
+    require(consumer.doing != Doing.RAISED)
     require(s.replica[broker].is_up)
     require(epoch >= consumer.epoch)
     is_new = epoch > consumer.epoch

@@ -10,7 +10,7 @@ from fencepost.model.consumers.constants import (
     earliest_from,
     epoch_end,
 )
-from fencepost.model.consumers.fetching import believed_leader, target
+from fencepost.model.consumers.fetching import ask_for_metadata, believed_leader, target
 from fencepost.model.consumers.state import Doing, Replica, State, has_leader, newest_leader
 from fencepost.model.language import action, require
 
@@ -62,7 +62,7 @@ def consumer_finds_position_valid(s: State, c: C) -> None:
     require(may_tell_end(c, s.replica[believed_leader(s)]))
     require(not is_truncated(s, c))
     if consumer.doing == Doing.CHECKING:
-        consumer.wants_metadata = True
+        ask_for_metadata(s, c)
     waits = consumer.doing == Doing.CHECKING and c.refreshes_after_check
     consumer.doing = Doing.UPDATING if waits else Doing.FETCHING
 

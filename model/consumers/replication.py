@@ -89,6 +89,19 @@ def has_news(s: State, c: C, follower: int) -> bool:
     )
 
 
+def apply_records(f: Replica, c: C) -> None:
+    """Append the record of an answer, take over its high watermark, and then its log start."""
+    epoch, start, high_watermark = f.answer.epoch, f.answer.end, f.answer.high_watermark
+    if epoch != 0:
+        f.log[f.end] = epoch
+        f.end += 1
+    f.high_watermark = log.clamp(f, high_watermark)
+    if keeps_received(c):
+        f.received = high_watermark
+    log.drop_below(f, min(start, f.high_watermark))
+    forget_answer(f)
+
+
 @action(follower=Broker)
 def leader_answers_follower(s: State, c: C, follower: int) -> None:
     """The leader notes the follower's log end, and sends the next record with the high watermark from before.
@@ -109,6 +122,8 @@ def leader_answers_follower(s: State, c: C, follower: int) -> None:
     if may_join(s, follower):
         s.isr = bits.with_member(s.isr, follower)
     advance_high_watermark(s, c)
+    if not c.answers_in_flight:
+        apply_records(f, c)
 
 
 @action(follower=Broker)
@@ -146,15 +161,7 @@ def follower_appends(s: State, c: C, follower: int) -> None:
     """
     f = s.replica[follower]
     require(f.answer.kind == Kind.RECORDS)
-    epoch, start, high_watermark = f.answer.epoch, f.answer.end, f.answer.high_watermark
-    if epoch != 0:
-        f.log[f.end] = epoch
-        f.end += 1
-    f.high_watermark = log.clamp(f, high_watermark)
-    if keeps_received(c):
-        f.received = high_watermark
-    log.drop_below(f, min(start, f.high_watermark))
-    forget_answer(f)
+    apply_records(f, c)
 
 
 @action(follower=Broker)
