@@ -247,6 +247,75 @@ def unavailable_case_is_met(s: State, c: C) -> bool:
     )
 
 
+def is_in_watched_case(s: State, c: C) -> bool:
+    """Say whether the consumer's next fetch falls into the case that is watched."""
+    return case_of(c, s.replica[target(s)], s.consumer.position) == c.watched_case
+
+
+def moves(before: State, after: State) -> bool:
+    """Say whether the consumer, after an error in the watched case, is put somewhere by its policy or a truncation."""
+    return (
+        before.consumer.ghost_met
+        and before.consumer.doing in (Doing.RESETTING, Doing.CHECKING)
+        and after.consumer.doing == Doing.FETCHING
+        and not after.consumer.ghost_met
+    )
+
+
+def jumps_over_records(before: State, after: State) -> bool:
+    """Say whether the consumer is put beyond committed records that the newest leader still has."""
+    l = newest_leader(before)
+    return any(
+        l.start <= offset < l.end and bits.contains(before.ghost_committed[offset], l.log[offset])
+        for offset in range(before.consumer.position, after.consumer.position)
+    )
+
+
+@sometimes
+def case_waits(s: State, c: C) -> bool:
+    """In the watched case the consumer waits: it gets no records and no error, or OFFSET_NOT_AVAILABLE."""
+    return (
+        s.consumer.doing == Doing.FETCHING
+        and is_served(s, c)
+        and is_in_watched_case(s, c)
+        and reply(s, c) in (Reply.EMPTY, Reply.OFFSET_NOT_AVAILABLE)
+    )
+
+
+@sometimes
+def case_continues(before: State, after: State, c: C) -> bool:
+    """After an error in the watched case the consumer reads on at its position."""
+    return (
+        before.consumer.ghost_met and after.consumer.position == before.consumer.position + 1 and after.consumer.ghost_is_read
+    )
+
+
+@sometimes
+def case_resets(before: State, after: State, c: C) -> bool:
+    """After an error in the watched case the consumer is reset, to where it was or beyond records that the leader does not have."""
+    return (
+        moves(before, after) and after.consumer.position >= before.consumer.position and not jumps_over_records(before, after)
+    )
+
+
+@sometimes
+def case_skips(before: State, after: State, c: C) -> bool:
+    """After an error in the watched case the consumer is put beyond committed records that the leader has."""
+    return moves(before, after) and jumps_over_records(before, after)
+
+
+@sometimes
+def case_replays(before: State, after: State, c: C) -> bool:
+    """After an error in the watched case the consumer is put back, and reads records again."""
+    return moves(before, after) and after.consumer.position < before.consumer.position
+
+
+@sometimes
+def case_raises(before: State, after: State, c: C) -> bool:
+    """After an error in the watched case the consumer raises it to its user."""
+    return after.consumer.ghost_met and before.consumer.doing != Doing.RAISED and after.consumer.doing == Doing.RAISED
+
+
 PROPERTIES = (
     deliveries_are_committed,
     reads_are_repeatable,
@@ -270,4 +339,6 @@ PROPERTIES = (
     truncation_is_found,
     unavailable_case_is_met,
 )
-ON_REQUEST = (leaders_know_first,)
+CASES = (case_skips, case_replays, case_raises, case_resets, case_continues, case_waits)
+"""What may become of a consumer in one of the four cases, the worst first."""
+ON_REQUEST = (leaders_know_first, *CASES)

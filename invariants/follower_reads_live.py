@@ -18,6 +18,7 @@ from fencepost.model.consumers.fetching import (
     reply,
 )
 from fencepost.model.consumers.offsets import (
+    consumer_cannot_ask,
     consumer_finds_position_valid,
     consumer_finds_truncation,
     consumer_resets_to_earliest,
@@ -45,6 +46,7 @@ CONSUMER = (
         consumer_cannot_connect,
         consumer_finds_position_valid,
         consumer_finds_truncation,
+        consumer_cannot_ask,
         consumer_resets_to_latest,
         consumer_resets_to_earliest,
     ),
@@ -84,6 +86,11 @@ def lacks_data(s: State, c: C, offset: int) -> bool:
         and has_leader(s)
         and newest_leader(s).start <= offset < newest_leader(s).high_watermark
     )
+
+
+def has_data_or_all_are_in_sync(s: State, c: C, offset: int) -> bool:
+    """Say whether the consumer has moved on, or no replica is out of sync any more."""
+    return has_moved_on(s, c, offset) or s.isr == bits.everyone(c.replicas)
 
 
 def has_moved_on(s: State, c: C, offset: int) -> bool:
@@ -131,7 +138,7 @@ consumers_get_data = leads_to(
     "consumers-get-data",
     "K392-L2: a consumer on a replica that is out of sync, and stays so, gets the next record in the end, without waiting for the preference to expire.",
     when=lacks_data,
-    then=has_moved_on,
+    then=has_data_or_all_are_in_sync,
     fair=(*CONSUMER, weak(metadata_expires)),
     without=(preference_expires,),
     offset=Offset,

@@ -20,6 +20,7 @@ from fencepost.invariants import (
     replication,
     replication_liveness,
     visible,
+    watermark_propagation,
 )
 from fencepost.model.cluster import state as cluster
 from fencepost.model.language.errors import UsageError, nearest
@@ -77,6 +78,7 @@ _PROPERTIES = {
     "leader-discovery": leader_discovery.PROPERTIES,
     "hints-and-tokens": hints_and_tokens.PROPERTIES,
     "follower-reads": follower_reads.PROPERTIES,
+    "watermark-propagation": watermark_propagation.PROPERTIES,
 }
 """The properties of each machine; those not named are the published models, which share theirs."""
 _ON_REQUEST = {
@@ -85,6 +87,7 @@ _ON_REQUEST = {
     "metadata-reads": metadata_reads_live.PROPERTIES,
     "leader-discovery": leader_discovery_live.PROPERTIES,
     "hints-and-tokens": hints_and_tokens_live.PROPERTIES,
+    "watermark-propagation": watermark_propagation.ON_REQUEST,
     "follower-reads": (*follower_reads.ON_REQUEST, *follower_reads_live.PROPERTIES),
 }
 """The properties that are checked only where they are named."""

@@ -139,7 +139,7 @@ class C(Constants):
     clears_preference = switch(default=True, meaning="new metadata ends the preference of a replica (KAFKA-14379)")
     leaves_lost_replica = switch(default=True, meaning="a broken connection ends the preference of a replica")
     refreshes_when_unavailable = switch(default=True, meaning="OFFSET_NOT_AVAILABLE makes the consumer ask for metadata")
-    refreshes_after_check = switch(default=True, meaning="after a check the consumer fetches on only with new metadata")
+    refreshes_after_check = switch(default=True, meaning="after a check the consumer asks for metadata before it fetches on")
     earliest_from = choice(Earliest.DESIGN, meaning="`earliest` is the log start of: design, raised, next, leader")
 
     # replicas
@@ -165,7 +165,7 @@ class C(Constants):
 
     # what is watched
     asks_end_offsets = switch(default=False, meaning="clients ask for the latest offset, which must not go back")
-    notes_cases = switch(default=False, meaning="the first of the four cases that meets the consumer is remembered")
+    watched_case = bound(0, low=0, high=4, meaning="which of the four cases is watched; 0: none")
 
 
 def refuse(c: C) -> str | None:

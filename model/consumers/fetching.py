@@ -13,7 +13,7 @@ from fencepost.model.consumers.constants import (
     reaction,
     selector,
 )
-from fencepost.model.consumers.state import Broker, Case, Consumer, Doing, State, believes_to_lead
+from fencepost.model.consumers.state import Broker, Consumer, Doing, State, believes_to_lead
 from fencepost.model.language import NONE, action, require
 
 
@@ -39,9 +39,9 @@ def reply(s: State, c: C) -> int:
 
 
 def note_case(s: State, c: C) -> None:
-    """Remember the case of the fetch, if it is the first that gives trouble."""
-    if c.notes_cases and s.consumer.ghost_case == Case.READABLE:
-        s.consumer.ghost_case = case_of(c, s.replica[target(s)], s.consumer.position)
+    """Remember that an error meets the consumer in the case that is watched."""
+    if c.watched_case > 0 and case_of(c, s.replica[target(s)], s.consumer.position) == c.watched_case:
+        s.consumer.ghost_met = True
 
 
 def start_reset(s: State, c: C) -> None:
@@ -64,6 +64,7 @@ def consumer_reads(s: State, c: C) -> None:
     epoch = s.replica[target(s)].log[consumer.position]
     consumer.ghost_read[consumer.position] = epoch
     consumer.ghost_is_read = True
+    consumer.ghost_met = False
     consumer.position += 1
     consumer.position_epoch = epoch if c.position_epochs else 0
 

@@ -71,6 +71,7 @@ MACHINE = Machine(
         offsets.consumer_finds_truncation,
         offsets.consumer_resets_to_latest,
         offsets.consumer_resets_to_earliest,
+        offsets.consumer_cannot_ask,
         offsets.client_asks_for_latest,
     ),
     normalize=normalize,

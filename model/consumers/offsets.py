@@ -61,9 +61,9 @@ def consumer_finds_position_valid(s: State, c: C) -> None:
     require(is_leader_ready(s))
     require(may_tell_end(c, s.replica[believed_leader(s)]))
     require(not is_truncated(s, c))
-    if consumer.doing == Doing.CHECKING:
-        ask_for_metadata(s, c)
     waits = consumer.doing == Doing.CHECKING and c.refreshes_after_check
+    if waits:
+        ask_for_metadata(s, c)
     consumer.doing = Doing.UPDATING if waits else Doing.FETCHING
 
 
@@ -90,6 +90,7 @@ def go_to(s: State, c: C, offset: int, epoch: int) -> None:
     consumer.position = offset
     consumer.position_epoch = epoch if c.position_epochs else 0
     consumer.ghost_is_read = False
+    consumer.ghost_met = False
     consumer.raised_by = 0
     consumer.doing = Doing.FETCHING
 
@@ -105,10 +106,10 @@ def latest_offset(c: C, l: Replica) -> int:
 
 
 def asked_for_earliest(s: State, c: C) -> int:
-    """Return the replica whose log start is the earliest offset."""
-    if earliest_from(c) == Earliest.RAISED:
+    """Return the replica whose log start is the earliest offset; if the one that raised the error is down, the next one's counts."""
+    if earliest_from(c) == Earliest.RAISED and s.replica[s.consumer.raised_by].is_up:
         return s.consumer.raised_by
-    return target(s) if earliest_from(c) == Earliest.NEXT else believed_leader(s)
+    return believed_leader(s) if earliest_from(c) == Earliest.LEADER else target(s)
 
 
 @action()
@@ -131,6 +132,23 @@ def consumer_resets_to_earliest(s: State, c: C) -> None:
     require(r.is_up)
     require(r.epoch == s.consumer.epoch)
     go_to(s, c, r.start, r.log[r.start] if r.start < r.end else r.epoch)
+
+
+def asked(s: State, c: C) -> int:
+    """Return the broker that is asked about offsets next."""
+    resets_to_earliest = s.consumer.doing == Doing.RESETTING and c.policy == Policy.EARLIEST
+    return asked_for_earliest(s, c) if resets_to_earliest else believed_leader(s)
+
+
+@action()
+def consumer_cannot_ask(s: State, c: C) -> None:
+    """The broker that is asked about offsets is down, or in a later leader epoch: the consumer asks for metadata."""
+    r = s.replica[asked(s, c)]
+    require(c.asks_for_metadata)
+    require(asks_epoch_end(s) or s.consumer.doing == Doing.RESETTING)
+    require(not r.is_up or r.epoch > s.consumer.epoch)
+    require(not s.consumer.wants_metadata)
+    ask_for_metadata(s, c)
 
 
 @action()

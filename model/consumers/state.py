@@ -97,7 +97,7 @@ class Consumer(Record):
 
     `position_epoch` is the epoch of the record before the position, or that which came with a reset; 0 if none is known.
     `raised_by` is the replica whose answer led to a reset. The ghosts: whether the position comes from a record that was read, the
-    epochs of all records read, and the first case that was met, if that is noted.
+    epochs of all records read, and whether an error has just met it in the case that is watched.
     """
 
     doing: Doing
@@ -110,7 +110,7 @@ class Consumer(Record):
     wants_metadata: bool
     ghost_is_read: bool
     ghost_read: Annotated[Array[Epoch], Size(C.records)]
-    ghost_case: Case
+    ghost_met: bool
 
 
 class Budget(Record):

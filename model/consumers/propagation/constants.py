@@ -1,0 +1,40 @@
+"""Sizes, budgets and readings of how high watermarks get to followers."""
+
+from enum import IntEnum
+
+from fencepost.model.language import Constants, bound, choice, switch
+
+
+class Propagation(IntEnum):
+    """When a leader answers a follower's fetch although there are no records for it."""
+
+    DATA_ONLY = 0
+    TRACKED = 1
+    REPORTED = 2
+
+
+class C(Constants):
+    """What a run may set."""
+
+    records = bound(2, low=1, high=4, meaning="records that the leader appends in all")
+    losses = bound(0, low=0, high=2, meaning="answers to the follower that are lost")
+    another_follower = switch(default=True, meaning="another follower in the ISR decides too what is committed")
+    behind = switch(
+        default=False, meaning="at the start there is a committed record whose high watermark the follower does not know"
+    )
+    propagation = choice(
+        Propagation.TRACKED,
+        meaning="a fetch without records for it is answered: data-only: never, tracked: if the high watermark last sent in its "
+        "session is old, reported: if the one that it reports is old (as KIP-1166)",
+    )
+    session_is_new = switch(
+        default=True, meaning="the first fetch opens its session; otherwise the partition is new to an old session"
+    )
+    answers_new_partition = switch(
+        default=True, meaning="the first fetch of a partition in an old session does not wait either (Q48)"
+    )
+    loss_opens_session = switch(default=True, meaning="after a lost answer the follower opens a new session")
+    consumer = switch(default=False, meaning="a consumer reads from the follower")
+    completes_consumer_fetches = switch(
+        default=True, meaning="a consumer's parked fetch is completed when the follower's high watermark rises (KAFKA-14334)"
+    )

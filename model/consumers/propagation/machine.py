@@ -1,0 +1,171 @@
+"""How a high watermark gets to a follower, as a machine."""
+
+from fencepost.model.consumers.propagation.constants import C, Propagation
+from fencepost.model.consumers.propagation.state import Phase, State, initial
+from fencepost.model.language import NONE, Machine, Version, action, require
+
+
+def is_stale(s: State, c: C) -> bool:
+    """Say whether the leader takes the follower's high watermark to be old (KIP-392, High watermark propagation; KIP-1166)."""
+    if c.propagation == Propagation.TRACKED:
+        return s.sent < s.leader_high_watermark or s.sent == NONE
+    return c.propagation == Propagation.REPORTED and s.fetch.high_watermark < s.leader_high_watermark
+
+
+def has_news(s: State, c: C) -> bool:
+    """Say whether the leader answers the fetch that it has; else it keeps it for at most replica.fetch.wait.max.ms."""
+    return s.fetch.end < s.leader_end or is_stale(s, c)
+
+
+def advance_high_watermark(s: State, c: C) -> None:
+    """Move the high watermark to what all of the ISR has."""
+    reached = min(s.known_end, s.other_end) if c.another_follower else s.known_end
+    s.leader_high_watermark = max(s.leader_high_watermark, reached)
+
+
+def is_quiet(s: State, c: C) -> bool:
+    """Say whether no message is on its way, and nothing waits that could be completed."""
+    return (
+        s.fetch.phase == Phase.PARKED
+        and not has_news(s, c)
+        and (not c.consumer or (s.is_parked and not (c.completes_consumer_fetches and s.position < s.high_watermark)))
+    )
+
+
+def answer(s: State) -> None:
+    """Send all records and the high watermark, and note that."""
+    s.fetch.phase = Phase.ANSWERED
+    s.fetch.end = s.leader_end
+    s.fetch.high_watermark = s.leader_high_watermark
+    s.sent = s.leader_high_watermark
+
+
+@action()
+def leader_appends(s: State, c: C) -> None:
+    """The leader appends a record."""
+    require(s.leader_end < c.records)
+    s.leader_end += 1
+
+
+@action()
+def other_follower_catches_up(s: State, c: C) -> None:
+    """The leader hears that the other follower has one more record."""
+    require(c.another_follower)
+    require(s.other_end < s.leader_end)
+    s.other_end += 1
+    advance_high_watermark(s, c)
+
+
+@action()
+def leader_gets_fetch(s: State, c: C) -> None:
+    """The leader takes the follower's log end from its fetch, moves the high watermark, and answers at once or parks the fetch."""
+    require(s.fetch.phase == Phase.SENT)
+    s.known_end = s.fetch.end
+    advance_high_watermark(s, c)
+    if has_news(s, c):
+        answer(s)
+    else:
+        s.fetch.phase = Phase.PARKED
+
+
+@action()
+def parked_fetch_is_completed(s: State, c: C) -> None:
+    """A parked fetch is answered because there are records for it, or a new high watermark."""
+    require(s.fetch.phase == Phase.PARKED)
+    require(has_news(s, c))
+    answer(s)
+
+
+@action()
+def parked_fetch_times_out(s: State, c: C) -> None:
+    """A parked fetch is answered after the maximum wait, with what there is then."""
+    require(is_quiet(s, c))
+    answer(s)
+
+
+def send_fetch(s: State) -> None:
+    """Send the follower's next fetch."""
+    s.fetch.phase = Phase.SENT
+    s.fetch.end = s.end
+    s.fetch.high_watermark = s.high_watermark
+
+
+@action()
+def follower_gets_answer(s: State, c: C) -> None:
+    """The follower appends the records, takes over the high watermark, and fetches again."""
+    require(s.fetch.phase == Phase.ANSWERED)
+    s.end = s.fetch.end
+    s.high_watermark = min(s.fetch.high_watermark, s.fetch.end)
+    send_fetch(s)
+
+
+@action()
+def answer_is_lost(s: State, c: C) -> None:
+    """The connection breaks before the answer arrives; the follower fetches again, in a new session if it must."""
+    require(s.losses > 0)
+    require(s.fetch.phase == Phase.ANSWERED)
+    s.losses -= 1
+    if c.loss_opens_session:
+        s.sent = NONE
+    send_fetch(s)
+
+
+@action()
+def consumer_fetches(s: State, c: C) -> None:
+    """A consumer reads from the follower what is below its high watermark; if there is nothing, its fetch is parked."""
+    require(c.consumer)
+    require(not s.is_parked)
+    s.is_parked = s.position >= s.high_watermark
+    s.position = max(s.position, s.high_watermark)
+
+
+@action()
+def consumer_fetch_is_completed(s: State, c: C) -> None:
+    """The rise of the follower's high watermark completes the consumer's parked fetch (KAFKA-14334)."""
+    require(c.completes_consumer_fetches)
+    require(s.is_parked)
+    require(s.position < s.high_watermark)
+    s.is_parked = False
+    s.position = s.high_watermark
+
+
+@action()
+def consumer_fetch_times_out(s: State, c: C) -> None:
+    """The consumer's parked fetch is answered after the maximum wait, with what there is then."""
+    require(c.consumer)
+    require(is_quiet(s, c))
+    s.is_parked = False
+    s.position = max(s.position, s.high_watermark)
+
+
+MACHINE = Machine(
+    name="watermark-propagation",
+    sentence="how a follower, and a consumer there, learns a new high watermark: with records, tracked, or reported (KIP-392)",
+    state=State,
+    constants=C,
+    initial=initial,
+    actions=(
+        leader_appends,
+        other_follower_catches_up,
+        leader_gets_fetch,
+        parked_fetch_is_completed,
+        parked_fetch_times_out,
+        follower_gets_answer,
+        answer_is_lost,
+        consumer_fetches,
+        consumer_fetch_is_completed,
+        consumer_fetch_times_out,
+    ),
+    versions=(
+        Version(
+            "data-only",
+            "records alone complete a fetch: before KIP-392, and Kafka today",
+            {"propagation": Propagation.DATA_ONLY},
+        ),
+        Version("kip-392", "the leader tracks the high watermark in the fetch session", {}),
+        Version(
+            "reported", "the follower reports its high watermark, as KIP-1166 does it", {"propagation": Propagation.REPORTED}
+        ),
+    ),
+    source="KIP-392, High watermark propagation; KAFKA-9731, KAFKA-9952, KAFKA-14334",
+)

@@ -1,0 +1,68 @@
+"""What the model of propagation remembers, and where it starts.
+
+One leader and one follower, both in the ISR, in one leader epoch; of another follower only the log end counts. The follower always
+has one fetch out. Messages are counted, not timed: from one to the next is half a round trip. A maximum wait is longer than all that
+messages can do, so it ends only when nothing else is left to happen.
+"""
+
+from enum import IntEnum
+from typing import Annotated
+
+from fencepost.model.consumers.propagation.constants import C
+from fencepost.model.language import NONE, Range, Record, action
+
+
+class Phase(IntEnum):
+    """How far the follower's fetch has come."""
+
+    SENT = 0
+    PARKED = 1
+    ANSWERED = 2
+
+
+Offset = Annotated[int, Range(0, C.records)]
+MaybeOffset = Annotated[int, Range(NONE, C.records)]
+
+
+class Fetch(Record):
+    """The follower's fetch, or the answer: how far records reach then, and the high watermark.
+
+    `high_watermark` of a fetch that is not answered is the one that the follower reports.
+    """
+
+    phase: Phase
+    end: Offset
+    high_watermark: Offset
+
+
+class State(Record):
+    """Leader and follower, the fetch between them, what the leader has last sent (NONE: nothing in this session), and the consumer.
+
+    `known_end` is the follower's log end as the leader knows it, `other_end` that of the other follower.
+    """
+
+    leader_end: Offset
+    leader_high_watermark: Offset
+    known_end: Offset
+    other_end: Offset
+    end: Offset
+    high_watermark: Offset
+    fetch: Fetch
+    sent: MaybeOffset
+    losses: Annotated[int, Range(0, C.losses)]
+    position: Offset
+    is_parked: bool
+
+
+@action()
+def initial(s: State, c: C) -> None:
+    """Both logs are empty, or have one committed record, and the follower sends its first fetch."""
+    if c.behind:
+        s.leader_end = 1
+        s.end = 1
+        s.leader_high_watermark = 1
+        s.known_end = 1
+        s.other_end = 1
+    s.fetch.end = s.end
+    s.losses = c.losses
+    s.sent = NONE if c.session_is_new or c.answers_new_partition else s.leader_high_watermark
