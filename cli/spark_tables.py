@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 from functools import cache
 from pathlib import Path
-from statistics import median
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
@@ -20,6 +19,10 @@ LEVELS = 60
 BANDWIDTH = 125e6
 """Bytes a second that an executor can send: a tenth of a link of 10 Gbit/s, which ten executors of a host share."""
 PARTITIONS_EACH = 2
+DRIVER_TASKS = 500.0
+"""Tasks a second that a driver hands out; a level has two for each partition."""
+MEASURED_CORES = 2
+"""Of the machine on which the levels were measured."""
 
 
 @cache
@@ -78,22 +81,24 @@ def unit() -> dict[str, float]:
     """Return the figures of the model of larger clusters.
 
     `core`: seconds of one core for a state; `shuffle`, `kept`, `table`: bytes for a state in the shuffle, in the blocks of the
-    levels, and in the tables of the executors; `level` and `partition`: seconds of a level, and of each partition in it.
+    levels, and in the tables of the executors; `level`: seconds of a level, and `partition` seconds of a core for each
+    partition in it, however few states there are.
     """
     found = measured_spark()
     one = found["executors"]["one"]
     work = [item for item in one["levels"] if item["fresh"] > 0]
     fresh = sum(item["fresh"] for item in work)
     (fewer, few), (more, many) = ((int(count), item["median_seconds"]) for count, item in found["levels"]["partitions"].items())
-    each = max(0.0, (many - few) / (more - fewer))
+    each = (many - few) / (more - fewer) * MEASURED_CORES
+    level = max(0.0, few - each * fewer / MEASURED_CORES)
+    idle = min(item["seconds"] for item in work)
     return {
-        "core": sum(max(0.0, item["seconds"] - few) for item in work) / fresh,
+        "core": sum(item["seconds"] - idle for item in work) / fresh,
         "shuffle": sum(item["shuffle_written"] for item in work) / fresh,
         "kept": sum(item["block_bytes"] for item in work) / fresh,
-        "table": one["row_bytes"] + 4 * 2,
-        "level": few - each * fewer,
+        "table": one["row_bytes"] + 8,
+        "level": level,
         "partition": each,
-        "small": median(item["seconds"] for item in work),
     }
 
 
@@ -101,20 +106,25 @@ def figures() -> tuple[Row, Iterable[Row]]:
     """Return the figures of the model."""
     of = unit()
     return ["figure", "value"], [
-        ["time of one core for a state", f"{of['core'] * 1e6:.1f} µs"],
+        ["time of an executor of one core for a state", f"{of['core'] * 1e6:.1f} µs"],
         ["bytes for a state in the shuffle", f"{of['shuffle']:.0f}"],
         ["bytes for a state in the blocks that are kept", f"{of['kept']:.0f}"],
         ["bytes for a state in an executor's tables", f"{of['table']:.0f}"],
         ["fixed time of a level", f"{of['level']:.2f} s"],
-        ["fixed time of a level for each partition", f"{of['partition'] * 1e3:.1f} ms"],
+        ["time of a core for each of its partitions in each level", f"{of['partition']:.2f} s"],
     ]
+
+
+def fixed(executors: int) -> float:
+    """Return the seconds of a level however few states it has, on executors of one core each."""
+    of = unit()
+    return of["level"] + of["partition"] * PARTITIONS_EACH + 2 * PARTITIONS_EACH * executors / DRIVER_TASKS
 
 
 def predicted(states: int, executors: int) -> float:
     """Return the seconds that a search is predicted to take on executors of one core each."""
     of = unit()
-    fixed = LEVELS * (of["level"] + of["partition"] * PARTITIONS_EACH * executors)
-    return fixed + states / executors * (of["core"] + of["shuffle"] / BANDWIDTH)
+    return LEVELS * fixed(executors) + states / executors * (of["core"] + of["shuffle"] / BANDWIDTH)
 
 
 def scale() -> tuple[Row, Iterable[Row]]:

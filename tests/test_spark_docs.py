@@ -6,7 +6,7 @@ import re
 from pathlib import Path
 
 import pytest
-from fencepost.cli.spark_tables import EXECUTORS, STATES, measured_spark, predicted, unit
+from fencepost.cli.spark_tables import EXECUTORS, LEVELS, STATES, fixed, measured_spark, predicted
 from fencepost.cli.tables import SPARK_PAGES, with_tables
 from fencepost.invariants.catalogue import runs
 
@@ -42,7 +42,6 @@ def test_what_is_shuffled_follows_what_moves_and_not_what_was_visited() -> None:
 
 def test_more_executors_are_faster_until_the_fixed_time_of_a_level_outweighs_the_work() -> None:
     for states in STATES:
-        times = [predicted(states, count) for count in EXECUTORS]
-        fixed = [60 * (unit()["level"] + unit()["partition"] * 2 * count) for count in EXECUTORS]
-        assert all(time > part > 0 for time, part in zip(times, fixed, strict=True))
+        assert all(predicted(states, count) > LEVELS * fixed(count) > 0 for count in EXECUTORS)
     assert predicted(STATES[-1], 1000) < predicted(STATES[-1], 100) < predicted(STATES[-1], 10)
+    assert fixed(1000) > fixed(10)
