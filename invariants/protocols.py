@@ -16,6 +16,7 @@ from fencepost.invariants import (
     metadata_reads,
     metadata_reads_live,
     quorum,
+    quorum_answers,
     quorum_liveness,
     replication,
     replication_liveness,
@@ -83,7 +84,7 @@ _PROPERTIES = {
 """The properties of each machine; those not named are the published models, which share theirs."""
 _ON_REQUEST = {
     "replication": replication_liveness.PROPERTIES,
-    "quorum": quorum_liveness.PROPERTIES,
+    "quorum": (*quorum_liveness.PROPERTIES, *quorum_answers.PROPERTIES),
     "metadata-reads": metadata_reads_live.PROPERTIES,
     "leader-discovery": leader_discovery_live.PROPERTIES,
     "hints-and-tokens": hints_and_tokens_live.PROPERTIES,

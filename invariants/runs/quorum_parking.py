@@ -197,4 +197,23 @@ RUNS: tuple[Run, ...] = (
         "G-S12 5",
         unreached="two lead, deposed, cuts, old",
     ),
+    *(
+        run(
+            f"2 voters and an observer, latest{title}",
+            OBSERVER,
+            f"max_epoch=1 {more}",
+            distinct,
+            depth,
+            fails,
+            properties="latest",
+            version=version,
+            trace=trace,
+        )
+        for title, more, version, distinct, depth, fails, trace in (
+            ("", "", "kafka-4.0", 1_550, 20, "latest 10", "latest answer-of-its-arrival"),
+            (", answered anew", "timeout_answers_anew=on", "kafka-4.0", 1_550, 20, "", ""),
+            ("", "", "", 1_239, 22, "", ""),
+            (", comparison only", "completes_on_high_watermark=none", "", 1_275, 22, "latest 10", ""),
+        )
+    ),
 )

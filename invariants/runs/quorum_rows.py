@@ -28,11 +28,12 @@ PROPERTY = {
     "rest": "replicas-come-to-rest",
     "delay": "commit-is-known-in-time",
     "visible": "commit-is-visible-in-time",
+    "latest": "answers-show-the-latest-high-watermark",
 }
 """The property that decides each guarantee, by the guarantee's id or a word.
 
 `stops` is what Kafka does instead of KR-S5; `no timeouts` is K1166-L1 without them, `truncation` B37 and `rest` K1166-Q3 as what
-must happen in the end; `delay` is K1166-Q1 and Q2 in ticks, `visible` the same up to a broker's metadata.
+must happen in the end; `delay` is K1166-Q1 and Q2 in ticks, `visible` the same up to a broker's metadata; `latest` is SEED-1166-3.
 """
 
 WITNESS = {
