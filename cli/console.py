@@ -76,7 +76,7 @@ def print_lines(console: Console, *lines: Text | str, indent: int = 0) -> None:
     from rich.text import Text
 
     for line in lines:
-        _print_hanging(console, Text(" " * indent), line if isinstance(line, Text) else Text(line))
+        print_hanging(console, Text(" " * indent), line if isinstance(line, Text) else Text(line))
 
 
 def print_rows(console: Console, rows: Sequence[Sequence[Text | str]], *, indent: int = 0) -> None:
@@ -89,10 +89,10 @@ def print_rows(console: Console, rows: Sequence[Sequence[Text | str]], *, indent
         head = Text(" " * indent)
         for item, width in zip(first, widths, strict=False):
             head += item + Text(" " * (width - item.cell_len + GAP))
-        _print_hanging(console, head, last)
+        print_hanging(console, head, last)
 
 
-def _print_hanging(console: Console, head: Text, body: Text) -> None:
+def print_hanging(console: Console, head: Text, body: Text) -> None:
     """Print `body` after `head`, wrapped so that its lines stand under each other; no line ends in blanks."""
     from rich.text import Text
 

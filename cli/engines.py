@@ -76,6 +76,7 @@ def explore(question: Question, engine: str, options: Options, display: Display,
                     question.machine,
                     question.constants,
                 )
+        _refuse_early(question, engine, options)
         source = source_of(question, options)
         if not is_ready(source):
             doing = f"compiling {question.compiled_as}"
@@ -85,7 +86,8 @@ def explore(question: Question, engine: str, options: Options, display: Display,
         doing = f"preparing the search of {question.name}"
         if engine == "spark":
             assert cluster is not None
-            return with_notes(_on_spark(question, options, kernels, display, cluster), question.machine, question.constants)
+            found = _kept(options, _on_spark(question, options, kernels, display, cluster))
+            return with_notes(found, question.machine, question.constants)
         from fencepost.explorers.native.search import search
 
         result = search(
@@ -96,11 +98,35 @@ def explore(question: Question, engine: str, options: Options, display: Display,
             kernels=kernels,
             tell=display.telling(question.name),
         )
-        return with_notes(result, question.machine, question.constants)
+        return with_notes(_kept(options, result), question.machine, question.constants)
     except KeyboardInterrupt:
         return _interrupted(question, engine, options, doing, time.perf_counter() - began)
     finally:
         display.clear()
+
+
+def _refuse_early(question: Question, engine: str, options: Options) -> None:
+    """Raise UsageError for what the search would refuse too, before anything is compiled for it."""
+    if engine != "native":
+        return
+    from fencepost.explorers.native.checkpoint import look_at_question
+    from fencepost.explorers.native.search import refuse_compact_behaviours
+
+    refuse_compact_behaviours(question.properties, options)
+    if options.resume:
+        look_at_question(question.machine, question.constants, question.properties, options)
+
+
+def _kept(options: Options, result: Result) -> Result:
+    """Return the result with what a reader must know of its checkpoint: that there is one, and what the time covers."""
+    notes = []
+    if options.checkpoint and not result.complete and result.distinct:
+        notes.append(
+            f"what was searched is kept in {options.checkpoint}: the same command with --resume goes on from there, with more time or room."
+        )
+    if options.resume:
+        notes.append("the search went on from a checkpoint: states and time are those of all its parts together.")
+    return replace(result, notes=(*result.notes, *notes))
 
 
 def _on_spark(question: Question, options: Options, kernels: Kernels, display: Display, cluster: Cluster) -> Result:

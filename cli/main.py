@@ -58,7 +58,24 @@ class Commands(click.Group):
         known = self.list_commands(ctx)
         if args and not args[0].startswith("-") and args[0] not in known:
             raise click.UsageError(f"There is no command {args[0]!r}.{nearest(args[0], known)}", ctx)
-        return super().resolve_command(ctx, args)
+        name, command, rest = super().resolve_command(ctx, args)
+        if command is not None:
+            _refuse_repeated(ctx, command, rest)
+        return name, command, rest
+
+
+def _refuse_repeated(ctx: click.Context, command: click.Command, args: list[str]) -> None:
+    """Raise click's UsageError if an option that has one value was given two."""
+    try:
+        _, _, order = command.make_parser(click.Context(command, parent=ctx)).parse_args(list(args))
+    except click.UsageError:
+        return  # the command itself tells what is wrong
+    for option in {item for item in order if isinstance(item, click.Option)}:
+        single = not (option.multiple or option.is_flag or option.count)
+        if single and order.count(option) > 1:
+            raise click.UsageError(
+                f"{option.opts[0]} was given {order.count(option)} times, and it has one value: write it once.", ctx
+            )
 
 
 @click.group("fencepost", cls=Commands, invoke_without_command=True, context_settings={"help_option_names": ["-h", "--help"]})

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from fencepost.cli.console import counted, heading, print_lines, print_rows, styled, verdict_text
+from fencepost.cli.console import counted, heading, print_hanging, print_lines, print_rows, styled, verdict_text
 from fencepost.cli.quantities import show_rate, show_seconds, show_size
 from fencepost.cli.targets import spelt
 from fencepost.cli.traces import finding, first_violation, make_trace, print_trace
@@ -155,8 +155,8 @@ def print_properties(console: Console, question: Question, result: Result) -> No
         print_lines(console, "No property was asked for: the states were counted.")
     shared = _shared_fairness(question)
     for item in result.properties:
-        line = Text.assemble(f"{item.name:{width}}  ", (f"{item.kind!s:9}  ", "dim"), *_found(item, exact=not result.omission))
-        print_lines(console, line)
+        head = Text.assemble(f"{item.name:{width}}  ", (f"{item.kind!s:9}  ", "dim"))
+        print_hanging(console, head, Text.assemble(*_found(item, exact=not result.omission)))
         print_lines(console, styled(sentences[item.name], "dim"), indent=INDENT)
         for text in _behaviour(question, item, shared):
             print_lines(console, styled(text, "dim"), indent=INDENT)
@@ -207,7 +207,7 @@ def _found(item: PropertyResult, *, exact: bool) -> tuple[Text, str]:
         return verdict_text(item.verdict), ", up to fingerprint collisions" if doubtful else _cost(item)
     states = f": shortest trace {counted(item.path.length, 'state')}"
     if item.kind.over_behaviours:
-        return verdict_text(item.verdict), f"{_cost(item)}: trace {counted(item.path.length, 'state')}"
+        return verdict_text(item.verdict), f"{_cost(item)}: a trace of {counted(item.path.length, 'state')}"
     if item.kind is Kind.SOMETIMES:
         return styled("reached", "bold green"), states
     return verdict_text(item.verdict), states
@@ -226,6 +226,8 @@ def reach(result: Result, version: str) -> Iterator[tuple[str, Text | str]]:
     yield "constants", " ".join(f"{name}={str(spelt(value)).lower()}" for name, value in result.constants.items()) or "none"
     visited = "no state was left to visit" if result.omission else "every reachable state was visited"
     yield "search", f"complete: {visited}" if result.complete else f"partial: {result.why_stopped}"
+    if not result.complete and not result.distinct:
+        return
     yield "states", f"{result.distinct:,} distinct, {result.generated:,} generated, depth {result.depth}"
     workers = f" with {counted(result.workers, 'worker')}" if result.workers else ""
     rates = f"{show_rate(result.distinct, result.seconds, 'states')}, {show_rate(result.generated, result.seconds, 'steps')}"

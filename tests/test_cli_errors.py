@@ -16,7 +16,7 @@ ENGINES = (
     "plain (the reference search in Python: the definition, and slow); "
     "spark (the native search spread over Apache Spark, for what one machine cannot hold)."
 )
-PROTOCOLS = "Protocols are: truncate-to-hwm, kip101, kip279, kip320-first-try, kip320, replication, quorum, metadata-reads, leader-discovery, hints-and-tokens."
+PROTOCOLS = "Protocols are: truncate-to-hwm, kip101, kip279, kip320-first-try, kip320, replication, quorum, metadata-reads, leader-discovery, hints-and-tokens, follower-reads, watermark-propagation."
 PROPERTIES = (
     "Properties are: weak-isr, strong-isr, leader-in-isr-or-none, committed-on-all-replicas, follower-truncates, "
     "leader-changes, isr-grows-back."
@@ -47,6 +47,17 @@ REFUSED = [
     (
         "check kip320 --set replicas=2 --set replicas=3",
         "constant 'replicas' was given two values, by --set replicas=2 and by --set replicas=3: write one of them.",
+    ),
+    (
+        "check replication --version kafka-4.1 --version kafka-3.5",
+        "--version was given 2 times, and it has one value: write it once. `fencepost --help` lists what there is.",
+    ),
+    (
+        "check replication --set brokers=2 --property follower-rejoins --compact",
+        (
+            "property 'follower-rejoins' is about whole behaviours, which are judged on the graph of all states, and "
+            "--compact keeps no states: leave it out, or name other properties with --property."
+        ),
     ),
     (
         "check kip320 --with replicas",

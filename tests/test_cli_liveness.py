@@ -66,7 +66,7 @@ def test_the_page_tells_fairness_loop_and_costs(model: str) -> None:
     page = fencepost("check", model, "--quiet").stdout
     assert "fairness: weak send\n" in page
     assert "Nothing happens any more" in page
-    assert "holds: worst 21 ms, at least 10 ms: trace " in page
+    assert "holds: worst 21 ms, at least 10 ms: a trace of " in page
 
 
 @pytest.mark.parametrize(("prop", "verdict"), [("everything-arrives", "violated"), ("steps-to-read", "worst")])

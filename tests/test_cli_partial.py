@@ -52,9 +52,27 @@ def test_stopping_on_a_violation_gives_an_incomplete_result() -> None:
 def test_a_checkpoint_is_resumed(tmp_path: Path) -> None:
     whole = data_of(fencepost(*KIP101, "--json"))
     checkpoint = ["--checkpoint", str(tmp_path / "kept"), "--json"]
-    assert fencepost(*KIP101, *checkpoint, "--max-states", "2000").exit_code == 3
+    begun = data_of(fencepost(*KIP101, *checkpoint, "--max-states", "2000"))
+    assert begun["verdict"] == "undetermined"
+    assert (
+        f"what was searched is kept in {tmp_path / 'kept'}: the same command with --resume goes on from there"
+        in begun["notes"][0]
+    )
     resumed = data_of(fencepost(*KIP101, *checkpoint, "--resume"))
+    assert resumed.pop("notes") == [
+        "the search went on from a checkpoint: states and time are those of all its parts together."
+    ]
+    assert whole.pop("notes") == []
     assert fixed(resumed) == fixed(whole)
+
+
+def test_a_checkpoint_of_another_question_is_refused_before_anything_is_compiled(tmp_path: Path) -> None:
+    checkpoint = ["--checkpoint", str(tmp_path / "kept")]
+    fencepost(*KIP101, *checkpoint, "--max-states", "2000")
+    result = fencepost("check", "kip101", *checkpoint, "--set", "replicas=4", "--set", "log_size=4", "--resume")
+    assert result.exit_code == 2
+    assert "compil" not in result.stderr
+    assert "is of another search: replicas=2 log_size=2 there, replicas=4 log_size=4 here." in result.stderr
 
 
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])

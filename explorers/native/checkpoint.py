@@ -22,6 +22,10 @@ from fencepost.model.language.errors import UsageError
 
 if TYPE_CHECKING:
     from fencepost.explorers.native.search import Search
+    from fencepost.explorers.verdict import Options
+    from fencepost.model.language.actions import Property
+    from fencepost.model.language.constants import Constants
+    from fencepost.model.language.machine import Machine
 
 FORMAT = 1
 MANIFEST = "manifest.json"
@@ -85,14 +89,7 @@ def load(search: Search) -> None:
 
 
 def _restore(search: Search, folder: Path, manifest: dict[str, Any]) -> None:
-    asked = question(search)
-    stored = manifest["question"]
-    for name, value in asked.items():
-        if stored.get(name) != value:
-            raise UsageError(
-                f"the checkpoint in {folder} is of another search: {name}: {stored.get(name)!r} there, "
-                f"{value!r} here. Ask the same question, or start afresh in another folder."
-            )
+    refuse_other_question(folder, manifest["question"], question(search))
     for name, checksum in manifest["files"].items():
         path = folder / name
         if not path.exists() or _checksum(path) != checksum:
@@ -106,14 +103,58 @@ def _restore(search: Search, folder: Path, manifest: dict[str, Any]) -> None:
     search.position = position
 
 
+def look_at_question(machine: Machine, constants: Constants, properties: tuple[Property, ...], options: Options) -> None:
+    """Raise UsageError if the checkpoint is of another question, as far as that can be seen before anything is compiled."""
+    folder = Path(options.checkpoint or "")
+    stored = _manifest(folder).get("question")
+    if isinstance(stored, dict):
+        refuse_other_question(folder, stored, _asked(machine, constants, properties, options))
+
+
+def refuse_other_question(folder: Path | str, stored: dict[str, Any], asked: dict[str, Any]) -> None:
+    """Raise UsageError for the first part in which the question of a checkpoint is not the one that is asked."""
+    for name, here in asked.items():
+        there = stored.get(name)
+        if there != here:
+            raise UsageError(
+                f"the checkpoint in {folder} is of another search: {_differing(name, there, here)}. "
+                "Ask the same question, or start afresh in another folder."
+            )
+
+
+def _differing(name: str, there: Any, here: Any) -> str:
+    """Return what differs, as a user writes it."""
+    if isinstance(there, dict) and isinstance(here, dict):
+        names = [key for key in {**there, **here} if there.get(key) != here.get(key)]
+        sides = (" ".join(f"{key}={str(side.get(key)).lower()}" for key in names) for side in (there, here))
+        return "{} there, {} here".format(*sides)
+    if isinstance(there, list) and isinstance(here, list):
+        return f"{name}: {', '.join(there) or 'none'} there, {', '.join(here) or 'none'} here"
+    if name == "protocol":
+        return f"{there} there, {here} here"
+    if isinstance(here, bool):
+        options = {
+            "compact": ("with --compact", "without --compact"),
+            "normalize": ("without --no-normalize", "with --no-normalize"),
+        }[name]
+        return f"{options[not there]} there, {options[not here]} here"
+    return f"the {name} changed since"
+
+
+def _asked(machine: Machine, constants: Constants, properties: tuple[Property, ...], options: Options) -> dict[str, Any]:
+    return {
+        "protocol": machine.name,
+        "constants": dict(constants.shown()),
+        "properties": [item.name for item in properties if not item.kind.over_behaviours],
+        "compact": options.compact,
+        "normalize": options.normalize,
+    }
+
+
 def question(search: Search) -> dict[str, Any]:
     """Return what a checkpoint belongs to: it serves no other question."""
     return {
-        "protocol": search.machine.name,
-        "constants": dict(search.constants.shown()),
-        "properties": [item.name for item in search.properties],
-        "compact": search.options.compact,
-        "normalize": search.options.normalize,
+        **_asked(search.machine, search.constants, search.properties, search.options),
         "model": hashlib.sha256(search.kernels.source.text.encode()).hexdigest(),
         "initial states": hashlib.sha256(repr(search.plain.initial_states()).encode()).hexdigest(),
     }

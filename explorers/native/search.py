@@ -340,6 +340,16 @@ class Search:
         )
 
 
+def refuse_compact_behaviours(properties: tuple[Property, ...], options: Options) -> None:
+    """Raise UsageError for properties of whole behaviours in a search that keeps no states."""
+    for item in properties:
+        if item.kind.over_behaviours and options.compact:
+            raise UsageError(
+                f"property {item.name!r} is about whole behaviours, which are judged on the graph of all states, and "
+                "--compact keeps no states: leave it out, or name other properties with --property."
+            )
+
+
 def search(
     machine: Machine,
     constants: Constants,
@@ -353,11 +363,7 @@ def search(
     options = options or Options()
     of_states = tuple(item for item in properties if not item.kind.over_behaviours)
     of_behaviours = tuple(item for item in properties if item.kind.over_behaviours)
-    if of_behaviours and options.compact:
-        raise UsageError(
-            f"property {of_behaviours[0].name!r} is about whole behaviours, which are judged on the graph of all states, and "
-            "--compact keeps no states: leave it out, or name other properties with --property."
-        )
+    refuse_compact_behaviours(properties, options)
     made = Search(machine, constants, of_states, options, kernels=kernels, tell=tell)
     began = time.perf_counter()
     result = made.run()

@@ -6,7 +6,7 @@ import json
 from dataclasses import asdict, dataclass, field
 from typing import TYPE_CHECKING
 
-from fencepost.explorers.native.checkpoint import question
+from fencepost.explorers.native.checkpoint import question, refuse_other_question
 from fencepost.explorers.spark.store import DamagedError
 from fencepost.model.language.errors import UsageError
 
@@ -82,11 +82,6 @@ def load(store: Store, native: Search) -> Manifest:
         if isinstance(error, UsageError):
             raise
         raise DamagedError(f"{where}: the manifest of the checkpoint is damaged. Start afresh without --resume.") from error
-    for name, value in question(native).items():
-        if asked.get(name) != value:
-            raise UsageError(
-                f"the checkpoint in {store.url} is of another search: {name}: {asked.get(name)!r} there, {value!r} here. "
-                "Ask the same question, or start afresh in another folder."
-            )
+    refuse_other_question(store.url, asked, question(native))
     store.remove(range(manifest.level + 1, manifest.level + 2))
     return manifest
