@@ -177,13 +177,31 @@ def _switches(name: str = "replication") -> tuple[Row, Iterable[Row]]:
 
 
 def _critical_path() -> tuple[Row, Iterable[Row]]:
-    """Return what the dearest way from an error to success costs, before KIP-951 and with it."""
+    """Return what the dearest way from an error to success costs, before KIP-951 and with it, for producer and consumer."""
     names = ("round-trips-to-success", "backoffs-to-success", "refreshes-to-success")
-    own = [run for run in runs() if run.protocol == "leader-discovery" and run.constants.get("refresh_in_time")]
-    return ["answers from old metadata", "version", *(name.removesuffix("-to-success").replace("-", " ") for name in names)], (
-        [str(run.constants["stale_answers"]), run.version, *(str(run.worst[name]) for name in names)]
-        for run in sorted(own, key=lambda run: (run.constants["stale_answers"], run.version))
+    own = [run for run in runs() if run.protocol == "leader-discovery" and "lagging_brokers" in run.constants and run.worst]
+    return [
+        "lagging brokers",
+        "client",
+        "new leader is",
+        "version",
+        *(name.removesuffix("-to-success").replace("-", " ") for name in names),
+    ], (
+        [
+            str(run.constants["lagging_brokers"]),
+            "consumer" if run.constants.get("consumer") else "producer",
+            "new to the client" if run.constants.get("late_broker") else "known",
+            run.version + (", no endpoints in hints" if run.constants.get("hint_endpoints") == 0 else ""),
+            *(str(run.worst[name]) for name in names),
+        ]
+        for run in sorted(own, key=_place_in_table)
     )
+
+
+def _place_in_table(run: Run) -> tuple[int, int, int, str, int]:
+    values = run.constants
+    is_new, is_consumer = values.get("late_broker", 0), values.get("consumer", 0)
+    return is_new, is_consumer, values["lagging_brokers"], run.version, -values.get("hint_endpoints", 1)
 
 
 def _operations() -> tuple[Row, Iterable[Row]]:

@@ -60,11 +60,12 @@ def stale_metadata_leaves_the_leader(before: State, after: State, c: C) -> bool:
 
 @step(on=client_applies_metadata)
 def stale_metadata_leaves_the_endpoint(before: State, after: State, c: C) -> bool:
-    """K951-S2b: metadata with an older leader epoch does not take away the endpoint of the leader that the client keeps."""
+    """K951-S2b: metadata with an older leader epoch does not take away the endpoint at which the client's leader is."""
     return all(
         not is_older_than_known(before, partition)
         or before.endpoint[before.known[partition].leader] == NONE
-        or after.endpoint[before.known[partition].leader] != NONE
+        or before.endpoint[before.known[partition].leader] != newest(before).endpoint[before.known[partition].leader]
+        or after.endpoint[before.known[partition].leader] == before.endpoint[before.known[partition].leader]
         for partition in range(c.partitions)
     )
 
@@ -161,6 +162,23 @@ def leader_has_moved_its_endpoint(s: State, c: C) -> bool:
 
 
 @sometimes
+def refresh_spares_an_error(before: State, after: State, c: C) -> bool:
+    """Metadata brings a newer leader of a partition of which no request has failed since its last success."""
+    is_there = before.refresh.stage == Stage.ANSWERED and after.refresh.stage == Stage.NONE
+    return is_there and any(
+        before.known[partition].attempt == NONE and after.known[partition].epoch > before.known[partition].epoch
+        for partition in range(c.partitions)
+    )
+
+
+@sometimes
+def hint_brings_an_endpoint(before: State, after: State, c: C) -> bool:
+    """An answer to produce or fetch gives the client an endpoint that it did not have."""
+    is_there = before.request.stage == Stage.ANSWERED and after.request.stage == Stage.NONE
+    return is_there and any(before.endpoint[broker] != after.endpoint[broker] for broker in range(c.brokers))
+
+
+@sometimes
 def new_topic_is_known(s: State, c: C) -> bool:
     """The client knows the topic that was created anew."""
     return any(known.topic > 0 for known in s.known)
@@ -180,5 +198,7 @@ PROPERTIES = (
     metadata_is_stale,
     retry_succeeds,
     leader_has_moved_its_endpoint,
+    refresh_spares_an_error,
+    hint_brings_an_endpoint,
     new_topic_is_known,
 )

@@ -100,16 +100,57 @@ TOKENS: tuple[Evidence, ...] = (
 )
 
 DISCOVERY: tuple[Evidence, ...] = (
-    Evidence("SEED-951-2", _of(_BEFORE.format("0 old answers"), "backoffs-to-success", "refreshes-to-success")),
     Evidence(
-        "SEED-951-3", _of(_BEFORE.format("2 old answers"), "refreshes-to-success"), answer="One more for each old answer."
+        "SEED-951-1",
+        _of(_BEFORE.format("1 lagging broker"), "round-trips-to-success", "backoffs-to-success", "refreshes-to-success"),
+        answer="By a backoff, a refresh and a round trip, once more for each lagging broker that is asked. How long these are is not modelled.",
     ),
-    Evidence("SEED-951-4", _of(_BEFORE.format("0 old answers"), "immediate-retries", "backoffs-to-success")),
-    Evidence("SEED-951-6", (), gap="All changes of a leader are one action; shutdowns and reassignments are not told apart."),
+    Evidence(
+        "SEED-951-7",
+        _of(_AFTER.format("consumer, hints by epoch"), "leader-epochs-never-fall", "immediate-retries-go-to-newer-epochs"),
+        answer="For Fetch, whose requests carry a leader epoch: there it is the same as the two error codes. Produce carries none (Q23).",
+    ),
+    Evidence(
+        "SEED-951-18",
+        _of("leader-discovery kip-951 2 brokers, 2 partitions, nobody lags", "refresh-spares-an-error")
+        + _of(
+            "leader-discovery kip-951 2 brokers, 2 partitions, nobody lags, no refresh after a hint", "refresh-spares-an-error"
+        ),
+        answer="The refresh can spare them an error, and nothing else does: without it every partition learns by an error of its own.",
+    ),
+    Evidence(
+        "SEED-951-23",
+        _of(
+            "leader-discovery kip-951 3 brokers, the new leader joins late, 0 lagging brokers",
+            "refreshes-to-success",
+            "clients-find-the-leader",
+        )
+        + _of(
+            "leader-discovery kip-951 3 brokers, the new leader joins late, no endpoints in hints, 0 lagging brokers",
+            "refreshes-to-success",
+        )
+        + _of("leader-discovery kip-951 3 brokers, one joins late", "hint-brings-an-endpoint")
+        + _of("leader-discovery kip-951 3 brokers, restart", "hint-brings-an-endpoint"),
+        answer="It can, and needs no refresh for it; without endpoints in hints it waits for one.",
+    ),
+    Evidence("SEED-951-2", _of(_BEFORE.format("0 lagging brokers"), "backoffs-to-success", "refreshes-to-success")),
+    Evidence(
+        "SEED-951-3",
+        _of(_BEFORE.format("2 lagging brokers"), "refreshes-to-success"),
+        answer="One more for each lagging broker that is asked.",
+    ),
+    Evidence("SEED-951-4", _of(_BEFORE.format("0 lagging brokers"), "immediate-retries", "backoffs-to-success")),
+    Evidence(
+        "SEED-951-6",
+        _of(_AFTER.format("0 lagging brokers"), "backoffs-to-success")
+        + _of("leader-discovery kip-951 3 brokers, restart, in the end", "clients-find-the-leader")
+        + _of("leader-discovery kip-951 3 brokers, reassigned", "hints-are-true"),
+        answer="Moves of the leader are one action in the model, whatever the reason; the old leader may stop afterwards, or lose its replica.",
+    ),
     Evidence(
         "SEED-951-8",
-        _of(_AFTER.format("0 old answers"), "refreshes-to-success")
-        + _of(_AFTER.format("1 old answer"), "refreshes-to-success"),
+        _of(_AFTER.format("0 lagging brokers"), "refreshes-to-success")
+        + _of(_AFTER.format("1 lagging broker"), "refreshes-to-success"),
         answer="Where nobody lags. After an answer from old metadata the batch waits for a refresh as before.",
     ),
     Evidence("SEED-951-9", _of("leader-discovery kip-951 3 brokers", "hint-is-accepted", "hints-are-true")),
@@ -117,8 +158,9 @@ DISCOVERY: tuple[Evidence, ...] = (
     Evidence(
         "SEED-951-11",
         _of("leader-discovery kip-951 3 brokers, replicas behind their caches", "hints-are-true")
-        + _of("leader-discovery kip-951 3 brokers, hints from the cache", "hints-are-true"),
-        answer="Either source is safe. Every broker has a replica in the model.",
+        + _of("leader-discovery kip-951 3 brokers, hints from the cache", "hints-are-true")
+        + _of("leader-discovery kip-951 3 brokers, reassigned", "hints-are-true", "leader-epochs-never-fall"),
+        answer="Either source is safe, and so are both in turn, as brokers lose their replicas.",
     ),
     Evidence(
         "SEED-951-12",
@@ -140,7 +182,7 @@ DISCOVERY: tuple[Evidence, ...] = (
     Evidence(
         "SEED-951-19",
         _of("leader-discovery kip-951 3 brokers", "immediate-retries-go-to-newer-epochs")
-        + _of(_AFTER.format("0 old answers"), "immediate-retries", "backoffs-to-success"),
+        + _of(_AFTER.format("0 lagging brokers"), "immediate-retries", "backoffs-to-success"),
     ),
     Evidence(
         "SEED-951-20",
@@ -153,7 +195,7 @@ DISCOVERY: tuple[Evidence, ...] = (
         _of("leader-discovery kip-951 3 brokers, restart", "stale-metadata-leaves-the-endpoint"),
         answer="It does, and so does a refresh that is answered from metadata of before the broker was there.",
     ),
-    Evidence("SEED-951-25", (), gap="Racks are not modelled."),
+    Evidence("SEED-951-25", (), gap="Host, port and rack are one number in the model: what holds of endpoints holds of racks."),
     Evidence(
         "SEED-951-26",
         _of("leader-discovery kip-951 3 brokers, 2 partitions after a restart", "hints-bring-newer-endpoints"),

@@ -13,6 +13,9 @@ GUARANTEES: tuple[Evidence, ...] = (
         cases("""
             kip-951 3 brokers: K951-S1
             kip-951 3 brokers, replicas behind their caches: K951-S1
+            kip-951 3 brokers, reassigned: K951-S1
+            kip-951 3 brokers, refreshes at any time: K951-S1
+            kip-951 3 brokers, one without hints: K951-S1
             kip-951 3 brokers, any hint accepted: K951-S1
             kip-951 3 brokers, metadata of any epoch: K951-S1
             kip-951 3 brokers, one without epochs: K951-S1
@@ -58,6 +61,8 @@ GUARANTEES: tuple[Evidence, ...] = (
         cases("""
             kip-951 3 brokers: K951-S4
             kip-951 3 brokers, replicas behind their caches: K951-S4
+            kip-951 3 brokers, reassigned: K951-S4
+            kip-951 3 brokers, one without hints: K951-S4
             kip-951 2 brokers, 2 partitions: K951-S4
             kip-951 3 brokers, equal epochs accepted, hints from the cache: K951-S4
             kip-951 2 brokers, 2 partitions, retry at once on any news: K951-S4
@@ -75,6 +80,7 @@ GUARANTEES: tuple[Evidence, ...] = (
         cases("""
             kip-951 3 brokers, replicas behind their caches: K951-S5
             kip-951 3 brokers, hints from the cache: K951-S5
+            kip-951 3 brokers, reassigned: K951-S5
             kip-951 3 brokers, hints from both: K951-S5
         """),
         answer="A hint is true if leader and epoch come from one place. It may be old: the leader that it names may have been deposed.",
@@ -95,24 +101,34 @@ LIVE: tuple[Evidence, ...] = (
             kip-951 3 brokers, one joins late, in the end: K951-L1
             kip-951 2 brokers, a new topic, in the end: K951-L1
             repaired 2 brokers, a new topic, in the end: K951-L1
+            kip-951 3 brokers, one without hints, in the end: K951-L1
+            kip-951 3 brokers, restart, in the end: K951-L1
+            before-kip-951 3 brokers, restart, in the end: K951-L1
+            kip-951 2 brokers, all endpoints lost, in the end: K951-L1
+            kip-951 2 brokers, all endpoints lost, KIP-899, in the end: K951-L1
         """),
-        answer="Kept without hints too, if the client comes to ask every broker for metadata. Broken where a topic is created again (HYP-6).",
+        answer="Kept without hints too, if the client comes to ask every broker for metadata, also where some brokers send no hints yet. "
+        "Broken where a topic is created again (HYP-6), and where all endpoints that a client knows are gone: the endpoints of hints "
+        "cannot help then, since no broker is reached that could send one; bootstrapping again (KIP-899) does.",
         verdict=_BROKEN,
     ),
     Evidence(
         "K951-Q1",
         cases("""
-            before-kip-951 3 brokers, 0 old answers: Q1-trips, Q1-backoffs, Q1-refreshes
-            before-kip-951 3 brokers, 1 old answer: Q1-trips, Q1-backoffs, Q1-refreshes
-            before-kip-951 3 brokers, 2 old answers: Q1-trips, Q1-backoffs, Q1-refreshes
-            kip-951 3 brokers, 0 old answers: Q1-trips, Q1-backoffs, Q1-refreshes
-            kip-951 3 brokers, 1 old answer: Q1-trips, Q1-backoffs, Q1-refreshes
-            kip-951 3 brokers, 2 old answers: Q1-trips, Q1-backoffs, Q1-refreshes
-            kip-951 3 brokers, in the end: Q1-trips
+            kip-951 3 brokers, 0 lagging brokers: Q1-told, Q1-trips, Q1-backoffs, Q1-refreshes
+            kip-951 3 brokers, 1 lagging broker: Q1-told, Q1-trips, Q1-backoffs, Q1-refreshes
+            kip-951 3 brokers, 2 lagging brokers: Q1-told, Q1-trips, Q1-backoffs, Q1-refreshes
+            kip-951 3 brokers, consumer, 0 lagging brokers: Q1-told, Q1-trips, Q1-backoffs, Q1-refreshes
+            kip-951 3 brokers, consumer, 1 lagging broker: Q1-told, Q1-trips, Q1-backoffs, Q1-refreshes
+            kip-951 3 brokers, new leader lags, in the end: Q1-told
+            before-kip-951 3 brokers, 0 lagging brokers: Q1-trips, Q1-backoffs, Q1-refreshes
+            before-kip-951 3 brokers, 1 lagging broker: Q1-trips, Q1-backoffs, Q1-refreshes
+            before-kip-951 3 brokers, 2 lagging brokers: Q1-trips, Q1-backoffs, Q1-refreshes
         """),
-        answer="Kept where the new leader has heard of its election. Counted from the first error on: one round trip, no backoff and no refresh if nobody lags, where it took one of each before. Each "
-        "answer from old metadata then costs the same as before, so in the worst case the KIP saves one backoff. This "
-        "takes refreshes that are over before a backoff ends; without that there is no bound, with the KIP or without.",
+        answer="Kept if the new leader knows of its election too: after an error that names it a batch takes one round trip more, and a fetch two, "
+        "since the consumer validates its position first; no backoff, no refresh. A new leader that has not heard of its election refuses, and "
+        "hints cannot help against that: a fetch then takes three, and more for as long as the leader lags. That a refresh "
+        "is over before a backoff ends is assumed; without it there is no bound, with the KIP or without.",
         verdict=_BROKEN,
     ),
 )
@@ -216,6 +232,7 @@ QUESTIONS: tuple[Evidence, ...] = (
         cases("""
             kip-951 3 brokers, replicas behind their caches: K951-S1, K951-S4, K951-S5
             kip-951 3 brokers, hints from the cache: K951-S1, K951-S4, K951-S5
+            kip-951 3 brokers, reassigned: K951-S1, K951-S4, K951-S5
             kip-951 3 brokers, hints from both: K951-S5
         """),
         answer="Either is safe, and the cache is never older than the replica. What must not be done is to take the leader from the one and "

@@ -19,6 +19,8 @@ _MONOTONIC = """
     repaired 2 clients, component: TOK-S1
 """
 _OWN_WRITES = """
+    draft 1 client, forwarded writes: TOK-S5
+    draft 1 client, direct writes: TOK-S5
     draft-check-first 1 client, forwarded writes: TOK-S5
     draft-check-first 1 client, direct writes: TOK-S5
     draft-check-first 1 client, forwarded writes, inner commit offset: TOK-S5
@@ -41,6 +43,7 @@ GUARANTEES: tuple[Evidence, ...] = (
     Evidence(
         "TOK-S1b",
         cases("""
+            draft 2 clients, to offset 2: TOK-S1b
             draft-check-first 2 clients: TOK-S1b
             draft-check-first 2 clients, late answers dropped: TOK-S1b
             draft-check-first 2 clients, token before body, late answers dropped, to offset 2: TOK-S1b
@@ -106,6 +109,7 @@ GUARANTEES: tuple[Evidence, ...] = (
             draft-check-first 1 client, forwarded writes and a foreign context: TOK-S7
             draft-check-first 1 client, forwarded writes, a foreign context and an old broker: TOK-S7
             repaired 2 clients, writes and a foreign context, to offset 2: TOK-S7
+            repaired 2 clients, writes and a foreign context: TOK-S7
         """),
         answer="Handled first, a write takes effect on the wrong cluster and is refused afterwards. With the checks first it holds, "
         "once no broker is left that does not know the header.",
@@ -125,10 +129,14 @@ GUARANTEES: tuple[Evidence, ...] = (
     Evidence(
         "TOK-S9",
         cases("""
+            draft 2 processes, to offset 1: TOK-S9
             draft-check-first 2 processes, to offset 1: TOK-S9
             draft-check-first 2 processes, an old broker, to offset 1: TOK-S9
             repaired 2 processes: TOK-S9
         """),
+        answer="It holds where monotonic reads hold: as written, handled first and checked afterwards, it fails as they do, and with a broker that "
+        "knows no tokens.",
+        verdict=_BROKEN,
     ),
     Evidence(
         "TOK-S10",
@@ -149,6 +157,8 @@ LIVE: tuple[Evidence, ...] = (
     Evidence(
         "TOK-L1",
         cases("""
+            draft 1 client, in the end: TOK-L1
+            draft 1 client, a broker cut off, in the end: TOK-L1
             draft-check-first 1 client, in the end: TOK-L1
             draft-check-first 1 client, a broker cut off, in the end: TOK-L1, TOK-L1b
             draft-check-first 2 clients, a broker cut off, idle connections first, to offset 1, in the end: TOK-L1b
@@ -156,7 +166,8 @@ LIVE: tuple[Evidence, ...] = (
             draft-check-first 1 client, servers wait, a broker cut off, in the end: TOK-L1b
             draft-check-first 1 client, a wrong context, in the end: TOK-L1b
             repaired 1 client, component, in the end: TOK-L1
-            repaired 2 clients, to offset 2, in the end: TOK-L1
+            repaired 2 clients, in the end: TOK-L1
+            repaired 2 clients, a broker cut off, another one next, in the end: TOK-L1
         """),
         answer="Holds while every server gets metadata. With a broker that is cut off a client may ask just that one for ever; a rule that it "
         "asks another server after STALE_METADATA is enough. Choosing the idle connection first, as leastLoadedNode does, is the opposite.",
@@ -210,12 +221,13 @@ QUESTIONS: tuple[Evidence, ...] = (
         "Q10",
         cases("""
             draft 1 client, one read: TOK-S1
+            draft 1 client, servers wait: TOK-S1
             draft-check-first 1 client, one read: TOK-S1
             draft 1 client, one image: TOK-S1
             draft 1 client, forwarded writes and a foreign context: TOK-S7
             draft-check-first 1 client, forwarded writes and a foreign context: TOK-S7
         """),
-        answer="It must check first. Handled first, a write changes the wrong cluster, and a read shows older metadata than before: the "
+        answer="It must check first. Handled first, waiting does not help either: what is sent after the wait was read before it. A write changes the wrong cluster, and a read shows older metadata than before: the "
         "cache moves between the body and the check. For reads one image for all three makes the order irrelevant.",
     ),
     Evidence(

@@ -5,8 +5,10 @@ from fencepost.model.clients.discovery.state import (
     Broker,
     ImageIndex,
     Outcome,
+    Request,
     Stage,
     State,
+    may_answer,
     takes_old_answer,
 )
 from fencepost.model.language import NONE, action, bits, require
@@ -32,12 +34,6 @@ def replicas_follow(s: State, c: C, broker: int) -> None:
     b.replica = b.cache
 
 
-def may_answer(s: State, broker: int) -> bool:
-    """Say whether the broker is up and, where answers from old metadata are counted, may give one or need not."""
-    b = s.broker[broker]
-    return b.is_up and (s.budget.stale_answers > 0 or b.replica == s.newest)
-
-
 def outcome_of(s: State, broker: int, partition: int, epoch: int) -> Outcome:
     """Return what the broker's replica answers (Partition.checkCurrentLeaderEpoch, then whether it leads).
 
@@ -54,9 +50,26 @@ def outcome_of(s: State, broker: int, partition: int, epoch: int) -> Outcome:
 def is_hinted(s: State, c: C, broker: int, partition: int, epoch: int) -> bool:
     """Say whether the answer carries a hint: with the two errors, or by the epochs as KIP-951 words it."""
     outcome = outcome_of(s, broker, partition, epoch)
+    knows_hints = c.hints and broker < c.brokers - c.silent_brokers
     if c.hints_by_epoch:
-        return c.hints and outcome != Outcome.SUCCESS and epoch < s.image[s.broker[broker].cache].partition[partition].epoch
-    return c.hints and outcome in (Outcome.NOT_LEADER, Outcome.FENCED_EPOCH)
+        return knows_hints and outcome != Outcome.SUCCESS and epoch < s.image[s.broker[broker].cache].partition[partition].epoch
+    return knows_hints and outcome in (Outcome.NOT_LEADER, Outcome.FENCED_EPOCH)
+
+
+def finish_answer(s: State, c: C, from_leader: int, from_epoch: int) -> None:
+    """Send an answer whose hints, if there are any, have their leaders and their epochs from these images."""
+    request = s.request
+    b = s.broker[request.broker]
+    for partition in range(c.partitions):
+        if not c.consumer:
+            request.epoch[partition] = 0
+    if request.hinted != 0:
+        request.from_leader = from_leader
+        request.from_epoch = from_epoch
+        request.cache = b.cache
+    if b.replica < s.newest:
+        takes_old_answer(s, request.broker)
+    request.stage = Stage.ANSWERED
 
 
 @action()
@@ -72,14 +85,36 @@ def broker_answers_request(s: State, c: C) -> None:
             request.outcome[partition] = outcome_of(s, request.broker, partition, epoch)
             if is_hinted(s, c, request.broker, partition, epoch):
                 request.hinted = bits.with_member(request.hinted, partition)
-            request.epoch[partition] = epoch if c.consumer else 0
-    if request.hinted != 0:
-        request.from_leader = b.cache if c.hint_from == HintFrom.CACHE else b.replica
-        request.from_epoch = b.replica if c.hint_from == HintFrom.REPLICA else b.cache
-        request.cache = b.cache
-    if b.replica < s.newest:
-        takes_old_answer(s)
-    request.stage = Stage.ANSWERED
+    from_leader = b.cache if c.hint_from == HintFrom.CACHE else b.replica
+    from_epoch = b.cache if c.hint_from in (HintFrom.CACHE, HintFrom.BOTH) else b.replica
+    finish_answer(s, c, from_leader, from_epoch)
+
+
+def has_lost_replicas(s: State, c: C, request: Request) -> bool:
+    """Say whether the broker may have no replica of any partition in the request any more: it leads none of them."""
+    image = s.image[s.broker[request.broker].replica]
+    return all(
+        image.partition[partition].leader != request.broker
+        for partition in range(c.partitions)
+        if bits.contains(request.partitions, partition)
+    )
+
+
+@action()
+def broker_answers_after_reassignment(s: State, c: C) -> None:
+    """A broker that is no longer a replica answers NOT_LEADER_OR_FOLLOWER, with a hint from its metadata cache (KIP-951, Broker)."""
+    request = s.request
+    require(c.hint_from == HintFrom.EITHER)
+    require(request.stage == Stage.SENT)
+    require(may_answer(s, request.broker))
+    require(has_lost_replicas(s, c, request))
+    cache = s.broker[request.broker].cache
+    for partition in range(c.partitions):
+        if bits.contains(request.partitions, partition):
+            request.outcome[partition] = Outcome.NOT_LEADER
+            if c.hints and request.broker < c.brokers - c.silent_brokers:
+                request.hinted = bits.with_member(request.hinted, partition)
+    finish_answer(s, c, cache, cache)
 
 
 @action()
@@ -91,7 +126,7 @@ def broker_answers_refresh(s: State, c: C) -> None:
     cache = s.broker[refresh.broker].cache
     refresh.image = cache
     refresh.is_old = refresh.broker >= c.brokers - c.old_brokers
-    refresh.broker = 0
     if cache < s.newest:
-        takes_old_answer(s)
+        takes_old_answer(s, refresh.broker)
+    refresh.broker = 0
     refresh.stage = Stage.ANSWERED

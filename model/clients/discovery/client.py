@@ -14,7 +14,9 @@ from fencepost.model.clients.discovery.state import (
     Work,
     clear_refresh,
     clear_request,
+    may_answer,
     newest,
+    takes_old_answer,
 )
 from fencepost.model.language import NONE, action, bits, require
 
@@ -101,7 +103,7 @@ def is_hint_accepted(s: State, c: C, partition: int) -> bool:
     known, leader = s.known[partition], hinted_leader(s, partition)
     return (
         accepts_hint(c.accepts, known.epoch, known.leader, hinted_epoch(s, partition), leader)
-        and (s.image[s.request.cache].endpoint[leader] != NONE or s.endpoint[leader] != NONE)
+        and ((c.hint_endpoints and s.image[s.request.cache].endpoint[leader] != NONE) or s.endpoint[leader] != NONE)
         and (not c.hint_topic_id or hinted_topic(s, partition) == known.topic)
     )
 
@@ -126,7 +128,7 @@ def follow(known: Known, c: C, topic: int, leader: int, epoch: int) -> None:
 
 def takes_endpoint(s: State, c: C, broker: int, endpoint: int) -> bool:
     """Say whether an endpoint of a hint replaces the one that the client has."""
-    return endpoint != NONE and (c.endpoints != Endpoints.NEWER or endpoint > s.endpoint[broker])
+    return c.hint_endpoints and endpoint != NONE and (c.endpoints != Endpoints.NEWER or endpoint > s.endpoint[broker])
 
 
 def has_newer_epoch(known: Known) -> bool:
@@ -189,11 +191,23 @@ def client_refreshes(s: State, c: C, broker: int) -> None:
 
 @action(broker=Broker, partition=Partition)
 def client_refreshes_one_topic(s: State, c: C, broker: int, partition: int) -> None:
-    """The client asks for the metadata of one topic only, as a producer does for one that is new to it."""
+    """The client asks for the metadata of one topic: for one that is new to it, or since what it has is too old."""
     require(c.partial_refresh)
     require(s.refresh.stage == Stage.NONE)
     require(is_reachable(s, broker))
     ask_for_metadata(s, broker, bits.only(partition))
+
+
+@action(broker=Broker)
+def client_bootstraps_again(s: State, c: C, broker: int) -> None:
+    """A client that can reach none of the brokers that it knows asks one behind its bootstrap addresses (KIP-899)."""
+    require(c.rebootstraps)
+    require(s.wants_refresh)
+    require(s.refresh.stage == Stage.NONE)
+    require(s.broker[broker].is_up)
+    require(not any(is_reachable(s, other) for other in range(c.brokers)))
+    ask_for_metadata(s, broker, bits.everyone(c.partitions))
+    s.wants_refresh = False
 
 
 def advertised_epoch(c: C, leader: Leader) -> int:
@@ -229,9 +243,11 @@ def client_applies_metadata(s: State, c: C) -> None:
     image = s.image[s.refresh.image]
     for partition in range(c.partitions):
         known, told = s.known[partition], image.partition[partition]
+        was_epoch = known.epoch
         if is_taken(s, c, partition):
             follow(known, c, told.topic, told.leader, NONE if s.refresh.is_old else advertised_epoch(c, told))
-            if known.work == Work.BACKOFF and c.skips_backoff != SkipsBackoff.NEVER and has_newer_epoch(known):
+            is_news = known.epoch != was_epoch and has_newer_epoch(known)
+            if known.work == Work.BACKOFF and c.skips_backoff != SkipsBackoff.NEVER and is_news:
                 known.work = Work.READY
     for broker in range(c.brokers):
         if not keeps_endpoint(s, c, broker, image):
@@ -247,7 +263,9 @@ def client_validates_position(s: State, c: C, partition: int) -> None:
     require(c.consumer)
     require(c.validates_position)
     require(not known.is_validated)
+    require(known.work != Work.BACKOFF)
     require(is_reachable(s, known.leader))
+    require(may_answer(s, known.leader))
     require(own.leader == known.leader)
     require(known.epoch in (NONE, own.epoch))
     known.is_validated = True
@@ -255,13 +273,23 @@ def client_validates_position(s: State, c: C, partition: int) -> None:
 
 @action(partition=Partition)
 def client_fails_to_validate(s: State, c: C, partition: int) -> None:
-    """The broker that a consumer asks does not lead in that epoch, or is not there: the consumer asks for metadata."""
+    """The broker that a consumer asks does not lead in that epoch, or is not there: the consumer asks for metadata.
+
+    It asks again after the retry backoff (OffsetsForLeaderEpochClient).
+    """
     known = s.known[partition]
-    own = s.image[s.broker[known.leader].replica].partition[partition]
+    replica = s.broker[known.leader].replica
+    own = s.image[replica].partition[partition]
     is_right = own.leader == known.leader and known.epoch in (NONE, own.epoch)
+    is_there = is_reachable(s, known.leader)
     require(c.consumer)
     require(c.validates_position)
     require(not known.is_validated)
-    require(not is_reachable(s, known.leader) or not is_right)
+    require(not is_there or (not is_right and may_answer(s, known.leader)))
     require(not s.wants_refresh)
+    require(known.work != Work.BACKOFF)
+    if known.work == Work.READY:
+        known.work = Work.BACKOFF
+    if is_there and replica < s.newest:
+        takes_old_answer(s, known.leader)
     s.wants_refresh = True

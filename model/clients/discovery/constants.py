@@ -24,6 +24,7 @@ class HintFrom(IntEnum):
     REPLICA = 0
     CACHE = 1
     BOTH = 2
+    EITHER = 3
 
 
 class Endpoints(IntEnum):
@@ -57,14 +58,24 @@ class C(Constants):
         default=False, meaning="before the client acts, leaders have moved and broker 1 has restarted, and no more follows"
     )
     old_brokers = bound(0, low=0, high=3, meaning="brokers, counted from the last, whose metadata has no leader epochs")
-    stale_answers = bound(7, low=0, high=7, meaning="answers from old metadata: 0 to 6, or 7 for any number")
+    silent_brokers = bound(
+        0, low=0, high=3, meaning="brokers, counted from the last, that do not know KIP-951 and send no hints"
+    )
+    lagging_brokers = bound(
+        7, low=0, high=7, meaning="brokers that answer from old metadata, once each: 0 to 6, or 7 for all at any time"
+    )
 
     # the broker
     hints = switch(default=True, meaning="produce and fetch errors carry the current leader (KIP-951)")
     hints_by_epoch = switch(
         default=False, meaning="a hint is sent only if the request's leader epoch is older (KIP-951's text)"
     )
-    hint_from = choice(HintFrom.REPLICA, meaning="leader and epoch of a hint come from: replica, cache, both: one from each")
+    hint_from = choice(
+        HintFrom.REPLICA,
+        meaning="leader and epoch of a hint come from: replica, cache, both: one from each, "
+        "either: the cache where the broker has lost its replica",
+    )
+    hint_endpoints = switch(default=True, meaning="hints carry the leader's endpoint (NodeEndpoints: host, port and rack)")
     replica_lags = switch(default=False, meaning="a broker's replicas follow its metadata cache with a delay")
     hint_topic_id = switch(default=False, meaning="hints carry the topic id, and only hints for the known one are accepted")
     metadata_epoch_stale = switch(default=False, meaning="metadata names the right leader with an old epoch (KAFKA-9212)")
@@ -83,14 +94,17 @@ class C(Constants):
     keeps_leader_endpoint = switch(default=False, meaning="metadata leaves the endpoint of a leader that it does not change")
     refresh_in_time = switch(default=False, meaning="a backoff lasts until the metadata that was asked for is there")
     refreshes_after_hint = switch(default=True, meaning="a client asks for metadata even if it has accepted a hint")
-    partial_refresh = switch(default=False, meaning="a client may ask for the metadata of one partition's topic only")
+    partial_refresh = switch(default=False, meaning="a client may ask for the metadata of one partition's topic at any time")
+    rebootstraps = switch(default=False, meaning="a client that reaches no broker that it knows bootstraps again (KIP-899)")
     validates_position = switch(default=True, meaning="a consumer validates its position before it fetches from a new leader")
 
 
 def refuse(c: C) -> str | None:
     """Say why these constants do not go together, or return None."""
-    if c.hint_from == HintFrom.BOTH and not c.replica_lags:
-        return "hint_from=both differs from the others only while replicas lag: set replica_lags=on as well."
+    if c.hint_from in (HintFrom.BOTH, HintFrom.EITHER) and not c.replica_lags:
+        return (
+            "hint_from=both and hint_from=either differ from the others only while replicas lag: set replica_lags=on as well."
+        )
     if c.hints_by_epoch and not c.consumer:
         return "hints_by_epoch compares the request's leader epoch, and Produce has none: set consumer=on as well."
     if c.history and (c.brokers < 3 or c.partitions < 2 or c.changes < 5 or c.elections < 2 or c.restarts < 1):

@@ -4,8 +4,8 @@ Folded, so that states are small:
 
 * The controller's log is the list of images after each change; what a broker, an answer or a hint is built from is an
   index into it.
-* One client, with one request in flight for its partitions and one for metadata. Its endpoints are numbers: how often
-  the broker had been restarted. A connection to an endpoint that has gone fails.
+* One client, with one request in flight for its partitions and one for metadata. Its endpoints (host, port and rack) are
+  numbers: how often the broker had been restarted. A connection to an endpoint that has gone fails.
 * A broker that stops leads nothing: its partitions were moved before (controlled shutdown). On its return it has the
   newest metadata.
 * A topic is deleted and created again in one change; its leader epochs start at 0 again.
@@ -18,7 +18,7 @@ from fencepost.model.clients.discovery.constants import C
 from fencepost.model.language import NONE, Array, BitSet, Index, Per, Range, Record, Size, action
 
 UNLIMITED = 7
-"""The number of answers from old metadata that stands for any number."""
+"""The number of lagging brokers that stands for any number of answers from old metadata, of any broker."""
 
 
 class Work(IntEnum):
@@ -74,11 +74,14 @@ class Image(Record):
 
 
 class BrokerState(Record):
-    """A broker: the image in its metadata cache, and the one that its replicas act on."""
+    """A broker: the image in its metadata cache, the one that its replicas act on, and, where lagging brokers are counted,
+    whether it has given its answer from old metadata.
+    """  # noqa: D205 (one sentence)
 
     is_up: bool
     cache: ImageIndex
     replica: ImageIndex
+    has_lagged: bool
 
 
 class Known(Record):
@@ -128,12 +131,12 @@ class Refresh(Record):
 
 
 class Budget(Record):
-    """Changes that are left, and answers from old metadata."""
+    """Changes that are left, and brokers that may still lag."""
 
     elections: Epoch
     restarts: Endpoint
     recreations: Topic
-    stale_answers: Annotated[int, Range(0, UNLIMITED)]
+    lagging_brokers: Annotated[int, Range(0, UNLIMITED)]
 
 
 class State(Record):
@@ -164,7 +167,7 @@ def initial(s: State, c: C) -> None:
     s.budget.elections = c.elections
     s.budget.restarts = c.restarts
     s.budget.recreations = c.recreations
-    s.budget.stale_answers = c.stale_answers
+    s.budget.lagging_brokers = c.lagging_brokers
     if c.history:
         tell_history(s)
 
@@ -219,7 +222,14 @@ def clear_refresh(refresh: Refresh) -> None:
     refresh.is_old = False
 
 
-def takes_old_answer(s: State) -> None:
-    """Count an answer from old metadata, where they are counted."""
-    if 0 < s.budget.stale_answers < UNLIMITED:
-        s.budget.stale_answers -= 1
+def may_answer(s: State, broker: int) -> bool:
+    """Say whether the broker is up and, where lagging brokers are counted, knows the newest metadata or may still lag."""
+    b, left = s.broker[broker], s.budget.lagging_brokers
+    return b.is_up and (left == UNLIMITED or b.replica == s.newest or (left > 0 and not b.has_lagged))
+
+
+def takes_old_answer(s: State, broker: int) -> None:
+    """Count a broker that answers from old metadata, where they are counted."""
+    if s.budget.lagging_brokers < UNLIMITED:
+        s.budget.lagging_brokers -= 1
+        s.broker[broker].has_lagged = True
