@@ -1,12 +1,11 @@
 """What is measured for the chapter "Why every check is there": `python -m fencepost.cli.chapter docs` measures it anew.
 
-The matrix of each protocol is made at several constants, those of runs of the catalogue in which nothing fails. Of each row is
+The matrix of each protocol is made at several constants, those of small runs of the catalogue. Of each row is
 kept what it is for, what breaks without it, and the shortest history; `docs/checks.md` is written from that.
 """
 
 from __future__ import annotations
 
-import hashlib
 import json
 import sys
 from dataclasses import replace
@@ -14,17 +13,21 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
-from fencepost.cli.kept import Kept
+from fencepost.cli import chapter_faults
+from fencepost.cli.kept import Kept, digest
+from fencepost.explorers.evidence.rows import rows_of, settings
 from fencepost.explorers.verdict import Options
 from fencepost.invariants.catalogue import runs, values_of
 from fencepost.invariants.protocols import protocol
-from fencepost.model.language.removal import guards
+from fencepost.model.language.fingerprint import texts
 
 if TYPE_CHECKING:
     from fencepost.explorers.evidence.ablation import Ablation, Outcome
     from fencepost.explorers.evidence.rows import Row
+    from fencepost.explorers.native.generate import Source
     from fencepost.invariants.catalogue import Run
     from fencepost.invariants.protocols import Protocol
+    from fencepost.model.language.constants import Constants
 
 MEASURED = Path(__file__).parent.parent / "docs" / "measured" / "checks.json"
 BASES: dict[str, tuple[str, ...]] = {
@@ -33,31 +36,44 @@ BASES: dict[str, tuple[str, ...]] = {
         "2 brokers, KIP-903",
         "2 brokers, one fence",
         "2 brokers, joining with two fences",
-        "2 brokers, shrink",
+        "2 brokers, shrink and lag",
         "2 brokers, two fences",
-        "2 brokers, three moves",
         "2 brokers, clean stop",
         "2 brokers, ELR",
-        "3 brokers, joining",
+        "2 brokers, three moves",
+        "2 brokers, one move",
+        "2 brokers, waiting for joining",
+        "3 brokers, two moves",
         "3 brokers, crash with loss",
-        "3 brokers, waiting for joining",
+        "3 brokers, joining",
+        "3 brokers, crash",
+        "3 brokers, size of KIP-966's specification",
+        "3 brokers, reassignment",
     ),
-    "quorum": ("2 voters and an observer", "3 voters"),
-    "metadata-reads": ("repaired 2 clients",),
+    "quorum": (
+        "2 voters and an observer",
+        "3 voters",
+        "3 voters, restart",
+    ),
+    "metadata-reads": (
+        "repaired 2 clients",
+        "repaired 2 clients, writes and a foreign context, to offset 2",
+        "draft-check-first 1 client, one image",
+        "draft-check-first 1 client, an old broker refused, in the end",
+    ),
+    "leader-discovery": (
+        "kip-951 3 brokers",
+        "before-kip-951 3 brokers",
+        "kip-951 3 brokers, consumer",
+        "kip-951 3 brokers, one joins late, leaders keep endpoints",
+        "kip-951 3 brokers, replicas behind their caches",
+        "kip-951 2 brokers, a new topic, topic ids in hints",
+        "kip-951 2 brokers, 2 partitions",
+    ),
 }
 """The runs at whose constants guards are removed, by protocol: together they use every part of it."""
 MORE: dict[str, dict[str, tuple[int, ...]]] = {"replication": {"alter_partition_version": (1, 2)}}
 """Constants that are no switches, and are set otherwise too."""
-FAULTS = MEASURED.with_name("faults.json")
-CLAIM = (
-    "max_records=1 initial_isr=2 fences=2 shrinks=0 loss=any equal_partition_epoch_overwrites=off "
-    "reset_followers_on_reelection=on fenced_before_registration=on fenced_epoch_check=on"
-)
-"""The constants at which KIP-966's claim is tested: any crash may lose everything, the known holes are repaired."""
-SIZES = {"2": "brokers=2 crashes=2 max_leader_epoch=4", "3": "brokers=3 crashes=3 max_leader_epoch=6"}
-"""What else is set, by the number of replicas."""
-GRID = ("elr=off,on", "unclean_election=off,on")
-MOST_STATES = 5_000_000
 LEAST_STATES, TIMES = 300_000, 3
 """A row may take so many states, or so many times those of the whole machine."""
 
@@ -68,20 +84,23 @@ def base_run(name: str, title: str) -> Run:
 
 
 def mark_of(found: Protocol) -> str:
-    """Return what tells whether guards or properties have changed since they were measured."""
-    asked = [(item.name, item.condition) for item in guards(found.machine)]
-    return hashlib.sha256(repr((asked, [item.name for item in found.properties])).encode()).hexdigest()[:16]
+    """Return what tells whether anything has changed that its matrices depend on: functions, schema, properties, constants."""
+    asked = [(item.name, str(item.kind)) for item in found.properties]
+    bases = [(title, *_question(found, title)) for title in BASES[found.name]]
+    return digest([*texts(found.machine, found.properties), repr(asked), repr(bases), repr((LEAST_STATES, TIMES))])
+
+
+def _question(found: Protocol, title: str) -> tuple[list[tuple[str, int]], list[str]]:
+    """Return the constants of a base, and the settings that are its rows."""
+    constants = found.machine.set_constants(values_of(base_run(found.name, title)))
+    values = [(name, int(value)) for name, value in constants.values.items()]
+    return values, [row.name for row in settings(constants, MORE.get(found.name, {}))]
 
 
 def stale() -> list[str]:
-    """Return the protocols whose guards or properties are not those that were measured."""
-    return [name for name, data in measured().items() if data["mark"] != mark_of(protocol(name))]
-
-
-def missing() -> list[str]:
-    """Return the bases that were not measured, as `PROTOCOL RUN`."""
-    known = {name: {base["run"] for base in data["bases"]} for name, data in measured().items()}
-    return [f"{name} {title}" for name, titles in BASES.items() for title in titles if title not in known.get(name, ())]
+    """Return the protocols whose matrices were not measured, or not as the protocol now is."""
+    known = measured()
+    return [name for name in BASES if name not in known or known[name]["mark"] != mark_of(protocol(name))]
 
 
 def measured() -> dict[str, Any]:
@@ -105,6 +124,7 @@ def slim(bases: list[dict[str, Any]]) -> list[dict[str, Any]]:
             if length:
                 shortest[row["row"]] = min(length, shortest.get(row["row"], length))
     for base in bases:
+        base["properties"] = [{"name": item["name"], "verdict": item["verdict"]} for item in base["properties"]]
         for row in base["rows"]:
             row["cells"] = {name: cell for name, cell in row["cells"].items() if cell["verdict"] == "violated"}
             if shortest.get(row["row"]) == min(row["broken"].values(), default=0):
@@ -112,36 +132,53 @@ def slim(bases: list[dict[str, Any]]) -> list[dict[str, Any]]:
             else:
                 row.pop("steps", None)
                 row.pop("diagram", None)
+            if row["purpose"] != "bound":
+                row.pop("departure", None)
     return bases
 
 
 def _base(found: Protocol, title: str, folder: str | None, workers: int) -> dict[str, Any]:
-    from fencepost.cli.matrix import whole_data
-    from fencepost.explorers.evidence.ablation import Ablation, explore_rows
-    from fencepost.explorers.evidence.rows import rows_of
-    from fencepost.explorers.native.compile import compiled
+    """Return one matrix; nothing is compiled or searched where everything is kept already."""
+    from fencepost.explorers.evidence.ablation import explore_rows
+    from fencepost.explorers.native.generate import generate
 
-    run = base_run(found.name, title)
-    constants = found.machine.set_constants(values_of(run))
-    kernels = compiled(found.machine, constants, found.properties, masked=True)
-    ablation = Ablation(found.machine, constants, found.properties, Options(workers=workers), kernels)
-    base = ablation.explore_whole()
-    limit = max(LEAST_STATES, TIMES * base.distinct)
-    ablation.options = replace(ablation.options, max_states=limit)
-    kept = Kept(folder, f"{constants!r}{limit}{kernels.source.text}", resume=folder is not None)
+    constants = found.machine.set_constants(values_of(base_run(found.name, title)))
+    source = generate(found.machine, constants, found.properties, normalize=True, compact=False, masked=True)
+    ready: list[Ablation] = []
+    name = f"{found.name} {title}"
+    wholes = Kept(folder, f"{constants!r}{source.text}", resume=folder is not None)
+    whole = wholes.recall(f"{name} whole")
+    if whole is None:
+        whole, ablation = _whole(found, constants, source, workers)
+        ready.append(ablation)
+        wholes.keep(f"{name} whole", whole)
+    limit = max(LEAST_STATES, TIMES * whole["distinct"])
+    kept = Kept(folder, f"{constants!r}{limit}{source.text}", resume=folder is not None)
     rows = rows_of(found.machine, constants, MORE.get(found.name, {}))
-    finished = {row.name: item for row in rows if (item := kept.recall(f"{found.name} {title} {row.name}")) is not None}
-
-    def done(outcome: Outcome) -> None:
-        finished[outcome.row.name] = condensed(found, ablation, outcome)
-        kept.keep(f"{found.name} {title} {outcome.row.name}", finished[outcome.row.name])
-
+    finished = {row.name: item for row in rows if (item := kept.recall(f"{name} {row.name}")) is not None}
     waiting: tuple[Row, ...] = tuple(row for row in rows if row.name not in finished)
-    explore_rows(ablation, waiting, workers, done)
-    whole = whole_data(found, ablation, base)
-    kept_of = ("constants", "properties", "asked", "distinct", "depth", "actions")
-    sys.stderr.write(f"{found.name} {title}: {len(rows)} rows\n")
-    return {"run": title, **{key: whole[key] for key in kept_of}, "rows": [finished[row.name] for row in rows]}
+    if waiting:
+        ablation = ready[0] if ready else _whole(found, constants, source, workers)[1]
+        ablation.options = replace(ablation.options, max_states=limit)
+
+        def done(outcome: Outcome) -> None:
+            finished[outcome.row.name] = condensed(found, ablation, outcome)
+            kept.keep(f"{name} {outcome.row.name}", finished[outcome.row.name])
+
+        explore_rows(ablation, waiting, workers, done)
+    sys.stderr.write(f"{name}: {len(rows)} rows, {len(waiting)} of them searched\n")
+    return {"run": title, **whole, "rows": [finished[row.name] for row in rows]}
+
+
+def _whole(found: Protocol, constants: Constants, source: Source, workers: int) -> tuple[dict[str, Any], Ablation]:
+    """Explore the whole machine; return what is kept of that, and the matrix that rows are explored for."""
+    from fencepost.cli.matrix import whole_data
+    from fencepost.explorers.evidence.ablation import Ablation
+    from fencepost.explorers.native.compile import load
+
+    ablation = Ablation(found.machine, constants, found.properties, Options(workers=workers), load(source, constants))
+    data = whole_data(found, ablation, ablation.explore_whole())
+    return {key: data[key] for key in ("constants", "properties", "asked", "distinct", "depth", "actions")}, ablation
 
 
 def condensed(found: Protocol, ablation: Ablation, outcome: Outcome) -> dict[str, Any]:
@@ -151,7 +188,7 @@ def condensed(found: Protocol, ablation: Ablation, outcome: Outcome) -> dict[str
     from fencepost.counterexamples.replay import follow
 
     row = row_data(found, ablation, outcome, texts=False)
-    kept = ("row", "kind", "action", "number", "part", "constant", "condition", "sentence", "purpose", "grown", "alone", "why")
+    kept = ("row", "kind", "action", "number", "part", "constant", "purpose", "why")
     made = {key: row[key] for key in kept if row.get(key) is not None}
     made["cells"] = {
         name: {key: cell[key] for key in ("verdict", "length") if key in cell} for name, cell in row["cells"].items()
@@ -166,50 +203,25 @@ def condensed(found: Protocol, ablation: Ablation, outcome: Outcome) -> dict[str
     return made
 
 
-def measure_faults(replicas: str, workers: int) -> dict[str, Any]:
-    """Return how many crashes with loss an acknowledged record survives, at every point of the grid."""
-    from fencepost.cli.display import Display
-    from fencepost.cli.faulting import fault_data
-    from fencepost.cli.targets import choose_constants
-
-    found = protocol("replication")
-    constants = choose_constants(found.machine, None, tuple(f"{CLAIM} {SIZES[replicas]}".split()), ())
-    grid = (f"min_isr={','.join(str(number) for number in range(1, int(replicas) + 1))}", *GRID)
-    given = {
-        "workers": workers, "normalize": True, "budget": None, "max_states": MOST_STATES, "memory": None, "trace": None,
-    }  # fmt: skip
-    with Display(quiet=True) as display:
-        return fault_data(found, constants, "leader-has-acknowledged", ("crashes",), (), grid, given, display)
-
-
-def measured_faults() -> dict[str, Any]:
-    """Return what was measured of faults, by the number of replicas."""
-    found: dict[str, Any] = json.loads(FAULTS.read_text()) if FAULTS.is_file() else {}
-    return found
-
-
 @click.command()
 @click.argument("docs")
 @click.argument("names", nargs=-1)
-@click.option("--keep", metavar="DIR", help="Keep finished rows there, and take those that are.")
+@click.option("--keep", metavar="DIR", help="Keep finished rows and grid points there, and take those that are.")
 @click.option(
-    "--faults",
-    type=click.Choice(list(SIZES)),
-    help="Count the faults that a record on so many replicas survives, and no guards.",
+    "--faults", type=click.Choice(list(chapter_faults.SIZES)), help="Count the faults that so many replicas survive instead."
 )
 @click.option("--workers", type=click.IntRange(1), default=1, show_default=True, help="Rows at a time.")
 def main(docs: str, names: tuple[str, ...], keep: str | None, faults: str | None, workers: int) -> None:
-    """Measure the named protocols, or those that are stale or missing, and write the page in DOCS."""
+    """Measure the named protocols, or those that are stale, and write the page in DOCS."""
     from fencepost.cli.pages import pages
 
-    known = measured()
     if faults:
-        counted = {**measured_faults(), faults: measure_faults(faults, workers)}
-        FAULTS.write_text(json.dumps(dict(sorted(counted.items())), indent=1) + "\n")
-    for name in () if faults else names or dict.fromkeys((*stale(), *(item.split()[0] for item in missing()))):
-        known[name] = measure(name, keep, workers)
-        MEASURED.parent.mkdir(parents=True, exist_ok=True)
-        MEASURED.write_text(json.dumps({key: known[key] for key in BASES if key in known}, indent=1) + "\n")
+        chapter_faults.store(faults, keep, workers)
+    else:
+        for name in names or stale():
+            known = {**measured(), name: measure(name, keep, workers)}
+            MEASURED.parent.mkdir(parents=True, exist_ok=True)
+            MEASURED.write_text(json.dumps({key: known[key] for key in BASES if key in known}, indent=1) + "\n")
     (Path(docs) / "checks.md").write_text(pages()["checks.md"])
 
 

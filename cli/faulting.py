@@ -8,16 +8,19 @@ from typing import TYPE_CHECKING, Any
 
 import click
 from fencepost.cli.asked import asked, constants_options
-from fencepost.cli.console import counted, heading, print_json, print_lines, print_rows, results, styled
+from fencepost.cli.console import print_json, results
 from fencepost.cli.data import FORMAT
 from fencepost.cli.display import Display
 from fencepost.cli.failures import make_sure_folder, write_text
+from fencepost.cli.fault_text import name_of
 from fencepost.cli.grids import axes_of, settings_of
+from fencepost.cli.kept import Kept, digest
 from fencepost.cli.quantities import default_memory, parse_duration, parse_size
 from fencepost.cli.status import Exit
 from fencepost.cli.targets import spelt
 from fencepost.model.language.actions import Kind
 from fencepost.model.language.errors import UsageError
+from fencepost.model.language.fingerprint import texts
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -27,7 +30,6 @@ if TYPE_CHECKING:
     from fencepost.explorers.verdict import Options
     from fencepost.invariants.protocols import Protocol
     from fencepost.model.language import Constants, Machine, Property
-    from rich.console import Console
 
 
 @click.command(short_help="Find the fewest faults that break a property.")
@@ -43,7 +45,12 @@ if TYPE_CHECKING:
 @click.option("--budget", metavar="TIME", help="End each search after this time.")
 @click.option("--max-states", type=click.IntRange(1), metavar="N", help="End each search after so many states.")
 @click.option("--memory", metavar="SIZE", help="End a search before its states take more than this, such as 8G.")
+@click.option(
+    "--compact", is_flag=True, help="Keep 64-bit fingerprints instead of states; prints the probability of an omission."
+)
 @click.option("--normalize/--no-normalize", default=True, help="Drop what nobody can ever observe.  [default: on]")
+@click.option("--checkpoint", metavar="DIR", help="Keep every finished setting there.")
+@click.option("--resume", is_flag=True, help="Take the settings that are finished from the checkpoint.")
 @click.option("--trace", metavar="DIR", help="Write the trace of every minimal set of faults there.")
 @click.option("--json", is_flag=True, help="Print JSON.")
 @click.option("--quiet", is_flag=True, help="No notes and no progress, only results.")
@@ -61,13 +68,19 @@ def faults(
     """  # noqa: D301 (\b is the mark by which click keeps lines)
     target = [given.pop(name) for name in ("settings", "version", "with_", "without")]
     found, constants = asked(protocol, *target)
+    limits = [given[name] for name in ("budget", "max_states", "normalize", "compact", "trace")]
+    question = [*texts(found.machine, found.properties), repr((constants, prop, kinds, costs, limits))]
+    kept = Kept(given["checkpoint"], digest(question), resume=given["resume"])
     with Display(quiet=given["quiet"]) as display:
-        made = fault_data(found, constants, prop, kinds, costs, grid, given, display)
+        made = fault_data(found, constants, prop, kinds, costs, grid, given, display, kept)
     if given["json"]:
         print_json(made)
     else:
+        from fencepost.cli.fault_text import print_faults
+
         print_faults(results(), made)
-    return Exit.UNDETERMINED if any(item["undetermined"] for item in made["grid"]) else Exit.AS_EXPECTED
+    undetermined = made["not_run"] or any(item["undetermined"] for item in made["grid"])
+    return Exit.UNDETERMINED if undetermined else Exit.AS_EXPECTED
 
 
 def fault_data(
@@ -79,8 +92,13 @@ def fault_data(
     grid: tuple[str, ...],
     given: dict[str, Any],
     display: Display,
+    kept: Kept | None = None,
 ) -> dict[str, Any]:
-    """Return what every point of a grid tolerates; `given` holds the options that limit searches, and the folder of traces."""
+    """Return what every point of a grid tolerates; `given` holds the options that limit searches, and the folder of traces.
+
+    Points that `kept` has are taken from there, and every other one is kept as soon as it is finished. After a point that a
+    signal has ended no other one is begun.
+    """
     judged = found.select((prop,))[0]
     if judged.kind is Kind.SOMETIMES or judged.kind.over_behaviours:
         raise UsageError(
@@ -88,13 +106,27 @@ def fault_data(
         )
     if given["trace"]:
         make_sure_folder(Path(given["trace"]))
-    settings = list(_settings(found.machine, constants, grid))
+    kept = kept or Kept(None, "", resume=False)
+    points: list[dict[str, Any]] = []
+    not_run: list[str] = []
+    for setting, told in list(_settings(found.machine, constants, grid)):
+        name = name_of(told)
+        if not_run or (points and points[-1]["interrupted"]):
+            not_run.append(name)
+            continue
+        known = kept.recall(name)
+        if known is None:
+            known = _ask(found, setting, told, judged, kinds, costs, given, display)
+            if not known["interrupted"]:
+                kept.keep(name, known)
+        points.append(known)
     return {
         "format": FORMAT,
         "protocol": found.name,
         "property": {"name": judged.name, "sentence": judged.sentence},
         "costs": _costs(costs),
-        "grid": [_ask(found, setting, told, judged, kinds, costs, given, display) for setting, told in settings],
+        "grid": points,
+        "not_run": not_run,
     }
 
 
@@ -131,7 +163,7 @@ def _ask(
 
     options = _options(given)
     counted_kinds = choose_kinds(found.machine, constants, kinds)
-    where = " ".join(f"{name}={str(value).lower()}" for name, value in told.items())
+    where = name_of(told) if told else ""
     kernels = _kernels(found, constants, options, display)
 
     def tell(tried: tuple[int, ...]) -> None:
@@ -149,6 +181,7 @@ def _options(given: dict[str, Any]) -> Options:
     return Options(
         workers=given["workers"] or os.cpu_count() or 1,
         normalize=given["normalize"],
+        compact=given["compact"],
         budget=parse_duration(given["budget"], "--budget") if given["budget"] else None,
         max_states=given["max_states"],
         memory=parse_size(given["memory"], "--memory") if given["memory"] else default_memory(),
@@ -170,10 +203,12 @@ def _data(found: Protocol, prop: Property, told: dict[str, Any], result: Toleran
         "most": dict(zip(result.kinds, result.most, strict=True)),
         "least": result.least,
         "undetermined": bool(result.unknown),
+        "interrupted": result.interrupted,
         "unknown": [{"faults": dict(zip(result.kinds, item, strict=True)), "why": why} for item, why in result.unknown],
         "front": [_breaking(found, prop, told, result.kinds, item, given) for item in result.front],
         "searches": result.searches,
         "states": result.states,
+        "omission": result.omission,
     }
 
 
@@ -208,49 +243,3 @@ def _breaking(
         write_text(file, follow(trace).text)
         data["file"] = str(file)
     return data
-
-
-def print_faults(console: Console, data: dict[str, Any]) -> None:
-    """Print what every setting tolerates, and how it breaks."""
-    from rich.text import Text
-
-    console.print(Text.assemble(heading(data["protocol"]), "  ", (data["property"]["name"], "bold")), soft_wrap=True)
-    print_lines(console, styled(data["property"]["sentence"], "dim"))
-    console.print()
-    rows: list[tuple[Any, ...]] = [(styled("setting", "bold"), styled("tolerates", "bold"), styled("breaks with", "bold"))]
-    for point in data["grid"]:
-        where = " ".join(f"{name}={str(value).lower()}" for name, value in point["setting"].items()) or "as set"
-        rows.append((where, tolerated(point), breaks_with(point)))
-    print_rows(console, rows)
-    for point in data["grid"]:
-        for item in point["unknown"]:
-            print_lines(console, styled(f"Undetermined: {words_of(item['faults'])}: {item['why']}.", "yellow"))
-    most = {name: count for point in data["grid"] for name, count in point["most"].items()}
-    searches, states = (sum(point[name] for point in data["grid"]) for name in ("searches", "states"))
-    console.print()
-    print_rows(
-        console,
-        [
-            (styled("tried", "dim"), f"up to {words_of(most)}; other budgets as the constants set them, at no cost"),
-            (styled("searches", "dim"), f"{searches:,}, of {states:,} states together"),
-        ],
-    )
-
-
-def tolerated(point: dict[str, Any]) -> str:
-    """Return how many faults a setting tolerates, in words."""
-    if point["undetermined"]:
-        return "undetermined"
-    if point["least"] is None:
-        return f"all that were tried ({words_of(point['most'])})"
-    return counted(max(point["least"] - 1, 0), "fault") if point["least"] else "none: it fails without any"
-
-
-def breaks_with(point: dict[str, Any]) -> str:
-    """Return every minimal set of faults, with the states of its trace."""
-    return "; ".join(f"{words_of(item['faults'])} ({item['length']} states)" for item in point["front"])
-
-
-def words_of(used: dict[str, int]) -> str:
-    """Return faults in words: `2 crashes, 1 fences`."""
-    return ", ".join(f"{name.replace('_', ' ')} {count}" for name, count in used.items() if count) or "no fault"

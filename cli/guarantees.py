@@ -67,19 +67,28 @@ def _check(folder: Path) -> Exit:
 
 
 def _suspicious() -> list[str]:
-    """Print and return what nothing was seen to break, and the protocols whose guards are not those that were measured."""
-    from fencepost.cli import chapter
-    from fencepost.cli.chapter_page import UNBREAKABLE, vacuous
+    """Print and return what nothing was seen to break, and what was measured of another state of a protocol than the present one."""
+    from fencepost.cli import chapter, chapter_faults
+    from fencepost.cli.vacuity import UNBREAKABLE, vacuous
 
-    changed = chapter.stale()
-    for name in changed:
-        click.echo(f"stale: docs/measured/checks.json: the guards of {name} are not those that were measured")
-    if changed:
-        click.echo("`python -m fencepost.cli.chapter docs` measures them anew.")
-    empty = [name for name in vacuous() if name not in UNBREAKABLE]
-    for name in empty:
-        click.echo(f"vacuous: {name} holds, and nothing shows that it can fail: add a variant that violates it")
-    return [*changed, *empty]
+    again = "python -m fencepost.cli.chapter docs"
+    said = [
+        f"stale: docs/measured/checks.json: {name} is not as it was measured; `{again} {name}` measures it anew"
+        for name in chapter.stale()
+    ]
+    said += [
+        f"stale: docs/measured/faults.json: replication with {name} replicas is not as it was measured; "
+        f"`{again} --faults {name}` measures it anew"
+        for name in chapter_faults.stale()
+    ]
+    said += [
+        f"vacuous: {name} holds, and nothing shows that it can fail: add a variant that violates it"
+        for name in vacuous()
+        if name not in UNBREAKABLE
+    ]
+    for line in said:
+        click.echo(line)
+    return said
 
 
 def _read(path: Path) -> str | None:

@@ -12,6 +12,11 @@ from fencepost.cli.failures import make_sure_folder
 from fencepost.model.language.errors import UsageError
 
 
+def digest(parts: list[str]) -> str:
+    """Return a short name for texts: others have another one."""
+    return hashlib.sha256("\n".join(parts).encode()).hexdigest()[:16]
+
+
 class Kept:
     """The finished rows in a folder. `question` is all that the rows depend on: another question finds none of them."""
 

@@ -25,6 +25,7 @@ from fencepost.cli.shrinking import shrink
 from fencepost.cli.simulate import simulate
 from fencepost.cli.status import Exit
 from fencepost.cli.sweep import sweep
+from fencepost.cli.vacuity import vacuity
 from fencepost.model.language.errors import nearest
 
 if TYPE_CHECKING:
@@ -98,6 +99,7 @@ for _command in (
     ablate,
     faults,
     diff,
+    vacuity,
     list_protocols,
     guarantees,
     replay,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from itertools import product
 from pathlib import Path
 from typing import Any
@@ -9,7 +10,7 @@ from typing import Any
 import pytest
 from fencepost.explorers.evidence.faults import fault_kinds, tolerance
 from fencepost.explorers.native.compile import compiled
-from fencepost.explorers.verdict import Options
+from fencepost.explorers.verdict import Options, Verdict
 from fencepost.invariants.protocols import PROTOCOLS
 from fencepost.model.language.errors import UsageError
 
@@ -105,6 +106,18 @@ def test_a_grid_says_what_each_setting_tolerates(tmp_path: Path) -> None:
     assert fencepost("replay", "--model", VAULT, *files).exit_code == 0
 
 
+def test_fingerprints_give_the_same_front_with_a_probability_of_omission() -> None:
+    asked = ("faults", VAULT, "--property", "a-copy-is-left", "--grid", "copies=1,2,3", "--quiet")
+    whole, compact = (data_of(fencepost(*asked, "--json", *more)) for more in ((), ("--compact",)))
+    assert all(point["omission"] == 0 for point in whole["grid"])
+    assert all(0 < point["omission"] < 1e-12 for point in compact["grid"])
+    assert compact == {
+        **whole,
+        "grid": [{**one, "omission": other["omission"]} for one, other in zip(whole["grid"], compact["grid"], strict=True)],
+    }
+    assert "one was left out with a probability of at most" in " ".join(fencepost(*asked, "--compact").stdout.split())
+
+
 def test_costs_decide_what_is_cheapest() -> None:
     found = data_of(fencepost("faults", VAULT, "--property", "a-copy-is-left", "--cost", "floods=5", "--json", "--quiet"))
     assert found["grid"][0]["least"] == 3
@@ -133,3 +146,66 @@ def test_what_cannot_be_meant_is_refused(arguments: list[str], says: str) -> Non
     found = fencepost("faults", VAULT, *arguments, "--quiet")
     assert found.exit_code == 2
     assert says in found.stderr
+
+
+# -- interrupted, and gone on with
+
+
+def interrupt_after(searches: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Let every search but the first ones be one that a signal ended at once."""
+    from fencepost.explorers.evidence import faults
+
+    whole, seen = faults.search, []
+
+    def cut(*given: Any, **more: Any) -> Any:
+        found = whole(*given, **more)
+        seen.append(found)
+        if len(seen) <= searches:
+            return found
+        held = tuple(replace(item, verdict=Verdict.UNDETERMINED, path=None) for item in found.properties)
+        return replace(found, complete=False, why_stopped="SIGINT was received", properties=held)
+
+    monkeypatch.setattr(faults, "search", cut)
+
+
+def test_an_interrupted_search_never_counts_as_tolerating(monkeypatch: pytest.MonkeyPatch) -> None:
+    interrupt_after(0, monkeypatch)
+    found = front({"crashes": 1, "floods": 0})
+    assert (found.searches, found.interrupted) == (1, True)
+    assert found.unknown == (((1, 0, 1), "SIGINT was received"),)
+
+
+def test_after_an_interrupt_no_setting_is_begun_and_a_resumed_grid_is_the_whole_one(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    asked = (
+        "faults",
+        VAULT,
+        "--property",
+        "a-copy-is-left",
+        "--set",
+        "floods=0",
+        "--grid",
+        "copies=1,2,3",
+        "--json",
+        "--quiet",
+    )
+    whole = data_of(fencepost(*asked))
+    with monkeypatch.context() as patch:
+        interrupt_after(whole["grid"][0]["searches"], patch)
+        cut = fencepost(*asked, "--checkpoint", str(tmp_path))
+        assert cut.exit_code == 3
+        data = data_of(cut)
+        assert [point["interrupted"] for point in data["grid"]] == [False, True]
+        assert data["not_run"] == ["copies=3"]
+        assert "Not run: copies=3" in fencepost(*asked[:-2], "--quiet", "--resume", "--checkpoint", str(tmp_path)).stdout
+    interrupt_after(sum(point["searches"] for point in whole["grid"][1:]), monkeypatch)
+    resumed = data_of(fencepost(*asked, "--checkpoint", str(tmp_path), "--resume"))
+    assert resumed == whole
+
+
+def test_a_setting_of_another_question_is_not_taken(tmp_path: Path) -> None:
+    asked = ("faults", VAULT, "--property", "a-copy-is-left", "--json", "--quiet", "--checkpoint", str(tmp_path))
+    data_of(fencepost(*asked, "--set", "floods=0"))
+    again = data_of(fencepost(*asked, "--set", "floods=1", "--resume"))
+    assert again["grid"][0]["constants"]["floods"] == 1

@@ -30,6 +30,7 @@ SECTIONS = {
     "shrink": ("shrinking",),
     "faults": ("faulting",),
     "ablate": ("matrix", "suspicions"),
+    "vacuity": ("vacuity",),
     "diff": ("differing",),
     "prove": ("proving",),
 }

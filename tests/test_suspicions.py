@@ -3,13 +3,19 @@
 from __future__ import annotations
 
 import json
+import re
+from dataclasses import replace
+from itertools import combinations
 from pathlib import Path
 from typing import Any
 
 import pytest
-from fencepost.cli import chapter, chapter_page
+from fencepost.cli import chapter, chapter_faults, chapter_kips, chapter_page, vacuity
 from fencepost.cli.suspicions import suspicions
+from fencepost.invariants.catalogue import values_of
 from fencepost.invariants.protocols import PROTOCOLS
+from fencepost.model.language.actions import Kind
+from fencepost.model.language.removal import guards
 
 from tests.commands import data_of, fencepost
 
@@ -63,39 +69,182 @@ def test_a_guard_with_a_needed_part_is_not_idle() -> None:
 # -- the chapter
 
 
-def test_what_was_measured_is_of_the_guards_as_they_are() -> None:
+def test_what_was_measured_is_of_the_protocols_as_they_are() -> None:
     assert chapter.stale() == [], "measure them again: `python -m fencepost.cli.chapter docs`"
+    assert chapter_faults.stale() == [], "measure them again: `python -m fencepost.cli.chapter docs --faults 3`"
 
 
-def test_a_changed_guard_makes_what_was_measured_stale(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+def measured_as_now(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     known = {name: {"mark": chapter.mark_of(PROTOCOLS[name]), "bases": []} for name in chapter.BASES}
-    file = tmp_path / "checks.json"
-    file.write_text(json.dumps(known))
-    monkeypatch.setattr(chapter, "MEASURED", file)
+    (tmp_path / "checks.json").write_text(json.dumps(known))
+    monkeypatch.setattr(chapter, "MEASURED", tmp_path / "checks.json")
+    counted = {replicas: {"mark": chapter_faults.mark_of(replicas)} for replicas in chapter_faults.SIZES}
+    (tmp_path / "faults.json").write_text(json.dumps(counted))
+    monkeypatch.setattr(chapter_faults, "FAULTS", tmp_path / "faults.json")
+    assert (chapter.stale(), chapter_faults.stale()) == ([], [])
+
+
+def with_another_effect(name: str) -> Any:
+    """Return a protocol one of whose actions does what another one does."""
+    found = PROTOCOLS[name]
+    item, other = next(pair for pair in combinations(found.machine.actions, 2) if pair[0].params == pair[1].params)
+    changed = tuple(replace(one, function=other.function) if one is item else one for one in found.machine.actions)
+    return replace(found, machine=replace(found.machine, actions=changed))
+
+
+@pytest.mark.parametrize("name", list(chapter.BASES))
+def test_a_changed_effect_a_changed_property_and_changed_constants_make_what_was_measured_stale(
+    name: str, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    measured_as_now(monkeypatch, tmp_path)
+    now = chapter.mark_of(PROTOCOLS[name])
+    assert chapter.mark_of(with_another_effect(name)) != now
+    assert chapter.mark_of(replace(PROTOCOLS[name], properties=PROTOCOLS[name].properties[1:])) != now
+    with monkeypatch.context() as patch:
+        patch.setitem(chapter.BASES, name, chapter.BASES[name][1:])
+        assert chapter.stale() == [name]
+    with monkeypatch.context() as patch:
+        patch.setattr(chapter, "TIMES", chapter.TIMES + 1)
+        assert name in chapter.stale()
+    with monkeypatch.context() as patch:
+        patch.setattr(chapter, "values_of", lambda run: {**values_of(run), **(OTHERWISE[name] if run.protocol == name else {})})
+        assert chapter.stale() == [name]
     assert chapter.stale() == []
-    known["kip320"]["mark"] = "of other guards"
-    file.write_text(json.dumps(known))
-    assert chapter.stale() == ["kip320"]
+
+
+OTHERWISE = {
+    "kip320": {"max_leader_epoch": 1},
+    "replication": {"max_leader_epoch": 1},
+    "quorum": {"losses": 3},
+    "metadata-reads": {"wrong_contexts": 2},
+    "leader-discovery": {"elections": 3},
+}
+
+
+def test_layout_comments_and_sentences_make_nothing_stale() -> None:
+    found = PROTOCOLS["kip320"]
+    told = replace(found.machine, sentence="said otherwise", source="elsewhere")
+    assert chapter.mark_of(replace(found, machine=told)) == chapter.mark_of(found)
+
+
+def test_a_changed_bound_of_the_grid_makes_the_counted_faults_stale(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    measured_as_now(monkeypatch, tmp_path)
+    monkeypatch.setattr(chapter_faults, "MOST_STATES", chapter_faults.MOST_STATES + 1)
+    assert chapter_faults.stale() == list(chapter_faults.SIZES)
+
+
+def test_the_check_of_the_pages_fails_where_something_was_measured_of_an_older_state(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    monkeypatch.setattr(chapter, "stale", lambda: ["quorum"])
+    monkeypatch.setattr(chapter_faults, "stale", lambda: ["3"])
+    found = fencepost("guarantees", "--check", str(tmp_path))
+    assert found.exit_code == 1
+    assert "quorum is not as it was measured; `python -m fencepost.cli.chapter docs quorum`" in found.stdout
+    assert "replication with 3 replicas is not as it was measured" in found.stdout
 
 
 def test_every_guard_of_the_measured_protocols_is_in_the_chapter() -> None:
     text = "\n".join(chapter_page.chapter())
-    for name, data in chapter.measured().items():
+    assert set(chapter.measured()) == set(chapter.BASES)
+    for name in chapter.measured():
         assert f"## {name}" in text
-        for row in data["bases"][0]["rows"]:
-            assert f"`{row['condition']}`" in text or row["kind"] == "setting"
+        assert all(f"`{item.condition}`" in text for item in guards(PROTOCOLS[name].machine))
+        assert all(item.sentence in text for item in PROTOCOLS[name].machine.actions)
+
+
+def test_every_needed_guard_is_shown_with_its_shortest_history_as_a_diagram() -> None:
+    for data in chapter.measured().values():
+        for row, _ in chapter_page.best_of(data).values():
+            if row["kind"] == "guard" and row["broken"]:
+                assert len(row["steps"]) == min(row["broken"].values()) - 1
+                assert row["diagram"].startswith("sequenceDiagram")
+
+
+# -- the checks of each KIP
+
+
+def test_every_check_of_a_kip_is_shown_necessary_or_has_a_reason() -> None:
+    best = {name: chapter_page.best_of(data) for name, data in chapter.measured().items()}
+    assert chapter_kips.unexplained(best) == []
+    text = "\n".join(chapter_kips.section(best))
+    assert all(f"### {kip}" in text for kip in ("KIP-320", "KIP-841", "KIP-903", "KIP-966"))
+    assert "not measured" not in text
+
+
+def test_every_check_of_a_kip_is_a_row_of_a_matrix() -> None:
+    rows = {(name, row["row"]) for name, data in chapter.measured().items() for base in data["bases"] for row in base["rows"]}
+    assert {(name, row) for items in chapter_kips.ADDED.values() for name, row, _ in items} <= rows
+
+
+def test_a_run_of_the_catalogue_shows_what_a_switch_is_for_where_it_alone_differs() -> None:
+    run = chapter_kips.of_catalogue("replication", "elr=off")
+    assert run is not None
+    assert run.title == "3 brokers, B19"
+    assert chapter_kips.of_catalogue("replication", "leader_eligibility_check=off") is None
+    assert chapter_kips.of_catalogue("replication", "leader-handles-fetch 1") is None
+
+
+def test_a_check_that_is_needed_with_a_reason_why_not_is_found() -> None:
+    assert "replication last_known_leader=off" not in chapter_kips.unexplained({})
+    assert "replication leader-handles-fetch 1" in chapter_kips.unexplained({})
+
+
+# -- guarantees without evidence
 
 
 def test_every_guarantee_that_holds_was_seen_to_fail_in_some_variant() -> None:
-    known = chapter_page.falsifiable()
+    known = vacuity.falsifiable()
     assert known
-    assert chapter_page.vacuous() == list(chapter_page.UNBREAKABLE)
+    assert vacuity.vacuous() == list(vacuity.UNBREAKABLE)
 
 
-def test_a_guarantee_without_evidence_is_found(monkeypatch: pytest.MonkeyPatch) -> None:
-    before = chapter_page.vacuous()
-    monkeypatch.setattr(chapter_page, "seen_to_fail", set)
-    assert len(chapter_page.vacuous()) > len(before)
+def test_a_guarantee_without_evidence_fails_the_check_of_the_pages(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    before = vacuity.vacuous()
+    monkeypatch.setattr(vacuity, "seen_to_fail", set)
+    assert len(vacuity.vacuous()) > len(before)
+    found = fencepost("guarantees", "--check", str(tmp_path))
+    assert found.exit_code == 1
+    assert "vacuous: KIP903-S4 holds, and nothing shows that it can fail: add a variant that violates it" in found.stdout
+
+
+def test_a_property_of_one_protocol_is_no_evidence_for_one_of_another() -> None:
+    families = {name: vacuity.family_of(name) for name in PROTOCOLS}
+    assert families["kip101"] == families["kip320"] == "lineage"
+    assert len({families[name] for name in ("replication", "quorum", "metadata-reads", "leader-discovery", "kip320")}) == 5
+
+
+@pytest.mark.parametrize("name", list(chapter.BASES))
+def test_vacuity_tells_of_each_protocol_what_was_never_seen(name: str) -> None:
+    found = fencepost("vacuity", name, "--json")
+    assert found.exit_code == 0, found.stdout
+    (data,) = data_of(found)["protocols"]
+    assert (data["protocol"], data["guarantees"], data["unreached"]) == (name, [], [])
+    assert data["bases"] == list(chapter.BASES[name])
+    safety = {item.name for item in PROTOCOLS[name].properties if item.kind is not Kind.SOMETIMES}
+    assert not safety & set(data["never_violated"])
+    assert not set(data["idle"]) & {
+        row["row"] for base in chapter.measured()[name]["bases"] for row in base["rows"] if row["purpose"] == "needed"
+    }
+
+
+def test_vacuity_finds_a_planted_vacuous_property_and_fails(monkeypatch: pytest.MonkeyPatch) -> None:
+    whole = vacuity.seen_to_fail()
+    monkeypatch.setattr(vacuity, "seen_to_fail", lambda: whole - {("lineage", "weak-isr")})
+    found = fencepost("vacuity", "kip320")
+    assert found.exit_code == 1
+    text = " ".join(found.stdout.split())
+    assert "properties that no run and no row of a matrix violates: weak-isr" in text
+    assert re.search(r"guarantees that hold, and that nothing was seen to break: \w", text)
+
+
+def test_vacuity_of_a_users_own_file_names_the_command_that_tells_it() -> None:
+    found = fencepost("vacuity", PLANTED)
+    assert found.exit_code == 2
+    assert "fencepost ablate" in found.stderr
+
+
+# -- crashes that a record survives
 
 
 def point(min_isr: int, least: int | None, unknown: tuple[int, ...] = ()) -> dict[str, Any]:
@@ -117,4 +266,4 @@ def point(min_isr: int, least: int | None, unknown: tuple[int, ...] = ()) -> dic
 def test_the_claim_of_kip_966_is_said_to_hold_only_where_every_search_below_it_ended(
     points: list[dict[str, Any]], says: str
 ) -> None:
-    assert says in chapter_page.claim({"grid": points})
+    assert says in chapter_faults.claim({"grid": points})

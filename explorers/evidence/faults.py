@@ -29,6 +29,9 @@ if TYPE_CHECKING:
 BUDGET = "budget"
 """The field of the state whose record holds what is left of each budget."""
 
+INTERRUPTED = "was received"
+"""How a search that a signal has ended says so."""
+
 Faults = tuple[int, ...]
 """How many faults of each kind, in the order of the kinds."""
 
@@ -57,11 +60,18 @@ class Tolerance:
     unknown: tuple[tuple[Faults, str], ...]
     searches: int
     states: int
+    omission: float = 0.0
+    """The probability at most that a search left out a state, where it kept fingerprints instead of states."""
 
     @property
     def least(self) -> int | None:
         """The cost of the cheapest breaking faults; None if nothing breaks the property."""
         return self.front[0].cost if self.front else None
+
+    @property
+    def interrupted(self) -> bool:
+        """Whether a signal ended the searches."""
+        return any(INTERRUPTED in why for _, why in self.unknown)
 
 
 def fault_kinds(machine: Machine) -> dict[str, str]:
@@ -109,23 +119,26 @@ def tolerance(
     most = tuple(int(constants.values[name]) for name in bounds)
     front: list[Breaking] = []
     unknown: list[tuple[Faults, str]] = []
-    searches = states = 0
-    for faults in (most, *in_order(most, kinds, costs)):
+    results: dict[Faults, Result] = {}
+    for place, faults in enumerate((most, *in_order(most, kinds, costs))):
         if any(_covers(item.faults, faults) for item in front):
             continue
-        if tell is not None:
-            tell(faults)
-        limited = constants.replace(**dict(zip(bounds, faults, strict=True)))
-        result = search(machine, limited, (prop,), replace(options, stop_on_violation=True), kernels=kernels)
-        searches, states = searches + 1, states + result.distinct
+        if faults not in results:
+            if tell is not None:
+                tell(faults)
+            limited = constants.replace(**dict(zip(bounds, faults, strict=True)))
+            results[faults] = search(machine, limited, (prop,), replace(options, stop_on_violation=True), kernels=kernels)
+        result = results[faults]
         violated = result.of(prop.name).verdict is Verdict.VIOLATED
-        if violated and searches > 1:
+        interrupted = INTERRUPTED in result.why_stopped
+        if violated and place:
             front.append(Breaking(faults, _cost(faults, kinds, costs), result))
-        elif not violated and not result.complete and (faults != most or searches > 1):
+        elif interrupted or (not violated and not result.complete and place):
             unknown.append((faults, result.why_stopped))
-        if "was received" in result.why_stopped or (result.complete and faults == most):
+        if interrupted or (not violated and result.complete and faults == most):
             break
-    return Tolerance(constants, kinds, most, tuple(front), tuple(unknown), searches, states)
+    states, omission = (sum(getattr(item, name) for item in results.values()) for name in ("distinct", "omission"))
+    return Tolerance(constants, kinds, most, tuple(front), tuple(unknown), len(results), states, min(1.0, omission))
 
 
 def in_order(most: Faults, kinds: tuple[str, ...], costs: Mapping[str, int]) -> list[Faults]:

@@ -1,0 +1,155 @@
+"""How many crashes an acknowledged record survives: measured over a grid of settings, and told in the chapter of checks.
+
+`python -m fencepost.cli.chapter docs --faults 3` measures it anew for three replicas.
+"""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from fencepost.cli.fault_text import breaks_with, left_out, tolerated, words_of
+from fencepost.cli.faulting import fault_data
+from fencepost.cli.kept import Kept, digest
+from fencepost.cli.markdown import table
+from fencepost.cli.targets import choose_constants
+from fencepost.invariants.protocols import protocol
+from fencepost.model.language.fingerprint import texts
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from fencepost.model.language import Constants
+
+FAULTS = Path(__file__).parent.parent / "docs" / "measured" / "faults.json"
+PROPERTY = "leader-has-acknowledged"
+CLAIM = (
+    "max_records=1 shrinks=0 loss=any equal_partition_epoch_overwrites=off "
+    "reset_followers_on_reelection=on fenced_before_registration=on fenced_epoch_check=on"
+)
+"""The constants at which KIP-966's claim is tested: any crash may lose everything, the known holes are repaired."""
+SIZES = {
+    "2": "brokers=2 initial_isr=2 fences=2 crashes=2 max_leader_epoch=4",
+}
+"""What else is set, by the number of replicas. As many fences as replicas: a crashed broker registers once it is fenced."""
+GRID = ("elr=off,on", "unclean_election=off,on")
+MOST_STATES = 20_000_000
+"""A search may take so many states; kept as fingerprints they take less than 4 GiB."""
+
+
+def grid_of(replicas: str) -> tuple[str, ...]:
+    """Return the grid: every min ISR, with ELR and without, with unclean elections and without."""
+    return (f"min_isr={','.join(str(number) for number in range(1, int(replicas) + 1))}", *GRID)
+
+
+def constants_of(replicas: str) -> Constants:
+    """Return the constants that all points of a grid share."""
+    return choose_constants(protocol("replication").machine, None, tuple(f"{CLAIM} {SIZES[replicas]}".split()), ())
+
+
+def mark_of(replicas: str) -> str:
+    """Return what tells whether anything has changed that the figures depend on."""
+    found = protocol("replication")
+    values = [(name, int(value)) for name, value in constants_of(replicas).values.items()]
+    return digest([*texts(found.machine, found.select((PROPERTY,))), repr(values), repr((grid_of(replicas), MOST_STATES))])
+
+
+def measured() -> dict[str, Any]:
+    """Return what was measured, by the number of replicas."""
+    found: dict[str, Any] = json.loads(FAULTS.read_text()) if FAULTS.is_file() else {}
+    return found
+
+
+def stale() -> list[str]:
+    """Return the numbers of replicas for which nothing was measured, or not of the protocol as it now is."""
+    known = measured()
+    return [replicas for replicas in SIZES if replicas not in known or known[replicas].get("mark") != mark_of(replicas)]
+
+
+def store(replicas: str, keep: str | None, workers: int) -> None:
+    """Measure one grid and store it; finished points are kept in the folder."""
+    from fencepost.cli.display import Display
+
+    given = {
+        "workers": workers, "normalize": True, "compact": True, "budget": None, "max_states": MOST_STATES, "memory": None,
+        "trace": None,
+    }  # fmt: skip
+    mark = mark_of(replicas)
+    kept = Kept(keep, mark, resume=keep is not None)
+    with Display(quiet=False) as display:
+        made = fault_data(
+            protocol("replication"), constants_of(replicas), PROPERTY, ("crashes",), (), grid_of(replicas), given, display, kept
+        )
+    counted = {**measured(), replicas: {"mark": mark, **made}}
+    FAULTS.write_text(json.dumps(dict(sorted(counted.items())), indent=1) + "\n")
+
+
+def section() -> Iterator[str]:
+    """Yield what settings tolerate, and what that says of KIP-966's claim."""
+    known = measured()
+    yield from ("## How many crashes an acknowledged record survives", "")
+    yield from (
+        "KIP-966 says that with eligible leader replicas an acknowledged record survives min ISR - 1 unclean shutdowns. So",
+        f"`{PROPERTY}` was asked with more and more crashes, each of which may lose the whole log. Other faults may happen as",
+        "often as the constants allow. *Tolerates* counts crashes that break nothing.",
+        "",
+    )
+    for replicas in SIZES:
+        yield from (f"### {replicas} replicas", "")
+        if replicas in known:
+            yield from _tolerances(known[replicas])
+        else:
+            yield from (f"Not measured yet: `python -m fencepost.cli.chapter docs --faults {replicas}` does it.", "")
+
+
+def _tolerances(data: dict[str, Any]) -> Iterator[str]:
+    first = data["grid"][0]
+    fixed = " ".join(
+        f"{name}={str(value).lower()}" for name, value in first["constants"].items() if name not in first["setting"]
+    )
+    head = (*first["setting"], "tolerates", "breaks with", "states searched", "how far")
+    rows = (
+        [
+            *(str(value).lower() for value in point["setting"].values()),
+            tolerated(point),
+            breaks_with(point),
+            f"{point['states']:,}",
+            reach(point),
+        ]
+        for point in data["grid"]
+    )
+    yield from table(head, rows, numbers=(len(first["setting"]) + 2,))
+    omission = sum(point["omission"] for point in data["grid"])
+    tried = (
+        f"Up to {words_of(first['most'])} were tried, by searches of {sum(point['states'] for point in data['grid']):,} states"
+    )
+    yield from ("", claim(data), "", f"{tried}{left_out(omission)}. The other constants: `{fixed}`.", "")
+    for point in data["grid"]:
+        for item in point["front"]:
+            where = ", ".join(f"{name} {str(value).lower()}" for name, value in point["setting"].items())
+            yield f"<details><summary>{where}: {words_of(item['faults'])}, {item['length'] - 1} steps</summary>"
+            yield from ("", "```text", *(f"{number:>2} {step}" for number, step in enumerate(item["steps"], 1)), "```", "")
+            yield from ("</details>", "")
+
+
+def reach(point: dict[str, Any]) -> str:
+    """Return how far the searches of a point went: whether all that they had to tell was told."""
+    undecided = "; ".join(f"{words_of(item['faults'])}: {item['why']}" for item in point["unknown"])
+    return f"not decided: {undecided}" if undecided else "every search ended"
+
+
+def claim(data: dict[str, Any]) -> str:
+    """Return whether KIP-966's claim holds, as a sentence."""
+    asked = [point for point in data["grid"] if point["setting"]["elr"] and not point["setting"]["unclean_election"]]
+    open_ones = [
+        point for point in asked if any(sum(item["faults"].values()) < point["setting"]["min_isr"] for item in point["unknown"])
+    ]
+    failing = [point for point in asked if point["least"] is not None and point["least"] < point["setting"]["min_isr"]]
+    if failing:
+        where = "; ".join(f"with min ISR {point['setting']['min_isr']} by {breaks_with(point)}" for point in failing)
+        return f"**The claim does not hold in the model at these constants**: it fails {where}."
+    if open_ones:
+        where = ", ".join(str(point["setting"]["min_isr"]) for point in open_ones)
+        return f"**The claim is not decided in the model at these constants** for min ISR {where}: a search ended before it could tell."
+    return "**The claim holds in the model at these constants**, with ELR and without unclean elections."
