@@ -10,7 +10,7 @@ from fencepost.cli.chapter_faults import section
 from fencepost.cli.markdown import table
 from fencepost.cli.matrix import MEANING
 from fencepost.cli.vacuity import TELLS, UNBREAKABLE, decided_by, falsifiable, family_of, report, vacuous
-from fencepost.invariants.protocols import protocol
+from fencepost.invariants.protocols import PROTOCOLS, protocol
 from fencepost.model.language.actions import Kind
 from fencepost.model.language.removal import guards
 
@@ -52,6 +52,8 @@ def chapter() -> Iterator[str]:
     )
     yield from table(("purpose", "what it says"), ((f"**{name}**", text) for name, text in MEANING.items()))
     yield ""
+    others = [name for name in PROTOCOLS if name not in measured()]
+    yield from (f"No matrix is shown of {', '.join(others)}; `fencepost ablate` makes one of any protocol.", "")
     for name, data in measured().items():
         yield from _protocol(name, data)
     yield from chapter_kips.section({name: best_of(data) for name, data in measured().items()})
