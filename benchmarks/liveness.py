@@ -13,7 +13,7 @@ import time
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from fencepost.explorers.liveness.behaviours import THEN, WHEN, Rows, Terms, analyse
+from fencepost.explorers.liveness.behaviours import THEN, WHEN, Answer, Rows, Terms, analyse
 from fencepost.explorers.liveness.engine import Engine
 from fencepost.explorers.liveness.generated import compiled, warm
 from fencepost.explorers.native.search import Search
@@ -86,25 +86,30 @@ def timed(what: str, run: Callable[[], Any]) -> Any:
     return found
 
 
-def main(edges: int) -> None:
-    """Ask five questions."""
-    warm()
-    rows, levels = timed("drawing the graph", lambda: drawn(edges))
-    print(f"{'':4}{rows.states:,} states, {len(rows.targets):,} edges, {levels} levels")
-    marks = np.zeros(rows.states, np.uint8)
-    marks[0], marks[-1] = WHEN, THEN
-    begins = np.array([0])
-
-    def depth(_: Array) -> Array:
-        return np.zeros(rows.states, np.int32)
-
-    for what, asked in (
+def questions(levels: int) -> tuple[tuple[str, Terms], ...]:
+    """Return four questions to a drawn graph, each with its answer in words."""
+    return (
         ("leads-to, strong promises: holds", terms(levels, strong=True)),
         ("leads-to, weak promises: a lasso", terms(levels, strong=False)),
         ("at-most, free but for the last: bounded", terms(levels, strong=True, costs=(0, 0, 7))),
         ("at-most, every way out costs: unbounded", terms(levels, strong=True, costs=(0, 1, 7))),
-    ):
-        answer = timed(what, lambda asked=asked: analyse(rows, asked, marks, begins, depth))  # type: ignore[misc]
+    )
+
+
+def answer_to(rows: Rows, asked: Terms, pause: Callable[[], None] = lambda: None) -> Answer:
+    """Return what is so of the ways from the first state of a drawn graph to its last; `pause` is as in `analyse`."""
+    marks = np.zeros(rows.states, np.uint8)
+    marks[0], marks[-1] = WHEN, THEN
+    return analyse(rows, asked, marks, np.array([0]), lambda _: np.zeros(rows.states, np.int32), pause)
+
+
+def main(edges: int) -> None:
+    """Draw a graph and ask."""
+    warm()
+    rows, levels = timed("drawing the graph", lambda: drawn(edges))
+    print(f"{'':4}{rows.states:,} states, {len(rows.targets):,} edges, {levels} levels")
+    for what, asked in questions(levels):
+        answer = timed(what, lambda asked=asked: answer_to(rows, asked))  # type: ignore[misc]
         print(
             f"{'':4}{answer.reach}, worst {answer.worst}, best {answer.best}, {len(answer.stem)} and {len(answer.loop)} steps"
         )
