@@ -36,6 +36,7 @@ class Asked:
     properties: tuple[str, ...]
     unbounded: tuple[str, ...]
     int64: tuple[str, ...]
+    havoc_loops: bool
     k: int
     depth: int | None
     every_state: bool
@@ -64,6 +65,11 @@ class Asked:
     help="Constants that have any value, such as max_leader_epoch, or the domain they bound, such as epoch; with commas.",
 )
 @click.option("--int64", multiple=True, metavar="NAMES", help="The same, up to the greatest number of 64 bits.")
+@click.option(
+    "--havoc-loops",
+    is_flag=True,
+    help="Loops that --unbounded leaves without an end may write anything, instead of being refused.",
+)
 @click.option("--k", type=click.IntRange(1, 50), default=1, show_default=True, metavar="N", help="Induction over N steps.")
 @click.option("--depth", type=click.IntRange(0, 200), metavar="N", help="No induction: look at every run of N steps.")
 @click.option("--every-state", is_flag=True, help="No induction: ask it of every state of the domains, reachable or not.")
@@ -172,10 +178,18 @@ def settings_of(asked: Asked, found: Protocol) -> Settings:
     ]
     if len(ways) > 1:
         raise UsageError(f"{ways[0]} was given with {ways[1]}: these are different ways to prove. Write one of them.")
+    if asked.havoc_loops and ways:
+        raise UsageError(
+            f"--havoc-loops was given with {ways[0]}: where a loop may leave anything, a run of several steps need not be one of "
+            f"the model. Leave one of them out."
+        )
     lifted: dict[str, int | None] = dict.fromkeys(lifted_names(found.machine, asked.unbounded, "--unbounded"))
     lifted |= dict.fromkeys(lifted_names(found.machine, asked.int64, "--int64"), WIDEST)
     timeout = parse_duration(asked.timeout, "--timeout")
-    return Settings(lifted, asked.k, asked.depth, asked.every_state, timeout, asked.workers or processors())
+    workers = asked.workers or processors()
+    return Settings(
+        lifted, asked.k, asked.depth, asked.every_state, timeout, workers, havoc_loops=asked.havoc_loops and bool(lifted)
+    )
 
 
 def expected_verdict(name: str | None) -> Verdict | None:

@@ -10,7 +10,7 @@ from fencepost.cli.data import FORMAT
 from fencepost.cli.quantities import show_seconds
 from fencepost.cli.targets import spelt
 from fencepost.explorers.verdict import Path, Verdict
-from fencepost.model.language.errors import MismatchError
+from fencepost.model.language.errors import DisabledError, DomainError, MismatchError
 from fencepost.model.language.interpreter import Interpreter, Step
 
 if TYPE_CHECKING:
@@ -63,7 +63,11 @@ def explain(report: Report, seconds: float, display: Display) -> Report:
     pair = report.proof.pair
     if pair is None or not pair.action:
         return report
-    confirm(report, pair)
+    if report.proof.broken[0].forgotten and not is_confirmed(report, pair):
+        why = f"{report.proof.broken[0].move} breaks the induction only if a loop without an end leaves what it may never leave"
+        return replace(report, reachable=why, proof=replace(report.proof, pair=None))
+    pair = replace(pair, after=confirm(report, pair))
+    report = replace(report, proof=replace(report.proof, pair=pair))
     if seconds <= 0:
         return report
     constants = report.found.machine.set_constants(pair.constants)
@@ -79,8 +83,17 @@ def explain(report: Report, seconds: float, display: Display) -> Report:
     return replace(report, reachable=answer, proof=replace(report.proof, findings=findings))
 
 
-def confirm(report: Report, pair: Pair) -> None:
-    """Take the step on the plain carrier: what was kept before must fail after. Raises MismatchError if not."""
+def is_confirmed(report: Report, pair: Pair) -> bool:
+    """Say whether the step happens on the plain carrier and breaks what it should: after loops without an end it need not."""
+    try:
+        confirm(report, pair)
+    except (MismatchError, DisabledError, DomainError):
+        return False
+    return True
+
+
+def confirm(report: Report, pair: Pair) -> Key:
+    """Take the step on the plain carrier and return the state after: something kept before must fail. Raises MismatchError if not."""
     machine = report.found.machine
     plain = Interpreter(machine, machine.set_constants(pair.constants), normalize=False)
     step = Step(machine.action(pair.action), pair.args)
@@ -90,7 +103,7 @@ def confirm(report: Report, pair: Pair) -> None:
         if item.name in names:
             holds = plain.holds_step(item, pair.before, happened) if item.over_steps else plain.holds(item, happened.after)
             if not holds:
-                return
+                return happened.after
     raise MismatchError(
         f"z3 says that `{plain.show(step)}` breaks {', '.join(names)}, and the plain carrier says that it does not: "
         f"{pair.before}."
@@ -191,6 +204,8 @@ def reach(report: Report) -> Iterator[tuple[str, str]]:
     yield "questions", f"{steps}{branches}, {counted(proof.queries, 'question')} to z3"
     kept = " (kept from before)" if proof.cached else ""
     yield "time", f"{show_seconds(proof.seconds)}, {show_seconds(proof.solver_seconds)} of processor time in z3{kept}"
+    if proof.forgotten:
+        yield "loops", f"of {', '.join(proof.forgotten)} have no end: what they write may hold anything after them"
     for action, whats in proof.cuts.items():
         where = f"{action}: " if action else ""
         yield "cut", f"{where}{'; '.join(whats)}: such steps end with an error, and are not followed"
@@ -317,6 +332,7 @@ def report_data(report: Report) -> dict[str, Any]:
         "solver_seconds": round(proof.solver_seconds, 3),
         "cached": proof.cached,
         "cuts": {name: list(whats) for name, whats in proof.cuts.items()},
+        "havoc_loops": list(proof.forgotten),
         "broken": [{"step": item.move, "properties": list(item.broken)} for item in proof.broken],
         "lemmas": list(report.lemmas),
     }

@@ -48,6 +48,7 @@ def look_at(asked: Asked) -> None:
         "--without": asked.without,
         "--unbounded": asked.unbounded,
         "--int64": asked.int64,
+        "--havoc-loops": asked.havoc_loops,
         "--k": asked.k > 1,
         "--depth": asked.depth is not None,
         "--every-state": asked.every_state,
@@ -92,6 +93,7 @@ def prove_theorem(item: Theorem, asked: Asked, display: Display) -> dict[str, An
         "seconds": round(proof.seconds, 2),
         "cached": proof.cached,
         "cuts": {name: list(whats) for name, whats in proof.cuts.items()},
+        "havoc_loops": list(proof.forgotten),
         "twin": {
             "rule": item.twin.rule,
             "expected": item.twin.action,
@@ -111,7 +113,13 @@ def settings_of(item: Theorem, timeout: float, workers: int | None) -> Settings:
     from fencepost.explorers.native.crew import processors
     from fencepost.explorers.symbolic.proof import Settings
 
-    return Settings(dict(item.unbounded), everywhere=item.everywhere, timeout=timeout, workers=workers or processors())
+    return Settings(
+        dict(item.unbounded),
+        everywhere=item.everywhere,
+        timeout=timeout,
+        workers=workers or processors(),
+        havoc_loops=item.havoc_loops,
+    )
 
 
 def _prove(item: Theorem, machine: Any, constants: Any, settings: Settings, display: Display, *, cache: bool) -> Proof:
@@ -174,6 +182,11 @@ def print_row(row: dict[str, Any]) -> None:
         [
             (styled("unbounded", "dim"), row["unbounded"]),
             (styled("bounded", "dim"), row["bounded"]),
+            *(
+                [(styled("loops", "dim"), f"anything after those of {', '.join(row['havoc_loops'])}")]
+                if row["havoc_loops"]
+                else []
+            ),
             (styled("with", "dim"), ", ".join(row["lemmas"]) or "no lemma"),
             (
                 styled("twin", "dim"),

@@ -50,7 +50,8 @@ class Twin:
 class Theorem:
     """A proof of the catalogue: `goals` follow by induction, together with `lemmas`, for every value of `unbounded`.
 
-    `everywhere`: of every state of the domains, without any step. `machine` is one that is there for the proof alone.
+    `everywhere`: of every state of the domains, without any step. `havoc_loops`: loops that `unbounded` leaves without an
+    end may leave anything in what they write.
     """
 
     name: str
@@ -63,6 +64,7 @@ class Theorem:
     lemmas: tuple[str, ...] = ()
     constants: Mapping[str, int] = field(default_factory=dict)
     everywhere: bool = False
+    havoc_loops: bool = False
     entries: tuple[str, ...] = ()
     """The entries of `claims.toml` that it is about."""
 
@@ -91,8 +93,20 @@ LEMMAS: dict[str, tuple[Property, ...]] = {
 }
 """The lemmas by protocol."""
 _EPOCHS: dict[str, int | None] = dict.fromkeys(("max_leader_epoch", "max_records"))
+_OFFSETS: dict[str, int | None] = _EPOCHS | {"log_size": None}
 _BUDGETS: dict[str, int | None] = dict.fromkeys(
-    ("max_leader_epoch", "crashes", "clean_stops", "fences", "shrinks", "elections", "resends", "lags", "disk_swaps")
+    (
+        "max_leader_epoch",
+        "max_records",
+        "crashes",
+        "clean_stops",
+        "fences",
+        "shrinks",
+        "elections",
+        "resends",
+        "lags",
+        "disk_swaps",
+    )
 )
 _TWO = {"replicas": 2}
 _THREE = {"replicas": 3}
@@ -105,30 +119,33 @@ THEOREMS: tuple[Theorem, ...] = (
         "No high watermark is beyond the end of its log.",
         "kip320",
         ("high-watermark-is-in-the-log",),
-        _EPOCHS,
+        _OFFSETS,
         Twin("the leader has what it commits", "leader-increase-high-watermark", machine=broken.LEADER_NOT_COUNTED),
         lemmas=_LEADERS,
         constants=_THREE,
+        havoc_loops=True,
     ),
     Theorem(
         "kip320-one-leader",
         "No two replicas lead in the same leader epoch.",
         "kip320",
         ("one-leader-per-epoch",),
-        _EPOCHS,
+        _OFFSETS,
         Twin("a leader is named by the decision", "become-leader", machine=broken.ANY_LEADER_LEADS),
         lemmas=_LEADERS,
         constants=_THREE,
+        havoc_loops=True,
     ),
     Theorem(
         "kip320-leader-in-isr",
         "The controller's leader is in the ISR, or there is none.",
         "kip320",
         ("leader-in-isr-or-none",),
-        _EPOCHS,
+        _OFFSETS,
         Twin("leaders come from the ISR", "controller-elect-leader", machine=broken.ANYONE_IS_ELECTED),
         lemmas=(*_LEADERS, "leader-knows-the-isr"),
         constants=_THREE,
+        havoc_loops=True,
         entries=("LIN-3",),
     ),
     Theorem(
@@ -153,6 +170,7 @@ THEOREMS: tuple[Theorem, ...] = (
         Twin("a new leader comes with a new epoch", "controller-fences-broker", {"election_opens_epoch": 0}),
         lemmas=("applied-images-exist", "leader-epochs-have-one-leader"),
         constants=_BROKERS,
+        havoc_loops=True,
         entries=("G-S5",),
     ),
     Theorem(
@@ -171,6 +189,7 @@ THEOREMS: tuple[Theorem, ...] = (
             "nobody-moves-without-reassignment",
         ),
         constants=_BROKERS,
+        havoc_loops=True,
         entries=("G-S4",),
     ),
     Theorem(
@@ -181,6 +200,7 @@ THEOREMS: tuple[Theorem, ...] = (
         _BUDGETS,
         Twin("the controller compares broker epochs", "controller-applies-alter-partition", {"alter_partition_version": 2}),
         constants=_BROKERS,
+        havoc_loops=True,
         entries=("G-S13", "KIP903-S1"),
     ),
     Theorem(

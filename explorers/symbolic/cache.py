@@ -53,7 +53,16 @@ def digest(
         *texts(machine, properties),
         repr(sorted(constants.values.items())),
         repr([(item.name, item.kind, item.on.name if item.on else "") for item in properties]),
-        repr((sorted(settings.lifted.items()), settings.k, settings.depth, settings.everywhere, settings.explain)),
+        repr(
+            (
+                sorted(settings.lifted.items()),
+                settings.k,
+                settings.depth,
+                settings.everywhere,
+                settings.explain,
+                settings.havoc_loops,
+            )
+        ),
         carrier,
     ]
     return hashlib.sha256("\n".join(parts).encode()).hexdigest()[:20]

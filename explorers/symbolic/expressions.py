@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import ast
 import builtins
-from functools import reduce
+from functools import partial, reduce
 from typing import TYPE_CHECKING, Any
 
 from fencepost.explorers.symbolic import terms
 from fencepost.explorers.symbolic.places import Bag, Cell, Slot
 from fencepost.explorers.symbolic.references import Refs, merge
 from fencepost.explorers.symbolic.terms import (
+    Members,
     UnknownOperation,
     at_most,
     both,
@@ -37,6 +38,12 @@ CONSTANTS = object()
 """What the parameter of the constants holds."""
 _SHORTCUTS: dict[Callable[..., Any], Callable[..., Value]] = {bits.contains: terms.member, bits.size: terms.size}
 """Helpers of `bits` that are one term on sets; the others are walked through."""
+_ENDLESS: dict[Callable[..., Any], Callable[..., Value]] = {
+    bits.contains: terms.member,
+    bits.with_member: partial(terms.with_member, on=True),
+    bits.without: partial(terms.with_member, on=False),
+}
+"""What is known of sets without a bound: neither how many members they have nor which numbers they are."""
 _OPERATORS: dict[type[ast.operator], Callable[[Any, Any], Value]] = {
     ast.Add: terms.plus,
     ast.Sub: terms.minus,
@@ -227,7 +234,8 @@ def _call(run: Walk, frame: Frame, node: ast.Call) -> Any:
             CONSTANTS if isinstance(kind, Consts) else value(run, frame, item)
             for item, kind in zip(node.args, callee.params.values(), strict=True)
         ]
-        shortcut = _SHORTCUTS.get(callee.python)
+        endless = any(isinstance(item, Members) for item in arguments)
+        shortcut = (_ENDLESS if endless else _SHORTCUTS).get(callee.python)
         if shortcut is not None and not all(isinstance(item, int) for item in arguments):
             return shortcut(*arguments)
         return run.call(callee, arguments, frame.where)

@@ -34,6 +34,8 @@ class Answer:
     branches: int = 0
     seconds: float = 0.0
     queries: int = 0
+    forgotten: tuple[str, ...] = ()
+    """The functions whose loops without an end may leave anything: what is broken then need not be a step of the model."""
 
 
 @dataclass
@@ -81,7 +83,7 @@ def initiation(system: System, timeout: float) -> list[Answer]:
         broken, unknown = _undecided(asking, goals)
         cuts = _cuts(asking, happened)
         found.append(
-            Answer(happened.move.title, happened.move.name, broken, unknown, cuts, None, happened.branches, asking.seconds, asking.queries)
+            Answer(happened.move.title, happened.move.name, broken, unknown, cuts, None, happened.branches, asking.seconds, asking.queries, happened.forgotten)
         )  # fmt: skip
     return found
 
@@ -102,7 +104,18 @@ def consecution(system: System, move: Move, timeout: float, *, explain: bool = T
         pair = _pair(system, asking, before, happened, negate(goals[broken[0]]))
     asking.solver.pop()
     cuts = _cuts(asking, happened)
-    return Answer(move.title, move.name, broken, unknown, cuts, pair, happened.branches, asking.seconds, asking.queries)
+    return Answer(
+        move.title,
+        move.name,
+        broken,
+        unknown,
+        cuts,
+        pair,
+        happened.branches,
+        asking.seconds,
+        asking.queries,
+        happened.forgotten,
+    )
 
 
 def _undecided(asking: Asking, goals: dict[str, Flag]) -> tuple[tuple[str, ...], tuple[str, ...]]:

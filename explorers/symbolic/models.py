@@ -6,10 +6,21 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import z3
-from fencepost.explorers.symbolic.places import Arr, Bag, Cell, Endless, Rec, cells, key_under, length_of, plain
-from fencepost.explorers.symbolic.terms import Flag, Num, Value, at_most, boolean, both, equal, negate
+from fencepost.explorers.symbolic.places import (
+    MOST_MEMBERS,
+    Arr,
+    Bag,
+    Cell,
+    Endless,
+    Rec,
+    cells,
+    key_under,
+    length_of,
+    plain,
+)
+from fencepost.explorers.symbolic.terms import Flag, Num, Value, at_most, boolean, both, either, equal, less, member, negate
 from fencepost.model.language.constants import linear
-from fencepost.model.language.domains import InFlight, Range
+from fencepost.model.language.domains import BitSet, InFlight, Range
 from fencepost.model.language.records import ArrayOf, BagOf, FieldType, Nested, Scalar, fields
 
 if TYPE_CHECKING:
@@ -105,6 +116,9 @@ def _strict(system: System, place: Any, field: FieldType) -> Iterator[Flag]:
         domain = field.domain
         if isinstance(domain, Range) and system.lifting.is_lifted(domain.high):
             yield at_most(place.value, length_of(system.lifting, linear(domain.high)))
+        if isinstance(domain, BitSet) and system.lifting.is_lifted(domain.count):
+            count = length_of(system.lifting, linear(domain.count))
+            yield from (either(less(item, count), negate(member(place.value, item))) for item in range(MOST_MEMBERS))
 
 
 def _strict_elements(system: System, place: Endless) -> Iterator[Flag]:

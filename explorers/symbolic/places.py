@@ -12,6 +12,7 @@ import z3
 from fencepost.explorers.symbolic.terms import (
     Flag,
     Mask,
+    Members,
     Num,
     Value,
     as_term,
@@ -22,6 +23,7 @@ from fencepost.explorers.symbolic.terms import (
     bounds,
     choose,
     either,
+    endless_members,
     equal,
     implies,
     integer,
@@ -44,19 +46,29 @@ if TYPE_CHECKING:
     from fencepost.model.language.constants import Constants
 
 
+MOST_MEMBERS = 62
+"""Members that a plain set can have, however large its constants are."""
+
+
 class Kind(NamedTuple):
-    """What a cell may hold: a flag, a set of `bits` members, or a number from `low` to `high` (None: no bound)."""
+    """What a cell may hold: a flag, a set of `bits` members, or a number from `low` to `high` (None: no bound).
+
+    `endless`: a set without a greatest member.
+    """
 
     label: str
     low: int | None
     high: int | None
     bits: int = 0
     flag: bool = False
+    endless: bool = False
 
     def fresh(self, name: str) -> Value:
         """Return a variable of this kind."""
         if self.flag:
             return boolean_variable(name)
+        if self.endless:
+            return Members(z3.Array(name, z3.IntSort(), z3.BoolSort()))
         if self.bits:
             return Mask(tuple(boolean_variable(f"{name}#{bit}") for bit in range(self.bits)))
         return self.low if self.low == self.high and self.low is not None else Num(integer(name), self.low, self.high)
@@ -66,6 +78,8 @@ class Kind(NamedTuple):
         if self.flag:
             found = value if not isinstance(value, int) else bool(value) if value in (0, 1) else None
             return True if found is not None and not isinstance(value, Num | Mask) else self._between(value, 0, 1)
+        if self.endless:
+            return isinstance(value, Members) or at_most(0, value)
         if self.bits:
             if isinstance(value, int):
                 return 0 <= value < 1 << self.bits
@@ -86,6 +100,8 @@ class Kind(NamedTuple):
         """Return a value as the cell holds it."""
         if self.flag:
             return truth(value)
+        if self.endless:
+            return endless_members(value)
         if self.bits:
             found = mask(value)
             return Mask(tuple(found.bit(bit) for bit in range(self.bits)))
@@ -241,6 +257,8 @@ class Slot:
     def get(self) -> Value:
         """Return the value."""
         found = [z3.Select(term, self.index) for term in self.array.terms[self.path]]
+        if self.kind.endless:
+            return Members(found[0])
         if self.kind.bits:
             return Mask(tuple(found))
         if self.kind.flag:
@@ -251,10 +269,20 @@ class Slot:
     def put(self, value: Value, where: Flag) -> None:
         """Store a value where a condition holds."""
         new = choose(where, self.kind.cast(value), self.get())
-        leaves = [boolean(flag) for flag in new.bits] if self.kind.bits else [boolean(new) if self.kind.flag else as_term(new)]
+        leaves = list(_leaves_of(self.kind, new))
         self.array.terms[self.path] = tuple(
             z3.Store(term, self.index, leaf) for term, leaf in zip(self.array.terms[self.path], leaves, strict=True)
         )
+
+
+def _leaves_of(kind: Kind, value: Value) -> Iterator[Any]:
+    """Yield the terms that a value is kept as in an endless array."""
+    if kind.bits:
+        yield from (boolean(flag) for flag in value.bits)
+    elif kind.endless:
+        yield value.term
+    else:
+        yield boolean(value) if kind.flag else as_term(value)
 
 
 @dataclass
@@ -351,6 +379,8 @@ class Lifting:
         """Return what a cell of this domain may hold."""
         if isinstance(domain, FlagDomain):
             return Kind(label, 0, 1, flag=True)
+        if isinstance(domain, BitSet) and self.is_lifted(domain.count):
+            return Kind(label, None, None, endless=True)
         if isinstance(domain, BitSet):
             return Kind(label, None, None, bits=self.fixed(domain.count, label))
         if isinstance(domain, Index):
@@ -410,11 +440,11 @@ def _endless(lifting: Lifting, field: ArrayOf, leaf: Callable[[str, Kind], Value
     terms: dict[str, tuple[Any, ...]] = {}
     for name, kind in kinds.items():
         sort = z3.BoolSort() if kind.flag or kind.bits else z3.IntSort()
+        if kind.endless:
+            sort = z3.ArraySort(z3.IntSort(), z3.BoolSort())
         value = leaf(f"{path}[].{name}", kind)
         if isinstance(value, int):  # every element is the same
-            flags = [bool(value >> bit & 1) for bit in range(kind.bits)]
-            plain = [boolean(flag) for flag in flags] or [boolean(bool(value)) if kind.flag else z3.IntVal(value)]
-            terms[name] = tuple(z3.K(z3.IntSort(), item) for item in plain)
+            terms[name] = tuple(z3.K(z3.IntSort(), item) for item in _leaves_of(kind, kind.cast(value)))
         else:
             names = [f"{path}[].{name}#{bit}" for bit in range(kind.bits)] or [f"{path}[].{name}"]
             terms[name] = tuple(z3.Array(f"{value_name(value)}:{item}", z3.IntSort(), sort) for item in names)
@@ -425,7 +455,7 @@ def value_name(value: Value) -> str:
     """Return a name that only this variable has."""
     if isinstance(value, Mask):
         return str(value.bits[0]) if value.bits else ""
-    return str(value.term) if isinstance(value, Num) else str(value)
+    return str(value.term) if isinstance(value, Num | Members) else str(value)
 
 
 def length_of(lifting: Lifting, length: Linear) -> Value:
@@ -535,4 +565,6 @@ def plain(value: Value, value_of: Callable[[Any], Any]) -> int:
     if isinstance(value, Mask):
         found = sum(1 << bit for bit, flag in enumerate(value.bits) if plain(flag, value_of))
         return found - (plain(value.sign, value_of) << len(value.bits))
+    if isinstance(value, Members):
+        return sum(1 << item for item in range(MOST_MEMBERS) if plain(z3.Select(value.term, item), value_of))
     return int(value_of(value.term if isinstance(value, Num) else value))

@@ -43,6 +43,8 @@ class Settings:
     workers: int = 1
     explain: bool = True
     """Whether a counterexample is made plain, and as small as can be."""
+    havoc_loops: bool = False
+    """Whether loops without an end may leave anything in what they write, instead of being refused."""
 
 
 @dataclass(frozen=True)
@@ -73,6 +75,8 @@ class Proof:
     """The moves that break a property, those with the smallest counterexample first."""
     cuts: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     """By action: the bounds that the invariant does not exclude it from leaving; such steps end with an error."""
+    forgotten: tuple[str, ...] = ()
+    """The functions with loops without an end that may leave anything."""
     pair: Pair | None = None
     history: History | None = None
     depth: int = 0
@@ -134,10 +138,10 @@ def _inductive(
     total = Totals()
     rounds = 0
     if settings.lifted:
-        System(machine, constants, properties, settings.lifted).look()
+        System(machine, constants, properties, settings.lifted, havoc_loops=settings.havoc_loops).look()
     while True:
         rounds += 1
-        system = System(machine, constants, left, settings.lifted)
+        system = System(machine, constants, left, settings.lifted, havoc_loops=settings.havoc_loops)
         answers = initiation(system, settings.timeout)
         fails = _initial_failures(system, answers, settings)
         if not fails:
@@ -168,6 +172,7 @@ def _inductive(
         solver_seconds=total.seconds,
         broken=tuple(broken),
         cuts=_cuts(answers),
+        forgotten=tuple(sorted({name for item in answers for name in item.forgotten})),
         pair=broken[0].pair if broken else None,
         gave_up=total.gave_up,
     )

@@ -68,6 +68,8 @@ class Happening:
     message: Rec | None = None
     raw: Rec | None = None
     """The state before `normalize`, where `after` is normalized: what step properties judge."""
+    forgotten: tuple[str, ...] = ()
+    """The functions with a loop without an end, after which what it writes may be anything."""
 
     @property
     def enabled(self) -> Flag:
@@ -91,7 +93,10 @@ class Happening:
 
 
 class System:
-    """A machine under constants, some of which may be lifted: they have any value from their low bound on."""
+    """A machine under constants, some of which may be lifted: they have any value from their low bound on.
+
+    With `havoc_loops`, what a step writes in a loop without an end may be anything: see `loops`.
+    """
 
     def __init__(
         self,
@@ -101,11 +106,13 @@ class System:
         lifted: Mapping[str, int | None] | None = None,
         *,
         normalize: bool = True,
+        havoc_loops: bool = False,
     ) -> None:
         self.machine, self.constants, self.properties = machine, constants, properties
         self.lifting = Lifting(constants, lifted or {})
         self.program = check(machine, properties)
         self.normalize = machine.normalize if normalize else None
+        self.havoc_loops = havoc_loops
         self.moves = tuple(self._moves())
         self._before: tuple[Rec, Flag] | None = None
 
@@ -159,12 +166,14 @@ class System:
     def happening(self, before: Rec, move: Move, prefix: str = "") -> Happening:
         """Return what a move does to a state."""
         state = clone(before)
-        run = Walk(self.program, self.lifting.values)
+        run = Walk(self.program, self.lifting.values, havoc_loops=self.havoc_loops, prefix=prefix)
         root = Refs(((True, state),))
         if move.action is None:
             assert self.program.normalize is not None
             run.call(self.program.normalize, [root, CONSTANTS], True)
-            return Happening(move, (), True, (), state, tuple(run.checks), run.branches)
+            return Happening(
+                move, (), both(*run.facts), (), state, tuple(run.checks), run.branches, forgotten=tuple(run.forgotten)
+            )
         present: Flag = True
         args: list[Any] = []
         values: list[Value] = []
@@ -194,12 +203,13 @@ class System:
         return Happening(
             move,
             tuple(values),
-            present,
+            both(present, *run.facts),
             tuple(run.guards),
             state,
             tuple(run.checks),
             run.branches,
             clone(message) if message else None,
+            forgotten=tuple(run.forgotten),
         )
 
     # -- properties

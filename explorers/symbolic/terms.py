@@ -1,7 +1,7 @@
 """Values of the symbolic carrier: whole numbers, flags and sets, each a plain Python value or a term of z3.
 
 A number is an `int` or a `Num`, a term with the bounds that are known of it; a flag is a `bool` or a Boolean term; a set
-is a `Mask`, one flag per member. Every function here folds what it can, so a value stays plain while nothing symbolic
+is a `Mask`, one flag per member, or `Members`, if it may have any number of them. Every function here folds what it can, so a value stays plain while nothing symbolic
 has touched it.
 """
 
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 Flag = Any
 """A `bool`, or a Boolean term of z3."""
 Value = Any
-"""An `int`, a `bool`, a `Num`, a `Mask` or a Boolean term of z3."""
+"""An `int`, a `bool`, a `Num`, a `Mask`, `Members` or a Boolean term of z3."""
 MOST_CASES = 256
 """Cases into which an operation on a bounded number is split."""
 
@@ -47,6 +47,13 @@ class Mask:
     def bit(self, place: int) -> Flag:
         """Return the flag of one bit."""
         return self.bits[place] if place < len(self.bits) else self.sign
+
+
+@dataclass(frozen=True, eq=False)
+class Members:
+    """A set without a greatest member, as the function that says of every number from 0 on whether it is one."""
+
+    term: Any
 
 
 # -- terms of z3, made without the checks of operands that its Python classes repeat each time: these are half of all time
@@ -167,12 +174,32 @@ def truth(value: Value) -> Flag:
     return negate(equal(value, 0))
 
 
+def endless_members(value: Value) -> Members:
+    """Return a set as one without a greatest member; a plain one must not be negative."""
+    if isinstance(value, Members):
+        return value
+    if not isinstance(value, int) or value < 0:
+        raise UnknownOperation("a set without a bound and this as one")
+    found = z3.K(z3.IntSort(), _FALSE)
+    for place in range(int(value).bit_length()):
+        if value >> place & 1:
+            found = z3.Store(found, place, _TRUE)
+    return Members(found)
+
+
+def with_member(members: Members, item: Value, *, on: bool) -> Members:
+    """Return a set with a member, or without it."""
+    return Members(z3.Store(members.term, as_term(item), boolean(on)))
+
+
 def number(value: Value) -> int | Num:
     """Return a value as a number."""
     if isinstance(value, int):
         return int(value)
     if isinstance(value, Num):
         return value
+    if isinstance(value, Members):
+        raise UnknownOperation("a set without a bound as a number")
     if isinstance(value, Mask):
         parts = [times(number(flag), 1 << place) for place, flag in enumerate(value.bits)]
         return minus(total(parts), times(number(value.sign), 1 << len(value.bits)))
@@ -187,6 +214,8 @@ def mask(value: Value) -> Mask:
         return Mask((value,))
     if isinstance(value, int):
         return Mask(tuple(bool(value >> place & 1) for place in range(value.bit_length())), value < 0)
+    if isinstance(value, Members):
+        raise UnknownOperation("the members of a set without a bound one by one")
     if value.lo is None or value.hi is None:
         raise UnknownOperation("the bits of a number that is unbounded")
     width = max(value.lo.bit_length(), value.hi.bit_length())
@@ -214,6 +243,8 @@ def choose(flag: Flag, one: Value, other: Value) -> Value:
         return one
     if flag is False:
         return other
+    if isinstance(one, Members) or isinstance(other, Members):
+        return Members(z3.If(flag, endless_members(one).term, endless_members(other).term))
     if is_flag(one) and is_flag(other):
         if isinstance(one, bool):
             return either(flag, other) if one else both(negate(flag), other)
@@ -404,6 +435,8 @@ def equal(one: Value, other: Value) -> Flag:
     """Return whether two numbers are equal."""
     if isinstance(one, int) and isinstance(other, int):
         return int(one) == int(other)
+    if isinstance(one, Members) or isinstance(other, Members):
+        return endless_members(one).term == endless_members(other).term
     if is_flag(one) and is_flag(other):
         return same(one, other)
     if (isinstance(one, Mask) and isinstance(other, Mask | int)) or (isinstance(other, Mask) and isinstance(one, int)):
@@ -447,6 +480,8 @@ def size(value: Value) -> int | Num:
 
 def member(members: Value, item: Value) -> Flag:
     """Return whether a number is a member of a set; a negative one never is."""
+    if isinstance(members, Members):
+        return both(at_most(0, item), z3.Select(members.term, as_term(item)))
     found = mask(members)
     places = enumerate(found.bits)
     return either(

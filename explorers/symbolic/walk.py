@@ -10,7 +10,7 @@ import ast
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, NoReturn
 
-from fencepost.explorers.symbolic import expressions
+from fencepost.explorers.symbolic import expressions, loops
 from fencepost.explorers.symbolic.places import Arr, Bag, Cell, Endless, Rec, Slot, agree, clone
 from fencepost.explorers.symbolic.references import Refs, merge
 from fencepost.explorers.symbolic.terms import (
@@ -75,15 +75,31 @@ class Frame:
 
 
 class Walk:
-    """One walk: the guards met, the checks made, and how many branches were taken both ways."""
+    """One walk: the guards met, the checks made, and how many branches were taken both ways.
 
-    def __init__(self, program: Program, constants: Mapping[str, Value]) -> None:
+    With `havoc_loops` a loop without an end is gone over as in `loops`: `forgotten` names the functions that have one, and
+    `facts` bound the variables that stand for what it wrote. None: it cannot be, as in a property, which has to be exact.
+    """
+
+    def __init__(
+        self, program: Program, constants: Mapping[str, Value], *, havoc_loops: bool | None = None, prefix: str = ""
+    ) -> None:
         self.program, self.constants = program, constants
+        self.havoc_loops, self.prefix = havoc_loops, prefix
         self.guards: list[Flag] = []
         self.assumed: Flag = True
         self.checks: list[Check] = []
         self.branches = 0
         self.variables = 0
+        self.messages = 0
+        self.journals: list[loops.Journal] = []
+        self.facts: list[Flag] = []
+        self.forgotten: dict[str, None] = {}
+
+    def fresh_name(self) -> str:
+        """Return a name that no other variable of this walk has."""
+        self.variables += 1
+        return f"{self.prefix}some.{self.variables}"
 
     def call(self, made: Function, arguments: list[Any], where: Flag) -> Any:
         """Run a function and return what it returns."""
@@ -180,6 +196,9 @@ class Walk:
     def loop(self, frame: Frame, node: ast.For) -> None:
         """Run a loop as often as it can go round, each round under its condition."""
         assert isinstance(node.target, ast.Name)
+        if self.havoc_loops and self.is_endless(frame, node.iter):
+            loops.forget(self, frame, node)
+            return
         outer = frame.breaks, frame.continues
         frame.breaks = []
         known = set(frame.names)
@@ -229,6 +248,13 @@ class Walk:
         variable = Num(integer(f"any.{self.variables}"), expressions.least(start), expressions.greatest(stop))
         return variable, both(at_most(start, variable), less(variable, stop))
 
+    def is_endless(self, frame: Frame, source: ast.expr) -> bool:
+        """Say whether this is a `range` without a bound."""
+        if not (isinstance(source, ast.Call) and isinstance(source.func, ast.Name) and source.func.id == "range"):
+            return False
+        start, stop = self.ends(frame, source)
+        return expressions.least(start) is None or expressions.greatest(stop) is None
+
     def ends(self, frame: Frame, source: ast.Call) -> tuple[Value, Value]:
         """Return where a `range` starts and stops."""
         ends = [expressions.value(self, frame, item) for item in source.args]
@@ -243,7 +269,8 @@ class Walk:
                 frame,
                 source,
                 "this loop has no bound: it runs to a number that --unbounded made unbounded",
-                "leave the constant that bounds it bounded",
+                "leave the constant that bounds it bounded"
+                + (", or add --havoc-loops: what it writes may then be anything" if self.havoc_loops is False else ""),
             )
         for item in range(low, high):
             condition = both(at_most(start, item), less(item, stop))
@@ -273,6 +300,12 @@ class Walk:
         fits = cell.kind.typed(value)
         if fits is not True:
             self.check(frame, either(negate(condition), fits), f"{cell.kind.label} leaves its domain")
+        self.write(cell, value, where)
+
+    def write(self, cell: Any, value: Value, where: Flag) -> None:
+        """Store a value in a cell under a condition."""
+        for journal in self.journals:
+            journal.note(cell)
         cell.put(value, where)
 
     def copy(self, frame: Frame, targets: Refs, source: Refs) -> None:
@@ -288,10 +321,12 @@ class Walk:
         if isinstance(kind, Scalar):
             value = expressions.read(of)
             for condition, cell in to.options:
-                cell.put(value, both(frame.where, condition))
+                self.write(cell, value, both(frame.where, condition))
         elif isinstance(kind, Nested):
             self._copy(frame, to, of, kind.record)
         elif isinstance(kind, ArrayOf):
+            if isinstance(to.first, Endless):
+                raise UnknownOperation("a copy of an array without an end")
             for index in range(len(to.first.items)):
                 a, b = (Refs(tuple((on, arr.items[index]) for on, arr in refs.options)) for refs in (to, of))
                 self._copy_field(frame, a, b, kind.element)
@@ -316,6 +351,7 @@ class Walk:
 
     def add(self, frame: Frame, bag: Bag, values: Mapping[str, Value]) -> Refs:
         """Put a message into the first free slot and return it."""
+        self.messages += 1
         options = []
         full: Flag = True
         for place, on in enumerate(bag.present):
@@ -338,6 +374,7 @@ class Walk:
 
     def remove(self, frame: Frame, bag: Bag, message: Refs) -> None:
         """Take one message that is equal out of its slot."""
+        self.messages += 1
         wanted = clone(message.first) if len(message.options) == 1 else None
         order = list(range(len(bag.slots)))
         if wanted is not None and wanted.origin >= 0:

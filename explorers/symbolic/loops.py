@@ -1,0 +1,181 @@
+"""Loops that --unbounded left without an end, where a proof takes their word for nothing (havoc).
+
+After such a loop, whatever it may have written holds any value of its domain. That is more than can happen, so what is
+proved holds; what breaks an induction this way need not be a step of the model. What the loop writes is found by walking
+through its body for any one round, from a state in which all that it is known to write holds any value, until it writes
+nothing else: so no number of rounds writes anything else.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import z3
+from fencepost.explorers.symbolic.places import Cell, Kind, Slot
+from fencepost.explorers.symbolic.references import Refs
+from fencepost.explorers.symbolic.terms import (
+    Flag,
+    Mask,
+    Members,
+    Num,
+    Value,
+    at_most,
+    both,
+    bounds,
+    choose,
+    integer,
+    is_flag,
+    less,
+    number,
+)
+
+if TYPE_CHECKING:
+    import ast
+
+    from fencepost.explorers.symbolic.walk import Frame, Walk
+
+Ends = tuple[int | None, int | None]
+Shape = Ends | int | None
+"""What a local may hold: a number between two ends, a set of so many members, or None for a flag."""
+
+
+class Journal:
+    """The places that a round writes, each with what it held before."""
+
+    def __init__(self) -> None:
+        self.old: dict[Any, tuple[Cell | Slot, Any]] = {}
+
+    def note(self, place: Cell | Slot) -> None:
+        """Note that a place is about to be written."""
+        content = place.value if isinstance(place, Cell) else place.array.terms[place.path]
+        self.old.setdefault(_identity(place), (place, content))
+
+    def undo(self) -> None:
+        """Give every place what it held before."""
+        for place, content in self.old.values():
+            _set(place, content)
+
+
+def _identity(place: Cell | Slot) -> Any:
+    return id(place) if isinstance(place, Cell) else (id(place.array), place.path)
+
+
+def _set(place: Cell | Slot, content: Any) -> None:
+    if isinstance(place, Cell):
+        place.value = content
+    else:
+        place.array.terms[place.path] = content
+
+
+def forget(run: Walk, frame: Frame, node: ast.For) -> None:
+    """Run a loop without an end: what it may write holds any value after it, if it goes round at all."""
+    start, stop = run.ends(frame, node.iter)  # type: ignore[arg-type]
+    entry, known = frame.live, dict(frame.names)
+    enter = both(entry, less(start, stop))
+    if enter is False:
+        return
+    run.forgotten[frame.made.name] = None
+    places: dict[Any, Cell | Slot] = {}
+    shapes: dict[str, Shape] = {}
+    while True:
+        journal, facts, checks, branches = Journal(), len(run.facts), len(run.checks), run.branches
+        run.journals.append(journal)
+        _lose(run, frame, True, places, shapes)
+        held = dict(frame.names)
+        _go_round(run, frame, node, enter, (start, stop))
+        after = {name: frame.names.get(name) for name in known}
+        found = {name: _shape(run, frame, node, held[name], after[name]) for name in known if after[name] is not held[name]}
+        run.journals.pop()
+        journal.undo()
+        frame.names, frame.live = dict(known), entry
+        del run.facts[facts:], run.checks[checks:]
+        run.branches = branches
+        wider = {name: _wider(shapes.get(name, shape), shape, name in shapes) for name, shape in found.items()}
+        written = {identity: place for identity, (place, _) in journal.old.items()}
+        if written.keys() <= places.keys() and all(name in shapes and shapes[name] == shape for name, shape in wider.items()):
+            break
+        places |= written
+        shapes |= wider
+    _lose(run, frame, enter, places, shapes)
+
+
+def _go_round(run: Walk, frame: Frame, node: ast.For, enter: Flag, ends: tuple[Value, Value]) -> None:
+    """Run the body for any one round; raises ModelError for what such a loop cannot do."""
+    start, stop = ends
+    outer = frame.breaks, frame.continues, len(frame.results), run.messages
+    item = Num(integer(run.fresh_name()), bounds(number(start))[0], None)
+    frame.names[node.target.id] = item  # type: ignore[attr-defined]
+    frame.live = both(enter, at_most(start, item), less(item, stop))
+    frame.breaks, frame.continues = [], []
+    run.block(frame, node.body)
+    frame.breaks, frame.continues = outer[:2]
+    if (len(frame.results), run.messages) != outer[2:]:
+        run.refuse(
+            frame,
+            node,
+            "this loop has no bound, and it returns, or adds or removes messages",
+            "leave its bound bounded",
+        )
+
+
+def _lose(run: Walk, frame: Frame, where: Flag, places: dict[Any, Cell | Slot], shapes: dict[str, Shape]) -> None:
+    """Give places and names any value of their kind where a condition holds."""
+    reached = both(frame.base, where)
+    for place in places.values():
+        for journal in run.journals:
+            journal.note(place)
+        if isinstance(place, Cell):
+            fresh = place.kind.fresh(run.fresh_name())
+            run.facts.append(place.kind.domain(fresh))
+            place.value = choose(reached, fresh, place.value)
+        else:
+            old = place.array.terms[place.path]
+            arrays = [z3.Const(run.fresh_name(), term.sort()) for term in old]
+            place.array.terms[place.path] = tuple(
+                array if reached is True else z3.If(reached, array, term) for array, term in zip(arrays, old, strict=True)
+            )
+    for name, shape in shapes.items():
+        frame.names[name] = choose(where, _any_value(run, shape), frame.names[name])
+
+
+def _any_value(run: Walk, shape: Shape) -> Value:
+    if isinstance(shape, tuple):
+        low, high = shape
+        kind = Kind("", None, None) if low is not None and high is not None and low > high else Kind("", low, high)
+    else:
+        kind = Kind("", None, None, flag=True) if shape is None else Kind("", None, None, bits=shape)
+    fresh = kind.fresh(run.fresh_name())
+    run.facts.append(kind.domain(fresh))
+    return fresh
+
+
+def _shape(run: Walk, frame: Frame, node: ast.For, before: Any, after: Any) -> Shape:
+    """Return what a name may hold that a round gives another value."""
+    values = (before, after)
+    if any(isinstance(item, Refs | Members) for item in values):
+        run.refuse(frame, node, "this loop has no bound, and it changes what a name refers to", "leave its bound bounded")
+    if all(map(is_flag, values)):
+        return None
+    if any(isinstance(item, Mask) and item.sign is False for item in values) and all(
+        isinstance(item, Mask | int) and (item >= 0 if isinstance(item, int) else item.sign is False) for item in values
+    ):
+        return max(len(item.bits) if isinstance(item, Mask) else int(item).bit_length() for item in values)
+    (low, high), (other_low, other_high) = (bounds(number(item)) for item in values)
+    return (
+        None if low is None or other_low is None else min(low, other_low),
+        None if high is None or other_high is None else max(high, other_high),
+    )
+
+
+def _wider(old: Shape, new: Shape, again: bool) -> Shape:  # noqa: FBT001
+    """Return a shape for both; an end that has moved before moves off for good, so that this comes to an end."""
+    if old == new or not again:
+        return new
+    if isinstance(old, tuple) and isinstance(new, tuple):
+        low = old[0] if new[0] is not None and old[0] is not None and new[0] >= old[0] else None
+        high = old[1] if new[1] is not None and old[1] is not None and new[1] <= old[1] else None
+        return low, high
+    return (None, None)
+
+
+__all__ = ["Journal", "forget"]

@@ -1,0 +1,97 @@
+"""A row of cells that is swept, searched and levelled in loops over all of it."""
+
+from typing import Annotated
+
+from fencepost.model.language import Array, Constants, Machine, Range, Record, Size, action, always, bound, capacity, require
+
+
+class C(Constants):
+    """How many cells there are, and how much fits in one."""
+
+    cells = capacity(2, low=1, high=4, room=1, meaning="cells in the row")
+    most = bound(2, low=1, high=9, meaning="the largest number in a cell")
+
+
+Number = Annotated[int, Range(0, C.most)]
+Place = Annotated[int, Range(0, C.cells)]
+
+
+class State(Record):
+    """The row, from where on it was swept last, where the first number was found, the least number that was seen, and a seal."""
+
+    row: Annotated[Array[Number], Size(C.cells)]
+    swept_from: Place
+    found: Place
+    level: Number
+    seal: Number
+
+
+@action()
+def initial(s: State, c: C) -> None:
+    """The row is empty, and nothing was found in it."""
+    s.found = c.cells
+
+
+def sweep(s: State, start: int) -> None:
+    """Empty the cells from `start` on."""
+    for place in range(start, len(s.row)):
+        s.row[place] = 0
+
+
+@action(place=Place, number=Number)
+def put(s: State, c: C, place: int, number: int) -> None:
+    """A number is put into a cell that was not swept, or the row counts as unswept."""
+    require(place < c.cells)
+    s.row[place] = number
+    s.swept_from = max(s.swept_from, place + 1)
+
+
+@action(start=Place)
+def clear(s: State, c: C, start: int) -> None:
+    """The row is swept from some cell on."""
+    require(start < c.cells)
+    sweep(s, start)
+    s.swept_from = min(s.swept_from, start)
+
+
+@action()
+def find(s: State, c: C) -> None:
+    """The first cell with a number in it is looked for."""
+    first = c.cells
+    for place in range(c.cells):
+        if first == c.cells and s.row[place] > 0:
+            first = place
+    s.found = first
+
+
+@action(number=Number)
+def flatten(s: State, c: C, number: int) -> None:
+    """What is above a number anywhere comes down to the number, one cell and all after it at a time, but in the first."""
+    for place in range(1, c.cells):
+        for later in range(place, c.cells):
+            if s.row[later] <= number:
+                continue
+            s.row[later] = number
+            s.level = min(number, c.most)
+
+
+@always
+def seal_is_whole(s: State, c: C) -> bool:
+    """No loop touches the seal."""
+    return s.seal == 0
+
+
+@always
+def swept_cells_are_empty(s: State, c: C) -> bool:
+    """Cells that were swept are empty: what a loop wrote is what this is about."""
+    return all(s.row[place] == 0 for place in range(s.swept_from, c.cells))
+
+
+@always
+def first_is_found(s: State, c: C) -> bool:
+    """Nothing is found beyond the row."""
+    return s.found <= c.cells
+
+
+MACHINE = Machine("sweeper", "a row of cells is swept", State, C, initial, (put, clear, find, flatten))
+PROPERTIES = (seal_is_whole, swept_cells_are_empty, first_is_found)
