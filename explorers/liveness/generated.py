@@ -16,7 +16,7 @@ from fencepost.explorers.liveness.behaviours import Rows, Terms, analyse
 from fencepost.explorers.liveness.codes import Codes, codes_of
 from fencepost.explorers.native.checks import Checks
 from fencepost.explorers.native.compile import Kernels, load
-from fencepost.explorers.native.generate import Module, Source, source_of
+from fencepost.explorers.native.generate import MOST_KEPT, Module, Source, source_of
 from fencepost.explorers.native.layout import layout_of
 from fencepost.invariants.protocols import PROTOCOLS
 from fencepost.model.language.subset import check
@@ -136,17 +136,27 @@ def family(machine: Machine, properties: tuple[Property, ...]) -> tuple[Property
     return every if all(item in every for item in properties) else properties
 
 
+_KEPT: dict[tuple[object, ...], tuple[tuple[Source, Source, Codes], Machine, tuple[Property, ...]]] = {}
+"""By identity of machine and properties, which are kept too, so that no other object takes the number."""
+
+
 def sources(
     machine: Machine, constants: Constants, properties: tuple[Property, ...], *, normalize: bool
 ) -> tuple[Source, Source, Codes]:
     """Return the two modules that judging these properties needs, and how steps are numbered."""
     properties = family(machine, properties)
-    layout = layout_of(machine.state, constants)
-    codes = codes_of(machine, properties, layout)
-    program = check(machine, properties)
-    steps = Numbered(program, Checks(program, layout.rooms, layout.lows), codes, normalize=normalize)
-    predicates = Predicates(program, Checks(program, layout.rooms, layout.lows), properties, normalize=False)
-    return source_of(steps, layout, compact=False), source_of(predicates, layout, compact=False), codes
+    asked = (id(machine), tuple(map(id, properties)), tuple(constants.rooms().items()), normalize)
+    if asked not in _KEPT:
+        layout = layout_of(machine.state, constants)
+        codes = codes_of(machine, properties, layout)
+        program = check(machine, properties)
+        steps = Numbered(program, Checks(program, layout.rooms, layout.lows), codes, normalize=normalize)
+        predicates = Predicates(program, Checks(program, layout.rooms, layout.lows), properties, normalize=False)
+        while len(_KEPT) >= MOST_KEPT:
+            del _KEPT[next(iter(_KEPT))]
+        made = source_of(steps, layout, compact=False), source_of(predicates, layout, compact=False), codes
+        _KEPT[asked] = (made, machine, properties)
+    return _KEPT[asked][0]
 
 
 def compiled(machine: Machine, constants: Constants, properties: tuple[Property, ...], *, normalize: bool) -> Compiled:

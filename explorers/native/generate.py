@@ -28,6 +28,10 @@ AHEAD = 6
 """How many successors ahead the table is prefetched: measured, 4 to 8 are alike."""
 
 
+MOST_KEPT = 64
+"""Modules of other shapes that are remembered: a catalogue asks for the same ones again and again, and writing one takes a fifth of a second."""
+
+
 @dataclass(frozen=True)
 class Source:
     """A generated module and what its caller has to know of it."""
@@ -44,6 +48,10 @@ class Source:
     """Where guards are turned off, in a module that was made for it."""
 
 
+_KEPT: dict[tuple[object, ...], tuple[Source, Machine, tuple[Property, ...]]] = {}
+"""By identity of machine and properties, which are kept too, so that no other object takes the number."""
+
+
 def generate(
     machine: Machine,
     constants: Constants,
@@ -55,10 +63,18 @@ def generate(
 ) -> Source:
     """Return the module for a machine in the shape of these constants; `masked`: its guards can be turned off."""
     properties = tuple(item for item in properties if not item.kind.over_behaviours)
-    program = check(machine, properties)
-    layout = layout_of(machine.state, constants)
-    checks = Checks(program, layout.rooms, layout.lows)
-    return source_of(Module(program, checks, properties, normalize=normalize, masked=masked), layout, compact=compact)
+    asked = (id(machine), tuple(map(id, properties)), tuple(constants.rooms().items()), normalize, compact)
+    if masked or asked not in _KEPT:
+        program = check(machine, properties)
+        layout = layout_of(machine.state, constants)
+        checks = Checks(program, layout.rooms, layout.lows)
+        made = source_of(Module(program, checks, properties, normalize=normalize, masked=masked), layout, compact=compact)
+        if masked:
+            return made
+        while len(_KEPT) >= MOST_KEPT:
+            del _KEPT[next(iter(_KEPT))]
+        _KEPT[asked] = (made, machine, properties)
+    return _KEPT[asked][0]
 
 
 def source_of(writer: Module, layout: Layout, *, compact: bool) -> Source:
