@@ -132,7 +132,7 @@ def started(folder: Path, *options: str) -> Iterator[subprocess.Popen[str]]:
 
 def wait_for_level(folder: Path, level: int, process: subprocess.Popen[str]) -> None:
     """Wait until a search has finished a level on Spark."""
-    until = time.monotonic() + 300
+    until = time.monotonic() + 900
     while time.monotonic() < until and process.poll() is None:
         try:
             if json.loads((folder / "spark.json").read_text())["manifest"]["level"] >= level:
