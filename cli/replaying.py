@@ -70,13 +70,11 @@ def show(file: str, form: str, output: str | None, model: str | None) -> Exit:
     known = (TEXT, *FORMATS)
     if form not in known:
         raise UsageError(f"there is no format {form!r}.{nearest(form, list(known))} Formats are: {', '.join(known)}.")
-    from fencepost.counterexamples.reader import read
-    from fencepost.counterexamples.replay import follow
+    from fencepost.counterexamples import replay as replaying
 
     if output:
         make_sure_writable(Path(output))
-    found = read(file, lookup_in(model))
-    made = follow(found.trace, found)
+    made = replaying.replay(file, lookup_in(model))
     if form != TEXT:
         from fencepost.counterexamples.render import render
 

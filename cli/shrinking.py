@@ -45,18 +45,16 @@ def shrink(file: str, output: str | None, model: str | None, **given: Any) -> Ex
     Exit status: 0 it was done, as far as is told; 2 FILE is no trace or does not replay,
     4 Fencepost is wrong about itself.
     """  # noqa: D301 (\b is the mark by which click keeps lines)
-    from fencepost.counterexamples.reader import read
-    from fencepost.counterexamples.replay import follow
+    from fencepost.counterexamples.replay import replay
     from fencepost.counterexamples.shrink import Limits
     from fencepost.counterexamples.shrink import shrink as shorten
 
     limits = Limits(parse_duration(given["budget"], "--budget"), parse_size(given["memory"], "--memory"), given["workers"] or 0)
-    found = read(file, lookup_in(model))
-    follow(found.trace, found)
+    given_trace = replay(file, lookup_in(model)).trace
     if output:
         make_sure_writable(Path(output))
     with Display(quiet=given["quiet"]) as display:
-        shrunk = shorten(found.trace, limits, display.spin)
+        shrunk = shorten(given_trace, limits, display.spin)
         if output:
             write_trace(shrunk.trace, Path(output))
             display.note(f"the shortened trace is in {output}")

@@ -24,6 +24,8 @@ if TYPE_CHECKING:
 
 FEW = 6
 """Fields that a line on what was folded tells before it counts the others."""
+UNDER_TITLE = " " * 6
+"""What the title of a step goes on with where it is folded: more blanks than what the step changed."""
 ROUND = "loop: what follows is repeated for ever"
 STOP = "loop: nothing happens any more"
 FOLDED = "(what nobody can read any more is passed over or dropped, the rest renumbered)"
@@ -64,20 +66,20 @@ def _folded_messages(found: list[Change]) -> list[str]:
 
 
 def states_text(trace: Trace, path: Path, *, ending: str = "") -> str:
-    """Return the states part of a trace file. It ends in a line that says what the end shows, unless `ending` is another."""
+    """Return the states part of a trace file. It ends in a line that says what the end shows, or in `ending`, the title of a step."""
     plain, record = trace.interpreter(), trace.protocol.machine.state
     lines = ["initial", *_full(parts(record, path.start))]
     for number, (before, happened) in enumerate(zip(path.states, transitions(trace, path), strict=False), 1):
         if path.loop == number - 1:
             lines += ["", ROUND]
-        lines += ["", *fold(f"{number} {plain.show(happened.step)}", WIDTH, more="      ")]
+        lines += ["", *fold(f"{number} {plain.show(happened.step)}", WIDTH, more=UNDER_TITLE)]
         lines += _difference(changes(record, before, happened.raw))
         clause = folded(record, happened.raw, happened.after)
         lines += fold(f"folded: {clause}", WIDTH, "  ") if clause else []
     if path.loop == len(path.steps):
         lines += ["", STOP]
     count = "1 state" if path.length == 1 else f"{path.length} states"
-    lines += ["", *fold(ending or f"{trace.finding}: {count}", WIDTH)]
+    lines += ["", *(fold(ending, WIDTH, more=UNDER_TITLE) if ending else fold(f"{trace.finding}: {count}", WIDTH))]
     return "\n".join(lines) + "\n"
 
 

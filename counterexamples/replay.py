@@ -69,8 +69,9 @@ def replay(path: str | File, lookup: Callable[[str], Protocol] = named_protocol)
         )
     difference = first_difference(file, made.states)
     if difference:
+        cause = "The file was edited" if difference.step else "The file was edited, or the model has changed,"
         raise UsageError(
-            f"{difference} The file was edited, or the model has changed, since the states were written. Look at the steps, then "
+            f"{difference} {cause} since the states were written. Look at the steps, then "
             f"refresh the states with `fencepost replay --rewrite {path}`."
         )
     return made

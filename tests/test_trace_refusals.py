@@ -14,14 +14,18 @@ from typing import Any
 
 import pytest
 from fencepost.counterexamples.reader import read
+from fencepost.counterexamples.recorded import first_difference
 from fencepost.counterexamples.replay import replay, write
+from fencepost.counterexamples.trace import ARCHIVE
 from fencepost.model.language import Machine, action, require
 from fencepost.model.language.errors import UsageError
 
+from tests.commands import fencepost
 from tests.machines import lamps
 from tests.machines.lamps import C, Lamps, Room
-from tests.traces import KIP101, LAMPS, lamps_trace, mailbox_trace, message, outcome
+from tests.traces import KIP101, LAMPS, lamps_trace, lookup, mailbox_trace, message, outcome
 
+KIP279 = (ARCHIVE / "kip279-strong-isr.trace").read_text()
 FOLDER = Path(__file__).parent / "refused_traces"
 ADVICE = "Give the path of a trace, such as counterexamples/archive/kip101-weak-isr.trace."
 A_TRACE = "A trace is a text file that starts with `format: 1`."
@@ -193,7 +197,7 @@ def test_replay_counts_the_other_steps_that_are_enabled(here: Path) -> None:
                 "x.trace:11: step 1, `switch-to lamps={0,2} noise=yes`, cannot happen: the guard `noise == 0` (test_trace_refusals.py:LINE) refuses. "
                 "Write a step that is enabled there: `switch-to lamps={} noise=no`, `switch-to lamps={0} noise=no`, "
                 "`switch-to lamps={1} noise=no`, `switch-to lamps={0,1} noise=no` or one of 4 others. "
-                "The states are as they were recorded, so the header or the model has changed."
+                "So it is recorded, so the header or the model has changed, or the step was edited in both places."
             ),
         ),
         (
@@ -234,9 +238,71 @@ def test_replay_refuses_a_trace_whose_steps_were_edited(here: Path) -> None:
         here, here.read_text().replace("switch-to lamps={0,1,2} noise=no\n", "switch-to lamps={1} noise=no\n", 1)
     ) == (
         "x.trace:8: all steps can happen, but property 'some-lamp-is-dark' is not violated at the end. Find another trace with "
-        "`fencepost check lamps --set lamps=3 --property some-lamp-is-dark --trace x.trace`, or remove the file. Steps or header were "
-        "edited since the states were written: x.trace:22 has '2 switch-to lamps={0,1,2} noise=no'."
+        "`fencepost check lamps --set lamps=3 --property some-lamp-is-dark --trace x.trace`, or remove the file. "
+        "The steps differ from the recorded ones at step 2: x.trace:22 has '2 switch-to lamps={0,1,2} noise=no'."
     )
+
+
+EDITED = KIP279.replace("leader-write leader=0", "leader-write leader=1", 1)
+SAID = "The file was edited, or the model has changed, since the states were written."
+DAMAGED = {
+    "its last lines cut off": (
+        "".join(KIP279.splitlines(keepends=True)[:-4]),
+        f"69: the states end where the model goes on with 'quorum.isr {{0,1}} -> {{0,1,2}}'. {SAID}",
+    ),
+    "its last bytes cut off": (
+        KIP279[:-12],
+        f"72: the states say 'strong-isr is violated' where the model gives 'strong-isr is violated: 12 states'. {SAID}",
+    ),
+    "twice in one file": (KIP279 * 2, f"73: the states say 'format: 1' where the model has nothing more. {SAID}"),
+    "another constant": (
+        KIP279.replace("max_leader_epoch=1", "max_leader_epoch=2"),
+        f"32: the states say '0..1     0       {{}}' where the model gives '0..2     0       {{}}'. {SAID}",
+    ),
+    "no states": (KIP279.rpartition("----\n")[0] + "----\n", "26: the file ends without states. Write them with"),
+    "an edited step": (EDITED, "18: step 4, `leader-write leader=1`, cannot happen: "),
+}
+
+
+@pytest.mark.parametrize("command", ["replay", "show", "shrink"])
+@pytest.mark.parametrize("damage", DAMAGED)
+def test_a_damaged_trace_is_refused_by_every_command_that_reads_it(damage: str, command: str, here: Path) -> None:
+    text, expected = DAMAGED[damage]
+    here.write_text(text)
+    result = fencepost(command, "x.trace")
+    assert result.stderr.startswith(f"fencepost: x.trace:{expected}")
+    assert (result.exit_code, result.stdout) == (2, "")
+
+
+def test_an_edited_step_that_cannot_happen_is_one_that_differs_from_what_is_recorded(here: Path) -> None:
+    assert message(here, EDITED).endswith(
+        " The steps differ from the recorded ones at step 4: x.trace:44 has '4 leader-write leader=0'."
+    )
+
+
+def test_an_edited_step_that_can_happen_is_one_that_differs_from_what_is_recorded(here: Path) -> None:
+    write(here, lamps_trace(lamps.some_lamp_is_dark, (0b001, 0), (0b111, 0)))
+    assert message(here, here.read_text().replace("lamps={0} noise=no", "lamps={1} noise=no", 1)) == (
+        "x.trace:18: the steps differ from the recorded ones at step 1: recorded is '1 switch-to lamps={0} noise=no', and it is "
+        "'1 switch-to lamps={1} noise=no' now. The file was edited since the states were written. Look at the steps, then refresh the "
+        "states with `fencepost replay --rewrite x.trace`."
+    )
+
+
+def test_a_step_that_differs_below_its_first_line_is_one_that_differs(here: Path) -> None:
+    trace = mailbox_trace("requests-run-once", deduplicate=0, clients=2)
+    text = write(here, trace).text
+    step = next(number for number, step in enumerate(trace.steps, 1) if step.action.label == "serve")
+    title = next(line for line in text.splitlines() if line.startswith(f"{step} serve"))
+    folded, other = (title.replace("client=0,number", f"client={client},\n      number") for client in (0, 1))
+    found = first_difference(replace(read(here, lookup), recorded=(folded + "\n").splitlines(), states=1), other)  # type: ignore[arg-type]
+    assert found is not None
+    assert found.step == step
+
+
+def test_states_that_are_cut_off_are_no_change_of_the_model(here: Path) -> None:
+    cut = EDITED[: EDITED.index("\n3 become-follower-and-truncate") + 1]
+    assert " The file was cut or edited since the states were written: x.trace:40: the states end" in message(here, cut)
 
 
 def test_replay_refuses_a_trace_that_goes_on_after_the_violation(here: Path) -> None:
