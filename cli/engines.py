@@ -10,9 +10,11 @@ from typing import TYPE_CHECKING
 
 from fencepost.cli.interrupts import heard
 from fencepost.cli.quantities import show_seconds
+from fencepost.cli.traces import way_of
 from fencepost.explorers.verdict import Options, PropertyResult, Result, Verdict
+from fencepost.invariants.protocols import Protocol
 from fencepost.model.language.constants import SHAPE
-from fencepost.model.language.errors import UsageError, nearest
+from fencepost.model.language.errors import DomainError, UsageError, nearest
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -99,6 +101,11 @@ def explore(question: Question, engine: str, options: Options, display: Display,
             tell=display.telling(question.name),
         )
         return with_notes(_kept(options, result), question.machine, question.constants)
+    except DomainError as error:
+        way = way_of(Protocol(question.machine, question.properties), question.constants, error, normalize=options.normalize)
+        if way:
+            error.add_note(way)
+        raise
     except KeyboardInterrupt:
         return _interrupted(question, engine, options, doing, time.perf_counter() - began)
     finally:

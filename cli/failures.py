@@ -29,7 +29,7 @@ def explain(error: BaseException) -> tuple[Exit, str]:
     if isinstance(error, click.ClickException):
         return Exit.BAD_INPUT, _of_click(error)
     if isinstance(error, DomainError):
-        return Exit.BAD_INPUT, placed(error)
+        return Exit.BAD_INPUT, "\n".join([placed(error), *getattr(error, "__notes__", ())])
     if isinstance(error, UsageError | ModelError):
         return Exit.BAD_INPUT, str(error)
     if isinstance(error, MismatchError):

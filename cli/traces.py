@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from fencepost.invariants.catalogue import Run
     from fencepost.invariants.protocols import Protocol
     from fencepost.model.language.constants import Constants
+    from fencepost.model.language.errors import DomainError
     from rich.console import Console
 
 
@@ -76,6 +77,18 @@ def trace_of_path(
 
     why = next((item.sentence for item in found.properties if item.name == prop), "")
     return made(found, constants, prop, path, source=found.machine.source, why=why, version=version, normalize=normalize)
+
+
+def way_of(found: Protocol, constants: Constants, error: DomainError, *, normalize: bool) -> str:
+    """Return the state in which a model left a domain, and the steps that lead there; empty if the error tells no state."""
+    from fencepost.counterexamples.history import way_text
+    from fencepost.counterexamples.trace import Trace
+    from fencepost.explorers.verdict import Path
+
+    if not error.states:
+        return ""
+    trace = Trace(found.name, found, constants, None, error.steps, normalize=normalize)
+    return way_text(trace, Path(error.states[0], error.steps, error.states))
 
 
 def print_trace(console: Console, trace: Trace, path: Path) -> None:

@@ -67,6 +67,22 @@ def _folded_messages(found: list[Change]) -> list[str]:
 
 def states_text(trace: Trace, path: Path, *, ending: str = "") -> str:
     """Return the states part of a trace file. It ends in a line that says what the end shows, or in `ending`, the title of a step."""
+    count = "1 state" if path.length == 1 else f"{path.length} states"
+    last = fold(ending, WIDTH, more=UNDER_TITLE) if ending else fold(f"{trace.finding}: {count}", WIDTH)
+    return "\n".join([*_lines(trace, path), "", *last]) + "\n"
+
+
+def way_text(trace: Trace, path: Path) -> str:
+    """Return the last state of a path in full, and the steps that lead there, if there are any."""
+    count = len(path.steps)
+    lines = ["In the state", *_full(parts(trace.protocol.machine.state, path.states[-1]))]
+    if count:
+        lines += [f"after {'1 step' if count == 1 else f'{count} steps'}:", *_lines(trace, path)]
+    return "\n".join(lines)
+
+
+def _lines(trace: Trace, path: Path) -> list[str]:
+    """Return the initial state in full, and each step with what it changed."""
     plain, record = trace.interpreter(), trace.protocol.machine.state
     lines = ["initial", *_full(parts(record, path.start))]
     for number, (before, happened) in enumerate(zip(path.states, transitions(trace, path), strict=False), 1):
@@ -76,11 +92,7 @@ def states_text(trace: Trace, path: Path, *, ending: str = "") -> str:
         lines += _difference(changes(record, before, happened.raw))
         clause = folded(record, happened.raw, happened.after)
         lines += fold(f"folded: {clause}", WIDTH, "  ") if clause else []
-    if path.loop == len(path.steps):
-        lines += ["", STOP]
-    count = "1 state" if path.length == 1 else f"{path.length} states"
-    lines += ["", *(fold(ending, WIDTH, more=UNDER_TITLE) if ending else fold(f"{trace.finding}: {count}", WIDTH))]
-    return "\n".join(lines) + "\n"
+    return [*lines, "", STOP] if path.loop == len(path.steps) else lines
 
 
 def _full(state: list[Part]) -> list[str]:

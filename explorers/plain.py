@@ -15,7 +15,7 @@ from fencepost.explorers.native.crew import Signals
 from fencepost.explorers.paths import Found, confirm
 from fencepost.explorers.verdict import GuardCount, Options, PropertyResult, Result, Verdict
 from fencepost.model.language.actions import Kind
-from fencepost.model.language.errors import DisabledError
+from fencepost.model.language.errors import DisabledError, DomainError
 from fencepost.model.language.interpreter import Interpreter, Transition
 from fencepost.model.language.subset import check, guards_of
 
@@ -45,13 +45,21 @@ class PlainSearch:
         self.ends: list[Key] = []
         self.levels: list[int] = []
         self.stop_asked = ""
+        self.at: Key | None = None
+        """The state that is being expanded or judged."""
         self.graph: dict[Key, list[Transition]] | None = None
 
     def run(self) -> Result:
         """Search until everything is reached, or until a limit; return what was found."""
         began = time.perf_counter()
-        with Signals(self.ask):
-            why = self.levels_from(self.plain.initial_states(), began)
+        try:
+            with Signals(self.ask):
+                why = self.levels_from(self.plain.initial_states(), began)
+        except DomainError as error:
+            if self.at is not None:
+                path = self.path(self.at, None)
+                error.states, error.steps = path.states, path.steps
+            raise
         return self.result(why, time.perf_counter() - began)
 
     def levels_from(self, level: list[Key], began: float) -> str:
@@ -97,6 +105,7 @@ class PlainSearch:
 
     def transitions(self, state: Key) -> Iterator[Transition]:
         """Yield the transitions out of a state, counting for every refusal the guard that refused."""
+        self.at = state
         for item in self.machine.actions:
             for step in self.plain.steps(item, state):
                 try:
@@ -106,6 +115,7 @@ class PlainSearch:
 
     def judge(self, state: Key) -> None:
         """Evaluate the state properties that are not decided yet."""
+        self.at = state
         for item in self.properties:
             undecided = not item.over_steps and item.name not in self.decided
             if undecided and self.plain.holds(item, state) is (item.kind is Kind.SOMETIMES):

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+import re
+from pathlib import Path
+from typing import Any
 
 import pytest
 from click.testing import CliRunner
 from fencepost.cli.main import run
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 ENGINES = (
     "Engines are: native (exhaustive breadth-first search in compiled code, on all processors); "
@@ -293,7 +292,41 @@ def test_a_slip_in_a_model_file_is_the_users_and_says_where(tmp_path: Path, old:
 def test_a_value_out_of_its_domain_is_the_models_error(counter: Any) -> None:
     file = counter("s.n += 2")
     result = CliRunner().invoke(run, ["check", file, "--engine", "plain", "--quiet"])
-    assert result.stderr == f"fencepost: {file}:19: count: State.n: 4 is out of its domain 0..3.\n"
+    assert result.stderr == (
+        f"fencepost: {file}:19: count: State.n: 4 is out of its domain 0..3.\n"
+        "In the state\n  n=2\nafter 1 step:\ninitial\n  n=0\n\n1 count\n  n 0 -> 2\n"
+    )
+    assert result.exit_code == 2
+
+
+@pytest.mark.parametrize("options", [[], ["--compact"], ["--engine", "plain"]], ids=["native", "compact", "plain"])
+@pytest.mark.parametrize(
+    ("old", "new", "said"),
+    [
+        ("    require(s.epoch[broker] < 3)\n", "", "advance broker=0: State.epoch[0]: 4 is out of its domain 0..3."),
+        (
+            "for b in s.epoch)\n",
+            "for b in s.epoch) and s.epoch[s.epoch[0] - s.epoch[1]] < 2\n",
+            "property 'close-together': State.epoch: NONE used as an index: it has 2 elements, numbered from 0.",
+        ),
+    ],
+    ids=["step", "property"],
+)
+def test_a_model_that_leaves_a_domain_is_shown_with_the_state_and_the_steps_to_it(
+    tmp_path: Path, options: list[str], old: str, new: str, said: str
+) -> None:
+    text = (Path(__file__).parent.parent / "README.md").read_text().partition("```python\n")[2].partition("```")[0]
+    assert text.count(old) == 1
+    file = tmp_path / "mine.py"
+    file.write_text(text.replace(old, new))
+    result = CliRunner().invoke(run, ["check", str(file), "--quiet", *options])
+    message, _, way = result.stderr.partition("\n")
+    state, steps = re.split(r" steps?:\n", way)
+    taken = re.findall(r"^\d+ advance broker=(\d)$", steps, re.MULTILINE)
+    reached = [taken.count(str(broker)) for broker in range(2)]
+    assert re.fullmatch(rf"fencepost: .*mine\.py:\d+: {re.escape(said)}", message)
+    assert state == f"In the state\n  epoch=[{reached[0]},{reached[1]}]\nafter {len(taken)}"
+    assert reached == ([3, 3] if not new else [0, 1])
     assert result.exit_code == 2
 
 

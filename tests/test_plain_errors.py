@@ -106,7 +106,7 @@ def store_number_for_record(s: Any) -> None:
         (store_low, "State.maybe: -2 is out of its domain -1..3."),
         (store_flag, "State.flag: 2 is out of its domain 0..1."),
         (store_enum, "State.phase: 2 is out of its domain 0..1."),
-        (store_element, "State.values: 4 is out of its domain 0..3."),
+        (store_element, "State.values[1]: 4 is out of its domain 0..3."),
         (store_nested, "Entry.epoch: -1 is out of its domain 0..3."),
         (store_message, "Message.number: 4 is out of its domain 0..3."),
         (index_none, "State.values: NONE used as an index: it has 3 elements, numbered from 0."),

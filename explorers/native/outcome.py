@@ -17,6 +17,7 @@ if TYPE_CHECKING:
 
     from fencepost.explorers.native.layout import Layout
     from fencepost.explorers.native.search import Search
+    from fencepost.explorers.verdict import Path
     from fencepost.model.language.actions import Property
     from fencepost.model.language.constants import Constants
     from fencepost.model.language.interpreter import Interpreter
@@ -35,9 +36,19 @@ class Explored(Protocol):
     module: Any
 
 
-def explain(search: Explored, row: Any) -> None:
-    """A check failed natively: let the strict carrier say what is wrong."""
+def explain(search: Explored, row: Any, way: Callable[[], Path] | None = None) -> None:
+    """A check failed natively: let the strict carrier say what is wrong, and tell the `way` to the state if it is known."""
     key = search.layout.decode(row, search.constants)
+    try:
+        _go_through(search, key)
+    except DomainError as error:
+        path = way() if way is not None else None
+        error.states, error.steps = (path.states, path.steps) if path is not None else ((key,), ())
+        raise
+
+
+def _go_through(search: Explored, key: Key) -> None:
+    """Take every step out of a state and ask every property about them and it, for the error that one of these raises."""
     for transition in search.plain.transitions(key):
         for prop in search.properties:
             if prop.over_steps:
@@ -65,7 +76,7 @@ def result_of(search: Search, why: str) -> Result:
     complete = not why
     deadlock = None
     if search.options.deadlock and search.position.deadlock >= 0:
-        deadlock = confirm(search.plain, trail(search, search.position.deadlock), Found(None))
+        deadlock = way_to(search, search.position.deadlock)
     levels = list(search.position.levels)
     fired = search.fired()
     limits = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024
@@ -107,6 +118,11 @@ def _property_result(search: Search, item: Property, *, complete: bool) -> Prope
     path = confirm(search.plain, trail(search, state), Found(item))
     verdict = Verdict.HOLDS if item.kind is Kind.SOMETIMES else Verdict.VIOLATED
     return PropertyResult(item.name, item.kind, verdict, path)
+
+
+def way_to(search: Search, state: int) -> Path:
+    """Return the way to a state of a search, as the plain carrier goes it."""
+    return confirm(search.plain, trail(search, state), Found(None))
 
 
 def trail(search: Search, state: int) -> Iterator[Callable[[Key], bool]]:

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from fencepost.explorers.native.compile import NO_PARENT, Kernels, compiled
 from fencepost.explorers.native.crew import Crew, Signals, Worker, processors
-from fencepost.explorers.native.outcome import blame, explain, result_of
+from fencepost.explorers.native.outcome import blame, explain, result_of, way_to
 from fencepost.explorers.native.position import Position, Progress
 from fencepost.explorers.native.store import Buffers, Partition, TooManyStates
 from fencepost.explorers.verdict import Options, Result
@@ -191,8 +191,8 @@ class Search:
             )  # fmt: skip
         self.module.close(worker.alive, first - base, last - base, worker.ends)
         if worker.checks[0]:
-            for row in part.rows[first - base : last - base]:
-                explain(self, row)
+            for at in range(first, last):
+                explain(self, part.rows[at - base], lambda at=at: way_to(self, owner + at * self.owners))  # type: ignore[misc]
             blame(self, int(worker.checks[0]))
         if worker.ends[1] >= 0:
             end = owner + (int(worker.ends[1]) + base) * self.owners
@@ -231,7 +231,8 @@ class Search:
         base = bases[owner]
         self.module.judge(worker.checks, rows, first - base, last - base, self.c, found)
         if worker.checks[0]:
-            explain(self, rows[worker.checks[1]])
+            at = int(worker.checks[1])
+            explain(self, rows[at], lambda: way_to(self, owner + (at + base) * self.owners))
             blame(self, int(worker.checks[0]))
         self.position.judged[owner] = last
 

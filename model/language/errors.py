@@ -5,6 +5,8 @@ A message has three beats: what was given, why it is refused, what to write inst
 
 from __future__ import annotations
 
+from typing import Any
+
 
 class FencepostError(Exception):
     """The root of all errors that Fencepost raises on purpose."""
@@ -19,7 +21,14 @@ class ModelError(FencepostError, TypeError):
 
 
 class DomainError(FencepostError, ValueError):
-    """A model put a value outside its domain, or an index outside its array (exit status 2)."""
+    """A model put a value outside its domain, or an index outside its array (exit status 2).
+
+    `states` are the keys of the states on the way there, and `steps` lead from one to the next: from an initial state where a
+    search found it. Where no way is known the state at hand is alone; where no state was reached there is none.
+    """
+
+    states: tuple[Any, ...] = ()
+    steps: tuple[Any, ...] = ()
 
 
 class MismatchError(FencepostError, AssertionError):

@@ -81,7 +81,7 @@ class Array(list[T]):
 
     __slots__ = ("_check", "_label")
 
-    _check: Callable[[Any, str], Any] | None
+    _check: Callable[[Any, str, int], Any] | None
     _label: str
 
     def __getitem__(self, index: Any) -> T:  # type: ignore[override]
@@ -95,7 +95,7 @@ class Array(list[T]):
         if self._check is None:
             _assign(list.__getitem__(self, index), value, self._label)
         else:
-            list.__setitem__(self, index, self._check(value, self._label))
+            list.__setitem__(self, index, self._check(value, self._label, index))
 
 
 class Bag(Generic[T]):
@@ -346,11 +346,12 @@ class Schema:
         return self._bound[kind]
 
 
-def _checker(low: int, high: int) -> Callable[[Any, str], int]:
-    def check(value: Any, label: str) -> int:
+def _checker(low: int, high: int) -> Callable[..., int]:
+    def check(value: Any, label: str, index: int | None = None) -> int:
         number = int(value)
         if not low <= number <= high:
-            raise DomainError(f"{label}: {number} is out of its domain {low}..{high}.")
+            place = label if index is None else f"{label}[{int(index)}]"
+            raise DomainError(f"{place}: {number} is out of its domain {low}..{high}.")
         return number
 
     return check
