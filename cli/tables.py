@@ -2,7 +2,8 @@
 
 A table stands between `<!-- cases ID ... -->` and `<!-- end -->`. Instead of ids one of these words: `bugs`, `versions`,
 `settings`, `switches`, `largest`, `critical-path`, `operations`, `proofs`, `statements`, `delays`, `quorum-settings`,
-`quorum-switches`, `spark-cost`, `spark-levels`, `spark-figures`, `spark-scale`; or one of `lemmas`, `cuts` with the name of a proof.
+`quorum-switches`, `spark-cost`, `spark-levels`, `spark-figures`, `spark-scale`, `four-cases`, `propagation`, `follower-settings`,
+`follower-switches`; or one of `lemmas`, `cuts` with the name of a proof.
 Seconds, rates and memory are those that `python -m benchmarks.replication` measured.
 """
 
@@ -16,6 +17,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from fencepost.cli import proof_tables, spark_tables
+from fencepost.cli.cells import cells
 from fencepost.cli.delays import delays
 from fencepost.cli.evidence import answer_of, cases_of, of_kind, trace_of_case
 from fencepost.invariants.catalogue import entries, runs, status
@@ -28,7 +30,7 @@ if TYPE_CHECKING:
 
 Row = list[str]
 PAGES = ("bugs.md", "findings.md", "proofs.md", "replication.md")
-CLIENT_PAGES = ("findings/consistency-tokens.md", "findings/kip-951.md")
+CLIENT_PAGES = ("findings/consistency-tokens.md", "findings/kip-392.md", "findings/kip-951.md")
 """Pages on the client models, which name ids of `claims.toml` only."""
 QUORUM_PAGES = ("findings/kip-1166.md", "quorum.md")
 SPARK_PAGES = ("spark.md",)
@@ -77,6 +79,9 @@ _NUMBERS = {
     "backoffs",
     "refreshes",
     "API key",
+    "messages",
+    "waits",
+    "fetches for two records",
 }
 
 
@@ -204,6 +209,15 @@ def _place_in_table(run: Run) -> tuple[int, int, int, str, int]:
     return is_new, is_consumer, values["lagging_brokers"], run.version, -values.get("hint_endpoints", 1)
 
 
+def _propagation() -> tuple[Row, Iterable[Row]]:
+    """Return what it costs until a follower knows of a commit, and how many fetches all records take."""
+    names = {"messages-until-known": "messages", "waits-until-known": "waits", "fetches-in-all": "fetches for two records"}
+    own = [run for run in runs() if run.protocol == "watermark-propagation" and "messages-until-known" in run.worst]
+    return ["run", *names.values(), "distinct"], (
+        [run.name.partition(" ")[2], *(str(run.worst.get(name, "")) for name in names), _number(run.distinct)] for run in own
+    )
+
+
 def _operations() -> tuple[Row, Iterable[Row]]:
     """Return what each operation of the draft on consistency tokens reads."""
     from fencepost.model.clients.tokens.operations import LISTED
@@ -237,6 +251,10 @@ _WORDS: dict[str, Callable[[], tuple[Row, Iterable[Row]]]] = {
     "quorum-settings": lambda: _settings("quorum"),
     "quorum-switches": lambda: _switches("quorum"),
     "delays": delays,
+    "four-cases": cells,
+    "propagation": _propagation,
+    "follower-settings": lambda: _settings("follower-reads"),
+    "follower-switches": lambda: _switches("follower-reads"),
     "largest": _largest,
     "critical-path": _critical_path,
     "operations": _operations,

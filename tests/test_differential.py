@@ -54,6 +54,18 @@ WALKS: list[tuple[str, dict[str, int], int]] = [
     ("hints-and-tokens", {"recreations": 1, "replica_lags": 1, "old_brokers": 1}, 1_000),
     ("hints-and-tokens", {"recreations": 1, "one_image": 1, "rejects_late": 1, "hints_by_token": 1}, 1_000),
     ("leader-discovery", {"consumer": 1, "recreations": 1, "old_brokers": 1, "late_broker": 1}, 1_000),
+    (
+        "follower-reads",
+        {"replicas": 2, "records": 2, "retentions": 2, "epochs": 3, "unclean_elections": 1, "design": 1, "stops": 1},
+        2_000,
+    ),
+    (
+        "follower-reads",
+        {"replicas": 3, "retentions": 2, "design": 0, "policy": 0, "asks_end_offsets": 1, "watched_case": 3},
+        1_000,
+    ),
+    ("follower-reads", {"replicas": 3, "fetch_from": 3, "high_watermark_before_truncation": 1, "answers_in_flight": 0}, 1_000),
+    ("watermark-propagation", {"records": 3, "losses": 1, "consumer": 1}, 500),
     ("quorum", {"nodes": 3, "voters": 3, "late_fetches": 1, "restarts": 1, "disk_losses": 1, "flush_lags": 1}, 1_500),
     ("quorum", {"nodes": 3, "voters": 3, "real_votes": 1, "restarts": 1, "removals": 1, "records_per_answer": 1}, 1_500),
     ("quorum", {"nodes": 3, "voters": 2, "losses": 1, "counts_answers": 1, "version_18": 3, "brokers_apply": 1}, 1_500),

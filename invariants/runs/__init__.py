@@ -4,6 +4,7 @@ from fencepost.invariants.catalogue import Evidence, Run
 from fencepost.invariants.runs import (
     client_claims,
     discovery_evidence,
+    follower_evidence,
     joint,
     lineage,
     quorum,
@@ -36,6 +37,7 @@ _FAMILIES = (
     tokens_evidence,
     discovery_evidence,
     joint,
+    follower_evidence,
     client_claims,
 )
 RUNS: tuple[Run, ...] = tuple(run for family in _FAMILIES for run in family.RUNS)

@@ -1,0 +1,108 @@
+"""The catalogue's runs of fetching from followers: nothing is vacuous, everything is pinned, every trace has its run."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import pytest
+from fencepost.counterexamples.replay import replay
+from fencepost.counterexamples.trace import ARCHIVE
+from fencepost.explorers.judge import judge
+from fencepost.explorers.verdict import Options
+from fencepost.invariants.catalogue import entries, runs, values_of
+from fencepost.invariants.protocols import protocol
+from fencepost.invariants.runs import follower_evidence
+from fencepost.invariants.runs.follower_cells import CELLS, OUTCOMES
+
+if TYPE_CHECKING:
+    from fencepost.invariants.catalogue import Run
+
+NAMES = ("follower-reads", "watermark-propagation")
+RUNS = tuple(run for run in runs() if run.protocol in NAMES)
+NO_VARIANT = {"follower-is-never-ahead"}
+"""Properties that no switch breaks: within one leader epoch a follower only hears what the leader knows."""
+SMALL = 30_000
+"""Distinct states up to which a run is explored here; `fencepost check --profile ci` explores all."""
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_every_property_fails_in_some_run_and_holds_in_another(name: str) -> None:
+    safety = {item.name for item in protocol(name).every_property if item.kind in ("always", "step")}
+    own = [run for run in RUNS if run.protocol == name]
+    assert {prop for run in own for prop in run.violated} & safety == safety - NO_VARIANT
+    for prop in safety:
+        judged = [run for run in own if prop in run.properties or not run.properties]
+        assert any(prop not in run.violated for run in judged), prop
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_what_happens_in_the_end_fails_in_some_run_and_holds_in_another(name: str) -> None:
+    over_behaviours = {item.name for item in protocol(name).on_request if item.kind.over_behaviours}
+    only_measured = {"fetches-until-known", "fetches-in-all"}
+    own = [run for run in RUNS if run.protocol == name]
+    assert {prop for run in own for prop in run.violated} & over_behaviours == over_behaviours - only_measured
+    for prop in over_behaviours:
+        assert any(prop in run.properties and prop not in run.violated for run in own), prop
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_every_witness_is_reached_by_some_run(name: str) -> None:
+    witnesses = {item.name for item in protocol(name).every_property if item.kind == "sometimes"}
+    for prop in witnesses:
+        judged = [run for run in RUNS if run.protocol == name and (prop in run.properties or not run.properties)]
+        assert any(prop not in run.unreached for run in judged), prop
+
+
+def test_every_figure_is_pinned() -> None:
+    assert all(run.distinct and run.depth and run.title for run in RUNS)
+
+
+@pytest.mark.parametrize("run", [run for run in RUNS if run.trace], ids=lambda run: run.name)
+def test_archived_traces_are_of_their_run_and_as_long_as_it_says(run: Run) -> None:
+    for name, file in run.trace.items():
+        trace = replay(ARCHIVE / file)
+        assert trace.trace.prop is not None
+        assert trace.trace.prop.name == name
+        assert trace.path.length == run.violated.get(name, trace.path.length)
+        assert name not in run.unreached
+        assert trace.trace.constants == protocol(run.protocol).machine.set_constants(values_of(run))
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_every_archived_trace_belongs_to_a_run(name: str) -> None:
+    named = {file for run in RUNS if run.protocol == name for file in run.trace.values()}
+    assert {file.name for file in ARCHIVE.glob(f"{name}-*")} == named
+
+
+def test_what_is_broken_has_a_run_that_fails() -> None:
+    for item in follower_evidence.EVIDENCE:
+        found = {case.expect for case in item.cases}
+        if item.verdict == "broken" or entries()[item.entry].kind == "bug":
+            assert "violated" in found, item.entry
+
+
+def test_every_cell_says_what_may_happen_and_has_a_history_of_the_worst() -> None:
+    asked = {(cell.version, cell.policy, cell.case, cell.epochs) for cell in CELLS}
+    assert len(asked) == len(CELLS) == 4 * 3 * 3 + 2 * 3 * 3
+    for cell in CELLS:
+        assert set(cell.outcomes) <= set(OUTCOMES)
+        assert bool(cell.outcomes) == bool(cell.run.trace)
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_small_runs_find_what_is_pinned_and_no_action_is_dead(name: str) -> None:
+    fired: dict[str, int] = {}
+    for run in RUNS:
+        if run.protocol == name and (run.distinct or 0) <= SMALL and (not run.properties or name != "follower-reads"):
+            found = judge(run, Options(workers=1))
+            assert found.as_expected, (run.name, found.differences)
+            for label, count in found.result.fired.items():
+                fired[label] = fired.get(label, 0) + count
+    assert {label for label, count in fired.items() if not count} == DEAD[name]
+
+
+DEAD: dict[str, set[str]] = {
+    "follower-reads": {"controller-elects-uncleanly"},
+    "watermark-propagation": set(),
+}
+"""Actions that only larger runs take: unclean elections."""
