@@ -68,6 +68,12 @@ def lemmas(name: str) -> tuple[Row, Iterable[Row]]:
     )
 
 
+def loops() -> tuple[Row, Iterable[Row]]:
+    """Return the functions whose loops have no end in a proof, so that what they write may be anything."""
+    found = ((item.name, measured_proofs().get(item.name, {}).get("havoc_loops", [])) for item in THEOREMS)
+    return ["proof", "loops of"], ([f"`{name}`", ", ".join(f"`{item}`" for item in names)] for name, names in found if names)
+
+
 def cuts(name: str) -> tuple[Row, Iterable[Row]]:
     """Return the bounds that steps of one proof may leave: such steps end with an error and are not followed."""
     found = measured_proofs().get(name, {"cuts": {}})

@@ -25,6 +25,8 @@ if TYPE_CHECKING:
     from fencepost.model.language.records import Key
     from rich.console import Console
 
+ANY_STATE = "any state"
+"""What the state before a step that breaks an induction is called: it need not be initial, nor reachable."""
 SHOWN = 6
 """Moves that are listed where many break an induction."""
 
@@ -249,7 +251,7 @@ def _print_broken(console: Console, report: Report) -> None:
     trace, path = pair_trace(report)
     from fencepost.counterexamples.history import states_text
 
-    print_bare(console, states_text(trace, path, ending=report.told).rstrip())
+    print_bare(console, states_text(trace, path, start=ANY_STATE, ending=report.told).rstrip())
 
 
 # -- as a file
@@ -305,7 +307,9 @@ def report_text(report: Report) -> str:
         f"breaks: {' '.join(report.proof.broken[0].broken)}",
         f"reachable: {report.reachable or 'not asked'}",
     ]
-    return "\n".join([*head, RULE, plain.show(trace.steps[0]), RULE, states_text(trace, path, ending=report.told)])
+    return "\n".join(
+        [*head, RULE, plain.show(trace.steps[0]), RULE, states_text(trace, path, start=ANY_STATE, ending=report.told)]
+    )
 
 
 # -- for scripts

@@ -1,8 +1,8 @@
 """Tables of the catalogue inside pages that are written by hand: `python -m fencepost.cli.tables docs` makes them anew.
 
 A table stands between `<!-- cases ID ... -->` and `<!-- end -->`. Instead of ids one of these words: `bugs`, `versions`,
-`settings`, `switches`, `largest`, `critical-path`, `operations`, `proofs`, `statements`, `delays`, `quorum-settings`,
-`quorum-switches`, `spark-cost`, `spark-levels`, `spark-figures`, `spark-scale`, `four-cases`, `propagation`, `follower-settings`,
+`settings`, `switches`, `largest`, `critical-path`, `operations`, `proofs`, `statements`, `loops`, `delays`,
+`quorum-settings`, `quorum-switches`, `spark-cost`, `spark-levels`, `spark-figures`, `spark-scale`, `four-cases`, `propagation`, `follower-settings`,
 `follower-switches`; or one of `lemmas`, `cuts` with the name of a proof.
 Seconds, rates and memory are those that `python -m benchmarks.replication` measured.
 """
@@ -260,6 +260,7 @@ _WORDS: dict[str, Callable[[], tuple[Row, Iterable[Row]]]] = {
     "operations": _operations,
     "proofs": proof_tables.proofs,
     "statements": proof_tables.statements,
+    "loops": proof_tables.loops,
     "spark-cost": spark_tables.cost,
     "spark-levels": spark_tables.levels,
     "spark-figures": spark_tables.figures,

@@ -65,11 +65,14 @@ def _folded_messages(found: list[Change]) -> list[str]:
     return [f"{gone[0].name}: {old.replace('=', ' ', 1)} -> {new.partition('=')[2]}" for old, new in pairs if old != new]
 
 
-def states_text(trace: Trace, path: Path, *, ending: str = "") -> str:
-    """Return the states part of a trace file. It ends in a line that says what the end shows, or in `ending`, the title of a step."""
+def states_text(trace: Trace, path: Path, *, start: str = "initial", ending: str = "") -> str:
+    """Return the states part of a trace file. It ends in a line that says what the end shows, or in `ending`, the title of a step.
+
+    `start` is what the first state is called.
+    """
     count = "1 state" if path.length == 1 else f"{path.length} states"
     last = fold(ending, WIDTH, more=UNDER_TITLE) if ending else fold(f"{trace.finding}: {count}", WIDTH)
-    return "\n".join([*_lines(trace, path), "", *last]) + "\n"
+    return "\n".join([*_lines(trace, path, start), "", *last]) + "\n"
 
 
 def way_text(trace: Trace, path: Path) -> str:
@@ -81,10 +84,10 @@ def way_text(trace: Trace, path: Path) -> str:
     return "\n".join(lines)
 
 
-def _lines(trace: Trace, path: Path) -> list[str]:
-    """Return the initial state in full, and each step with what it changed."""
+def _lines(trace: Trace, path: Path, start: str = "initial") -> list[str]:
+    """Return the first state in full, and each step with what it changed."""
     plain, record = trace.interpreter(), trace.protocol.machine.state
-    lines = ["initial", *_full(parts(record, path.start))]
+    lines = [start, *_full(parts(record, path.start))]
     for number, (before, happened) in enumerate(zip(path.states, transitions(trace, path), strict=False), 1):
         if path.loop == number - 1:
             lines += ["", ROUND]

@@ -1,14 +1,17 @@
 """The parking rule of KIP-1166 for every number: what the leader makes of the field HighWatermark, in any state whatever.
 
-Nothing here needs a state to be reachable. Offsets and high watermarks are any numbers that a log can have; a field that
-is missing reads as more than all of them, as 2**63 - 1 does.
+Nothing here needs a state to be reachable. Offsets and high watermarks are any numbers that a log can have, up to 2**63 - 2;
+a field that is missing reads as more than all of them, and as 2**63 - 1 where logs are as long as that.
 """
 
 from fencepost.model.language import NONE, always
 from fencepost.model.quorum.constants import C
 from fencepost.model.quorum.fetch import absent, reported_high_watermark, sends_field, speaks_version_18
-from fencepost.model.quorum.leader import is_behind
+from fencepost.model.quorum.leader import has_records, is_behind, is_consumer
 from fencepost.model.quorum.state import State
+
+LAST = (1 << 63) - 1
+"""The greatest number of a field of 64 bits: what a missing HighWatermark reads as on the wire."""
 
 
 def has_offsets_of_a_log(s: State) -> bool:
@@ -75,10 +78,36 @@ def both_statements_of_the_rule_agree(s: State, c: C) -> bool:
     )
 
 
+@always
+def old_versions_get_no_early_answer(s: State, c: C) -> bool:
+    """A replica's fetch without the field, whose log does not depart, is answered at once only if there are records for it."""
+    return not has_offsets_of_a_log(s) or all(
+        (has_records(s, c, leader, follower) or is_behind(s, c, leader, follower))
+        == (s.node[follower].end < s.node[leader].end)
+        for leader in range(c.nodes)
+        for follower in range(c.nodes)
+        if not is_consumer(c, follower) and not sends_field(s, c, follower)
+    )
+
+
+@always
+def ends_of_64_bits_are_told_apart(s: State, c: C) -> bool:
+    """A leader at the last offset, 2**63 - 2, parks who reports just that, or has no field, which reads as 2**63 - 1, and nobody else."""
+    return absent(s) != LAST or all(
+        is_behind(s, c, leader, follower)
+        == (sends_field(s, c, follower) and reported_high_watermark(s, c, follower) < LAST - 1)
+        for leader in range(c.nodes)
+        for follower in range(c.nodes)
+        if speaks_version_18(c, leader) and s.node[leader].high_watermark == LAST - 1
+    )
+
+
 LEMMAS = (
     without_field_nothing_is_new,
+    old_versions_get_no_early_answer,
     stale_replicas_are_answered,
     current_replicas_are_parked,
     unknown_is_behind_everything_known,
     both_statements_of_the_rule_agree,
+    ends_of_64_bits_are_told_apart,
 )

@@ -1,7 +1,6 @@
 """Lemmas on replication: what makes its promises inductive, one fact of the protocol each."""
 
 from fencepost.model.cluster.constants import C
-from fencepost.model.cluster.leader import maximal_isr
 from fencepost.model.cluster.state import Answer, State, is_running, leads
 from fencepost.model.language import NONE, always, bits, step
 
@@ -47,13 +46,16 @@ def leaders_wait_for_no_answer(s: State, c: C) -> bool:
 
 @step()
 def high_watermark_is_held_when_it_rises(before: State, after: State, c: C) -> bool:
-    """G-S4: a leader raises its high watermark to no more than its own log end, and than what each member of its maximal ISR has fetched."""
+    """G-S4: a leader raises its high watermark to no more than its own log end, and than what each member of its maximal ISR has fetched.
+
+    The maximal ISR is the ISR with the members that a pending request may add.
+    """
     return all(
         after.replica[leader].high_watermark <= after.replica[leader].end
         and all(
             after.replica[leader].high_watermark <= after.replica[leader].follower[member].end
             for member in range(c.brokers)
-            if member != leader and bits.contains(maximal_isr(c, after.replica[leader]), member)
+            if member != leader and bits.contains(after.replica[leader].isr | after.replica[leader].proposed_isr, member)
         )
         for leader in range(c.brokers)
         if leads(after, leader) and after.replica[leader].high_watermark > before.replica[leader].high_watermark

@@ -94,6 +94,8 @@ LEMMAS: dict[str, tuple[Property, ...]] = {
 """The lemmas by protocol."""
 _EPOCHS: dict[str, int | None] = dict.fromkeys(("max_leader_epoch", "max_records"))
 _OFFSETS: dict[str, int | None] = _EPOCHS | {"log_size": None}
+_LONGEST = WIDEST - 4
+"""Records of the longest log of the quorum whose offsets have 64 bits: with 3 records that start epochs it ends at 2**63 - 2."""
 _BUDGETS: dict[str, int | None] = dict.fromkeys(
     (
         "max_leader_epoch",
@@ -111,6 +113,15 @@ _BUDGETS: dict[str, int | None] = dict.fromkeys(
 _TWO = {"replicas": 2}
 _THREE = {"replicas": 3}
 _BROKERS = {"brokers": 3}
+_ONE_LEADER_KNOWS = (
+    "applied-images-exist",
+    "leader-epochs-have-one-leader",
+    "partition-epochs-tell-changes",
+    "leaders-wait-for-no-answer",
+    "nobody-moves-without-reassignment",
+)
+_EVERY_PAIRING = {"version_18": 0b101}
+"""Nodes 0 and 2 know Fetch version 18, 1 and 3 do not: leaders and followers of either kind meet each other."""
 _LEADERS = ("quorum-is-the-last-decision", "beliefs-are-decisions")
 
 THEOREMS: tuple[Theorem, ...] = (
@@ -175,19 +186,24 @@ THEOREMS: tuple[Theorem, ...] = (
     ),
     Theorem(
         "replication-high-watermark",
-        "A leader's high watermark never falls within its epoch, is in its log, and rises to no more than each member of the "
-        "maximal ISR has fetched.",
+        "A leader's high watermark never falls within its epoch, and no high watermark is beyond the end of its log.",
         "replication",
-        ("leader-high-watermark-never-falls", "high-watermark-is-in-the-log", "high-watermark-is-held-when-it-rises"),
+        ("leader-high-watermark-never-falls", "high-watermark-is-in-the-log"),
         _BUDGETS,
         Twin("a leader never lowers its high watermark", "broker-applies-metadata", {"high_watermark_only_rises": 0}),
-        lemmas=(
-            "applied-images-exist",
-            "leader-epochs-have-one-leader",
-            "partition-epochs-tell-changes",
-            "leaders-wait-for-no-answer",
-            "nobody-moves-without-reassignment",
-        ),
+        lemmas=_ONE_LEADER_KNOWS,
+        constants=_BROKERS,
+        havoc_loops=True,
+        entries=("G-S4",),
+    ),
+    Theorem(
+        "replication-maximal-isr",
+        "A leader raises its high watermark to no more than each member of the maximal ISR has fetched, and its own log end.",
+        "replication",
+        ("high-watermark-is-held-when-it-rises",),
+        _BUDGETS,
+        Twin("the high watermark waits for members that a request may add", "leader-handles-fetch", {"maximal_isr": 0}),
+        lemmas=("high-watermark-is-in-the-log", *_ONE_LEADER_KNOWS),
         constants=_BROKERS,
         havoc_loops=True,
         entries=("G-S4",),
@@ -209,8 +225,9 @@ THEOREMS: tuple[Theorem, ...] = (
         "told apart; both statements of the rule agree.",
         "quorum",
         tuple(item.name for item in quorum_lemmas.LEMMAS),
-        {"max_records": None},
+        {"max_records": _LONGEST},
         Twin("the leader compares high watermarks", "stale-replicas-are-answered", {"compares_high_watermarks": 0}),
+        constants=_EVERY_PAIRING,
         everywhere=True,
         entries=("K1166-S1", "K1166-S2"),
     ),

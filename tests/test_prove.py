@@ -102,6 +102,7 @@ def test_what_breaks_an_induction_is_shown_as_two_states_that_the_plain_carrier_
     text = file.read_text()
     assert text.startswith("format: induction 1\n")
     assert "breaks: leader-in-isr-or-none\nreachable: not asked\n" in text
+    assert text.count("\n----\nany state\n") == 1
     assert text.count("\n----\n") == 2
 
 

@@ -20,8 +20,11 @@ from fencepost.explorers.verdict import Verdict
 from fencepost.invariants import lineage_lemmas
 from fencepost.invariants.catalogue import entries
 from fencepost.invariants.protocols import protocol
+from fencepost.invariants.quorum_lemmas import LAST
 from fencepost.invariants.theorems import LEMMAS, THEOREMS, Theorem, theorem
+from fencepost.model.language import always
 from fencepost.model.language.interpreter import Interpreter
+from fencepost.model.quorum.leader import is_behind
 
 from tests.commands import data_of, fencepost
 
@@ -30,8 +33,17 @@ if TYPE_CHECKING:
 
     from fencepost.model.language import Property
     from fencepost.model.language.records import Key
+    from fencepost.model.quorum.constants import C
+    from fencepost.model.quorum.state import State
 
-QUICK = ("kip320-one-leader", "kip320-leader-in-isr", "kip1166-parking", "token-store-algebra", "token-store-grows")
+QUICK = (
+    "kip320-one-leader",
+    "kip320-high-watermark",
+    "kip320-leader-in-isr",
+    "kip1166-parking",
+    "token-store-algebra",
+    "token-store-grows",
+)
 """Proofs of a second or two; `fencepost prove` makes all of them."""
 BY_ID = {item.name: item for item in THEOREMS}
 
@@ -129,6 +141,52 @@ def test_what_the_page_shows_was_measured_of_these_functions_and_constants(item:
     assert measured[item.name]["digest"] == now
     assert measured[item.name]["verdict"] == "proved"
     assert measured[item.name]["twin"]["fails_as_expected"]
+
+
+ENDS = {
+    "the last offset, and no field": (LAST - 1, 1, -1, False),
+    "the last offset, reported": (LAST - 1, 2, LAST - 1, False),
+    "the last offset, and one less reported": (LAST - 1, 2, LAST - 2, True),
+    "the last offset, and unknown reported": (LAST - 1, 2, -1, True),
+    "the first offset, and the last reported": (0, 2, LAST - 1, False),
+    "the first offset, and unknown reported": (0, 2, -1, True),
+    "unknown, and unknown reported": (-1, 2, -1, False),
+}
+"""By case: the high watermark of leader 0, the follower (2 knows version 18, 1 does not), its own, and whether it is behind."""
+
+
+@always
+def first_is_behind(s: State, c: C) -> bool:
+    """Node 1, which does not know version 18, is behind node 0."""
+    return is_behind(s, c, 0, 1)
+
+
+@always
+def second_is_behind(s: State, c: C) -> bool:
+    """Node 2, which knows version 18, is behind node 0."""
+    return is_behind(s, c, 0, 2)
+
+
+@pytest.mark.parametrize("case", ENDS.values(), ids=ENDS)
+def test_the_parking_rule_is_asked_about_both_ends_of_64_bits(case: tuple[int, int, int, bool]) -> None:
+    leader, follower, own, behind = case
+    item = BY_ID["kip1166-parking"]
+    machine = item.found.machine
+    questions = (first_is_behind, second_is_behind)
+    system = System(machine, machine.set_constants(item.constants), questions, item.unbounded)
+    state = system.state("s.")
+    nodes = state.parts["node"].items
+    high_watermark = {0: leader, follower: own}
+    solver = z3.Solver()
+    solver.add(
+        boolean(system.typed(state)), boolean(equal(system.lifting.values["max_records"], item.unbounded["max_records"]))
+    )
+    solver.add(boolean(equal(nodes[follower].parts["leader"].value, 0)))
+    solver.add(*(boolean(equal(nodes[node].parts["high_watermark"].value, value)) for node, value in high_watermark.items()))
+    assert solver.check() == z3.sat
+    asked = boolean(system.holds(questions[follower - 1], state))
+    assert solver.check(asked) == (z3.sat if behind else z3.unsat)
+    assert solver.check(z3.Not(asked)) == (z3.unsat if behind else z3.sat)
 
 
 def test_lemmas_are_found_for_a_property_that_is_not_inductive() -> None:

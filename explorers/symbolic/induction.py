@@ -155,6 +155,6 @@ def _cuts(asking: Asking, happened: Happening) -> tuple[str, ...]:
 def _pair(system: System, asking: Asking, before: Rec, happened: Happening, fails: Flag) -> Pair | None:
     asking.solver.push()
     asking.add(fails)
-    model = smallest_model(system, asking, before)
+    model = smallest_model(system, asking, before, happened)
     asking.solver.pop()
     return None if model is None else pair_of(system, model, before, happened)

@@ -47,14 +47,15 @@ class Pair:
     """How many values of the state before are not as they are initially."""
 
 
-def smallest_model(system: System, asking: Asking, before: Rec) -> Any:
+def smallest_model(system: System, asking: Asking, before: Rec, happened: Happening) -> Any:
     """Return a model of what is assumed whose state is small and as near to an initial state as can be; None if there is none.
 
-    The constants are in their ranges and every value in the domain that these give, so that the plain carrier takes it.
+    The constants are in their ranges and every value in the domain that these give, before the step, in its arguments and
+    after it, so that the plain carrier takes it.
     """
     solver = asking.solver
     solver.push()
-    solver.add(boolean(strict(system, before)))
+    solver.add(*(boolean(strict(system, place)) for place in (before, happened.after)), *_strict_arguments(system, happened))
     if asking.ask() != z3.sat:
         solver.pop()
         return None
@@ -94,6 +95,12 @@ def strict(system: System, place: Rec) -> Flag:
     declared = system.constants.declared()
     ranges = [at_most(item, int(declared[name].high)) for name, item in lifting.values.items() if isinstance(item, Num)]
     return both(*ranges, *_strict(system, place, Nested(place.record)))
+
+
+def _strict_arguments(system: System, happened: Happening) -> Iterator[Any]:
+    for (_, domain), value in zip(happened.move.action.params if happened.move.action else (), happened.args, strict=True):
+        if isinstance(domain, Range) and system.lifting.is_lifted(domain.high):
+            yield boolean(at_most(value, length_of(system.lifting, linear(domain.high))))
 
 
 def _strict(system: System, place: Any, field: FieldType) -> Iterator[Flag]:
