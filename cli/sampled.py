@@ -13,7 +13,7 @@ from fencepost.explorers.verdict import Verdict
 from fencepost.model.language.actions import Kind
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Callable, Iterator
     from pathlib import Path
 
     from fencepost.cli.engines import Question
@@ -36,9 +36,16 @@ class Finding:
 
 
 def print_sample(
-    console: Console, question: Question, sample: Sample, finding: Finding | None, *, version: str, coverage: bool
+    console: Console,
+    question: Question,
+    sample: Sample,
+    finding: Finding | None,
+    *,
+    version: str,
+    coverage: bool,
+    command: Callable[[str], str],
 ) -> None:
-    """Print the answer to one simulation."""
+    """Print the answer to one simulation; `command(property)` shows the trace of a violation that is not shown here."""
     from rich.text import Text
 
     console.print(Text.assemble(heading(question.name), "  ", verdict_text(sample.verdict)), soft_wrap=True)
@@ -57,6 +64,7 @@ def print_sample(
         print_numbers(console, rows)
     if finding is not None:
         _trace(console, finding)
+        _others(console, sample, finding, command)
 
 
 def _properties(console: Console, question: Question, sample: Sample) -> None:
@@ -107,6 +115,19 @@ def _trace(console: Console, finding: Finding) -> None:
         print_trace(console, finding.trace, follow(finding.trace).path)
     else:
         print_shrunk(console, finding.shrunk)
+
+
+def _others(console: Console, sample: Sample, finding: Finding, command: Callable[[str], str]) -> None:
+    """Print for each violation but the one that is shown the command that shows it."""
+    waiting = [item for item in sample.properties if item.path and item.result.verdict is Verdict.VIOLATED]
+    waiting = [item for item in waiting if item.result.name != finding.sampled.result.name]
+    if waiting:
+        console.print()
+    for item in waiting:
+        name, length = item.result.name, item.path.length if item.path else 0
+        console.print(
+            f"{name} is violated: {counted(length, 'state')} in walk {item.walk}: `{command(name)}` shows it", soft_wrap=True
+        )
 
 
 def sample_data(sample: Sample, finding: Finding | None, expected: Verdict | None, file: Path | None) -> dict[str, Any]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -86,7 +87,15 @@ class _Simulation:
         if given["json"]:
             print_json(sample_data(sample, finding, expected, file))
         else:
-            print_sample(results(), question, sample, finding, version=request.version or "", coverage=given["coverage"])
+            print_sample(
+                results(),
+                question,
+                sample,
+                finding,
+                version=request.version or "",
+                coverage=given["coverage"],
+                command=self.command_for,
+            )
         interrupted = "was received" in sample.why_stopped
         return worst_exit([exit_of(sample.verdict, expected), *([Exit.UNDETERMINED] if interrupted else [])])
 
@@ -139,6 +148,17 @@ class _Simulation:
         )
         shrunk = shortened(trace, display, self.given["workers"] or 0) if self.given["shrinks"] else None
         return Finding(first, shrunk.trace if shrunk else trace, shrunk)
+
+    def command_for(self, prop: str) -> str:
+        """Return the command that takes the same walks and shows what they found of one property."""
+        given, request = self.given, self.request
+        words = ["fencepost", "simulate", given["protocol"], *(["--version", request.version] if request.version else [])]
+        for option, name in (("--set", "settings"), ("--with", "with_"), ("--without", "without"), ("--weight", "weights")):
+            words += [word for value in given[name] for word in (option, value)]
+        for name, usual in (("walks", WALKS), ("depth", DEPTH), ("seed", 0)):
+            words += [f"--{name}", str(given[name])] if given[name] != usual else []
+        words += [f"--no-{name}" for name, on in (("normalize", request.normalize), ("shrink", given["shrinks"])) if not on]
+        return shlex.join([*words, "--property", prop])
 
     def written(self, file: Path, finding: Finding | None) -> str:
         """Write the trace; return the note that says where it is, and how to replay it."""

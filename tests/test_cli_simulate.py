@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import re
+import shlex
 import signal
 import time
 from typing import TYPE_CHECKING
@@ -32,6 +34,21 @@ def test_a_violation_is_told_with_its_odds_and_its_shortened_trace() -> None:
     assert "kip279: strong-isr is violated" in done.stdout
     assert "to 11 states in" in done.stdout
     assert "No shorter one exists under these constants" in " ".join(done.stdout.split())
+
+
+def test_every_violation_that_is_not_shown_is_told_with_the_command_that_shows_it() -> None:
+    done = fencepost(
+        "simulate", "kip101", "--walks", "20000", "--seed", "3", "--set", "replicas=3", "--weight", "leader-write=2", "--quiet"
+    )
+    told = re.findall(r"^(\S+) is violated: (\d+) states in walk (\d+): `fencepost (.*)` shows it$", done.stdout, re.MULTILINE)
+    shown = re.findall(r"^kip101: (\S+) is violated", done.stdout, re.MULTILINE)
+    assert sorted([*shown, *(name for name, *_ in told)]) == ["strong-isr", "weak-isr"]
+    ((name, states, walk, command),) = told
+    assert command.startswith("simulate kip101 --set replicas=3 --weight leader-write=2 --walks 20000 --seed 3")
+    again = fencepost(*shlex.split(command), "--quiet").stdout
+    assert f": {states} states in walk {walk}\n" in again
+    assert f"kip101: {name} is violated" in again
+    assert "shows it" not in again
 
 
 def test_what_no_walk_violates_is_not_found_and_no_success() -> None:
@@ -112,7 +129,10 @@ def test_coverage_tells_how_often_each_action_fired() -> None:
     [
         (["--weight", "leader-write"], "--weight was given 'leader-write': write ACTION=W with a whole number"),
         (["--weight", "leader-write=x"], "--weight was given 'leader-write=x': write ACTION=W with a whole number"),
-        (["--weight", "leader-wrote=1"], "protocol 'kip320' has no action 'leader-wrote'. Did you mean 'leader-write'?"),
+        (
+            ["--weight", "leader-wrote=1"],
+            "protocol 'kip320' has no action 'leader-wrote'. Did you mean 'leader-write'? Actions are: controller-elect-leader, ",
+        ),
         (["--set", "replicas=9"], "constant 'replicas' was given 9, which is out of range"),
         (["--property", "weak"], "protocol 'kip320' has no property 'weak'. Did you mean 'weak-isr'?"),
         (["--expect", "fine"], "--expect was given 'fine', which is no verdict."),

@@ -92,7 +92,9 @@ class Machine:
             if item.name == wanted:
                 return item
         known = [item.label for item in self.actions]
-        raise UsageError(f"protocol {self.name!r} has no action {name!r}.{nearest(name, known)}")
+        raise UsageError(
+            f"protocol {self.name!r} has no action {name!r}.{nearest(name, known)} Actions are: {', '.join(known)}."
+        )
 
     def version(self, name: str) -> Version:
         """Return the version of this name; raise UsageError if there is none."""
