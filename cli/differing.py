@@ -71,6 +71,11 @@ def diff(protocol: str, one: str, other: str, paths: tuple[str, ...], **given: A
     \b
     Exit status: 0 no difference, 1 there is one, 2 bad input, 3 nobody knows.
     """  # noqa: D301 (\b is the mark by which click keeps lines)
+    if not one.strip() and not other.strip():
+        raise UsageError(
+            "neither --a nor --b was given, so both sides would be the same: say what to compare, such as --b SWITCH=on, "
+            "--b VERSION or --b PROTOCOL."
+        )
     target = [given.pop(name) for name in ("settings", "version", "with_", "without")]
     found, constants = asked(protocol, *target)
     sides = tuple(_side(found, constants, option, text) for option, text in (("--a", one), ("--b", other)))
@@ -266,7 +271,7 @@ def print_diff(console: Console, data: dict[str, Any]) -> None:
     """Print how two sides compare."""
     a, b = data["a"], data["b"]
     rows = [
-        (heading(name), f"{side['protocol']}: {side['variant']}", f"{side['distinct']:,} states, depth {side['depth']}")
+        (heading(name), _named(side), f"{side['distinct']:,} states, depth {side['depth']}")
         for name, side in (("A", a), ("B", b))
     ]
     print_rows(console, rows)
@@ -278,6 +283,11 @@ def print_diff(console: Console, data: dict[str, Any]) -> None:
     for item in data["compared"]:
         console.print()
         _print_compared(console, item)
+
+
+def _named(side: dict[str, Any]) -> str:
+    """Return what a side is called: its protocol, and what is special about it unless that says the same."""
+    return str(side["protocol"]) if side["variant"] == side["protocol"] else f"{side['protocol']}, {side['variant']}"
 
 
 def _print_actions(console: Console, actions: dict[str, Any]) -> None:
@@ -313,7 +323,12 @@ def _print_compared(console: Console, item: dict[str, Any]) -> None:
 
 
 def _print_only(console: Console, only: dict[str, Any], words: str) -> None:
+    from fencepost.counterexamples.folding import fold
+    from fencepost.counterexamples.text import ARROW
+
     print_lines(console, styled(f"Only in {only['side'].upper()}: {words}, {counted(only['length'], 'state')}", "bold"))
     print_rows(console, [(f"{number:>3}", step) for number, step in enumerate(only["steps"], 1)])
     if only["last"]:
-        print_lines(console, styled(f"the last step: {', '.join(only['last'])}", "dim"), indent=5)
+        told = f"the last step: {', '.join(only['last'])}".replace(" -> ", ARROW)
+        for line in fold(told, console.width - 5):
+            console.print(styled(f"     {line}", "dim"), soft_wrap=True)

@@ -80,7 +80,8 @@ def _properties(console: Console, question: Question, sample: Sample) -> None:
         if item.path is not None:
             found = f" in {item.walks:,} of {sample.walks:,} walks: {counted(item.path.length, 'state')} in walk {item.walk}"
         print_lines(console, Text.assemble(f"{result.name:{width}}  ", (f"{result.kind!s:9}  ", "dim"), verdict, found))
-        print_lines(console, styled(sentences[result.name], "dim"), indent=INDENT)
+        if sentences[result.name]:
+            print_lines(console, styled(sentences[result.name], "dim"), indent=INDENT)
 
 
 def _reach(sample: Sample, version: str) -> Iterator[tuple[str, Text | str]]:

@@ -90,10 +90,12 @@ def print_shrunk(console: Console, shrunk: Shrunk) -> None:
 def told(shrunk: Shrunk) -> str:
     """Return what was shortened and lowered, and how far it was checked that nothing shorter exists."""
     now = counted(shrunk.path.length, "state")
-    length = f"Shortened from {shrunk.before} to {now}" if shrunk.path.length < shrunk.before else f"It has {now}, as before"
+    took = show_seconds(shrunk.seconds)
+    shorter = shrunk.path.length < shrunk.before
+    length = f"Shortened from {shrunk.before} to {now} in {took}." if shorter else f"It has {now}, as before; that took {took}."
     declared = shrunk.trace.protocol.machine.constants.declared()
-    lowered = ", ".join(f"{name} {old} -> {declared[name].show(new)}" for name, (old, new) in shrunk.lowered.items())
-    return f"{length} in {show_seconds(shrunk.seconds)}. {f'Lowered: {lowered}. ' if lowered else ''}{shrunk.reach}"
+    lowered = ", ".join(f"{name} {old} → {declared[name].show(new)}" for name, (old, new) in shrunk.lowered.items())
+    return f"{length} {f'Lowered: {lowered}. ' if lowered else ''}{shrunk.reach}"
 
 
 def shrunk_data(shrunk: Shrunk) -> dict[str, Any]:

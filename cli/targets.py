@@ -7,7 +7,7 @@ import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from fencepost.cli.failures import USER_MODULE, placed
+from fencepost.cli.failures import USER_MODULE, near, placed
 from fencepost.invariants.protocols import PROTOCOLS, Protocol, protocol
 from fencepost.model.language.actions import Property
 from fencepost.model.language.errors import FencepostError, ModelError, UsageError, nearest
@@ -44,6 +44,8 @@ def lookup_in(model: str | None) -> Callable[[str], Protocol]:
 
 def load_protocol(path: Path) -> Protocol:
     """Return the protocol that a Python file defines as MACHINE and PROPERTIES."""
+    if path.is_dir():
+        raise UsageError(f"{path} is a folder: name a protocol, or a Python file that defines MACHINE and PROPERTIES.")
     if not path.is_file():
         raise UsageError(f"there is no file {path}: name a protocol, or a Python file that defines MACHINE and PROPERTIES.")
     module = _run_file(path)
@@ -98,12 +100,22 @@ def _run_file(path: Path) -> ModuleType:
     except FencepostError as error:
         raise type(error)(placed(error)) from error
     except SyntaxError as error:
-        raise ModelError(f"{error.filename}:{error.lineno}: {error.msg}:\n{(error.text or '').rstrip()}") from error
+        raise ModelError(_pointed_at(error)) from error
     except (Exception, SystemExit) as error:
         raise ModelError(f"{placed(error, named=True)}. The file must run before its model can be read.") from error
     finally:
         sys.path.remove(str(path.resolve().parent))
     return module
+
+
+def _pointed_at(error: SyntaxError) -> str:
+    """Return what Python says of a text that it cannot read, with the line and a caret below the place."""
+    text, name = (error.text or "").rstrip(), near(Path(error.filename)) if error.filename else "the file"
+    said = f"{name}:{error.lineno}: {error.msg}."
+    if not text.strip() or not error.offset:
+        return said
+    column = max(0, error.offset - 1 - (len(text) - len(text.lstrip())))
+    return f"{said}\n  {text.strip()}\n  {' ' * column}^\nInstead, write what Python can read there."
 
 
 def choose_constants(

@@ -175,7 +175,7 @@ def _is_as(item: PropertyResult, verdict: str, length: int | None) -> bool:
 def _difference(item: PropertyResult, verdict: str, length: int | None) -> str:
     if item.verdict == verdict and item.path is not None:
         return f"{item.name}: the shortest trace has {item.path.length} states where {length} are expected"
-    return f"{item.name} is {item.verdict} where {verdict} is expected"
+    return f"{item.name}: {item.verdict} where {verdict} is expected"
 
 
 def _way(found: Protocol, result: Result, item: PropertyResult, how: Search, version: str, model: str) -> Iterable[str]:

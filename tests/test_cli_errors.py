@@ -143,6 +143,14 @@ REFUSED = [
         "check kip320/none.py",
         "there is no file kip320/none.py: name a protocol, or a Python file that defines MACHINE and PROPERTIES.",
     ),
+    ("check /", "/ is a folder: name a protocol, or a Python file that defines MACHINE and PROPERTIES."),
+    (
+        "diff kip320",
+        (
+            "neither --a nor --b was given, so both sides would be the same: say what to compare, such as --b SWITCH=on, "
+            "--b VERSION or --b PROTOCOL."
+        ),
+    ),
     ("chek", "There is no command 'chek'. Did you mean 'check'? `fencepost --help` lists what there is."),
     (
         "guarantees --write /no/such/folder/docs",
@@ -175,7 +183,14 @@ def test_bad_input_ends_with_status_2_and_one_message(command: str, message: str
     ("text", "message"),
     [
         ("", "{file} defines no MACHINE: assign a Machine to that name, and its properties to PROPERTIES."),
-        ("MACHINE = = 1", "{file}:1: invalid syntax:\nMACHINE = = 1"),
+        (
+            "MACHINE = = 1",
+            "{file}:1: invalid syntax.\n  MACHINE = = 1\n            ^\nInstead, write what Python can read there.",
+        ),
+        (
+            "def f():\n    return (1",
+            "{file}:2: '(' was never closed.\n  return (1\n         ^\nInstead, write what Python can read there.",
+        ),
         (
             "import no_such_module",
             "{file}:1: ModuleNotFoundError: No module named 'no_such_module'. The file must run before its model can be read.",
@@ -334,7 +349,7 @@ def test_what_is_outside_the_language_names_line_and_place(counter: Any) -> None
     file = counter("s.m += 1")
     result = CliRunner().invoke(run, ["check", file, "--quiet"])
     assert result.stderr == (
-        f"fencepost: {file}:19: record State has no field 'm'.\n      s.m += 1\n      ^^^\nInstead, use one of: n.\n"
+        f"fencepost: {file}:19: record State has no field 'm'.\n      s.m += 1\n      ^^^\nInstead, write 'n', its only field.\n"
     )
     assert result.exit_code == 2
 

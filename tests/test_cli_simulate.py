@@ -209,5 +209,5 @@ PROPERTIES = (is_low,)
     done = fencepost("simulate", str(file), "--walks", "5", "--trace", str(tmp_path / "t.trace"))
     assert done.exit_code == 1
     assert "Shortened" not in done.stdout
-    assert "Lowered: most 9 -> 3" in done.stdout
+    assert "Lowered: most 9 → 3" in done.stdout
     assert fencepost("replay", str(tmp_path / "t.trace"), "--model", str(file)).exit_code == 0

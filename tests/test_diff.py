@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pytest
+from fencepost.cli.differing import _named, _print_only
 from fencepost.explorers.evidence.diff import Difference, compare
 from fencepost.explorers.evidence.observed import choose_fields, everything, look_at_fields, look_through
 from fencepost.explorers.evidence.space import Space
@@ -18,6 +19,7 @@ from fencepost.invariants.protocols import PROTOCOLS
 from fencepost.model.language import always
 from fencepost.model.language.errors import UsageError
 from fencepost.model.language.interpreter import Interpreter
+from rich.console import Console
 
 from tests.commands import data_of, fencepost
 from tests.machines import planted, respelt
@@ -248,6 +250,23 @@ def test_a_users_file_is_compared_with_another() -> None:
     assert "all that the protocol keeps: no difference" in found.stdout
     assert "only B requires not c.tickets <= s.sold" in found.stdout
     assert "Only in A: burn-down" in found.stdout
+
+
+@pytest.mark.parametrize("columns", [60, 100])
+def test_the_last_step_is_folded_between_values_and_has_the_arrows_of_traces(columns: int) -> None:
+    last = [f"replica[{n}]: status none -> {{by={n},member_epoch=[0,0]}}" for n in range(4)]
+    console = Console(width=columns, record=True)
+    _print_only(console, {"side": "b", "length": 2, "steps": ["serve"], "last": last}, "the first state")
+    told = console.export_text()
+    assert "->" not in told
+    for number in range(4):
+        assert f"none → {{by={number},member_epoch=[0,0]}}" in told
+    assert max(map(len, told.splitlines())) <= columns
+
+
+def test_a_side_is_named_once() -> None:
+    sides = [{"protocol": "kip320", "variant": "as it is"}, {"protocol": "kip279", "variant": "kip279"}]
+    assert [_named(side) for side in sides] == ["kip320, as it is", "kip279"]
 
 
 @pytest.mark.xdist_group("diff")

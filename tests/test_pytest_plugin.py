@@ -81,7 +81,7 @@ def test_a_check_passes_fails_or_expects_a_violation(suite: pytest.Pytester) -> 
     result.assert_outcomes(passed=2, failed=1)
     result.stdout.fnmatch_lines(
         [
-            "*requests-run-once is violated where holds is expected",
+            "*requests-run-once: violated where holds is expected",
             "*  1  send client=0",
             "requests-run-once is violated for client=0: 5 states",
             "*= fencepost =*",
@@ -190,7 +190,7 @@ def test_check_needs_no_pytest() -> None:
     assert result.verdict == "violated"
     with pytest.raises(ExpectationError, match="some-lamp-is-dark: the shortest trace has 2 states where 3 are expected"):
         check(lamps.MACHINE, lamps.PROPERTIES, search=PLAIN, violated={"some-lamp-is-dark": 3, "lit-lamps-stay": 3})
-    with pytest.raises(ExpectationError, match="favourite-is-lit is holds where unreached is expected"):
+    with pytest.raises(ExpectationError, match="favourite-is-lit: holds where unreached is expected"):
         check(
             lamps.MACHINE,
             lamps.PROPERTIES,

@@ -6,11 +6,12 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import pytest
+from fencepost.cli.shrinking import told
 from fencepost.counterexamples.lowering import lower, named, shapes, sizes
 from fencepost.counterexamples.reader import read
 from fencepost.counterexamples.replay import follow, write
 from fencepost.counterexamples.shortening import Attempts, simpler, without
-from fencepost.counterexamples.shrink import Limits, shrink
+from fencepost.counterexamples.shrink import Limits, Shrunk, shrink
 from fencepost.counterexamples.trace import ARCHIVE, trace_of_path
 from fencepost.explorers.walk.walker import Walker
 from fencepost.invariants.protocols import PROTOCOLS, Protocol
@@ -208,3 +209,10 @@ def test_the_command_refuses_what_does_not_replay_with_the_line_and_the_guard(tm
     assert done.exit_code == 2
     assert f"{file}:{start + 2}: step 1, `" in done.stderr
     assert "cannot happen: the guard `" in done.stderr
+
+
+def test_a_trace_that_is_not_shortened_is_told_as_it_was() -> None:
+    trace = lamps_trace(lamps.some_lamp_is_dark, (0b111, 0))
+    made = Shrunk(trace, follow(trace).path, before=2, lowered={"lamps": (3, 2)}, checked=2, searched=9, seconds=11.9)
+    assert told(made).startswith("It has 2 states, as before; that took 11.9 s. Lowered: lamps 3 → 2. No shorter one exists")
+    assert told(replace(made, before=5)).startswith("Shortened from 5 to 2 states in 11.9 s. Lowered")

@@ -195,10 +195,12 @@ class Expressions:
             found_field = dict(fields(owner.record)).get(node.attr)
             if found_field is None:
                 names = [name for name, _ in fields(owner.record)]
+                only = len(names) == 1
+                hint = "" if only else nearest(node.attr, names)
                 self.scope.refuse(
                     node,
-                    f"record {owner.record.__name__} has no field {node.attr!r}.{nearest(node.attr, names)}".rstrip("."),
-                    f"use one of: {', '.join(names)}",
+                    f"record {owner.record.__name__} has no field {node.attr!r}.{hint}".rstrip("."),
+                    f"write {names[0]!r}, its only field" if only else f"use one of: {', '.join(names)}",
                 )
             if node.attr.startswith("ghost_"):
                 self.scope.made.reads_ghost = self.scope.made.reads_ghost or node.attr
