@@ -130,7 +130,6 @@ RUNS: tuple[Run, ...] = (
         42,
         unreached="deposed, old",
         profile=Profile.FULL,
-        compact=True,
     ),
     run(
         "3 voters and a broker, restart",
