@@ -138,7 +138,7 @@ def test_coverage_tells_how_often_each_action_fired() -> None:
         (["--expect", "fine"], "--expect was given 'fine', which is no verdict."),
         (["--budget", "long"], "--budget was given 'long', which is no length of time"),
         (["--trace", "/nowhere/x.trace"], "/nowhere/x.trace cannot be written"),
-        (["--walks", "0"], "Invalid value for '--walks'"),
+        (["--walks", "0"], "--walks was given 2 times, and it has one value"),
         (["--depth", "1000001"], "Invalid value for '--depth'"),
     ],
 )
