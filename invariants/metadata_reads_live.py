@@ -12,6 +12,7 @@ from fencepost.model.clients.tokens.clients import (
 from fencepost.model.clients.tokens.constants import C
 from fencepost.model.clients.tokens.metadata import server_publishes_to_cache, server_publishes_to_component
 from fencepost.model.clients.tokens.servers import (
+    compared_offset,
     is_behind,
     server_answers,
     server_answers_from_one_image,
@@ -107,7 +108,7 @@ def cost_of_lag(before: State, after: State, c: C) -> int:
     """Return by how many offsets a step brings the server on that client 0's request waits for."""
     call = before.call[0]
     is_waiting = call.status == Status.SENT and not call.checked and is_behind(before, c, call)
-    gained = after.server[call.node].cache - before.server[call.node].cache
+    gained = compared_offset(after, c, call.node, call.operation) - compared_offset(before, c, call.node, call.operation)
     return max(0, gained) if is_waiting else 0
 
 
@@ -122,12 +123,20 @@ waits = at_most(
     fair=(*SERVERS, weak(client_retries, each="client")),
 )
 
+
+def cost_of_retry(before: State, after: State, c: C) -> int:
+    """Return 1 for a step in which client 0 sends its request again; how often others do is no matter of its read."""
+    is_sent = before.call[0].status != Status.SENT and after.call[0].status == Status.SENT
+    return 1 if is_sent and before.call[0].status != Status.IDLE else 0
+
+
 retries = at_most(
     "retries",
-    "TOK-Q2: a read with a token is sent again so many times.",
+    "TOK-Q2: a read with a token is sent again no more often than its servers lag behind the log, in offsets.",
     when=is_client_0_reading,
     then=is_client_0_idle,
-    costs={client_retries: 1},
+    costs=cost_of_retry,
+    bound=C.offsets,
     unit="retries",
     fair=(*SERVERS, strong(client_retries, each=("client", "node"))),
 )

@@ -179,9 +179,13 @@ LIVE: tuple[Evidence, ...] = (
             draft-check-first 1 client, servers wait, in the end: TOK-Q1
             draft-check-first 1 client, in the end: TOK-Q1
             draft-check-first 1 client, servers wait, a broker cut off, in the end: TOK-Q1
+            repaired 2 clients, in the end: TOK-Q1
+            repaired 2 clients, backoff, late answers taken, in the end: TOK-Q1
         """),
         answer="In offsets that the server has to catch up with, not in time: a read waits for no more of them than its server lags, "
-        "unless the server gets no metadata.",
+        "unless the server gets no metadata. This is so each time that it is sent. Two clients that drop late answers exceed the log's "
+        "last offset: client 0 waits at one broker for two offsets, drops the answer since client 1 has stored a newer token "
+        "meanwhile, and waits for two more at the other broker, four in all of three. Taking late answers, it waits for three.",
     ),
     Evidence(
         "TOK-Q2",
@@ -189,9 +193,22 @@ LIVE: tuple[Evidence, ...] = (
             draft-check-first 1 client, in the end: TOK-Q2
             draft-check-first 1 client, servers wait, in the end: TOK-Q2
             draft-check-first 1 client, a broker cut off, another one next, in the end: TOK-Q2
+            draft 1 client, backoff, in the end: TOK-Q2
+            draft-check-first 1 client, backoff, in the end: TOK-Q2
+            draft-check-first 1 client, backoff, to offset 4, in the end: TOK-Q2
+            draft-check-first 2 clients, backoff, to offset 2, in the end: TOK-Q2
+            draft-check-first 1 client, backoff, a broker cut off, in the end: TOK-Q2
+            draft-check-first 1 client, backoff, a broker cut off, another one next, in the end: TOK-Q2
+            draft-check-first 1 client, backoff, restart, to offset 2, in the end: TOK-Q2
+            repaired 1 client, component, backoff, in the end: TOK-Q2
+            repaired 2 clients, backoff, late answers taken, in the end: TOK-Q2
+            repaired 2 clients, backoff, in the end: TOK-Q2
         """),
-        answer="An error at once has no bound without a backoff, which the draft does not mention; a server that waits needs no retry. The "
-        "model has no clock: that lag divided by backoff bounds the retries follows from their definition, and was not checked.",
+        answer="An error at once has no bound without a backoff, which the draft does not mention; a server that waits needs no retry. "
+        "The model has no clock: lag is counted in offsets, and a backoff lasts as long as each server that lags takes to get on by one "
+        "or more. Then a read is sent again at most once for each offset of the lag, and the worst case takes all of them. Not with a "
+        "broker that is cut off, whose lag never ends, unless the client asks another one next; nor with a restart from an older "
+        "snapshot, which adds to the lag. A client that drops late answers reads again for each of them besides.",
         verdict=_BROKEN,
     ),
 )

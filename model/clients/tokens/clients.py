@@ -97,12 +97,13 @@ def is_deliverable(s: State, c: C, client: int) -> bool:
 
 @action(client=Client, node=Node)
 def client_retries(s: State, c: C, client: int, node: int) -> None:
-    """A client reads again: after STALE_METADATA, after a disconnect, or since it does not take the answer."""
+    """A client reads again: after STALE_METADATA and the backoff, after a disconnect, or since it does not take the answer."""
     call = s.call[client]
     is_refused = call.status == Status.ANSWERED and not is_from_other_cluster(s, c, client) and not is_deliverable(s, c, client)
     require(call.status in (Status.STALE, Status.DISCONNECTED) or is_refused)
     require(node != CONTROLLER or c.controller_serves_reads)
     require(may_send(s, c, client, node))
+    require(call.awaited == 0)
     require(c.node_choice != NodeChoice.ANOTHER or call.status != Status.STALE or node != call.node)
     send(s, c, client, node)
 

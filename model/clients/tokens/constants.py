@@ -95,6 +95,7 @@ class C(Constants):
         NodeChoice.ANY, meaning="requests go to: any, connected: where a connection is idle, another: after an error"
     )
     resets = switch(default=False, meaning="users may set a store back to unknown")
+    backoff = switch(default=False, meaning="after STALE_METADATA a client waits until each lagging server has moved on")
 
 
 def refuse(c: C) -> str | None:

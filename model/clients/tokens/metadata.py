@@ -4,7 +4,7 @@ from fencepost.model.clients.tokens.constants import C
 from fencepost.model.clients.tokens.operations import Operation
 from fencepost.model.clients.tokens.state import CONTROLLER, Call, Node, Offset, State, Status, clear_request, end_call
 from fencepost.model.clients.tokens.store import Cluster
-from fencepost.model.language import NONE, action, require
+from fencepost.model.language import NONE, action, bits, require
 
 
 def commit(s: State, c: C) -> None:
@@ -28,6 +28,18 @@ def gets_metadata(c: C, node: int) -> bool:
     return node < c.nodes - c.cut_off and (node != CONTROLLER or c.controller_lags)
 
 
+def compared(c: C, operation: int) -> int:
+    """Return the operation whose offset servers compare tokens of such requests with: the cache's, or, repaired, a component's."""
+    return Operation.COMPONENT if c.component_offsets and operation == Operation.COMPONENT else Operation.CACHE
+
+
+def let_retry(s: State, c: C, node: int, moved: int) -> None:
+    """A server has moved on: the calls whose backoff lasts until then wait for it no longer."""
+    for call in s.call:
+        if compared(c, call.operation) == moved:
+            call.awaited = bits.without(call.awaited, node)
+
+
 @action(node=Node, offset=Offset)
 def server_publishes_to_cache(s: State, c: C, node: int, offset: int) -> None:
     """A server sets its metadata cache to a later image (BrokerMetadataPublisher.onMetadataUpdate, first step).
@@ -39,6 +51,7 @@ def server_publishes_to_cache(s: State, c: C, node: int, offset: int) -> None:
     require(offset > server.cache)
     require(offset <= (server.component if c.cache_last else s.committed))
     server.cache = offset
+    let_retry(s, c, node, Operation.CACHE)
 
 
 @action(node=Node, offset=Offset)
@@ -50,6 +63,7 @@ def server_publishes_to_component(s: State, c: C, node: int, offset: int) -> Non
     require(offset > server.component)
     require(offset <= (s.committed if c.cache_last else server.cache))
     server.component = offset
+    let_retry(s, c, node, Operation.COMPONENT)
 
 
 def disconnect(call: Call) -> None:
@@ -95,6 +109,7 @@ def cluster_is_rebuilt(s: State, c: C, cluster: int) -> None:
         server.cache = 0
         server.component = 0
     for call in s.call:
+        call.awaited = 0
         if call.status == Status.SENT:
             disconnect(call)
     s.budget.rebuilds -= 1

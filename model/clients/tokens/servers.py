@@ -5,7 +5,7 @@ for the header. With `check_first` the two checks come before the handling.
 """
 
 from fencepost.model.clients.tokens.constants import C, NodeChoice, OnLag, TokenRead, WriteToken
-from fencepost.model.clients.tokens.metadata import commit
+from fencepost.model.clients.tokens.metadata import commit, compared, gets_metadata
 from fencepost.model.clients.tokens.operations import Operation
 from fencepost.model.clients.tokens.state import (
     CONTROLLER,
@@ -19,12 +19,12 @@ from fencepost.model.clients.tokens.state import (
     shown,
 )
 from fencepost.model.clients.tokens.store import clashes, is_unknown
-from fencepost.model.language import NONE, action, require
+from fencepost.model.language import NONE, action, bits, require
 
 
 def compared_offset(s: State, c: C, node: int, operation: int) -> int:
     """Return the offset that a server compares tokens with and returns: its cache's, or the component's where repaired."""
-    return shown(s, node, operation) if c.component_offsets else s.server[node].cache
+    return shown(s, node, compared(c, operation))
 
 
 def names_other_cluster(s: State, call: Call) -> bool:
@@ -71,6 +71,15 @@ def answer_with_error(s: State, call: Call, status: Status) -> None:
     call.status = status
 
 
+def lagging(s: State, c: C, operation: int) -> int:
+    """Return the servers that lag behind the log, in what they compare tokens of such requests with, and catch up by and by."""
+    return sum(
+        bits.only(node)
+        for node in range(c.nodes)
+        if gets_metadata(c, node) and compared_offset(s, c, node, operation) < s.committed
+    )
+
+
 @action(client=Client)
 def server_refuses_cluster(s: State, c: C, client: int) -> None:
     """A server answers INCONSISTENT_CLUSTER_ID to a request that names another cluster."""
@@ -82,7 +91,10 @@ def server_refuses_cluster(s: State, c: C, client: int) -> None:
 
 @action(client=Client)
 def server_reports_stale_metadata(s: State, c: C, client: int) -> None:
-    """A server that is behind the token answers STALE_METADATA, at once. The draft also lets it wait."""
+    """A server that is behind the token answers STALE_METADATA, at once. The draft also lets it wait.
+
+    The model has no clock: a backoff lasts as long as each server that lags takes to get on by one offset or more.
+    """
     call = s.call[client]
     node = call.node if c.node_choice == NodeChoice.ANOTHER else 0
     require(c.on_lag == OnLag.ERROR)
@@ -91,6 +103,7 @@ def server_reports_stale_metadata(s: State, c: C, client: int) -> None:
     require(is_behind(s, c, call))
     answer_with_error(s, call, Status.STALE)
     call.node = node
+    call.awaited = lagging(s, c, call.operation) if c.backoff else 0
 
 
 @action(client=Client)

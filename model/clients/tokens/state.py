@@ -15,7 +15,7 @@ from typing import Annotated
 from fencepost.model.clients.tokens.constants import C
 from fencepost.model.clients.tokens.operations import Operation
 from fencepost.model.clients.tokens.store import Cluster, Context, MaybeCluster, MaybeOffset, Offset
-from fencepost.model.language import NONE, Array, Index, Per, Range, Record, action
+from fencepost.model.language import NONE, Array, BitSet, Index, Per, Range, Record, action
 
 
 class Status(IntEnum):
@@ -31,6 +31,7 @@ class Status(IntEnum):
 
 Node = Annotated[int, Index(C.nodes)]
 MaybeNode = Annotated[int, Index(C.nodes, none=True)]
+Nodes = Annotated[int, BitSet(C.nodes)]
 Client = Annotated[int, Index(C.clients)]
 CONTROLLER = 0
 """The node of the active controller."""
@@ -69,8 +70,9 @@ class Call(Record):
 
     `sent` is the context of the request header, cleared once it was checked. `oldest` and `newest` are the offsets at
     which the body was read, for a write both are the offset that it was committed at. `token` is that of the response header, NONE if
-    there is none. `merged` is set while storeLatest has compared but not yet stored, where that takes two steps. The ghosts are what the store's
-    had been when the call was made.
+    there is none. `merged` is set while storeLatest has compared but not yet stored, where that takes two steps. `awaited`
+    are the servers that have not moved on since the call was refused, where clients wait for that (`backoff`). The ghosts are what
+    the store's had been when the call was made.
     """
 
     status: Status
@@ -83,6 +85,7 @@ class Call(Record):
     newest: Offset
     token: MaybeOffset
     merged: bool
+    awaited: Nodes
     ghost_read: Offset
     ghost_written: Offset
     ghost_imported: Offset
