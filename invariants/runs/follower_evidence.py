@@ -67,7 +67,8 @@ GUARANTEES: tuple[Evidence, ...] = (
             kip392-older 2 replicas, too large as too small: S3
             kafka-4.1 2 replicas, fetches without epochs: S3
         """),
-        answer="Kept by all three. It takes the check in the older text, and in the code that fetches carry the consumer's leader epoch.",
+        answer="Kept by all three, as far as this property judges: the step from fetching to a reset or an exception. Where a text checks first, a clamped end "
+        "may still raise or replay after a spurious error (the four cases, case 4): that step is judged by K392-S5. It takes the check in the older text, and in the code that fetches carry the consumer's leader epoch.",
     ),
     Evidence(
         "K392-S4",
@@ -91,8 +92,11 @@ GUARANTEES: tuple[Evidence, ...] = (
             kafka-4.1 2 replicas, unclean: S5f, S5m
             kafka-4.1 2 replicas, strictly larger: S5f
             repaired 2 replicas, unclean: S5f, S5m
+            repaired 2 replicas, three epochs: S5f, S5m
         """),
-        answer="Exact in version `repaired`. A clamped end gives a false alarm while a new leader's high watermark is behind; the code, which "
+        answer="Exact in version `repaired` with two leader epochs, or without retention. With three epochs and retention its comparison of epochs gives "
+        "a false alarm under clean elections: a reset takes the epoch of a leader that has written nothing yet, and the next leader answers with an "
+        "older one. So the repair is not finished: a position after a reset needs the epoch of the last record before it. A clamped end gives a false alarm while a new leader's high watermark is behind; the code, which "
         "does not clamp, misses a truncation by an unclean leader that never heard of the epoch and has more records of the one before: the answer "
         "names an older epoch with an end that is not smaller.",
         verdict=_BROKEN,
@@ -183,7 +187,7 @@ LIVE: tuple[Evidence, ...] = (
         "K392-Q3",
         reads("kafka-4.1 2 replicas, in the end: Q3\nkafka-4.1 3 replicas, in the end: Q3"),
         answer="The window lasts until each other member of the ISR has sent its first fetch in the new epoch that shows the committed records: "
-        "with two replicas one fetch. How soon that comes does not depend on how high watermarks are propagated.",
+        "with two replicas one fetch.",
     ),
 )
 

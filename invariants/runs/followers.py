@@ -76,6 +76,16 @@ RUNS: tuple[Run, ...] = (
     ),
     run("2 replicas", "replicas=2 records=2 retentions=1", 63_810, 30, version="repaired", never="truncation-is-found"),
     run(
+        "2 replicas, three epochs",
+        "replicas=2 records=2 epochs=3 retentions=1",
+        320_440,
+        34,
+        "S5f 18",
+        version="repaired",
+        never="truncation-is-found",
+        trace="S5f repaired-epoch-of-a-reset",
+    ),
+    run(
         "2 replicas, 3 records",
         "replicas=2 records=3 retentions=2",
         238_275,
