@@ -302,7 +302,10 @@ def test_json_tells_both_ways_of_looking() -> None:
         (["kip320", "--b", "replication"], "the two sides have different states"),
         (["kip320", "--b", "kafka-4.0"], "has no version 'kafka-4.0'"),
         (["kip320", "--b", "replicas=9"], "out of range"),
-        (["kip320", "--set", "replicas=2", "--set", "log_size=1", "--b", "max_records=1", "--on", "replcia"], "the state has no field 'replcia'"),
+        (
+            ["kip320", "--set", "replicas=2", "--set", "log_size=1", "--b", "max_records=1", "--on", "replcia"],
+            "the state has no field 'replcia'",
+        ),
         (["kip320", "--b", "max_records=1", "--max-states", "10"], "could not be searched to its end"),
     ],
 )
