@@ -38,7 +38,7 @@ def test_every_archived_trace_is_a_test_that_passes(file: Path) -> None:
     made = follow(read(file).trace)
     assert made.trace.prop is not None
     name = run(render("pytest", made))
-    said = "shown" if made.trace.worst else "violated"
+    said = "shown" if made.trace.worst else made.trace.verdict
     assert name == f"test_{made.trace.protocol.name}_{made.trace.prop.name}_is_{said}_by_this_history".replace("-", "_")
 
 
