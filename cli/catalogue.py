@@ -103,8 +103,8 @@ def choose_runs(profile: Profile, names: tuple[str, ...]) -> tuple[Run, ...]:
 
 def _run_all(request: Request, options: Options, tally: Tally, table: RunTable | None, display: Display) -> None:
     """Compile everything that is not in the cache, several at a time, and explore one run after the other."""
-    from fencepost.cli.engines import was_interrupted
     from fencepost.explorers.judge import judge
+    from fencepost.explorers.verdict import ended_by_signal
 
     sources = {run.name: _source(run, options) for run in tally.waiting}
     tally.doing = "compiling machines: those that are finished are kept"
@@ -128,7 +128,7 @@ def _run_all(request: Request, options: Options, tally: Tally, table: RunTable |
             data = judgement_data(judgement, _steps(judgement, options), culprits)
             if finished and judgement.result.complete:
                 finished.keep(run, sources[run.name], data)
-            if was_interrupted(judgement.result):
+            if ended_by_signal(judgement.result.why_stopped):
                 tally.why_stopped = judgement.result.why_stopped
         tally.done.append(data)
         tally.waiting.pop(0)

@@ -10,12 +10,12 @@ from fencepost.cli.builds import write_builds
 from fencepost.cli.console import print_json, results
 from fencepost.cli.data import FORMAT, result_data
 from fencepost.cli.display import Display
-from fencepost.cli.engines import ENGINES, Question, explore, was_interrupted
+from fencepost.cli.engines import ENGINES, Question, explore
 from fencepost.cli.outcomes import Report
 from fencepost.cli.request import Request
 from fencepost.cli.status import Exit, exit_of, worst_exit
 from fencepost.cli.traces import culprits_of, diagram_of, make_trace, to_be_written, write_trace
-from fencepost.explorers.verdict import Verdict
+from fencepost.explorers.verdict import Verdict, ended_by_signal
 from fencepost.invariants.catalogue import Profile
 
 if TYPE_CHECKING:
@@ -123,7 +123,7 @@ def run_checks(request: Request) -> Exit:
             else:
                 _print(request, name, found, question, result, first=not ends)
             ends.append(exit_of(result.verdict, expected))
-            if was_interrupted(result):
+            if ended_by_signal(result.why_stopped):
                 ends.append(Exit.UNDETERMINED)
                 break
     left = [question.name for _, question in questions[len(reports) :]]

@@ -236,8 +236,3 @@ def _interrupted(question: Question, engine: str, options: Options, doing: str, 
         guards=(),
         deadlocks=0,
     )
-
-
-def was_interrupted(result: Result) -> bool:
-    """Say whether the user ended the search; a result tells it by its sentence only."""
-    return "was received" in result.why_stopped

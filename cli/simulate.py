@@ -15,7 +15,7 @@ from fencepost.cli.sampled import Finding, print_sample, sample_data
 from fencepost.cli.shrinking import shortened
 from fencepost.cli.status import Exit, exit_of, worst_exit
 from fencepost.cli.traces import trace_of_path, write_trace
-from fencepost.explorers.verdict import Options, Verdict
+from fencepost.explorers.verdict import Options, Verdict, ended_by_signal
 from fencepost.model.language.errors import UsageError
 
 if TYPE_CHECKING:
@@ -96,7 +96,7 @@ class _Simulation:
                 coverage=given["coverage"],
                 command=self.command_for,
             )
-        interrupted = "was received" in sample.why_stopped
+        interrupted = ended_by_signal(sample.why_stopped)
         return worst_exit([exit_of(sample.verdict, expected), *([Exit.UNDETERMINED] if interrupted else [])])
 
     def plan(self) -> Plan:

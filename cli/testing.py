@@ -61,9 +61,9 @@ def check(
     trace) and in `unreached`. Raises UndeterminedError if the search did not finish, UsageError for what does not exist.
     """
     from fencepost.cli.display import Display
-    from fencepost.cli.engines import Question, choose_engine, explore, was_interrupted
+    from fencepost.cli.engines import Question, choose_engine, explore
     from fencepost.cli.targets import choose_constants
-    from fencepost.explorers.verdict import Options
+    from fencepost.explorers.verdict import Options, ended_by_signal
     from fencepost.invariants.protocols import PROTOCOLS
 
     how = search or Search()
@@ -78,7 +78,7 @@ def check(
     )
     with Display(quiet=True) as display:
         result = explore(Question(found.machine, values, chosen), choose_engine(how.engine), options, display)
-    if was_interrupted(result):
+    if ended_by_signal(result.why_stopped):
         raise KeyboardInterrupt
     judge(
         found, result, expected, how, version, str(what) if found.name not in PROTOCOLS and isinstance(what, str | Path) else ""

@@ -127,6 +127,15 @@ class GuardCount:
     refused: int
 
 
+SIGNALLED = "was received"
+"""What stands in the reason why something stopped, where a signal ended it."""
+
+
+def ended_by_signal(why_stopped: str) -> bool:
+    """Say whether a signal ended a search or walks; their result tells it by this sentence only."""
+    return SIGNALLED in why_stopped
+
+
 @dataclass(frozen=True)
 class Result:
     """What an exploration found."""

@@ -138,12 +138,12 @@ def test_coverage_tells_how_often_each_action_fired() -> None:
         (["--expect", "fine"], "--expect was given 'fine', which is no verdict."),
         (["--budget", "long"], "--budget was given 'long', which is no length of time"),
         (["--trace", "/nowhere/x.trace"], "/nowhere/x.trace cannot be written"),
-        (["--walks", "0"], "--walks was given 2 times, and it has one value"),
+        (["--walks", "0"], "Invalid value for '--walks'"),
         (["--depth", "1000001"], "Invalid value for '--depth'"),
     ],
 )
 def test_bad_input_ends_with_one_message(options: list[str], said: str) -> None:
-    done = fencepost(*KIP320, *options)
+    done = fencepost(*KIP320[:4], *options)
     assert done.exit_code == 2
     assert done.stderr.startswith(f"fencepost: {said}")
     assert done.stdout == ""

@@ -5,13 +5,11 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 import pytest
-from fencepost.counterexamples.replay import replay
-from fencepost.counterexamples.trace import ARCHIVE
-from fencepost.explorers.judge import judge
-from fencepost.explorers.verdict import Options
-from fencepost.invariants.catalogue import Profile, entries, runs, values_of
+from fencepost.invariants.catalogue import Profile, entries, runs
 from fencepost.invariants.protocols import protocol
 from fencepost.invariants.runs import discovery_evidence, joint, tokens_evidence
+
+from tests.archive import archived, fired_in, lengths_of_archived
 
 if TYPE_CHECKING:
     from fencepost.invariants.catalogue import Run
@@ -48,17 +46,14 @@ def test_every_figure_is_pinned() -> None:
 
 @pytest.mark.parametrize("run", [run for run in RUNS if run.trace], ids=lambda run: run.name)
 def test_archived_traces_are_of_their_run_and_as_long_as_it_says(run: Run) -> None:
-    for name, file in run.trace.items():
-        trace = replay(ARCHIVE / file)
-        assert trace.trace.prop is not None
-        assert (trace.trace.prop.name, trace.path.length) == (name, run.violated[name])
-        assert trace.trace.constants == protocol(run.protocol).machine.set_constants(values_of(run))
+    for name, length in lengths_of_archived(run):
+        assert length == run.violated[name]
 
 
 @pytest.mark.parametrize("name", NAMES)
 def test_every_archived_trace_belongs_to_a_run(name: str) -> None:
     named = {file for run in RUNS if run.protocol == name for file in run.trace.values()}
-    assert {file.name for file in ARCHIVE.glob(f"{name}-*")} == named
+    assert archived(name) == named
 
 
 def test_what_is_broken_has_a_run_that_fails_and_one_that_holds() -> None:
@@ -70,14 +65,8 @@ def test_what_is_broken_has_a_run_that_fails_and_one_that_holds() -> None:
 
 @pytest.mark.parametrize("name", NAMES)
 def test_small_runs_find_what_is_pinned_and_no_action_is_dead(name: str) -> None:
-    fired: dict[str, int] = {}
-    for run in RUNS:
-        room = SMALL_GRAPH if run.properties else SMALL
-        if run.protocol == name and run.profile is not Profile.FULL and (run.distinct or 0) <= room:
-            found = judge(run, Options(workers=1))
-            assert found.as_expected, (run.name, found.differences)
-            for label, count in found.result.fired.items():
-                fired[label] = fired.get(label, 0) + count
+    own = [run for run in RUNS if run.protocol == name and run.profile is not Profile.FULL]
+    fired = fired_in(run for run in own if (run.distinct or 0) <= (SMALL_GRAPH if run.properties else SMALL))
     assert {label for label, count in fired.items() if not count} == DEAD[name]
 
 

@@ -5,35 +5,26 @@
 
 from __future__ import annotations
 
-import os
-import shutil
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pytest
 
+from tests.browser import MARKS, chromium
 from tests.commands import data_of, fencepost
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-driver = pytest.importorskip("playwright.sync_api", reason="the driver of browsers is missing: run `tox -e reports`")
-NAMES = ("chromium", "chromium-browser", "google-chrome", "chrome")
-BROWSER = os.environ.get("FENCEPOST_CHROMIUM") or next(filter(None, map(shutil.which, NAMES)), None)
 PLANTED = Path(__file__).parent / "machines" / "planted.py"
-pytestmark = [
-    pytest.mark.skipif(BROWSER is None, reason="no Chromium was found: install it, or set FENCEPOST_CHROMIUM"),
-    pytest.mark.xdist_group("browser"),
-]
+pytestmark = MARKS
 
 
 @pytest.fixture(scope="module")
 def browser() -> Iterator[Any]:
     """Start the browser."""
-    with driver.sync_playwright() as play:
-        started = play.chromium.launch(executable_path=BROWSER, args=["--no-sandbox"])
+    with chromium() as started:
         yield started
-        started.close()
 
 
 @pytest.fixture(scope="module")

@@ -5,8 +5,6 @@
 
 from __future__ import annotations
 
-import os
-import shutil
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -15,26 +13,20 @@ from fencepost.counterexamples.render import render
 from fencepost.counterexamples.replay import follow
 from fencepost.counterexamples.trace import ARCHIVE
 
+from tests.browser import MARKS, chromium
+
 if TYPE_CHECKING:
     from collections.abc import Iterator
     from pathlib import Path
 
-driver = pytest.importorskip("playwright.sync_api", reason="the driver of browsers is missing: run `tox -e reports`")
-NAMES = ("chromium", "chromium-browser", "google-chrome", "chrome")
-BROWSER = os.environ.get("FENCEPOST_CHROMIUM") or next(filter(None, map(shutil.which, NAMES)), None)
-pytestmark = [
-    pytest.mark.skipif(BROWSER is None, reason="no Chromium was found: install it, or set FENCEPOST_CHROMIUM"),
-    pytest.mark.xdist_group("browser"),
-]
+pytestmark = MARKS
 
 
 @pytest.fixture(scope="module")
 def browser() -> Iterator[Any]:
     """Start the browser."""
-    with driver.sync_playwright() as play:
-        started = play.chromium.launch(executable_path=BROWSER, args=["--no-sandbox"])
+    with chromium() as started:
         yield started
-        started.close()
 
 
 @pytest.fixture(scope="module")

@@ -9,16 +9,14 @@ from typing import TYPE_CHECKING
 import pytest
 from fencepost.cli.delays import shares
 from fencepost.cli.tables import QUORUM_PAGES, with_tables
-from fencepost.counterexamples.replay import replay
-from fencepost.counterexamples.trace import ARCHIVE
-from fencepost.explorers.judge import judge, values_of
-from fencepost.explorers.verdict import Options
+from fencepost.explorers.judge import values_of
 from fencepost.invariants import quorum, quorum_answers, quorum_liveness
 from fencepost.invariants.catalogue import Profile, entries, evidence
 from fencepost.invariants.runs.quorum import EVIDENCE, RUNS
 from fencepost.invariants.runs.quorum_delays import SLOW
 from fencepost.model.quorum.machine import MACHINE
 
+from tests.archive import archived, fired_in, lengths_of_archived
 from tests.search import Search
 
 if TYPE_CHECKING:
@@ -92,25 +90,16 @@ def difference(one: Run, other: Run) -> set[str]:
 
 @pytest.mark.parametrize("run", [run for run in RUNS if run.trace], ids=lambda run: run.name)
 def test_archived_traces_are_of_their_run_and_as_long_as_it_says(run: Run) -> None:
-    for name, file in run.trace.items():
-        trace = replay(ARCHIVE / file)
-        assert trace.trace.prop is not None
-        assert trace.trace.prop.name == name
-        assert name in run.worst or trace.path.length == run.violated[name]
-        assert trace.trace.constants == MACHINE.set_constants(values_of(run))
+    for name, length in lengths_of_archived(run):
+        assert name in run.worst or length == run.violated[name]
 
 
 def test_every_archived_trace_of_the_model_belongs_to_a_run() -> None:
-    assert {file.name for file in ARCHIVE.glob("quorum-*")} == {name for run in RUNS for name in run.trace.values()}
+    assert archived("quorum") == {name for run in RUNS for name in run.trace.values()}
 
 
 def test_no_action_is_dead_and_small_runs_find_what_is_pinned() -> None:
-    fired: dict[str, int] = {}
-    for title in SMALL:
-        found = judge(BY_NAME[f"quorum {title}"], Options(workers=1))
-        assert found.as_expected, found.differences
-        for name, count in found.result.fired.items():
-            fired[name] = fired.get(name, 0) + count
+    fired = fired_in(BY_NAME[f"quorum {title}"] for title in SMALL)
     assert {name for name, count in fired.items() if not count} == set()
 
 

@@ -5,16 +5,14 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 import pytest
-from fencepost.counterexamples.replay import replay
-from fencepost.counterexamples.trace import ARCHIVE
-from fencepost.explorers.judge import judge
-from fencepost.explorers.verdict import Options
 from fencepost.invariants import replication as properties
 from fencepost.invariants.catalogue import entries, evidence, values_of
 from fencepost.invariants.runs import replication_liveness
 from fencepost.invariants.runs.replication import EVIDENCE, RUNS
 from fencepost.model.cluster.machine import MACHINE
 from fencepost.model.language.interpreter import Interpreter
+
+from tests.archive import archived, fired_in, lengths_of_archived
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -95,17 +93,12 @@ def difference(one: Run, other: Run) -> set[str]:
 
 @pytest.mark.parametrize("run", [run for run in RUNS if run.trace], ids=lambda run: run.title)
 def test_archived_traces_are_of_their_run_and_as_long_as_it_says(run: Run) -> None:
-    for name, file in run.trace.items():
-        trace = replay(ARCHIVE / file)
-        assert trace.trace.prop is not None
-        assert (trace.trace.prop.name, trace.path.length) == (name, run.violated[name])
-        assert trace.trace.constants == MACHINE.set_constants(values_of(run))
+    for name, length in lengths_of_archived(run):
+        assert length == run.violated[name]
 
 
 def test_every_archived_trace_of_the_model_belongs_to_a_run() -> None:
-    assert {file.name for file in ARCHIVE.glob("replication-*")} == {
-        name for run in (*RUNS, *replication_liveness.RUNS) for name in run.trace.values()
-    }
+    assert archived("replication") == {name for run in (*RUNS, *replication_liveness.RUNS) for name in run.trace.values()}
 
 
 def test_hypotheses_and_bugs_that_are_found_have_a_trace() -> None:
@@ -117,12 +110,7 @@ def test_hypotheses_and_bugs_that_are_found_have_a_trace() -> None:
 
 def test_no_action_is_dead_and_small_runs_find_what_is_pinned() -> None:
     """Refusals of old requests are carried out at once by normalizing, so only requests of another broker than the leader are left."""
-    fired: dict[str, int] = {}
-    for title in ALL_ACTIONS:
-        found = judge(BY_NAME[f"replication {title}"], Options(workers=1))
-        assert found.as_expected, found.differences
-        for name, count in found.result.fired.items():
-            fired[name] = fired.get(name, 0) + count
+    fired = fired_in(BY_NAME[f"replication {title}"] for title in ALL_ACTIONS)
     assert {name for name, count in fired.items() if not count} == set()
 
 

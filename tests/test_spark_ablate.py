@@ -17,17 +17,14 @@ from fencepost.explorers.spark.tasks import run_tasks
 from fencepost.model.language.errors import UsageError
 
 from tests.commands import data_of, fencepost
+from tests.sparks import MARKS
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from pyspark import SparkContext
 
-pytestmark = [
-    pytest.mark.xdist_group("spark"),
-    pytest.mark.filterwarnings("ignore::ResourceWarning"),  # sockets that PySpark leaves to the garbage collector
-    pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning"),
-]
+pytestmark = MARKS
 PLANTED = str(Path(__file__).parent / "machines" / "planted.py")
 KIP320 = ("kip320", "--set", "replicas=2", "--set", "max_leader_epoch=1")
 

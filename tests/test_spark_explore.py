@@ -24,6 +24,7 @@ from fencepost.invariants.protocols import protocol
 from fencepost.invariants.runs import RUNS
 
 from tests.commands import start
+from tests.sparks import MARKS
 
 if TYPE_CHECKING:
     import subprocess
@@ -33,11 +34,7 @@ if TYPE_CHECKING:
     from fencepost.explorers.verdict import Result
     from pyspark import SparkContext
 
-pytestmark = [
-    pytest.mark.xdist_group("spark"),
-    pytest.mark.filterwarnings("ignore::ResourceWarning"),  # sockets that PySpark leaves to the garbage collector
-    pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning"),
-]
+pytestmark = MARKS
 LINEAGE = ("truncate-to-hwm", "kip101", "kip279", "kip320-first-try", "kip320")
 SMALL = {
     run.name: run

@@ -15,6 +15,7 @@ from fencepost.explorers.verdict import Options
 from fencepost.invariants.protocols import protocol
 from fencepost.invariants.runs import lineage
 
+from tests.sparks import MARKS
 from tests.test_spark_explore import alike, explored
 
 if TYPE_CHECKING:
@@ -23,12 +24,7 @@ if TYPE_CHECKING:
     from fencepost.explorers.verdict import Result
     from pyspark import SparkContext
 
-pytestmark = [
-    pytest.mark.long,
-    pytest.mark.xdist_group("spark-lineage"),
-    pytest.mark.filterwarnings("ignore::ResourceWarning"),  # sockets that PySpark leaves to the garbage collector
-    pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning"),
-]
+pytestmark = [pytest.mark.long, *MARKS]
 SIZES = {run.name: run for run in lineage.RUNS}
 
 

@@ -22,17 +22,15 @@ from fencepost.explorers.walk.sample import Plan, sample
 from fencepost.invariants.protocols import protocol
 from fencepost.model.language.errors import UsageError
 
+from tests.sparks import MARKS
+
 if TYPE_CHECKING:
     from collections.abc import Iterator
     from pathlib import Path
 
     from pyspark.sql import SparkSession
 
-pytestmark = [
-    pytest.mark.xdist_group("spark"),
-    pytest.mark.filterwarnings("ignore::ResourceWarning"),  # sockets that PySpark leaves to the garbage collector
-    pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning"),
-]
+pytestmark = MARKS
 DEPTH, WALKS = 60, 2500
 GRID = ("replicas=2,3", "max_leader_epoch=1,2")
 

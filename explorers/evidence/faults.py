@@ -12,7 +12,7 @@ from itertools import product
 from typing import TYPE_CHECKING
 
 from fencepost.explorers.native.search import search
-from fencepost.explorers.verdict import Result, Verdict
+from fencepost.explorers.verdict import Result, Verdict, ended_by_signal
 from fencepost.model.language.domains import Range
 from fencepost.model.language.errors import UsageError, nearest
 from fencepost.model.language.records import Nested, Scalar, fields
@@ -28,9 +28,6 @@ if TYPE_CHECKING:
 
 BUDGET = "budget"
 """The field of the state whose record holds what is left of each budget."""
-
-INTERRUPTED = "was received"
-"""How a search that a signal has ended says so."""
 
 Faults = tuple[int, ...]
 """How many faults of each kind, in the order of the kinds."""
@@ -71,7 +68,7 @@ class Tolerance:
     @property
     def interrupted(self) -> bool:
         """Whether a signal ended the searches."""
-        return any(INTERRUPTED in why for _, why in self.unknown)
+        return any(ended_by_signal(why) for _, why in self.unknown)
 
 
 def fault_kinds(machine: Machine) -> dict[str, str]:
@@ -130,7 +127,7 @@ def tolerance(
             results[faults] = search(machine, limited, (prop,), replace(options, stop_on_violation=True), kernels=kernels)
         result = results[faults]
         violated = result.of(prop.name).verdict is Verdict.VIOLATED
-        interrupted = INTERRUPTED in result.why_stopped
+        interrupted = ended_by_signal(result.why_stopped)
         if violated and place:
             front.append(Breaking(faults, _cost(faults, kinds, costs), result))
         elif interrupted or (not violated and not result.complete and place):

@@ -16,8 +16,9 @@ from fencepost.explorers.liveness.behaviours import Rows, Terms, analyse
 from fencepost.explorers.liveness.codes import Codes, codes_of
 from fencepost.explorers.native.checks import Checks
 from fencepost.explorers.native.compile import Kernels, load
-from fencepost.explorers.native.generate import MOST_KEPT, Module, Source, source_of
+from fencepost.explorers.native.generate import Module, Source, source_of
 from fencepost.explorers.native.layout import layout_of
+from fencepost.explorers.native.shapes import Shapes
 from fencepost.invariants.protocols import PROTOCOLS
 from fencepost.model.language.subset import check
 
@@ -136,8 +137,7 @@ def family(machine: Machine, properties: tuple[Property, ...]) -> tuple[Property
     return every if all(item in every for item in properties) else properties
 
 
-_KEPT: dict[tuple[object, ...], tuple[tuple[Source, Source, Codes], Machine, tuple[Property, ...]]] = {}
-"""By identity of machine and properties, which are kept too, so that no other object takes the number."""
+_WRITTEN: Shapes[tuple[Source, Source, Codes]] = Shapes()
 
 
 def sources(
@@ -145,18 +145,16 @@ def sources(
 ) -> tuple[Source, Source, Codes]:
     """Return the two modules that judging these properties needs, and how steps are numbered."""
     properties = family(machine, properties)
-    asked = (id(machine), tuple(map(id, properties)), tuple(constants.rooms().items()), normalize)
-    if asked not in _KEPT:
+
+    def write() -> tuple[Source, Source, Codes]:
         layout = layout_of(machine.state, constants)
         codes = codes_of(machine, properties, layout)
         program = check(machine, properties)
         steps = Numbered(program, Checks(program, layout.rooms, layout.lows), codes, normalize=normalize)
         predicates = Predicates(program, Checks(program, layout.rooms, layout.lows), properties, normalize=False)
-        while len(_KEPT) >= MOST_KEPT:
-            del _KEPT[next(iter(_KEPT))]
-        made = source_of(steps, layout, compact=False), source_of(predicates, layout, compact=False), codes
-        _KEPT[asked] = (made, machine, properties)
-    return _KEPT[asked][0]
+        return source_of(steps, layout, compact=False), source_of(predicates, layout, compact=False), codes
+
+    return _WRITTEN.get(machine, constants, properties, (normalize,), write)
 
 
 def compiled(machine: Machine, constants: Constants, properties: tuple[Property, ...], *, normalize: bool) -> Compiled:

@@ -9,6 +9,8 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Self
 
+from fencepost.explorers.verdict import SIGNALLED
+
 if TYPE_CHECKING:
     from collections.abc import Callable
 
@@ -92,7 +94,7 @@ class Signals:
     def take(self, number: int, frame: object) -> None:
         """Ask the search to stop."""
         del frame
-        if not self.ask(f"{signal.Signals(number).name} was received"):
+        if not self.ask(f"{signal.Signals(number).name} {SIGNALLED}"):
             raise KeyboardInterrupt
 
 

@@ -12,6 +12,7 @@ from fencepost.explorers.native.emit import Emitter
 from fencepost.explorers.native.layout import Layout, layout_of
 from fencepost.explorers.native.masks import LEAVE, Masks
 from fencepost.explorers.native.nest import Nest
+from fencepost.explorers.native.shapes import Shapes
 from fencepost.model.language.actions import Kind
 from fencepost.model.language.records import BagOf, fields
 from fencepost.model.language.subset import Function, Program, check, is_require
@@ -26,10 +27,6 @@ GROUP_TEXT = 14_000
 """Characters of generated text after which the actions of a machine go on in another kernel: kernels compile side by side."""
 AHEAD = 6
 """How many successors ahead the table is prefetched: measured, 4 to 8 are alike."""
-
-
-MOST_KEPT = 64
-"""Modules of other shapes that are remembered: a catalogue asks for the same ones again and again, and writing one takes a fifth of a second."""
 
 
 @dataclass(frozen=True)
@@ -48,8 +45,7 @@ class Source:
     """Where guards are turned off, in a module that was made for it."""
 
 
-_KEPT: dict[tuple[object, ...], tuple[Source, Machine, tuple[Property, ...]]] = {}
-"""By identity of machine and properties, which are kept too, so that no other object takes the number."""
+_WRITTEN: Shapes[Source] = Shapes()
 
 
 def generate(
@@ -63,18 +59,14 @@ def generate(
 ) -> Source:
     """Return the module for a machine in the shape of these constants; `masked`: its guards can be turned off."""
     properties = tuple(item for item in properties if not item.kind.over_behaviours)
-    asked = (id(machine), tuple(map(id, properties)), tuple(constants.rooms().items()), normalize, compact)
-    if masked or asked not in _KEPT:
+
+    def write() -> Source:
         program = check(machine, properties)
         layout = layout_of(machine.state, constants)
         checks = Checks(program, layout.rooms, layout.lows)
-        made = source_of(Module(program, checks, properties, normalize=normalize, masked=masked), layout, compact=compact)
-        if masked:
-            return made
-        while len(_KEPT) >= MOST_KEPT:
-            del _KEPT[next(iter(_KEPT))]
-        _KEPT[asked] = (made, machine, properties)
-    return _KEPT[asked][0]
+        return source_of(Module(program, checks, properties, normalize=normalize, masked=masked), layout, compact=compact)
+
+    return _WRITTEN.get(machine, constants, properties, (normalize, compact, masked), write)
 
 
 def source_of(writer: Module, layout: Layout, *, compact: bool) -> Source:

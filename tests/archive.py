@@ -1,0 +1,43 @@
+"""What every catalogue's tests ask of its runs: archived traces that are theirs, and runs that find what is pinned."""
+
+from __future__ import annotations
+
+from collections import Counter
+from typing import TYPE_CHECKING
+
+from fencepost.counterexamples.replay import replay
+from fencepost.counterexamples.trace import ARCHIVE
+from fencepost.explorers.judge import judge
+from fencepost.explorers.verdict import Options
+from fencepost.invariants.catalogue import values_of
+from fencepost.invariants.protocols import protocol
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator
+
+    from fencepost.invariants.catalogue import Run
+
+
+def lengths_of_archived(run: Run) -> Iterator[tuple[str, int]]:
+    """Replay the traces that a run archives, assert that they are of its properties and constants, and yield their states."""
+    for name, file in run.trace.items():
+        found = replay(ARCHIVE / file)
+        assert found.trace.prop is not None
+        assert found.trace.prop.name == name
+        assert found.trace.constants == protocol(run.protocol).machine.set_constants(values_of(run))
+        yield name, found.path.length
+
+
+def archived(name: str) -> set[str]:
+    """Return the names of the archived files of a protocol."""
+    return {file.name for file in ARCHIVE.glob(f"{name}-*")}
+
+
+def fired_in(runs: Iterable[Run]) -> Counter[str]:
+    """Explore runs, assert that they find what is pinned, and return how often each action happened in all of them."""
+    fired: Counter[str] = Counter()
+    for run in runs:
+        found = judge(run, Options(workers=1))
+        assert found.as_expected, (run.name, found.differences)
+        fired.update(found.result.fired)  # keeps those that never happened, at 0
+    return fired
