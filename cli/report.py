@@ -157,7 +157,8 @@ def print_properties(console: Console, question: Question, result: Result) -> No
     for item in result.properties:
         head = Text.assemble(f"{item.name:{width}}  ", (f"{item.kind!s:9}  ", "dim"))
         print_hanging(console, head, Text.assemble(*_found(item, exact=not result.omission)))
-        print_lines(console, styled(sentences[item.name], "dim"), indent=INDENT)
+        if sentences[item.name]:
+            print_lines(console, styled(sentences[item.name], "dim"), indent=INDENT)
         for text in _behaviour(question, item, shared):
             print_lines(console, styled(text, "dim"), indent=INDENT)
     kinds = {item.kind for item in result.properties}
