@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from fencepost.explorers.native.generate import Source, generate
 from fencepost.explorers.native.warm import Sample, import_kernels, names_of, warm, warm_aside
+from fencepost.model.language.errors import MismatchError
 
 if TYPE_CHECKING:
     from fencepost.model.language.actions import Property
@@ -40,6 +41,14 @@ class Kernels:
     def checks(self, constants: Constants) -> np.ndarray[Any, Any]:
         """Return a fresh check array for these constants."""
         return np.array(self.source.checks.values(constants.values), np.int64)
+
+    def must_judge(self, properties: tuple[Property, ...]) -> None:
+        """Raise MismatchError if one of these is not among the compiled properties: it would never be evaluated, and hold."""
+        missing = [item.name for item in properties if item not in self.source.state_properties + self.source.step_properties]
+        if missing:
+            raise MismatchError(
+                f"{', '.join(missing)} was not compiled, and cannot be judged. This is a defect of Fencepost: please report it."
+            )
 
 
 def cache_folder() -> Path:

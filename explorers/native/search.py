@@ -51,6 +51,7 @@ class Search:
     ) -> None:
         self.machine, self.constants, self.properties, self.options = machine, constants, properties, options
         self.kernels = kernels or compiled(machine, constants, properties, normalize=options.normalize, compact=options.compact)
+        self.kernels.must_judge(properties)
         self.tell = tell
         self.module = self.kernels.module
         self.owners = int(self.module.OWNERS)

@@ -83,6 +83,7 @@ class Walker:
         refuse_behaviours(properties, machine.name, "a walk has an end")
         self.machine, self.constants, self.properties = machine, constants, properties
         self.kernels = kernels or compiled(machine, constants, properties, normalize=normalize)
+        self.kernels.must_judge(properties)
         source = self.kernels.source
         self.module, self.layout = self.kernels.module, source.layout
         self.plain = Interpreter(machine, constants, normalize=normalize)
