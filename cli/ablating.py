@@ -103,7 +103,7 @@ def ablate(protocol: str, **given: Any) -> Exit:
         eventual_properties(found)
     options, rows = _options(ask), chosen_rows(found, constants, ask)
     with Display(quiet=ask.quiet) as display:
-        kernels = masked_kernels(found, constants, display, normalize=ask.normalize)
+        kernels = masked_kernels(found, constants, found.select(ask.properties), display, normalize=ask.normalize)
         data = run_rows(found, constants, kernels, rows, options, ask, display, cluster)
         if ask.liveness:
             judge_liveness(found, constants, data, options, display)

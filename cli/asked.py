@@ -13,8 +13,9 @@ if TYPE_CHECKING:
 
     from fencepost.cli.display import Display
     from fencepost.explorers.native.compile import Kernels
+    from fencepost.explorers.native.generate import Source
     from fencepost.invariants.protocols import Protocol
-    from fencepost.model.language import Constants
+    from fencepost.model.language import Constants, Property
 
 _OPTIONS = (
     click.option("--set", "settings", multiple=True, metavar="NAME=VALUE", help="Set a constant."),
@@ -40,9 +41,18 @@ def asked(
     return found, choose_constants(found.machine, version, settings, switches)
 
 
-def masked_kernels(found: Protocol, constants: Constants, display: Display, *, normalize: bool = True) -> Kernels:
-    """Return compiled code whose guards can be turned off; say so if it has to be compiled first."""
+def source_without_guards(
+    found: Protocol, constants: Constants, properties: tuple[Property, ...], *, normalize: bool
+) -> Source:
+    """Return the text that is compiled where guards are turned off."""
     from fencepost.explorers.native.generate import generate
 
-    source = generate(found.machine, constants, found.properties, normalize=normalize, compact=False, masked=True)
-    return kernels_of(Question(found.machine, constants, found.properties), source, display)
+    return generate(found.machine, constants, found.compiled_with(properties), normalize=normalize, compact=False, masked=True)
+
+
+def masked_kernels(
+    found: Protocol, constants: Constants, properties: tuple[Property, ...], display: Display, *, normalize: bool = True
+) -> Kernels:
+    """Return compiled code whose guards can be turned off; say so if it has to be compiled first."""
+    source = source_without_guards(found, constants, properties, normalize=normalize)
+    return kernels_of(Question(found.machine, constants, properties), source, display)

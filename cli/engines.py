@@ -175,10 +175,7 @@ def source_of(question: Question, options: Options) -> Source:
 
     known = PROTOCOLS.get(question.name)
     ours = known is not None and known.machine is question.machine
-    # All properties of a protocol are compiled together: asking for one of them then compiles nothing. What is judged on request is not
-    # among them, and what is not compiled is never evaluated.
-    usual = known.properties if known is not None and ours else ()
-    properties = (*usual, *(item for item in question.properties if item not in usual))
+    properties = known.compiled_with(question.properties) if known is not None and ours else question.properties
     return generate(question.machine, question.constants, properties, normalize=options.normalize, compact=options.compact)
 
 

@@ -52,10 +52,11 @@ def _ablation(plan: Plan) -> tuple[Protocol, Ablation]:
     from fencepost.explorers.native.compile import compiled
 
     found, constants = plan.origin.protocol(), plan.origin.constants()
-    kernels = compiled(found.machine, constants, found.properties, normalize=plan.origin.normalize, masked=True)
+    asked = found.select(plan.origin.properties)
+    kernels = compiled(found.machine, constants, found.compiled_with(asked), normalize=plan.origin.normalize, masked=True)
     memory = plan.memory or default_memory() // (os.cpu_count() or 1)
     options = Options(workers=1, normalize=plan.origin.normalize, budget=plan.budget, memory=memory)
-    made = Ablation(found.machine, constants, found.select(plan.origin.properties), options, kernels)
+    made = Ablation(found.machine, constants, asked, options, kernels)
     made.explore_whole()
     made.options = replace(options, max_states=plan.max_states)
     return found, made

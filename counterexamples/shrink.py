@@ -13,7 +13,7 @@ from fencepost.counterexamples.trace import from_start
 from fencepost.explorers.native.compile import is_cached, load
 from fencepost.explorers.native.generate import generate
 from fencepost.explorers.native.search import search
-from fencepost.explorers.verdict import Options, refuse_behaviours
+from fencepost.explorers.verdict import Options, ended_by_signal, refuse_behaviours
 from fencepost.explorers.walk.sample import Plan, sample
 from fencepost.explorers.walk.walker import Walker
 
@@ -95,9 +95,10 @@ def shrink(trace: Trace, limits: Limits | None = None, tell: Callable[[str], Non
 
 
 def source_of(trace: Trace) -> Source:
-    """Return the text that is compiled for the shape of a trace's constants, with all properties of its protocol."""
+    """Return the text that is compiled for the shape of a trace's constants."""
     found = trace.protocol
-    return generate(found.machine, trace.constants, found.properties, normalize=trace.normalize, compact=False)
+    asked = () if trace.prop is None else (trace.prop,)
+    return generate(found.machine, trace.constants, found.compiled_with(asked), normalize=trace.normalize, compact=False)
 
 
 class _Shrinking:
@@ -224,7 +225,7 @@ class _Shrinking:
         )
         asked = () if trace.prop is None else (trace.prop,)
         result = search(trace.protocol.machine, trace.constants, asked, options, kernels=kernels)
-        self.interrupted = self.interrupted or "was received" in result.why_stopped
+        self.interrupted = self.interrupted or ended_by_signal(result.why_stopped)
         return result
 
     def take(self, trace: Trace, result: Result) -> bool:

@@ -58,6 +58,10 @@ class Protocol:
         """All properties, those on request last."""
         return (*self.properties, *self.on_request)
 
+    def compiled_with(self, asked: tuple[Property, ...]) -> tuple[Property, ...]:
+        """Return what is compiled where these are asked: the usual properties too, so that asking for one of them compiles nothing."""
+        return (*self.properties, *(item for item in asked if item not in self.properties))
+
     def select(self, names: tuple[str, ...]) -> tuple[Property, ...]:
         """Return the properties of these names, if none is named all but those on request; raise UsageError for an unknown one."""
         if not names:

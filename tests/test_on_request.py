@@ -5,10 +5,17 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 import pytest
+from fencepost.cli import engines
+from fencepost.cli.asked import source_without_guards
+from fencepost.counterexamples import shrink
+from fencepost.counterexamples.replay import replay
+from fencepost.counterexamples.trace import ARCHIVE
+from fencepost.explorers.native import build
 from fencepost.explorers.native.compile import compiled
 from fencepost.explorers.native.search import search
+from fencepost.explorers.verdict import Options
 from fencepost.explorers.walk.walker import Walker
-from fencepost.invariants.catalogue import runs
+from fencepost.invariants.catalogue import runs, values_of
 from fencepost.invariants.protocols import PROTOCOLS
 from fencepost.model.language.errors import MismatchError
 
@@ -19,11 +26,11 @@ if TYPE_CHECKING:
 
 
 def violating() -> dict[str, Run]:
-    """Return the smallest run that violates each property of states and steps that is judged on request."""
+    """Return the smallest run with an archived trace for each property of states and steps that is judged on request."""
     found: dict[str, Run] = {}
     for run in sorted(runs(), key=lambda run: run.distinct or 0):
         for item in PROTOCOLS[run.protocol].on_request:
-            if item.name in run.violated and not item.kind.over_behaviours:
+            if item.name in run.trace and not item.kind.over_behaviours:
                 found.setdefault(item.name, run)
     return found
 
@@ -40,6 +47,20 @@ def test_what_is_named_is_judged(name: str) -> None:
 
 def test_there_are_such_properties() -> None:
     assert len(violating()) > 1
+
+
+@pytest.mark.parametrize("name", violating())
+def test_what_is_named_is_compiled_for_every_use(name: str) -> None:
+    run = violating()[name]
+    found, file = PROTOCOLS[run.protocol], ARCHIVE / run.trace[name]
+    asked, constants = found.select((name,)), found.machine.set_constants(values_of(run))
+    sources = (
+        engines.source_of(engines.Question(found.machine, constants, asked), Options()),
+        build.source_of(run.protocol, values_of(run), (name,), normalize=True, compact=False),
+        shrink.source_of(replay(file).trace),
+        source_without_guards(found, constants, asked, normalize=True),
+    )
+    assert all(asked[0] in source.state_properties + source.step_properties for source in sources)
 
 
 def test_a_property_that_is_not_compiled_cannot_be_asked() -> None:

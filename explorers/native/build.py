@@ -19,14 +19,12 @@ if TYPE_CHECKING:
 
 
 def source_of(name: str, values: Mapping[str, int], properties: tuple[str, ...], *, normalize: bool, compact: bool) -> Source:
-    """Return the generated module of a named protocol.
-
-    All properties of a protocol are compiled together: a run that asks for some of them then compiles nothing more.
-    """
+    """Return the generated module of a named protocol."""
     found = protocol(name)
     constants = found.machine.set_constants(values)
-    more = tuple(item for item in found.select(properties) if item not in found.properties)
-    return generate(found.machine, constants, (*found.properties, *more), normalize=normalize, compact=compact)
+    return generate(
+        found.machine, constants, found.compiled_with(found.select(properties)), normalize=normalize, compact=compact
+    )
 
 
 def sources_of(job: Job) -> list[Source]:
