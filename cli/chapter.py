@@ -59,6 +59,7 @@ BASES: dict[str, tuple[str, ...]] = {
         "repaired 2 clients",
         "repaired 2 clients, writes and a foreign context, to offset 2",
         "draft-check-first 1 client, one image",
+        "draft-check-first 2 calls in order, one broker",
         "draft-check-first 1 client, an old broker refused, in the end",
         "draft-check-first 1 client, a foreign context and resets, in the end",
         "draft-check-first 1 client, a rebuilt log and resets, in the end",

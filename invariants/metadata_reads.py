@@ -1,6 +1,6 @@
 """What consistency tokens promise of metadata reads, and witnesses that the model can do what the promises are about.
 
-The ids are those of the catalogue: TOK-S1 to TOK-S10, the questions Q16 and Q21.
+The ids are those of the catalogue: TOK-S1 to TOK-S10, the questions Q16, Q21 and Q53, the claim SEED-TOKEN-21.
 """
 
 from fencepost.model.clients.tokens.clients import client_delivers_answer, client_fails_call
@@ -89,7 +89,10 @@ def stores_only_grow(before: State, after: State, c: C) -> bool:
 
 @step(on=client_delivers_answer)
 def imported_contexts_are_honoured(before: State, after: State, c: C, client: int) -> bool:
-    """TOK-S9: a read shows nothing older than what another process had read before it sent the context that was imported here."""
+    """TOK-S9: a read shows nothing older than what another process knew when it exported the context that was imported here.
+
+    It knew what it had read, what it had been told was written, and what it had imported itself.
+    """
     call = before.call[client]
     return not is_read(call.operation) or call.oldest >= call.ghost_imported
 
@@ -112,16 +115,22 @@ def stale_servers_lag_behind_what_was_seen(before: State, after: State, c: C, cl
 @step(on=client_fails_call)
 def storing_errors_never_throws(before: State, after: State, c: C, client: int) -> bool:
     """Q16: storing the context of an error does not throw IllegalArgumentException in the client's network thread."""
-    latest = before.store[store_of(c, client)].latest
-    is_error = before.call[client].status == Status.INCONSISTENT
-    return not is_error or not c.stores_errors or not clashes(latest.cluster, before.cluster)
+    latest, call = before.store[store_of(c, client)].latest, before.call[client]
+    return call.status != Status.INCONSISTENT or not c.stores_errors or not clashes(latest.cluster, call.cluster)
+
+
+@step(on=client_delivers_answer)
+def tokens_never_fall(before: State, after: State, c: C, client: int) -> bool:
+    """SEED-TOKEN-21: the token of a response is not below the latest that the client has seen, as its field's description says."""
+    call, latest = before.call[client], before.store[store_of(c, client)].latest
+    return call.token == NONE or call.merged or is_unknown(latest.cluster) or call.token >= latest.token
 
 
 @step(on=client_delivers_answer)
 def unlisted_requests_agree(before: State, after: State, c: C, client: int) -> bool:
-    """Q21: a request that the draft does not list is not answered from metadata that is older than what its session has read."""
+    """Q21: a request that the draft does not list is answered from metadata that has all that its session has read and written."""
     call = before.call[client]
-    return call.operation != Operation.UNLISTED or call.oldest >= call.ghost_read
+    return call.operation != Operation.UNLISTED or call.oldest >= max(call.ghost_read, call.ghost_written)
 
 
 @step(on=client_delivers_answer)
@@ -152,6 +161,20 @@ def read_is_stale(s: State, c: C) -> bool:
 def server_is_behind_client(s: State, c: C) -> bool:
     """A server shows less than a client has read."""
     return any(s.server[node].cache < s.store[client].ghost_read for node in range(c.nodes) for client in range(c.clients))
+
+
+@sometimes
+def token_is_shared(before: State, after: State, c: C) -> bool:
+    """The answer to one client raises the token that another one will send."""
+    return any(
+        before.call[client].status == Status.ANSWERED
+        and after.call[client].status == Status.IDLE
+        and before.call[other].status == Status.IDLE
+        and after.store[store_of(c, other)].latest.token > max(0, before.store[store_of(c, other)].latest.token)
+        for client in range(c.clients)
+        for other in range(c.clients)
+        if other != client
+    )
 
 
 @sometimes
@@ -195,11 +218,13 @@ PROPERTIES = (
     stale_servers_lag,
     stale_servers_lag_behind_what_was_seen,
     storing_errors_never_throws,
+    tokens_never_fall,
     unlisted_requests_agree,
     hints_are_read,
     token_is_compared,
     read_is_stale,
     server_is_behind_client,
+    token_is_shared,
     two_answers_are_on_their_way,
     write_is_acknowledged,
     context_is_imported,

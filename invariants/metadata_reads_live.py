@@ -22,7 +22,7 @@ from fencepost.model.clients.tokens.servers import (
     server_refuses_cluster,
     server_reports_stale_metadata,
 )
-from fencepost.model.clients.tokens.state import Client, State, Status, is_read, store_of
+from fencepost.model.clients.tokens.state import Client, Operation, State, Status, is_read, store_of
 from fencepost.model.clients.tokens.store import clashes
 from fencepost.model.language import at_most, leads_to, strong, weak
 
@@ -70,6 +70,21 @@ reads_end_with_a_fair_choice = leads_to(
     when=is_reading,
     then=is_idle,
     fair=(*SERVERS, strong(client_retries, each=("client", "node"))),
+    client=Client,
+)
+
+
+def is_waiting_unchecked(s: State, c: C, client: int) -> bool:
+    """Say whether the client has a request under way whose token no server compares."""
+    return s.call[client].operation == Operation.UNLISTED and not c.unlisted_checked
+
+
+unchecked_requests_end = leads_to(
+    "unchecked-requests-end",
+    "Q14: a request whose token no server compares, such as Produce, is answered in the end, whatever was sent before it.",
+    when=is_waiting_unchecked,
+    then=is_idle,
+    fair=(*SERVERS, weak(client_retries, each="client")),
     client=Client,
 )
 
@@ -141,4 +156,4 @@ retries = at_most(
     fair=(*SERVERS, strong(client_retries, each=("client", "node"))),
 )
 
-PROPERTIES = (reads_end, reads_end_with_a_fair_choice, stores_recover, waits, retries)
+PROPERTIES = (reads_end, reads_end_with_a_fair_choice, unchecked_requests_end, stores_recover, waits, retries)

@@ -97,3 +97,73 @@ def test_a_context_that_clashes_leaves_the_store_as_it_is() -> None:
     state = story.do("user-imports-foreign-context", client=0).state
     store_latest(state.store[0].latest, 0, 3)
     assert (state.store[0].latest.cluster, state.store[0].latest.token) == (1, 0)
+
+
+def ask(story: Story, client: int, node: int) -> Story:
+    """A client asks a server for metadata."""
+    return story.do("client-reads", client=client, node=node, operation=0)
+
+
+def answer(story: Story, client: int) -> Story:
+    """A server checks a request, handles it and answers."""
+    story.do("server-passes-request", client=client).do("server-reads-metadata", client=client)
+    return story.do("server-answers", client=client)
+
+
+IN_ORDER = {"check_first": 1, "torn_reads": 0, "in_order": 1}
+
+
+def test_a_server_takes_up_a_request_only_when_those_before_it_on_the_connection_are_answered() -> None:
+    story = ask(ask(Story("metadata-reads", **IN_ORDER), 0, 1), 1, 1)
+    assert not story.can("server-passes-request", client=1)
+    answer(story, 0)
+    assert story.can("server-passes-request", client=1)
+
+
+def test_answers_arrive_in_the_order_of_their_connection() -> None:
+    story = answer(answer(ask(ask(Story("metadata-reads", **IN_ORDER), 0, 1), 1, 1), 0), 1)
+    assert not story.can("client-delivers-answer", client=1)
+    story.do("client-delivers-answer", client=0).do("client-delivers-answer", client=1)
+
+
+def test_the_answer_of_another_broker_may_overtake() -> None:
+    story = answer(answer(ask(ask(Story("metadata-reads", **IN_ORDER), 0, 1), 1, 2), 0), 1)
+    story.do("client-delivers-answer", client=1).do("client-delivers-answer", client=0)
+
+
+def test_clients_with_stores_of_their_own_have_connections_of_their_own() -> None:
+    story = ask(ask(Story("metadata-reads", one_store=0, **IN_ORDER), 0, 1), 1, 1)
+    assert story.can("server-passes-request", client=1)
+
+
+def test_a_call_that_is_refused_lets_those_behind_it_pass_and_is_sent_again_behind_them() -> None:
+    story = Story("metadata-reads", wrong_contexts=1, **IN_ORDER)
+    story.do("user-imports-wrong-context", client=0, token=1)
+    ask(ask(story, 0, 1), 1, 1)
+    story.do("server-reports-stale-metadata", client=0).do("server-reports-stale-metadata", client=1)
+    story.do("client-retries", client=1, node=1).do("client-retries", client=0, node=1)
+    story.do("controller-commits-change").do("server-publishes-to-cache", node=1, offset=1)
+    assert not story.can("server-passes-request", client=0)
+    assert story.can("server-passes-request", client=1)
+
+
+def test_a_connection_that_is_lost_takes_its_answers_along() -> None:
+    story = answer(ask(ask(Story("metadata-reads", restarts=1, **IN_ORDER), 0, 1), 1, 1), 0)
+    story.do("server-restarts", node=1, offset=0)
+    assert [(call.status, call.ahead, call.token) for call in story.state.call] == [(5, 0, 0), (5, 0, 0)]
+
+
+def test_an_answer_keeps_the_cluster_id_that_its_server_had() -> None:
+    story = answer(ask(Story("metadata-reads", clients=1, rebuilds=1, check_first=1, torn_reads=0), 0, 1), 0)
+    story.do("controller-commits-change").do("cluster-is-rebuilt", cluster=1)
+    story.do("client-delivers-answer", client=0)
+    assert story.state.store[0].latest.cluster == 0
+
+
+def test_a_context_carries_what_was_written_and_what_was_imported() -> None:
+    story = Story("metadata-reads", one_store=0, exports=1, direct_writes=1, committed_token=1, check_first=1)
+    story.do("client-writes", client=0, node=0).do("server-passes-request", client=0)
+    story.do("controller-commits-write", client=0).do("server-answers", client=0).do("client-delivers-answer", client=0)
+    story.do("user-exports-context", client=0).do("user-imports-context", client=1)
+    assert story.state.store[1].ghost_imported == 1
+    assert story.do("user-exports-context", client=1).state.letter.ghost_known == 1

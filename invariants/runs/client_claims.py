@@ -8,12 +8,12 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from fencepost.invariants.catalogue import Case, Evidence
-from fencepost.invariants.runs import discovery, tokens
+from fencepost.invariants.runs import discovery, tokens_evidence
 
 if TYPE_CHECKING:
     from fencepost.invariants.catalogue import Run
 
-_ALL = {run.name: run for run in (*tokens.RUNS, *discovery.RUNS)}
+_ALL = {run.name: run for run in (*tokens_evidence.RUNS, *discovery.RUNS)}
 _RULE = "A rule that the model follows: nothing is left to judge."
 _WIRE = "Header formats are not modelled: a context is there or not."
 
@@ -28,6 +28,43 @@ _BEFORE = "leader-discovery before-kip-951 3 brokers, {}"
 _AFTER = "leader-discovery kip-951 3 brokers, {}"
 
 TOKENS: tuple[Evidence, ...] = (
+    Evidence(
+        "SEED-TOKEN-13",
+        _of("metadata-reads draft-check-first 2 clients", "token-is-shared", "reads-are-monotonic")
+        + _of("metadata-reads draft-check-first 2 processes, to offset 1", "token-is-shared", "context-is-imported"),
+        answer="They can: with one store the answer to one client raises the token that another one sends, with a store each it does not.",
+    ),
+    Evidence(
+        "SEED-TOKEN-21",
+        _of("metadata-reads draft-check-first 1 client, one read", "tokens-never-fall")
+        + _of("metadata-reads draft-check-first 1 client, forwarded writes", "tokens-never-fall")
+        + _of("metadata-reads draft-check-first 1 client, Produce", "tokens-never-fall")
+        + _of("metadata-reads draft-check-first 2 clients", "tokens-never-fall")
+        + _of("metadata-reads repaired 2 clients", "tokens-never-fall"),
+        answer="Of reads that are checked, with one call at a time. A server that does not compare the token of a request, of a write or of "
+        "Produce, may return a lower one, and so may the answer that comes last of two, of writes in the repaired draft too. The description is that of the request's "
+        "field: the response's is the server's offset.",
+        verdict="broken",
+    ),
+    Evidence(
+        "SEED-TOKEN-26",
+        _of("metadata-reads draft-check-first 1 client", "body-is-one-snapshot")
+        + _of("metadata-reads draft-check-first 1 client, one image", "body-is-one-snapshot"),
+        answer="As it says: an image never changes, and nothing keeps two reads of the cache on one image. So a body that is built from one image "
+        "is one snapshot, and one that is built from two reads may not be.",
+    ),
+    Evidence(
+        "SEED-TOKEN-34",
+        _STORE,
+        answer="Made from a context is an empty store that stores it, and that holds exactly this context: proved on the store's functions, for all "
+        "offsets.",
+    ),
+    Evidence(
+        "SEED-TOKEN-40",
+        (),
+        gap="No behaviour to judge: the interface refuses such contexts, and the model has none. What a client makes of a header that has "
+        "half of one is Q17.",
+    ),
     Evidence("SEED-TOKEN-5", _LEGACY, answer="Without tokens it happens: the property fails as the draft says."),
     Evidence("SEED-TOKEN-7", (), gap=_RULE + " What it gives is TOK-S1; that it comes after the handling is Q10."),
     Evidence("SEED-TOKEN-8", (), gap=_RULE + " What either way comes to is Q14."),

@@ -112,6 +112,33 @@ RUNS: tuple[Run, ...] = (
         version="draft-check-first",
         trace="accepted deleted-topic-later-token",
     ),
+    # Connections that keep an order
+    run(
+        "2 brokers, in order",
+        "in_order=on",
+        64_926,
+        35,
+        "delivered-after 12",
+        version="draft-check-first",
+    ),
+    run(
+        "2 brokers, in order, hints without tokens",
+        "in_order=on hint_tokens=off",
+        65_551,
+        34,
+        "asked-after 12, delivered-after 12",
+        version="draft-check-first",
+    ),
+    run(
+        "2 brokers, in order, a new topic, to offset 2",
+        "in_order=on recreations=1 changes=2",
+        46_486,
+        28,
+        "delivered-after 12, accepted 14, never-back 14",
+        version="draft-check-first",
+        trace="accepted deleted-topic-in-order",
+    ),
+    run("2 brokers, in order, a new topic", "in_order=on recreations=1", 128_706, 33, version="repaired"),
     # The repaired texts
     run("2 brokers, a new topic", "recreations=1", 132_912, 33, version="repaired", profile=Profile.QUICK),
     run(
@@ -170,6 +197,10 @@ EVIDENCE: tuple[Evidence, ...] = (
             draft-check-first 2 brokers, epochs of metadata not compared: never-back
             draft-check-first 2 brokers, a new topic, to offset 2: accepted, never-back
             draft-check-first 2 brokers, a new topic, hints by token, to offset 2: accepted
+            draft-check-first 2 brokers, in order: asked-after, delivered-after, accepted, never-back
+            draft-check-first 2 brokers, in order, hints without tokens: asked-after
+            draft-check-first 2 brokers, in order, a new topic, to offset 2: accepted, never-back
+            repaired 2 brokers, in order, a new topic: asked-after, delivered-after, accepted, never-back
             repaired 2 brokers, a new topic, hints of any token: accepted, never-back
             repaired 2 brokers, a new topic: asked-after, delivered-after, accepted, never-back
             repaired 2 brokers, a new topic, no epochs compared: asked-after, delivered-after, accepted, never-back
@@ -182,7 +213,8 @@ EVIDENCE: tuple[Evidence, ...] = (
         answer="Both halves in one machine say the same, and two things more. Metadata that was asked for before the hint and arrives after it "
         "may be older; the leader stays because epochs are compared. And where a topic is created again epochs do not order the leaders, and "
         "tokens do: if they are exact (one image), a client that takes neither metadata nor a hint from an answer whose token is below its "
-        "store's never goes back to an earlier leader, with or without comparing epochs.",
+        "store's never goes back to an earlier leader, with or without comparing epochs. Connections that keep an order change none of this, "
+        "since hint and metadata come from two brokers.",
     ),
 )
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from fencepost.invariants.catalogue import Profile, Run
-from fencepost.invariants.runs.client_rows import casebook, rows
+from fencepost.invariants.runs.client_rows import rows
 from fencepost.model.clients.tokens.machine import MACHINE
 
 if TYPE_CHECKING:
@@ -32,10 +32,12 @@ PROPERTY = {
     "TOK-L1b": "reads-end-with-a-fair-choice",
     "TOK-Q1": "waits-for-the-lag",
     "TOK-Q2": "retries",
+    "Q14": "unchecked-requests-end",
     "Q16": "storing-errors-never-throws",
     "Q18": "stores-recover",
     "Q21": "unlisted-requests-agree",
     "Q53": "hints-are-read",
+    "SEED-TOKEN-21": "tokens-never-fall",
 }
 """The property that decides each guarantee, by the guarantee's id."""
 
@@ -51,6 +53,7 @@ def _unreached(values: Mapping[str, int]) -> tuple[str, ...]:
     """Return the witnesses for which these constants leave no room."""
     found = {
         "two-answers-are-on-their-way": values["clients"] == 1,
+        "token-is-shared": values["clients"] == 1 or not values["one_store"],
         "write-is-acknowledged": not values["forwarded_writes"] and not values["direct_writes"],
         "context-is-imported": not values["exports"],
     }
@@ -86,7 +89,7 @@ RUNS: tuple[Run, ...] = (
         "clients=1 torn_reads=off forwarded_writes=on foreign_contexts=1 offsets=2",
         10_263,
         21,
-        "TOK-S1 14, TOK-S1b 14, TOK-S2b 7, TOK-S5 11, TOK-S7 4, TOK-S10b 11, Q16 6",
+        "TOK-S1 14, TOK-S1b 14, TOK-S2b 7, TOK-S5 11, TOK-S7 4, TOK-S10b 11, Q16 6, SEED-TOKEN-21 12",
         version="draft",
         trace="TOK-S7 foreign-write, Q16 error-context",
     ),
@@ -105,7 +108,7 @@ RUNS: tuple[Run, ...] = (
         "clients=1 torn_reads=off forwarded_writes=on",
         59_341,
         24,
-        "TOK-S1 14, TOK-S1b 14, TOK-S2b 7, TOK-S5 11, TOK-S10b 11",
+        "TOK-S1 14, TOK-S1b 14, TOK-S2b 7, TOK-S5 11, TOK-S10b 11, SEED-TOKEN-21 12",
         version="draft",
     ),
     run(
@@ -113,15 +116,15 @@ RUNS: tuple[Run, ...] = (
         "clients=1 torn_reads=off direct_writes=on",
         50_755,
         24,
-        "TOK-S1 14, TOK-S1b 14, TOK-S2b 7, TOK-S5 11, TOK-S10b 11",
+        "TOK-S1 14, TOK-S1b 14, TOK-S2b 7, TOK-S5 11, TOK-S10b 11, SEED-TOKEN-21 13",
         version="draft",
     ),
     run(
         "2 processes, to offset 1",
         "clients=2 torn_reads=off one_store=off exports=on offsets=1",
-        108_138,
+        94_610,
         31,
-        "TOK-S1 14, TOK-S1b 14, TOK-S2b 7, TOK-S9 16, TOK-S10b 11",
+        "TOK-S1 14, TOK-S1b 14, TOK-S2b 7, TOK-S9 16, TOK-S10b 11, SEED-TOKEN-21 15",
         version="draft",
         trace="TOK-S9 draft-import",
     ),
@@ -130,7 +133,7 @@ RUNS: tuple[Run, ...] = (
         "clients=2 torn_reads=off offsets=2",
         118_383,
         26,
-        "TOK-S1 14, TOK-S1b 13, TOK-S2b 7, TOK-S10b 11",
+        "TOK-S1 14, TOK-S1b 13, TOK-S2b 7, TOK-S10b 11, SEED-TOKEN-21 13",
         version="draft",
     ),
     # Checks first: one client
@@ -214,7 +217,7 @@ RUNS: tuple[Run, ...] = (
         "clients=1 torn_reads=off unlisted_requests=on",
         36_809,
         25,
-        "TOK-S2b 7, TOK-S10b 10, Q21 13",
+        "TOK-S2b 7, TOK-S10b 10, Q21 13, SEED-TOKEN-21 13",
         version="draft-check-first",
         trace="Q21 produce-after-metadata",
     ),
@@ -232,7 +235,7 @@ RUNS: tuple[Run, ...] = (
         "clients=1 torn_reads=off unlisted_requests=on",
         47_015,
         25,
-        "TOK-S1 14, TOK-S1b 14, TOK-S2b 7, TOK-S10b 11, Q21 13, Q53 14",
+        "TOK-S1 14, TOK-S1b 14, TOK-S2b 7, TOK-S10b 11, Q21 13, Q53 14, SEED-TOKEN-21 13",
         version="draft",
     ),
     run(
@@ -246,9 +249,9 @@ RUNS: tuple[Run, ...] = (
     run(
         "1 client, a rebuilt log",
         "clients=1 torn_reads=off forwarded_writes=on rebuilds=1 offsets=2",
-        45_696,
+        40_846,
         24,
-        "TOK-S2b 7, TOK-S4 7, TOK-S5 11, TOK-S6 10, TOK-S10b 10, Q16 10",
+        "TOK-S2b 7, TOK-S4 7, TOK-S5 11, TOK-S6 10, TOK-S10b 10, Q16 10, SEED-TOKEN-21 12",
         version="draft-check-first",
         trace="TOK-S4 rebuilt-log, TOK-S6 rebuilt-log-write",
     ),
@@ -319,7 +322,7 @@ RUNS: tuple[Run, ...] = (
         "clients=1 torn_reads=off forwarded_writes=on",
         46_655,
         22,
-        "TOK-S2b 7, TOK-S5 11, TOK-S10b 10",
+        "TOK-S2b 7, TOK-S5 11, TOK-S10b 10, SEED-TOKEN-21 12",
         version="draft-check-first",
         profile=Profile.QUICK,
         trace="TOK-S5 forwarded-write",
@@ -329,7 +332,7 @@ RUNS: tuple[Run, ...] = (
         "clients=1 torn_reads=off forwarded_writes=on committed_token=on",
         43_151,
         22,
-        "TOK-S2b 7, TOK-S5 11, TOK-S10b 10",
+        "TOK-S2b 7, TOK-S5 11, TOK-S10b 10, SEED-TOKEN-21 12",
         version="draft-check-first",
     ),
     run(
@@ -337,7 +340,7 @@ RUNS: tuple[Run, ...] = (
         "clients=1 torn_reads=off forwarded_writes=on write_token=inner",
         47_049,
         22,
-        "TOK-S2b 7, TOK-S5 11, TOK-S10b 10",
+        "TOK-S2b 7, TOK-S5 11, TOK-S10b 10, SEED-TOKEN-21 12",
         version="draft-check-first",
         trace="TOK-S5 forwarded-write-inner-cache",
     ),
@@ -362,7 +365,7 @@ RUNS: tuple[Run, ...] = (
         "clients=1 torn_reads=off direct_writes=on",
         38_003,
         22,
-        "TOK-S2b 7, TOK-S5 11, TOK-S10b 10",
+        "TOK-S2b 7, TOK-S5 11, TOK-S10b 10, SEED-TOKEN-21 13",
         version="draft-check-first",
         trace="TOK-S5 direct-write",
     ),
@@ -387,7 +390,7 @@ RUNS: tuple[Run, ...] = (
         "clients=1 torn_reads=off forwarded_writes=on foreign_contexts=1 offsets=2",
         8_642,
         20,
-        "TOK-S2b 7, TOK-S5 11, TOK-S10b 10, Q16 5",
+        "TOK-S2b 7, TOK-S5 11, TOK-S10b 10, Q16 5, SEED-TOKEN-21 12",
         version="draft-check-first",
     ),
     run(
@@ -395,7 +398,7 @@ RUNS: tuple[Run, ...] = (
         "clients=1 torn_reads=off forwarded_writes=on foreign_contexts=1 offsets=2 stores_errors=off",
         8_642,
         20,
-        "TOK-S2b 7, TOK-S5 11, TOK-S10b 10",
+        "TOK-S2b 7, TOK-S5 11, TOK-S10b 10, SEED-TOKEN-21 12",
         version="draft-check-first",
     ),
     run(
@@ -413,7 +416,7 @@ RUNS: tuple[Run, ...] = (
         "clients=2 torn_reads=off",
         344_233,
         27,
-        "TOK-S1b 13, TOK-S2b 7, TOK-S10b 10",
+        "TOK-S1b 13, TOK-S2b 7, TOK-S10b 10, SEED-TOKEN-21 13",
         version="draft-check-first",
         profile=Profile.QUICK,
         trace="TOK-S1b two-in-flight",
@@ -432,7 +435,7 @@ RUNS: tuple[Run, ...] = (
         "clients=2 torn_reads=off token_read=pinned",
         40_120,
         23,
-        "TOK-S1b 9",
+        "TOK-S1b 9, SEED-TOKEN-21 9",
         version="draft-check-first",
     ),
     run(
@@ -464,27 +467,46 @@ RUNS: tuple[Run, ...] = (
         "clients=2 torn_reads=off resets=on offsets=2",
         65_315,
         25,
-        "TOK-S1b 13, TOK-S2b 7, TOK-S8 7, TOK-S10b 10",
+        "TOK-S1b 13, TOK-S2b 7, TOK-S8 7, TOK-S10b 10, SEED-TOKEN-21 13",
         version="draft-check-first",
     ),
     # Two processes
     run(
         "2 processes, to offset 1",
         "clients=2 torn_reads=off one_store=off exports=on offsets=1",
-        62_498,
+        55_396,
         31,
-        "TOK-S2b 7, TOK-S10b 10",
+        "TOK-S2b 7, TOK-S10b 10, SEED-TOKEN-21 15",
         version="draft-check-first",
     ),
     run(
         "2 processes, an old broker, to offset 1",
         "clients=2 torn_reads=off one_store=off exports=on offsets=1 old_nodes=1",
-        171_099,
+        144_779,
         38,
-        "TOK-S1 13, TOK-S1b 13, TOK-S2b 7, TOK-S9 15",
+        "TOK-S1 13, TOK-S1b 13, TOK-S2b 7, TOK-S9 15, SEED-TOKEN-21 15",
         version="draft-check-first",
         trace="TOK-S9 old-broker-import",
         never=OLD,
+    ),
+    run(
+        "2 processes, one broker, forwarded writes, to offset 1",
+        "clients=2 nodes=2 torn_reads=off one_store=off exports=on forwarded_writes=on offsets=1",
+        85_237,
+        36,
+        "TOK-S2b 7, TOK-S5 11, TOK-S9 13, SEED-TOKEN-21 14",
+        version="draft-check-first",
+        trace="TOK-S9 write-import",
+        never=OLD,
+    ),
+    run(
+        "1 client, forwarded writes, Produce checked, to offset 2",
+        "clients=1 torn_reads=off forwarded_writes=on unlisted_requests=on unlisted_checked=on offsets=2",
+        20_467,
+        25,
+        "TOK-S2b 7, TOK-S5 11, TOK-S10b 10, SEED-TOKEN-21 12, Q21 11",
+        version="draft-check-first",
+        trace="Q21 produce-after-write",
     ),
     # The repaired draft
     run("2 clients", "clients=2", 48_756, 23, version="repaired", profile=Profile.QUICK),
@@ -497,7 +519,12 @@ RUNS: tuple[Run, ...] = (
     ),
     run("2 clients, component", "clients=2 component_reads=on", 2_634_797, 26, "TOK-S10 8", version="repaired"),
     run(
-        "2 clients, writes", "clients=2 forwarded_writes=on direct_writes=on", 2_770_940, 28, "TOK-S10b 11", version="repaired"
+        "2 clients, writes",
+        "clients=2 forwarded_writes=on direct_writes=on",
+        2_770_940,
+        28,
+        "TOK-S10b 11, SEED-TOKEN-21 11",
+        version="repaired",
     ),
     run("2 clients, Produce", "clients=2 unlisted_requests=on", 1_114_749, 29, version="repaired"),
     run(
@@ -505,7 +532,7 @@ RUNS: tuple[Run, ...] = (
         "clients=2 forwarded_writes=on foreign_contexts=1 offsets=2",
         219_651,
         25,
-        "TOK-S10b 11",
+        "TOK-S10b 11, SEED-TOKEN-21 11",
         version="repaired",
     ),
     run(
@@ -513,18 +540,42 @@ RUNS: tuple[Run, ...] = (
         "clients=2 forwarded_writes=on foreign_contexts=1",
         1_877_987,
         28,
-        "TOK-S10b 11",
+        "TOK-S10b 11, SEED-TOKEN-21 11",
         version="repaired",
         profile=Profile.FULL,
     ),
     run("2 clients, an old broker that is upgraded", "clients=2 old_nodes=1 restarts=1", 504_559, 27, version="repaired"),
-    run("2 processes", "clients=2 one_store=off exports=on", 2_944_725, 33, version="repaired"),
+    run(
+        "1 client, forwarded writes, an old broker, to offset 2",
+        "clients=1 forwarded_writes=on old_nodes=1 offsets=2",
+        6_424,
+        19,
+        "TOK-S5 9",
+        version="repaired",
+        trace="TOK-S5 old-broker-write",
+    ),
+    run(
+        "1 client, writes and Produce, to offset 2",
+        "clients=1 forwarded_writes=on direct_writes=on unlisted_requests=on offsets=2",
+        10_818,
+        20,
+        "TOK-S10b 11",
+        version="repaired",
+    ),
+    run("2 processes", "clients=2 one_store=off exports=on", 2_114_867, 33, version="repaired"),
+    run(
+        "2 processes, writes, to offset 1",
+        "clients=2 one_store=off exports=on forwarded_writes=on direct_writes=on offsets=1",
+        177_830,
+        25,
+        version="repaired",
+    ),
     run(
         "2 clients, everything listed, to offset 2",
         "clients=2 component_reads=on forwarded_writes=on direct_writes=on controller_serves_reads=on offsets=2",
         7_044_860,
         28,
-        "TOK-S10 8, TOK-S10b 11",
+        "TOK-S10 8, TOK-S10b 11, SEED-TOKEN-21 11",
         version="repaired",
         profile=Profile.FULL,
     ),
@@ -627,7 +678,7 @@ RUNS: tuple[Run, ...] = (
         "clients=1 torn_reads=off wrong_contexts=1 offsets=2",
         3_888,
         17,
-        "TOK-L1 5, TOK-L1b 7, TOK-Q1 5, TOK-Q2 7",
+        "TOK-L1 5, TOK-L1b 9, TOK-Q1 5, TOK-Q2 9",
         version="draft-check-first",
         trace="TOK-L1b wrong-context",
         only=LIVE,
@@ -646,7 +697,7 @@ RUNS: tuple[Run, ...] = (
     run(
         "1 client, a rebuilt log, in the end",
         "clients=1 torn_reads=off rebuilds=1 offsets=2",
-        8_787,
+        8_628,
         20,
         "TOK-L1 12, TOK-L1b 16, Q18 8, TOK-Q1 12, TOK-Q2 16",
         version="draft-check-first",
@@ -657,7 +708,7 @@ RUNS: tuple[Run, ...] = (
     run(
         "1 client, a rebuilt log and resets, in the end",
         "clients=1 torn_reads=off rebuilds=1 resets=on offsets=2",
-        9_780,
+        9_567,
         20,
         "TOK-Q1 23, TOK-Q2 12",
         version="draft-check-first",
@@ -822,5 +873,3 @@ RUNS: tuple[Run, ...] = (
         worst="TOK-Q1 3, TOK-Q2 3",
     ),
 )
-
-cases = casebook(RUNS, PROPERTY)

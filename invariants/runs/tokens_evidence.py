@@ -3,7 +3,11 @@
 from __future__ import annotations
 
 from fencepost.invariants.catalogue import Evidence
-from fencepost.invariants.runs.tokens import RUNS, cases
+from fencepost.invariants.runs import tokens, tokens_in_order
+from fencepost.invariants.runs.client_rows import casebook
+
+RUNS = (*tokens.RUNS, *tokens_in_order.RUNS)
+cases = casebook(RUNS, tokens.PROPERTY)
 
 _BROKEN = "broken"
 
@@ -25,7 +29,9 @@ _OWN_WRITES = """
     draft-check-first 1 client, direct writes: TOK-S5
     draft-check-first 1 client, forwarded writes, inner commit offset: TOK-S5
     draft-check-first 1 client, direct writes, commit offset: TOK-S5
+    draft-check-first 2 calls in order, one broker, forwarded writes, to offset 2: TOK-S5
     repaired 2 clients, writes: TOK-S5
+    repaired 1 client, forwarded writes, an old broker, to offset 2: TOK-S5
 """
 _READ_LITERALLY = (
     "As written, handled first and checked afterwards, the draft breaks it with one client and one call at a time: the body is read, "
@@ -33,7 +39,8 @@ _READ_LITERALLY = (
 )
 _WRITES = (
     "The draft does not promise it in so many words, its Factory example does. A token read from a cache breaks it, of the broker "
-    "that forwarded the write and of the controller's node too; the controller's commit offset keeps it."
+    "that forwarded the write and of the controller's node too; the controller's commit offset keeps it. One connection to one broker is "
+    "enough to break it. The repair takes upgraded brokers: an old one answers a write without a token, and a write cannot be made again for that."
 )
 
 GUARANTEES: tuple[Evidence, ...] = (
@@ -132,10 +139,13 @@ GUARANTEES: tuple[Evidence, ...] = (
             draft 2 processes, to offset 1: TOK-S9
             draft-check-first 2 processes, to offset 1: TOK-S9
             draft-check-first 2 processes, an old broker, to offset 1: TOK-S9
+            draft-check-first 2 processes, one broker, forwarded writes, to offset 1: TOK-S9
             repaired 2 processes: TOK-S9
+            repaired 2 processes, writes, to offset 1: TOK-S9
         """),
-        answer="It holds where monotonic reads hold: as written, handled first and checked afterwards, it fails as they do, and with a broker that "
-        "knows no tokens.",
+        answer="For what was read it holds where monotonic reads hold: as written, handled first and checked afterwards, it fails as they do, "
+        "and with a broker that knows no tokens. For what was written it holds where own writes are read: a context that is exported after a "
+        "forwarded write does not cover that write.",
         verdict=_BROKEN,
     ),
     Evidence(
@@ -277,8 +287,26 @@ QUESTIONS: tuple[Evidence, ...] = (
     ),
     Evidence(
         "Q13",
-        cases("draft-check-first 2 clients: TOK-S1, TOK-S1b\nrepaired 2 clients: TOK-S1, TOK-S1b"),
-        answer="By the draft's mechanism for calls that do not overlap only. In the order of delivery it fails with two calls in flight.",
+        cases("""
+            draft-check-first 2 clients: TOK-S1, TOK-S1b
+            repaired 2 clients: TOK-S1, TOK-S1b
+            draft-check-first 2 clients, one broker: TOK-S1b
+            draft 2 calls in order, one broker: TOK-S1, TOK-S1b
+            draft 2 calls in order, one broker, restart, to offset 2: TOK-S1, TOK-S1b
+            draft-check-first 2 calls in order, one broker: TOK-S1, TOK-S1b
+            draft-check-first 2 calls in order, one broker, restart: TOK-S1, TOK-S1b
+            draft-check-first 2 calls in order, one broker, component only, restart, to offset 2: TOK-S1
+            draft-check-first 2 calls in order, store in two steps, one broker, to offset 1: TOK-S1, TOK-S8
+            draft 2 calls in order, to offset 2: TOK-S1, TOK-S1b
+            draft-check-first 2 calls in order, to offset 2: TOK-S1, TOK-S1b
+            draft-check-first 2 calls in order, late answers dropped, to offset 2: TOK-S1b
+            draft-check-first 2 calls in order, one image: TOK-S1b
+            draft-check-first 2 calls in order, store in two steps, to offset 1: TOK-S1, TOK-S8
+            repaired 2 calls in order: TOK-S1, TOK-S1b
+        """),
+        answer="By the draft's mechanism for calls that do not overlap only. In the order of delivery it fails with two calls in flight. "
+        "That a connection keeps the order of its requests helps where there is one connection, to one broker; two connections are "
+        "enough to break it again, of two clients to one broker, or of one client to two.",
     ),
     Evidence(
         "Q14",
@@ -288,10 +316,14 @@ QUESTIONS: tuple[Evidence, ...] = (
             draft-check-first 1 client, a broker cut off, in the end: TOK-L1
             draft-check-first 1 client, a broker cut off, another one next, in the end: TOK-L1
             draft-check-first 1 client, servers wait, a broker cut off, in the end: TOK-L1b
+            draft-check-first 2 clients, Produce, servers wait, a broker cut off, in the end: Q14
+            draft-check-first 2 calls in order, Produce, servers wait, a broker cut off, in the end: Q14
+            draft-check-first 2 calls in order, Produce, servers wait, in the end: Q14
+            draft-check-first 2 calls in order, Produce, a broker cut off, in the end: Q14
         """),
         answer="An error at once, with the rule that the client asks another server next. A wait spares the retries, and hangs on a broker "
-        "that gets no metadata until somebody's timeout; whose, the draft does not say, and most requests carry none. That a waiting "
-        "request blocks later ones on its connection is not modelled.",
+        "that gets no metadata until somebody's timeout; whose, the draft does not say, and most requests carry none. It holds "
+        "up what is behind it on its connection as well: a Produce whose token nobody compares waits for the metadata of the read before it.",
     ),
     Evidence(
         "Q15",
@@ -334,9 +366,12 @@ QUESTIONS: tuple[Evidence, ...] = (
             draft-check-first 1 client, an old broker: TOK-S1
             draft-check-first 1 client, an old broker refused: TOK-S1
             draft-check-first 1 client, an old broker refused, in the end: TOK-L1, TOK-L1b
+            repaired 1 client, forwarded writes, an old broker, to offset 2: TOK-S5
             repaired 2 clients, an old broker that is upgraded: TOK-S1, TOK-S1b
         """),
-        answer="Accepting answers without a token gives up monotonic reads until the last broker is upgraded. Refusing them keeps it, as long as some new broker can be reached.",
+        answer="Accepting answers without a token gives up monotonic reads until the last broker is upgraded. Refusing them keeps "
+        "it, as long as some new broker can be reached. It does not keep own writes: the answer to a write that an old broker has forwarded has no "
+        "token, and a client cannot refuse it, since the write is done.",
     ),
     Evidence(
         "Q20",
@@ -349,9 +384,14 @@ QUESTIONS: tuple[Evidence, ...] = (
     ),
     Evidence(
         "Q21",
-        cases("draft-check-first 1 client, Produce: Q21\ndraft-check-first 1 client, Produce checked: Q21"),
+        cases("""
+            draft-check-first 1 client, Produce: Q21
+            draft-check-first 1 client, Produce checked: Q21
+            draft-check-first 1 client, forwarded writes, Produce checked, to offset 2: Q21
+            repaired 1 client, writes and Produce, to offset 2: Q21
+        """),
         answer="A client that has read a topic's metadata may be told by the next broker that the topic is unknown. Checking the token of "
-        "these requests too closes it.",
+        "these requests too closes it. The same client may have created the topic itself; then it takes the token of the write too (Q11).",
     ),
     Evidence(
         "Q22",

@@ -1,7 +1,7 @@
 """How the leader changes, how brokers learn of it, and what they answer."""
 
 from fencepost.model.clients.joint.constants import C
-from fencepost.model.clients.joint.state import Broker, Call, Offset, Stage, State, clear
+from fencepost.model.clients.joint.state import Broker, Call, First, Offset, Stage, State, clear
 from fencepost.model.language import NONE, action, require
 
 
@@ -60,6 +60,16 @@ def is_behind(s: State, c: C, call: Call) -> bool:
     return knows_tokens(c, call.broker) and call.sent > s.broker[call.broker].cache
 
 
+def is_behind_refresh(s: State) -> bool:
+    """Say whether the broker has to answer the metadata request first (SocketServer.Processor mutes the connection)."""
+    return s.first == First.REFRESH and s.refresh.stage == Stage.SENT
+
+
+def is_behind_request(s: State) -> bool:
+    """Say whether the broker has to answer the produce or fetch request first."""
+    return s.first == First.REQUEST and s.request.stage == Stage.SENT
+
+
 @action()
 def broker_handles_request(s: State, c: C) -> None:
     """A broker's replica leads and takes a produce or fetch request, or names the leader that it follows (KIP-951, Broker)."""
@@ -68,6 +78,7 @@ def broker_handles_request(s: State, c: C) -> None:
     is_led_here = s.log[replica].leader == request.broker
     require(request.stage == Stage.SENT)
     require(not request.is_handled)
+    require(not is_behind_refresh(s))
     request.is_handled = True
     if not is_led_here:
         request.names_leader = True
@@ -87,7 +98,8 @@ def broker_answers_request(s: State, c: C) -> None:
         request.token = request.body
     else:
         request.token = b.cache
-    request.broker = 0
+    if not c.in_order:
+        request.broker = 0
     request.is_handled = False
     request.sent = 0
     request.stage = Stage.ANSWERED
@@ -102,6 +114,7 @@ def broker_passes_refresh(s: State, c: C) -> None:
     require(c.check_first or c.one_image or refresh.is_handled)
     require(not c.one_image or not knows_tokens(c, refresh.broker))
     require(not is_behind(s, c, refresh))
+    require(not is_behind_request(s))
     refresh.is_checked = True
     refresh.sent = 0
 
@@ -114,6 +127,8 @@ def broker_refuses_refresh(s: State, c: C) -> None:
     require(not refresh.is_checked)
     require(c.check_first or c.one_image or refresh.is_handled)
     require(is_behind(s, c, refresh))
+    require(not is_behind_request(s))
+    s.first = First.NEITHER
     clear(refresh)
 
 
@@ -125,6 +140,7 @@ def broker_reads_metadata(s: State, c: C) -> None:
     require(not refresh.is_handled)
     require(refresh.is_checked or not c.check_first)
     require(not c.one_image or not knows_tokens(c, refresh.broker))
+    require(not is_behind_request(s))
     refresh.body = s.broker[refresh.broker].cache
     refresh.is_handled = True
 
@@ -137,7 +153,7 @@ def broker_answers_refresh(s: State, c: C) -> None:
     require(refresh.is_checked)
     require(refresh.is_handled)
     refresh.token = s.broker[refresh.broker].cache if knows_tokens(c, refresh.broker) else NONE
-    finish(refresh)
+    finish(c, refresh)
 
 
 @action()
@@ -149,15 +165,17 @@ def broker_answers_refresh_from_one_image(s: State, c: C) -> None:
     require(c.one_image)
     require(knows_tokens(c, refresh.broker))
     require(not is_behind(s, c, refresh))
+    require(not is_behind_request(s))
     refresh.body = b.cache
     refresh.token = b.cache
-    finish(refresh)
+    finish(c, refresh)
 
 
-def finish(refresh: Call) -> None:
+def finish(c: C, refresh: Call) -> None:
     """Send the answer to a metadata request, and forget what only its broker needed."""
     refresh.names_leader = True
-    refresh.broker = 0
+    if not c.in_order:
+        refresh.broker = 0
     refresh.sent = 0
     refresh.is_checked = False
     refresh.is_handled = False

@@ -3,7 +3,7 @@
 from fencepost.model.clients.discovery.constants import Accepts
 from fencepost.model.clients.discovery.leadership import accepts_hint, accepts_metadata
 from fencepost.model.clients.joint.constants import C
-from fencepost.model.clients.joint.state import Broker, Call, Stage, State, clear
+from fencepost.model.clients.joint.state import Broker, Call, First, Stage, State, clear
 from fencepost.model.clients.tokens.store import is_accepted, later
 from fencepost.model.language import NONE, action, require
 
@@ -17,11 +17,18 @@ def send(s: State, call: Call, broker: int, told: int) -> None:
     call.ghost_told = told
 
 
+def are_at_one_broker(s: State) -> bool:
+    """Say whether both requests, or the answers to them, are on the connection to one broker."""
+    return Stage.NONE not in (s.request.stage, s.refresh.stage) and s.request.broker == s.refresh.broker
+
+
 @action()
 def client_sends_request(s: State, c: C) -> None:
     """The client sends what is due to the leader that it knows."""
     require(s.request.stage == Stage.NONE)
     send(s, s.request, s.known.leader, s.ghost_read)
+    if c.in_order and are_at_one_broker(s):
+        s.first = First.REFRESH
 
 
 @action(broker=Broker)
@@ -29,6 +36,8 @@ def client_refreshes(s: State, c: C, broker: int) -> None:
     """The client asks any broker for metadata: after an error, or since what it knows has become old."""
     require(s.refresh.stage == Stage.NONE)
     send(s, s.refresh, broker, s.ghost_hinted)
+    if c.in_order and are_at_one_broker(s):
+        s.first = First.REQUEST
 
 
 def follow(s: State, topic: int, leader: int, epoch: int, offset: int) -> None:
@@ -55,10 +64,12 @@ def client_receives_response(s: State, c: C) -> None:
     """The client takes over the hint if it accepts it (KIP-951, Client), and stores the token of the header."""
     request, told = s.request, s.log[s.request.body]
     require(request.stage == Stage.ANSWERED)
+    require(s.first != First.REFRESH)
     if is_hint_accepted(s, c):
         follow(s, s.known.topic, told.leader, told.epoch, request.body)
         s.ghost_hinted = max(s.ghost_hinted, request.body)
     s.token = later(s.token, request.token)
+    s.first = First.NEITHER
     clear(request)
 
 
@@ -69,11 +80,13 @@ def client_applies_metadata(s: State, c: C) -> None:
     is_other_topic = 1 if told.topic != s.known.topic else 0
     is_newer = accepts_metadata(s.known.epoch, told.epoch, is_other_topic)
     require(refresh.stage == Stage.ANSWERED)
+    require(s.first != First.REQUEST)
     require(is_accepted(refresh.token, s.token, c.rejects_late, c.refuses_untokened))
     if is_newer or not c.metadata_epoch_check:
         follow(s, told.topic, told.leader, told.epoch, refresh.body)
     s.ghost_read = max(s.ghost_read, refresh.body)
     s.token = later(s.token, refresh.token)
+    s.first = First.NEITHER
     clear(refresh)
 
 
@@ -82,5 +95,7 @@ def client_drops_metadata(s: State, c: C) -> None:
     """The client does not take metadata that its store tells to be late, or of which nothing can be told, and asks again."""
     refresh = s.refresh
     require(refresh.stage == Stage.ANSWERED)
+    require(s.first != First.REQUEST)
     require(not is_accepted(refresh.token, s.token, c.rejects_late, c.refuses_untokened))
+    s.first = First.NEITHER
     clear(refresh)

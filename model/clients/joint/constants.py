@@ -24,6 +24,9 @@ class C(Constants):
     replica_lags = switch(default=False, meaning="a broker's replica, from which hints come, follows its cache with a delay")
 
     # the client
+    in_order = switch(
+        default=False, meaning="both requests to one broker share a connection, which handles and answers one after the other"
+    )
     hint_epoch_check = switch(default=True, meaning="a hint is accepted only if its leader epoch is newer than the known one")
     metadata_epoch_check = switch(default=True, meaning="metadata with an older leader epoch leaves the leader as it is")
     rejects_late = switch(default=False, meaning="metadata whose token is below the store's is dropped and read again")

@@ -24,6 +24,14 @@ class Stage(IntEnum):
     ANSWERED = 2
 
 
+class First(IntEnum):
+    """Which of the two requests is ahead on a connection that both are on, if they are."""
+
+    NEITHER = 0
+    REQUEST = 1
+    REFRESH = 2
+
+
 Broker = Annotated[int, Index(C.brokers)]
 Offset = Annotated[int, Range(0, C.changes)]
 MaybeOffset = Annotated[int, Range(NONE, C.changes)]
@@ -77,7 +85,7 @@ class Call(Record):
 class State(Record):
     """The metadata log, the brokers, the client with its store and its requests.
 
-    `token` is the store's. The ghosts are the newest offsets of a hint that it has accepted, and of metadata that it has read.
+    `token` is the store's. `first` is NEITHER unless connections keep an order (`in_order`) and both requests are at one broker. The ghosts are the newest offsets of a hint that it has accepted, and of metadata that it has read.
     """
 
     log: Annotated[Array[Leader], Size(C.changes + 1)]
@@ -88,6 +96,7 @@ class State(Record):
     token: MaybeOffset
     request: Call
     refresh: Call
+    first: First
     ghost_hinted: Offset
     ghost_read: Offset
 

@@ -14,10 +14,11 @@ from fencepost.model.clients.tokens.state import (
     clear_context,
     clear_request,
     end_call,
+    let_pass,
     store_of,
 )
 from fencepost.model.clients.tokens.store import clashes, is_accepted, is_unknown, later, store_latest
-from fencepost.model.language import NONE, action, require
+from fencepost.model.language import NONE, action, bits, require
 
 
 def may_send(s: State, c: C, client: int, node: int) -> bool:
@@ -29,11 +30,22 @@ def may_send(s: State, c: C, client: int, node: int) -> bool:
     return c.node_choice != NodeChoice.CONNECTED or s.connected[client] in (NONE, node)
 
 
+def is_on_connection(s: State, c: C, client: int, other: int, node: int) -> bool:
+    """Say whether another call is on the connection that a call of this client to this server would take."""
+    call = s.call[other]
+    is_under_way = call.status in (Status.SENT, Status.ANSWERED, Status.INCONSISTENT)
+    return other != client and is_under_way and call.node == node and store_of(c, other) == store_of(c, client)
+
+
 def send(s: State, c: C, client: int, node: int) -> None:
     """Send the request with the context that the store holds now."""
     call, store = s.call[client], s.store[store_of(c, client)]
-    clear_request(call)
+    let_pass(s, client)
+    clear_request(c, call)
     clear_answer(call)
+    call.ahead = 0
+    if c.in_order:
+        call.ahead = sum(bits.only(other) for other in range(c.clients) if is_on_connection(s, c, client, other, node))
     call.status = Status.SENT
     call.node = node
     call.token = NONE
@@ -77,14 +89,14 @@ def client_writes(s: State, c: C, client: int, node: int) -> None:
     begin(s, c, client, Operation.WRITE, node)
 
 
-def answering_cluster(s: State, call: Call) -> int:
+def answering_cluster(call: Call) -> int:
     """Return the cluster id of the response header, NONE if it has none."""
-    return NONE if call.token == NONE else s.cluster
+    return NONE if call.token == NONE else call.cluster
 
 
 def is_from_other_cluster(s: State, c: C, client: int) -> bool:
     """Say whether the context of the answer cannot be stored, since the store's is of another cluster."""
-    return clashes(answering_cluster(s, s.call[client]), s.store[store_of(c, client)].latest.cluster)
+    return clashes(answering_cluster(s.call[client]), s.store[store_of(c, client)].latest.cluster)
 
 
 def is_deliverable(s: State, c: C, client: int) -> bool:
@@ -95,12 +107,28 @@ def is_deliverable(s: State, c: C, client: int) -> bool:
     return is_accepted(call.token, store.latest.token, c.rejects_late, c.refuses_untokened)
 
 
+def is_taken(s: State, c: C, client: int) -> bool:
+    """Say whether the call has an answer that the client does not drop, in order to read again."""
+    call = s.call[client]
+    return call.status == Status.ANSWERED and (is_from_other_cluster(s, c, client) or is_deliverable(s, c, client))
+
+
+def is_next(s: State, c: C, client: int) -> bool:
+    """Say whether the client has taken or dropped what comes before on this connection (NetworkClient.handleCompletedReceives)."""
+    return not any(
+        bits.contains(s.call[client].ahead, other)
+        and (s.call[other].status in (Status.SENT, Status.INCONSISTENT) or is_taken(s, c, other))
+        for other in range(c.clients)
+    )
+
+
 @action(client=Client, node=Node)
 def client_retries(s: State, c: C, client: int, node: int) -> None:
     """A client reads again: after STALE_METADATA and the backoff, after a disconnect, or since it does not take the answer."""
     call = s.call[client]
-    is_refused = call.status == Status.ANSWERED and not is_from_other_cluster(s, c, client) and not is_deliverable(s, c, client)
+    is_refused = call.status == Status.ANSWERED and not is_taken(s, c, client)
     require(call.status in (Status.STALE, Status.DISCONNECTED) or is_refused)
+    require(is_next(s, c, client))
     require(node != CONTROLLER or c.controller_serves_reads)
     require(may_send(s, c, client, node))
     require(call.awaited == 0)
@@ -118,6 +146,7 @@ def client_merges_context(s: State, c: C, client: int) -> None:
     require(call.token != NONE)
     require(not is_from_other_cluster(s, c, client))
     require(is_deliverable(s, c, client))
+    require(is_next(s, c, client))
     call.token = later(call.token, store.latest.token)
     call.merged = True
 
@@ -127,11 +156,12 @@ def client_delivers_answer(s: State, c: C, client: int) -> None:
     """A client stores the context of the response header and hands the body to its user."""
     call, store = s.call[client], s.store[store_of(c, client)]
     operation, body, token = call.operation, call.oldest, call.token
-    cluster = answering_cluster(s, call)
+    cluster = answering_cluster(call)
     require(call.status == Status.ANSWERED)
     require(not is_from_other_cluster(s, c, client))
     require(call.merged or is_deliverable(s, c, client))
     require(call.merged or c.atomic_store or token == NONE)
+    require(is_next(s, c, client))
     if call.merged:
         store.latest.cluster = cluster
         store.latest.token = token
@@ -143,7 +173,7 @@ def client_delivers_answer(s: State, c: C, client: int) -> None:
         store.ghost_hinted = max(store.ghost_hinted, body)
     else:
         store.ghost_read = max(store.ghost_read, body)
-    end_call(call)
+    end_call(s, c, client)
 
 
 @action(client=Client)
@@ -152,9 +182,10 @@ def client_fails_call(s: State, c: C, client: int) -> None:
     call, store = s.call[client], s.store[store_of(c, client)]
     is_refused = call.status == Status.ANSWERED and is_from_other_cluster(s, c, client)
     require(call.status == Status.INCONSISTENT or is_refused)
+    require(is_next(s, c, client))
     if c.stores_errors:
-        store_latest(store.latest, s.cluster, call.token)
-    end_call(call)
+        store_latest(store.latest, call.cluster, call.token)
+    end_call(s, c, client)
 
 
 @action(client=Client)
@@ -164,7 +195,7 @@ def user_exports_context(s: State, c: C, client: int) -> None:
     require(c.exports)
     require(not is_unknown(store.latest.cluster))
     s.letter.context = store.latest
-    s.letter.ghost_read = store.ghost_read
+    s.letter.ghost_known = max(store.ghost_read, store.ghost_written, store.ghost_imported)
 
 
 @action(client=Client)
@@ -174,7 +205,7 @@ def user_imports_context(s: State, c: C, client: int) -> None:
     require(not is_unknown(s.letter.context.cluster))
     require(not clashes(s.letter.context.cluster, store.latest.cluster))
     store_latest(store.latest, s.letter.context.cluster, s.letter.context.token)
-    store.ghost_imported = max(store.ghost_imported, s.letter.ghost_read)
+    store.ghost_imported = max(store.ghost_imported, s.letter.ghost_known)
 
 
 @action(client=Client)

@@ -49,6 +49,10 @@ class C(Constants):
 
     # what clients and servers do
     one_store = switch(default=True, meaning="all clients come from one factory and share its store")
+    in_order = switch(
+        default=False,
+        meaning="calls of one store share a connection to each server, which handles and answers one after the other",
+    )
     controller_serves_reads = switch(default=False, meaning="clients read from the controller too (bootstrap.controllers)")
     cache_reads = switch(default=True, meaning="operations that read the metadata cache")
     component_reads = switch(

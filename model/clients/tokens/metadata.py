@@ -2,7 +2,18 @@
 
 from fencepost.model.clients.tokens.constants import C
 from fencepost.model.clients.tokens.operations import Operation
-from fencepost.model.clients.tokens.state import CONTROLLER, Call, Node, Offset, State, Status, clear_request, end_call
+from fencepost.model.clients.tokens.state import (
+    CONTROLLER,
+    Call,
+    Node,
+    Offset,
+    State,
+    Status,
+    clear_answer,
+    clear_request,
+    end_call,
+    let_pass,
+)
 from fencepost.model.clients.tokens.store import Cluster
 from fencepost.model.language import NONE, action, bits, require
 
@@ -66,15 +77,25 @@ def server_publishes_to_component(s: State, c: C, node: int, offset: int) -> Non
     let_retry(s, c, node, Operation.COMPONENT)
 
 
-def disconnect(call: Call) -> None:
-    """A request is lost with its connection: a read is made again, of a write nobody knows the outcome."""
+def is_lost(c: C, call: Call) -> bool:
+    """Say whether a call is lost with its connection: its request is, and where connections keep an order its answer too.
+
+    An answer that arrives all the same arrives before the client connects again, which is as if before the loss.
+    """
+    return call.status == Status.SENT or (c.in_order and call.status in (Status.ANSWERED, Status.INCONSISTENT))
+
+
+def disconnect(s: State, c: C, client: int) -> None:
+    """A call is lost with its connection: a read is made again, of a write nobody knows the outcome."""
+    call = s.call[client]
     if call.operation == Operation.WRITE:
-        end_call(call)
+        end_call(s, c, client)
     else:
-        clear_request(call)
-        call.oldest = 0
-        call.newest = 0
-        call.token = 0
+        let_pass(s, client)
+        clear_request(c, call)
+        call.node = 0
+        call.ahead = 0
+        clear_answer(call)
         call.status = Status.DISCONNECTED
 
 
@@ -89,9 +110,9 @@ def server_restarts(s: State, c: C, node: int, offset: int) -> None:
     if c.component_reads:
         server.component = offset
     server.is_old = False
-    for call in s.call:
-        if call.status == Status.SENT and call.node == node:
-            disconnect(call)
+    for client in range(c.clients):
+        if is_lost(c, s.call[client]) and s.call[client].node == node:
+            disconnect(s, c, client)
     for client in range(c.clients):
         if s.connected[client] == node:
             s.connected[client] = NONE
@@ -108,8 +129,8 @@ def cluster_is_rebuilt(s: State, c: C, cluster: int) -> None:
     for server in s.server:
         server.cache = 0
         server.component = 0
-    for call in s.call:
-        call.awaited = 0
-        if call.status == Status.SENT:
-            disconnect(call)
+    for client in range(c.clients):
+        s.call[client].awaited = 0
+        if is_lost(c, s.call[client]):
+            disconnect(s, c, client)
     s.budget.rebuilds -= 1

@@ -33,7 +33,12 @@ class Listed(NamedTuple):
 
 
 LISTED = (
-    Listed("Metadata", 3, Operation.CACHE, "the metadata cache, several times: topic names, topics, brokers"),
+    Listed(
+        "Metadata",
+        3,
+        Operation.CACHE,
+        "the metadata cache, several times: topic names, topics, brokers; the authorizer between",
+    ),
     Listed("DescribeAcls", 29, Operation.COMPONENT, "the authorizer"),
     Listed(
         "DescribeConfigs", 32, Operation.COMPONENT, "the metadata cache for topics and groups, the dynamic config for brokers"
@@ -44,5 +49,10 @@ LISTED = (
     Listed("DescribeUserScramCredentials", 50, Operation.CACHE, "the metadata cache, once"),
     Listed("DescribeCluster", 60, Operation.CACHE, "the metadata cache, several times: brokers, controller"),
     Listed("ListConfigResources", 74, Operation.COMPONENT, "the client metrics manager (as ListClientMetricsResources)"),
-    Listed("DescribeTopicPartitions", 75, Operation.CACHE, "the metadata cache, several times: topic names, then one image"),
+    Listed(
+        "DescribeTopicPartitions",
+        75,
+        Operation.CACHE,
+        "the metadata cache, several times: topic names, then one image; the authorizer between",
+    ),
 )

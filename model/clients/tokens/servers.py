@@ -16,6 +16,7 @@ from fencepost.model.clients.tokens.state import (
     clear_answer,
     clear_request,
     is_read,
+    let_pass,
     shown,
 )
 from fencepost.model.clients.tokens.store import clashes, is_unknown
@@ -57,17 +58,27 @@ def is_handled(c: C, call: Call) -> bool:
     return call.reads == (2 if c.torn_reads and call.operation == Operation.CACHE else 1)
 
 
+def is_its_turn(s: State, c: C, call: Call) -> bool:
+    """Say whether the server has answered what came before on this connection.
+
+    SocketServer.Processor mutes a connection from a request until its answer is sent: a request that waits holds up those behind it.
+    """
+    return not any(bits.contains(call.ahead, other) and s.call[other].status == Status.SENT for other in range(c.clients))
+
+
 def may_check(s: State, c: C, call: Call) -> bool:
     """Say whether the checks are the next step for this request."""
-    return call.status == Status.SENT and not call.checked and (c.check_first or is_pinned(s, c, call) or is_handled(c, call))
+    is_next = c.check_first or is_pinned(s, c, call) or is_handled(c, call)
+    return call.status == Status.SENT and not call.checked and is_next and is_its_turn(s, c, call)
 
 
-def answer_with_error(s: State, call: Call, status: Status) -> None:
+def answer_with_error(s: State, c: C, call: Call, status: Status) -> None:
     """Send an error; the context in its header can change a store only if the cluster ids differ."""
     token = s.server[call.node].cache if status == Status.INCONSISTENT else 0
     clear_answer(call)
     call.token = token
-    clear_request(call)
+    call.cluster = s.cluster if status == Status.INCONSISTENT else 0
+    clear_request(c, call)
     call.status = status
 
 
@@ -86,7 +97,7 @@ def server_refuses_cluster(s: State, c: C, client: int) -> None:
     call = s.call[client]
     require(may_check(s, c, call))
     require(names_other_cluster(s, call))
-    answer_with_error(s, call, Status.INCONSISTENT)
+    answer_with_error(s, c, call, Status.INCONSISTENT)
 
 
 @action(client=Client)
@@ -101,7 +112,8 @@ def server_reports_stale_metadata(s: State, c: C, client: int) -> None:
     require(may_check(s, c, call))
     require(not names_other_cluster(s, call))
     require(is_behind(s, c, call))
-    answer_with_error(s, call, Status.STALE)
+    answer_with_error(s, c, call, Status.STALE)
+    let_pass(s, client)
     call.node = node
     call.awaited = lagging(s, c, call.operation) if c.backoff else 0
 
@@ -136,10 +148,11 @@ def server_answers_from_one_image(s: State, c: C, client: int) -> None:
     require(not is_behind(s, c, call))
     body = shown(s, call.node, call.operation)
     token = compared_offset(s, c, call.node, call.operation) if has_token(s, c, call) else NONE
-    clear_request(call)
+    clear_request(c, call)
     call.oldest = body
     call.newest = body
     call.token = token
+    call.cluster = 0 if token == NONE else s.cluster
     call.status = Status.ANSWERED
 
 
@@ -154,6 +167,7 @@ def server_reads_token_first(s: State, c: C, client: int) -> None:
     require(call.checked or not c.check_first)
     require(call.reads == 0)
     require(call.token == NONE)
+    require(is_its_turn(s, c, call))
     call.token = compared_offset(s, c, call.node, call.operation)
 
 
@@ -167,6 +181,7 @@ def server_reads_metadata(s: State, c: C, client: int) -> None:
     require(not is_pinned(s, c, call))
     require(not is_handled(c, call))
     require(call.checked or not c.check_first)
+    require(is_its_turn(s, c, call))
     require(c.token_read != TokenRead.BEFORE or call.token != NONE or s.server[call.node].is_old)
     if call.reads == 0:
         call.oldest = offset
@@ -183,6 +198,7 @@ def controller_commits_write(s: State, c: C, client: int) -> None:
     require(call.reads == 0)
     require(call.checked or not c.check_first)
     require(s.committed < c.offsets)
+    require(is_its_turn(s, c, call))
     commit(s, c)
     call.oldest = s.committed
     call.newest = s.committed
@@ -218,5 +234,6 @@ def server_answers(s: State, c: C, client: int) -> None:
         call.token = write_token(s, c, call)
     elif c.token_read == TokenRead.AFTER:
         call.token = compared_offset(s, c, call.node, call.operation)
-    clear_request(call)
+    call.cluster = 0 if call.token == NONE else s.cluster
+    clear_request(c, call)
     call.status = Status.ANSWERED

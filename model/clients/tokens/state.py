@@ -5,7 +5,8 @@ Folded, so that states are small:
 * The state of the cluster after each offset of its metadata log is the offset itself; the log is its committed end.
 * A server's metadata is the offset that its cache shows. All components that are fed after the cache are one, which
   shows an offset of its own: a property of one of them is about the one that lags most.
-* A client has one call at a time. Two calls in flight from one store are two clients of one factory.
+* A client has one call at a time. Two calls in flight from one store are two clients of one factory, each with connections of
+  its own, or, with `in_order`, two calls of one client.
 * Requests and answers are not lost: a call that never ends says nothing, and one that is made again is a retry.
 """
 
@@ -15,7 +16,7 @@ from typing import Annotated
 from fencepost.model.clients.tokens.constants import C
 from fencepost.model.clients.tokens.operations import Operation
 from fencepost.model.clients.tokens.store import Cluster, Context, MaybeCluster, MaybeOffset, Offset
-from fencepost.model.language import NONE, Array, BitSet, Index, Per, Range, Record, action
+from fencepost.model.language import NONE, Array, BitSet, Index, Per, Range, Record, action, bits
 
 
 class Status(IntEnum):
@@ -33,6 +34,7 @@ Node = Annotated[int, Index(C.nodes)]
 MaybeNode = Annotated[int, Index(C.nodes, none=True)]
 Nodes = Annotated[int, BitSet(C.nodes)]
 Client = Annotated[int, Index(C.clients)]
+Clients = Annotated[int, BitSet(C.clients)]
 CONTROLLER = 0
 """The node of the active controller."""
 
@@ -46,7 +48,7 @@ class Server(Record):
 
 
 class Store(Record):
-    """A ConsistencyContextStore. What its clients were shown and told: the newest body, write, body of another store, and hint.
+    """A ConsistencyContextStore. What its clients were shown and told: the newest body, write, offset from another store, and hint.
 
     A hint is what a produce or fetch error tells of a leader (KIP-951).
     """
@@ -59,10 +61,13 @@ class Store(Record):
 
 
 class Letter(Record):
-    """A context that a user has serialized, and the newest body that had been delivered to its store by then."""
+    """A context that a user has serialized, and the newest offset that its store's clients knew of by then.
+
+    They know of bodies that were delivered, of writes that were acknowledged, and of what others knew whose contexts they imported.
+    """
 
     context: Context
-    ghost_read: Offset
+    ghost_known: Offset
 
 
 class Call(Record):
@@ -70,9 +75,10 @@ class Call(Record):
 
     `sent` is the context of the request header, cleared once it was checked. `oldest` and `newest` are the offsets at
     which the body was read, for a write both are the offset that it was committed at. `token` is that of the response header, NONE if
-    there is none. `merged` is set while storeLatest has compared but not yet stored, where that takes two steps. `awaited`
-    are the servers that have not moved on since the call was refused, where clients wait for that (`backoff`). The ghosts are what
-    the store's had been when the call was made.
+    there is none, and `cluster` its cluster id. `merged` is set while storeLatest has compared but not yet stored, where that takes two steps. `awaited`
+    are the servers that have not moved on since the call was refused, where clients wait for that (`backoff`). `ahead` are the calls
+    whose answers come before this one's, where connections keep an order (`in_order`). The ghosts are what the store's had been when
+    the call was made.
     """
 
     status: Status
@@ -84,8 +90,10 @@ class Call(Record):
     oldest: Offset
     newest: Offset
     token: MaybeOffset
+    cluster: Cluster
     merged: bool
     awaited: Nodes
+    ahead: Clients
     ghost_read: Offset
     ghost_written: Offset
     ghost_imported: Offset
@@ -154,9 +162,16 @@ def shown(s: State, node: int, operation: int) -> int:
     return server.component if operation == Operation.COMPONENT else server.cache
 
 
-def clear_request(call: Call) -> None:
-    """Forget of a request what nobody reads once the server is done with it."""
-    call.node = 0
+def let_pass(s: State, client: int) -> None:
+    """A call is off its connection: the calls behind it move up."""
+    for call in s.call:
+        call.ahead = bits.without(call.ahead, client)
+
+
+def clear_request(c: C, call: Call) -> None:
+    """Forget of a request what nobody reads once the server is done with it; an answer on a connection in order stays on it."""
+    if not c.in_order:
+        call.node = 0
     call.sent.cluster = 0
     call.sent.token = 0
     call.checked = False
@@ -165,16 +180,21 @@ def clear_request(call: Call) -> None:
 
 
 def clear_answer(call: Call) -> None:
-    """Forget the body and the token."""
+    """Forget the body and the header."""
     call.oldest = 0
     call.newest = 0
     call.token = 0
+    call.cluster = 0
 
 
-def end_call(call: Call) -> None:
+def end_call(s: State, c: C, client: int) -> None:
     """The call is over: its client may make the next one."""
-    clear_request(call)
+    call = s.call[client]
+    let_pass(s, client)
+    clear_request(c, call)
     clear_answer(call)
+    call.node = 0
+    call.ahead = 0
     call.status = Status.IDLE
     call.operation = Operation.CACHE
     call.ghost_read = 0
@@ -204,6 +224,7 @@ __all__ = [
     "end_call",
     "initial",
     "is_read",
+    "let_pass",
     "shown",
     "store_of",
 ]
