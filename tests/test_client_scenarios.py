@@ -88,7 +88,7 @@ def test_an_unknown_leader_epoch_carries_no_hint() -> None:
 def test_a_write_whose_connection_breaks_is_not_acknowledged() -> None:
     story = Story("metadata-reads", clients=1, forwarded_writes=1, restarts=1)
     story.do("client-writes", client=0, node=1).do("controller-commits-write", client=0)
-    story.do("server-restarts", node=1, offset=0)
+    story.do("server-restarts", node=1, offset=1)
     assert (story.state.committed, story.state.call[0].status, story.state.store[0].ghost_written) == (1, 0, 0)
 
 
@@ -151,6 +151,12 @@ def test_a_connection_that_is_lost_takes_its_answers_along() -> None:
     story = answer(ask(ask(Story("metadata-reads", restarts=1, **IN_ORDER), 0, 1), 1, 1), 0)
     story.do("server-restarts", node=1, offset=0)
     assert [(call.status, call.ahead, call.token) for call in story.state.call] == [(5, 0, 0), (5, 0, 0)]
+
+
+def test_a_server_comes_back_with_all_that_was_committed_unless_it_may_show_an_older_snapshot() -> None:
+    for catches_up, offsets in ((1, [1]), (0, [0])):
+        story = Story("metadata-reads", clients=1, restarts=1, restart_catches_up=catches_up).do("controller-commits-change")
+        assert [item.step.args[1] for item in story.can("server-restarts", node=1)] == offsets
 
 
 def test_an_answer_keeps_the_cluster_id_that_its_server_had() -> None:

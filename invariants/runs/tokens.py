@@ -169,8 +169,8 @@ RUNS: tuple[Run, ...] = (
     run(
         "1 client, restart",
         "clients=1 torn_reads=off restarts=1",
-        18_583,
-        19,
+        16_071,
+        18,
         "TOK-S2b 7, TOK-S10b 10",
         version="draft-check-first",
     ),
@@ -513,7 +513,7 @@ RUNS: tuple[Run, ...] = (
     run(
         "2 clients, restart, reads from the controller",
         "clients=2 restarts=1 controller_serves_reads=on",
-        226_850,
+        193_162,
         23,
         version="repaired",
     ),
@@ -544,7 +544,7 @@ RUNS: tuple[Run, ...] = (
         version="repaired",
         profile=Profile.FULL,
     ),
-    run("2 clients, an old broker that is upgraded", "clients=2 old_nodes=1 restarts=1", 504_559, 27, version="repaired"),
+    run("2 clients, an old broker that is upgraded", "clients=2 old_nodes=1 restarts=1", 312_381, 26, version="repaired"),
     run(
         "1 client, forwarded writes, an old broker, to offset 2",
         "clients=1 forwarded_writes=on old_nodes=1 offsets=2",
@@ -827,6 +827,16 @@ RUNS: tuple[Run, ...] = (
     run(
         "1 client, backoff, restart, to offset 2, in the end",
         "clients=1 torn_reads=off backoff=on restarts=1 offsets=2",
+        4_001,
+        16,
+        "TOK-Q2 23",
+        version="draft-check-first",
+        only=LIVE,
+        worst="TOK-Q1 2, TOK-Q2 3",
+    ),
+    run(
+        "1 client, backoff, restart from an older snapshot, to offset 2, in the end",
+        "clients=1 torn_reads=off backoff=on restarts=1 restart_catches_up=off offsets=2",
         4_728,
         17,
         "TOK-Q1 18, TOK-Q2 29",

@@ -210,6 +210,7 @@ LIVE: tuple[Evidence, ...] = (
             draft-check-first 1 client, backoff, a broker cut off, in the end: TOK-Q2
             draft-check-first 1 client, backoff, a broker cut off, another one next, in the end: TOK-Q2
             draft-check-first 1 client, backoff, restart, to offset 2, in the end: TOK-Q2
+            draft-check-first 1 client, backoff, restart from an older snapshot, to offset 2, in the end: TOK-Q2
             repaired 1 client, component, backoff, in the end: TOK-Q2
             repaired 2 clients, backoff, late answers taken, in the end: TOK-Q2
             repaired 2 clients, backoff, in the end: TOK-Q2
@@ -217,8 +218,8 @@ LIVE: tuple[Evidence, ...] = (
         answer="An error at once has no bound without a backoff, which the draft does not mention; a server that waits needs no retry. "
         "The model has no clock: lag is counted in offsets, and a backoff lasts as long as each server that lags takes to get on by one "
         "or more. Then a read is sent again at most once for each offset of the lag, and the worst case takes all of them. Not with a "
-        "broker that is cut off, whose lag never ends, unless the client asks another one next; nor with a restart from an older "
-        "snapshot, which adds to the lag. A client that drops late answers reads again for each of them besides.",
+        "broker that is cut off, whose lag never ends, unless the client asks another one next; nor with a restart, "
+        "which costs a retry of its own, and adds to the lag if the server comes back with an older snapshot. A client that drops late answers reads again for each of them besides.",
         verdict=_BROKEN,
     ),
 )
@@ -293,9 +294,12 @@ QUESTIONS: tuple[Evidence, ...] = (
             draft-check-first 2 clients, one broker: TOK-S1b
             draft 2 calls in order, one broker: TOK-S1, TOK-S1b
             draft 2 calls in order, one broker, restart, to offset 2: TOK-S1, TOK-S1b
+            draft 2 calls in order, one broker, restart from an older snapshot, to offset 2: TOK-S1, TOK-S1b
             draft-check-first 2 calls in order, one broker: TOK-S1, TOK-S1b
             draft-check-first 2 calls in order, one broker, restart: TOK-S1, TOK-S1b
+            draft-check-first 2 calls in order, one broker, restart from an older snapshot: TOK-S1, TOK-S1b
             draft-check-first 2 calls in order, one broker, component only, restart, to offset 2: TOK-S1
+            draft-check-first 1 client, one broker, component: TOK-S1
             draft-check-first 2 calls in order, store in two steps, one broker, to offset 1: TOK-S1, TOK-S8
             draft 2 calls in order, to offset 2: TOK-S1, TOK-S1b
             draft-check-first 2 calls in order, to offset 2: TOK-S1, TOK-S1b

@@ -67,7 +67,7 @@ class C(Constants):
     eventually_consistent = switch(default=False, meaning="the store is the legacy one, which is always unknown")
 
     # faults
-    restarts = bound(0, low=0, high=2, meaning="restarts of a server, from an older snapshot")
+    restarts = bound(0, low=0, high=2, meaning="restarts of a server")
     old_nodes = bound(0, low=0, high=3, meaning="servers, counted from the last, that do not know tokens at first")
     foreign_contexts = bound(0, low=0, high=2, meaning="contexts of another cluster that users put into a store")
     wrong_contexts = bound(0, low=0, high=2, meaning="contexts of this cluster with any offset that users put into a store")
@@ -75,6 +75,9 @@ class C(Constants):
     cut_off = bound(0, low=0, high=2, meaning="servers, counted from the last, that get no metadata")
 
     # the server
+    restart_catches_up = switch(
+        default=True, meaning="a server that restarts serves once it shows what was committed by then, not an older snapshot"
+    )
     check_first = switch(default=False, meaning="cluster id and token are checked before the request is handled, not after it")
     token_read = choice(
         TokenRead.AFTER, meaning="the header's offset is read: after the body, before it, pinned: from one image"

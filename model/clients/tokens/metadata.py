@@ -99,13 +99,28 @@ def disconnect(s: State, c: C, client: int) -> None:
         call.status = Status.DISCONNECTED
 
 
+def may_come_back(s: State, c: C, node: int, offset: int) -> bool:
+    """Say whether a server that restarts may show this offset first.
+
+    BrokerServer.startup takes requests only once the broker is unfenced, and so has applied the record of its registration. Without
+    `restart_catches_up` it shows what its last snapshot holds.
+    """
+    if c.restart_catches_up:
+        return offset == s.committed and node < c.nodes - c.cut_off
+    return offset <= s.server[node].cache
+
+
 @action(node=Node, offset=Offset)
 def server_restarts(s: State, c: C, node: int, offset: int) -> None:
-    """A server restarts and shows, at first, what its last snapshot holds; an old server comes back upgraded."""
+    """A server restarts, and shows one offset in its cache and its components at first; an old server comes back upgraded."""
     server = s.server[node]
     require(s.budget.restarts > 0)
-    require(offset <= server.cache)
+    require(may_come_back(s, c, node, offset))
     require(node != CONTROLLER or c.controller_lags)
+    if offset > server.cache:
+        let_retry(s, c, node, Operation.CACHE)
+    if offset > server.component:
+        let_retry(s, c, node, Operation.COMPONENT)
     server.cache = offset
     if c.component_reads:
         server.component = offset
