@@ -249,6 +249,7 @@ THEOREMS: tuple[Theorem, ...] = (
         tuple(item.name for item in token_store.PROPERTIES),
         {"offsets": WIDEST},
         Twin("the store keeps the greater offset", "order-means-nothing", machine=token_store.LAST_WINS),
+        entries=("SEED-TOKEN-34", "SEED-TOKEN-37"),
     ),
     Theorem(
         "token-store-grows",

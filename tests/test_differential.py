@@ -49,10 +49,23 @@ WALKS: list[tuple[str, dict[str, int], int]] = [
         {"token_read": 2, "component_reads": 1, "direct_writes": 1, "unlisted_requests": 1, "old_nodes": 1},
         1_000,
     ),
+    (
+        "metadata-reads",
+        {
+            "in_order": 1,
+            "rejects_late": 1,
+            "unlisted_requests": 1,
+            "restarts": 1,
+            "restart_catches_up": 0,
+            "foreign_contexts": 1,
+        },
+        1_000,
+    ),
     ("metadata-reads", {"atomic_store": 0, "resets": 1, "rebuilds": 1, "wrong_contexts": 1, "node_choice": 1}, 1_000),
     ("leader-discovery", {"partitions": 2, "partial_refresh": 1, "replica_lags": 1, "changes": 4, "restarts": 1}, 2_000),
     ("hints-and-tokens", {"recreations": 1, "replica_lags": 1, "old_brokers": 1}, 1_000),
     ("hints-and-tokens", {"recreations": 1, "one_image": 1, "rejects_late": 1, "hints_by_token": 1}, 1_000),
+    ("hints-and-tokens", {"in_order": 1, "check_first": 1, "rejects_late": 1}, 1_000),
     ("leader-discovery", {"consumer": 1, "recreations": 1, "old_brokers": 1, "late_broker": 1}, 1_000),
     (
         "follower-reads",
