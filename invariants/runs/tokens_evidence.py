@@ -266,12 +266,16 @@ QUESTIONS: tuple[Evidence, ...] = (
             draft-check-first 1 client, forwarded writes, inner cache token: TOK-S5
             draft-check-first 1 client, forwarded writes, inner commit offset: TOK-S5
             draft-check-first 1 client, forwarded writes, broker waits: TOK-S5
+            draft-check-first 1 client, one broker, component, forwarded writes, inner commit offset, to offset 2: TOK-S5
+            draft-check-first 1 client, one broker, component, forwarded writes, broker waits, to offset 2: TOK-S5
+            repaired 1 client, component and forwarded writes, to offset 2: TOK-S5
             draft-check-first 1 client, direct writes: TOK-S5
             draft-check-first 1 client, direct writes, commit offset: TOK-S5
             draft-check-first 1 client, direct writes, controller's cache in step: TOK-S5
         """),
         answer="The commit offset, taken by the controller and passed on by the broker: each half alone fails. Or the broker waits for "
-        "its cache to show the write before it answers. The same holds for writes to the controller itself, whose cache lags behind "
+        "its cache to show the write before it answers. Neither is enough for what is read from a component, such as the ACLs of the draft's own "
+        "example: that takes the component's own offset too. The same holds for writes to the controller itself, whose cache lags behind "
         "what it has answered.",
     ),
     Evidence(
