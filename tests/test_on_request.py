@@ -30,7 +30,7 @@ def violating() -> dict[str, Run]:
     found: dict[str, Run] = {}
     for run in sorted(runs(), key=lambda run: run.distinct or 0):
         for item in PROTOCOLS[run.protocol].on_request:
-            if item.name in run.trace and not item.kind.over_behaviours:
+            if item.name in run.trace and item.name in run.violated and not item.kind.over_behaviours:
                 found.setdefault(item.name, run)
     return found
 
