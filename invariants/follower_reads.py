@@ -8,7 +8,6 @@ from fencepost.model.consumers.answers import Reply, case_of, reply_to
 from fencepost.model.consumers.constants import C, keeps_received
 from fencepost.model.consumers.fetching import (
     believed_leader,
-    consumer_finds_offset_out_of_range,
     consumer_reads,
     is_served,
     reply,
@@ -32,34 +31,42 @@ from fencepost.model.language import NONE, always, bits, sometimes, step
 
 
 def is_on(s: State, r: Replica) -> bool:
-    """Say whether the consumer's position is on a replica's log, as far as the log still tells.
+    """Say whether the consumer's position is on a replica's log, as far as the logs still tell.
 
-    A record that was read has to be there with its epoch; at a position that came from a reset, no later epoch may come before it.
+    The record before the position has to be the one that was before it on the log that gave the position, by a read or a reset. Where
+    retention has dropped it, the first record that is left tells: epochs never go down along a log.
     """
-    consumer = s.consumer
-    position, epoch = consumer.position, consumer.position_epoch
+    position, epoch = s.consumer.position, s.consumer.ghost_before
     if position > r.end:
         return False
     if position - 1 < r.start:
-        return True
-    if consumer.ghost_is_read:
-        return r.log[position - 1] == consumer.ghost_read[position - 1]
-    return epoch == 0 or log.end_of_epoch(r, epoch) >= position
+        return r.start == r.end or r.log[r.start] >= epoch
+    return epoch in (0, r.log[position - 1])
 
 
-def is_still_there(s: State, offset: int) -> bool:
-    """Say whether the offset is committed, on the newest leader's log, and below no replica's log start."""
+def is_kept(s: State, offset: int) -> bool:
+    """Say whether the newest leader still has the record at the offset, and it is committed."""
     l = newest_leader(s)
-    return (
-        l.start <= offset < l.end
-        and bits.contains(s.ghost_committed[offset], l.log[offset])
-        and all(r.start <= offset for r in s.replica)
-    )
+    return l.start <= offset < l.end and bits.contains(s.ghost_committed[offset], l.log[offset])
+
+
+def jumps_over_records(before: State, after: State) -> bool:
+    """Say whether the consumer is put beyond committed records that the newest leader still has."""
+    return any(is_kept(before, offset) for offset in range(before.consumer.position, after.consumer.position))
 
 
 def gives_up_position(before: State, after: State) -> bool:
-    """Say whether the consumer begins to follow its reset policy, or raises an error."""
-    return before.consumer.doing == Doing.FETCHING and after.consumer.doing in (Doing.RESETTING, Doing.RAISED)
+    """Say whether the consumer begins to follow its reset policy, raises an error, or is put back by what it was told of epochs."""
+    doing = before.consumer.doing
+    if doing not in (Doing.FETCHING, Doing.VALIDATING, Doing.CHECKING):
+        return False
+    is_put_back = doing != Doing.FETCHING and after.consumer.position < before.consumer.position
+    return is_put_back or after.consumer.doing in (Doing.RESETTING, Doing.RAISED)
+
+
+def lacks_position(s: State, r: Replica) -> bool:
+    """Say whether a replica's log start has passed the consumer's position, or the position is not on its log."""
+    return r.start > s.consumer.position or not is_on(s, r)
 
 
 @step(on=consumer_reads)
@@ -78,25 +85,20 @@ def reads_are_repeatable(before: State, after: State, c: C) -> bool:
 
 @step()
 def nothing_is_skipped(before: State, after: State, c: C) -> bool:
-    """K392-S2: a consumer does not jump forward while the record at its position is committed and every replica's retention has left it."""
-    return (
-        before.consumer.doing == Doing.FETCHING
-        or after.consumer.position <= before.consumer.position
-        or not is_still_there(before, before.consumer.position)
-    )
+    """K392-S2: a consumer does not jump over a committed record that the newest leader still has."""
+    return before.consumer.doing == Doing.FETCHING or not jumps_over_records(before, after)
 
 
-@step(on=consumer_finds_offset_out_of_range)
+@step()
 def spurious_errors_are_recognized(before: State, after: State, c: C) -> bool:
-    """K392-S3: an error for an offset beyond a replica's log, and not beyond what is committed, leads to no reset if the epoch is known."""
-    position = before.consumer.position
-    return (
-        before.consumer.position_epoch == 0
-        or position <= before.replica[target(before)].end
-        or position > before.ghost_committed_end
-        or not is_on(before, newest_leader(before))
-        or not gives_up_position(before, after)
-    )
+    """K392-S3: an error for an offset that the newest leader has, and not beyond what is committed, leads to no reset, no exception and
+    no way back if the epoch is known: neither at once, nor after the check with the leader.
+    """  # noqa: D205 (one sentence)
+    consumer, l = before.consumer, newest_leader(before)
+    is_error = consumer.doing == Doing.CHECKING or consumer.position > before.replica[target(before)].end
+    is_spurious = l.start <= consumer.position <= before.ghost_committed_end and is_on(before, l)
+    meets = consumer.doing in (Doing.FETCHING, Doing.CHECKING) and is_error and is_spurious
+    return not meets or consumer.position_epoch == 0 or not gives_up_position(before, after)
 
 
 def cases_that_fit(c: C, r: Replica, offset: int) -> int:
@@ -158,14 +160,19 @@ def latest_offsets_only_grow(before: State, after: State, c: C) -> bool:
     return after.ghost_latest >= before.ghost_latest
 
 
-@step(on=consumer_finds_offset_out_of_range)
+@step()
 def resets_have_a_cause(before: State, after: State, c: C) -> bool:
-    """K392-Q2: a position is given up only if some replica's retention has passed it, or it is not on the newest leader's log."""
-    return (
-        not gives_up_position(before, after)
-        or any(r.start > before.consumer.position for r in before.replica)
-        or not is_on(before, newest_leader(before))
-    )
+    """K392-Q2: a position is given up only if the newest leader's retention has passed it, or it is not on that leader's log."""
+    return not gives_up_position(before, after) or lacks_position(before, newest_leader(before))
+
+
+@step()
+def leaders_cause_resets(before: State, after: State, c: C) -> bool:
+    """K392-Q2: a position is given up only if the leader that the consumer knows has dropped it, or does not have it.
+
+    That leader may have been replaced, by one that has kept the position.
+    """
+    return not gives_up_position(before, after) or lacks_position(before, before.replica[believed_leader(before)])
 
 
 @always
@@ -247,75 +254,6 @@ def unavailable_case_is_met(s: State, c: C) -> bool:
     )
 
 
-def is_in_watched_case(s: State, c: C) -> bool:
-    """Say whether the consumer's next fetch falls into the case that is watched."""
-    return case_of(c, s.replica[target(s)], s.consumer.position) == c.watched_case
-
-
-def moves(before: State, after: State) -> bool:
-    """Say whether the consumer, after an error in the watched case, is put somewhere by its policy or a truncation."""
-    return (
-        before.consumer.ghost_met
-        and before.consumer.doing in (Doing.RESETTING, Doing.CHECKING)
-        and after.consumer.doing == Doing.FETCHING
-        and not after.consumer.ghost_met
-    )
-
-
-def jumps_over_records(before: State, after: State) -> bool:
-    """Say whether the consumer is put beyond committed records that the newest leader still has."""
-    l = newest_leader(before)
-    return any(
-        l.start <= offset < l.end and bits.contains(before.ghost_committed[offset], l.log[offset])
-        for offset in range(before.consumer.position, after.consumer.position)
-    )
-
-
-@sometimes
-def case_waits(s: State, c: C) -> bool:
-    """In the watched case the consumer waits: it gets no records and no error, or OFFSET_NOT_AVAILABLE."""
-    return (
-        s.consumer.doing == Doing.FETCHING
-        and is_served(s, c)
-        and is_in_watched_case(s, c)
-        and reply(s, c) in (Reply.EMPTY, Reply.OFFSET_NOT_AVAILABLE)
-    )
-
-
-@sometimes
-def case_continues(before: State, after: State, c: C) -> bool:
-    """After an error in the watched case the consumer reads on at its position."""
-    return (
-        before.consumer.ghost_met and after.consumer.position == before.consumer.position + 1 and after.consumer.ghost_is_read
-    )
-
-
-@sometimes
-def case_resets(before: State, after: State, c: C) -> bool:
-    """After an error in the watched case the consumer is reset, to where it was or beyond records that the leader does not have."""
-    return (
-        moves(before, after) and after.consumer.position >= before.consumer.position and not jumps_over_records(before, after)
-    )
-
-
-@sometimes
-def case_skips(before: State, after: State, c: C) -> bool:
-    """After an error in the watched case the consumer is put beyond committed records that the leader has."""
-    return moves(before, after) and jumps_over_records(before, after)
-
-
-@sometimes
-def case_replays(before: State, after: State, c: C) -> bool:
-    """After an error in the watched case the consumer is put back, and reads records again."""
-    return moves(before, after) and after.consumer.position < before.consumer.position
-
-
-@sometimes
-def case_raises(before: State, after: State, c: C) -> bool:
-    """After an error in the watched case the consumer raises it to its user."""
-    return after.consumer.ghost_met and before.consumer.doing != Doing.RAISED and after.consumer.doing == Doing.RAISED
-
-
 PROPERTIES = (
     deliveries_are_committed,
     reads_are_repeatable,
@@ -328,6 +266,7 @@ PROPERTIES = (
     positions_only_advance,
     latest_offsets_only_grow,
     resets_have_a_cause,
+    leaders_cause_resets,
     empty_answers_expose_nothing,
     follower_is_read,
     everything_is_read,
@@ -339,6 +278,3 @@ PROPERTIES = (
     truncation_is_found,
     unavailable_case_is_met,
 )
-CASES = (case_skips, case_replays, case_raises, case_resets, case_continues, case_waits)
-"""What may become of a consumer in one of the four cases, the worst first."""
-ON_REQUEST = (leaders_know_first, *CASES)

@@ -10,6 +10,7 @@ from fencepost.model.consumers.fetching import (
     consumer_cannot_connect,
     consumer_finds_offset_out_of_range,
     consumer_finds_offset_unavailable,
+    consumer_gets_late_error,
     consumer_gets_metadata,
     consumer_is_fenced,
     consumer_reads,
@@ -28,13 +29,14 @@ from fencepost.model.consumers.replication import (
     follower_appends,
     follower_starts_anew,
     follower_truncates,
+    follower_waits_in_vain,
     leader_answers_follower,
     leader_reports_divergence,
     leader_tells_out_of_range,
     replica_learns,
 )
 from fencepost.model.consumers.selection import preference_expires
-from fencepost.model.consumers.state import Doing, Offset, State, has_leader, newest_leader
+from fencepost.model.consumers.state import Broker, Doing, Offset, State, has_leader, newest_leader
 from fencepost.model.language import NONE, at_most, bits, leads_to, strong, weak
 
 CONSUMER = (
@@ -43,6 +45,7 @@ CONSUMER = (
         consumer_finds_offset_unavailable,
         consumer_finds_offset_out_of_range,
         consumer_is_fenced,
+        consumer_gets_late_error,
         consumer_cannot_connect,
         consumer_finds_position_valid,
         consumer_finds_truncation,
@@ -55,7 +58,9 @@ CONSUMER = (
 )
 """The consumer does what is next, and asks each broker for metadata if it asks again and again."""
 REPLICATION = (
-    weak(leader_answers_follower, leader_reports_divergence, leader_tells_out_of_range, each="follower"),
+    weak(
+        leader_answers_follower, follower_waits_in_vain, leader_reports_divergence, leader_tells_out_of_range, each="follower"
+    ),
     weak(follower_appends, follower_truncates, follower_starts_anew, each="follower"),
 )
 TIMERS = (metadata_expires, preference_expires)
@@ -99,14 +104,17 @@ def has_moved_on(s: State, c: C, offset: int) -> bool:
 
 
 def meets_error(s: State, c: C, offset: int) -> bool:
-    """Say whether a replica other than the leader answers the consumer's fetch at `offset` by an error."""
+    """Say whether a preferred replica answers the consumer's fetch at `offset` by an error, or does not answer at all."""
     consumer = s.consumer
     return (
         consumer.doing == Doing.FETCHING
         and consumer.position == offset
         and consumer.preferred != NONE
-        and is_served(s, c)
-        and reply(s, c) in (Reply.OFFSET_NOT_AVAILABLE, Reply.OUT_OF_RANGE)
+        and (
+            not s.replica[consumer.preferred].is_up
+            or s.replica[consumer.preferred].epoch > consumer.epoch
+            or (is_served(s, c) and reply(s, c) in (Reply.OFFSET_NOT_AVAILABLE, Reply.OUT_OF_RANGE))
+        )
     )
 
 
@@ -125,6 +133,23 @@ def is_not_behind(s: State, c: C) -> bool:
     return not is_behind(s, c)
 
 
+def has_not_heard(s: State, c: C, follower: int) -> bool:
+    """Say whether a member of the ISR has committed records above its high watermark, and the leader knows that it has them."""
+    f = s.replica[follower]
+    return (
+        f.is_up
+        and has_leader(s)
+        and f.epoch == s.newest
+        and bits.contains(s.isr, follower)
+        and f.high_watermark < min(newest_leader(s).high_watermark, f.known_end)
+    )
+
+
+def has_heard(s: State, c: C, follower: int) -> bool:
+    """Say whether the follower knows of them, or is no such member any more."""
+    return not has_not_heard(s, c, follower)
+
+
 resets_end = leads_to(
     "resets-end",
     "K392-L1: a consumer that follows its reset policy fetches without an error in the end.",
@@ -136,7 +161,16 @@ resets_end = leads_to(
 
 consumers_get_data = leads_to(
     "consumers-get-data",
-    "K392-L2: a consumer on a replica that is out of sync, and stays so, gets the next record in the end, without waiting for the preference to expire.",
+    "K392-L2: a consumer on a replica that is out of sync, and stays so, gets the next record in the end.",
+    when=lacks_data,
+    then=has_data_or_all_are_in_sync,
+    fair=(*CONSUMER, weak(metadata_expires), strong(preference_expires)),
+    offset=Offset,
+)
+
+consumers_get_data_soon = leads_to(
+    "consumers-get-data-soon",
+    "K392-L2: a consumer on a replica that is out of sync, and stays so, gets the next record without waiting for its preference to expire.",
     when=lacks_data,
     then=has_data_or_all_are_in_sync,
     fair=(*CONSUMER, weak(metadata_expires)),
@@ -159,9 +193,42 @@ fetches_until_known = at_most(
     "K392-Q3: so many fetches of followers are answered until a new leader's high watermark is the true one.",
     when=is_behind,
     then=is_not_behind,
-    costs={leader_answers_follower: 1},
+    costs={leader_answers_follower: 1, leader_reports_divergence: 1, leader_tells_out_of_range: 1, follower_waits_in_vain: 1},
     unit="fetches",
+    bound=C.replicas - 1,
     fair=(*CONSUMER, *REPLICATION),
 )
 
-PROPERTIES = (resets_end, consumers_get_data, errors_are_acted_on, fetches_until_known)
+waits_until_known = at_most(
+    "waits-until-known",
+    "K392-Q3: no fetch has to wait for its maximum wait until a new leader's high watermark is the true one.",
+    when=is_behind,
+    then=is_not_behind,
+    costs={follower_waits_in_vain: 1},
+    unit="maximum waits",
+    bound=0,
+    fair=(*CONSUMER, *REPLICATION),
+)
+
+waits_until_heard = at_most(
+    "waits-until-heard",
+    "K392-Q3: a member of the ISR hears without a maximum wait that records of its log are committed, so an election soon after finds no "
+    "high watermark behind.",
+    when=has_not_heard,
+    then=has_heard,
+    costs={follower_waits_in_vain: 1},
+    unit="maximum waits",
+    bound=0,
+    fair=(*CONSUMER, *REPLICATION),
+    follower=Broker,
+)
+
+PROPERTIES = (
+    resets_end,
+    consumers_get_data,
+    consumers_get_data_soon,
+    errors_are_acted_on,
+    fetches_until_known,
+    waits_until_known,
+    waits_until_heard,
+)

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from fencepost.invariants import (
     follower_reads,
+    follower_reads_cases,
     follower_reads_live,
     hints_and_tokens,
     hints_and_tokens_live,
@@ -93,7 +94,7 @@ _ON_REQUEST = {
     "leader-discovery": leader_discovery_live.PROPERTIES,
     "hints-and-tokens": hints_and_tokens_live.PROPERTIES,
     "watermark-propagation": watermark_propagation.ON_REQUEST,
-    "follower-reads": (*follower_reads.ON_REQUEST, *follower_reads_live.PROPERTIES),
+    "follower-reads": (*follower_reads_cases.ON_REQUEST, *follower_reads_live.PROPERTIES),
 }
 """The properties that are checked only where they are named."""
 

@@ -6,6 +6,7 @@ from itertools import product
 from typing import Any
 
 import pytest
+from fencepost.explorers.plain import search
 from fencepost.invariants.protocols import protocol
 from fencepost.model.consumers import log
 from fencepost.model.consumers.answers import Reply, case_of, reply_to
@@ -129,17 +130,97 @@ def test_a_follower_drops_what_the_leader_dropped_together_with_its_answer() -> 
     story.do("leader-appends").do("leader-answers-follower", follower=1).do("follower-appends", follower=1)
     story.do("leader-answers-follower", follower=1).do("follower-appends", follower=1)
     story.do("retention-moves-log-start", replica=0)
-    story.do("leader-answers-follower", follower=1).do("follower-appends", follower=1)
+    story.do("follower-waits-in-vain", follower=1).do("follower-appends", follower=1)
     assert (story.state.replica[1].start, story.state.replica[1].high_watermark) == (1, 1)
 
 
-def test_merged_answers_and_unasked_metadata_reach_the_same_verdicts() -> None:
-    from fencepost.explorers.plain import search
-
+def broken_with(**constants: int) -> set[str]:
+    """Return what is violated in the newer text with two replicas and one record."""
     found = protocol("follower-reads")
-    verdicts = []
-    for folded in (1, 0):
-        constants = {"replicas": 2, "records": 1, "design": NEWER, "answers_in_flight": folded, "asks_for_metadata": folded}
-        result = search(found.machine, found.machine.set_constants(constants), found.properties)
-        verdicts.append({item.name for item in result.properties if item.verdict == "violated"})
-    assert verdicts[0] == verdicts[1] != set()
+    values = found.machine.set_constants({"replicas": 2, "records": 1, "design": NEWER, **constants})
+    return {item.name for item in search(found.machine, values, found.properties).properties if item.verdict == "violated"}
+
+
+def test_unasked_metadata_reaches_the_same_verdicts() -> None:
+    assert broken_with(asks_for_metadata=0) == broken_with() != set()
+
+
+def test_merged_answers_hide_a_false_truncation_that_takes_an_old_answer_after_an_error() -> None:
+    assert broken_with() - broken_with(answers_in_flight=0) == {"spurious-errors-are-recognized"}
+
+
+def at_a_follower_that_retention_left(**constants: int) -> Story:
+    """The consumer prefers a follower whose retention passes its position; the error is under way when the preference expires."""
+    story = Story("follower-reads", replicas=2, records=1, epochs=1, retentions=1, policy=0, late_errors=1, **constants)
+    story.do("leader-appends").do("leader-answers-follower", follower=1).do("follower-appends", follower=1)
+    story.do("leader-answers-follower", follower=1).do("follower-appends", follower=1)
+    story.do("follower-waits-in-vain", follower=1).do("follower-appends", follower=1)
+    story.do("leader-prefers-replica", replica=1).do("retention-moves-log-start", replica=1)
+    return story.do("preferred-replica-refuses-late").do("preference-expires").do("consumer-gets-late-error")
+
+
+def test_a_late_error_of_a_follower_is_taken_for_the_leaders() -> None:
+    assert at_a_follower_that_retention_left().state.consumer.doing == Doing.RESETTING
+
+
+def test_a_late_error_does_nothing_where_its_sender_is_known() -> None:
+    assert at_a_follower_that_retention_left(knows_who_answered=1).state.consumer.doing == Doing.FETCHING
+
+
+def test_no_second_fetch_goes_to_a_replica_whose_answer_is_under_way() -> None:
+    story = Story("follower-reads", replicas=2, records=1, epochs=1, retentions=1, late_errors=1)
+    story.do("leader-appends").do("leader-answers-follower", follower=1).do("follower-appends", follower=1)
+    story.do("leader-answers-follower", follower=1).do("follower-appends", follower=1)
+    story.do("follower-waits-in-vain", follower=1).do("follower-appends", follower=1)
+    story.do("leader-prefers-replica", replica=1).do("retention-moves-log-start", replica=1)
+    assert story.can("consumer-finds-offset-out-of-range")
+    assert not story.do("preferred-replica-refuses-late").can("consumer-finds-offset-out-of-range")
+
+
+@pytest.mark.parametrize(("design", "preferred"), [(NEWER, -1), (IMPLEMENTED, 1)])
+def test_metadata_without_a_new_leader_ends_a_preference_in_the_texts_and_not_in_the_code(design: int, preferred: int) -> None:
+    story = Story("follower-reads", replicas=2, records=1, design=design, asks_for_metadata=0)
+    story.do("leader-appends").do("leader-answers-follower", follower=1)
+    story.do("leader-prefers-replica" if design == IMPLEMENTED else "consumer-prefers-replica", replica=1)
+    story.do("leader-shrinks-isr", follower=1)
+    if design != IMPLEMENTED:
+        story.do("consumer-gets-metadata", broker=0)
+    assert not story.can("consumer-gets-metadata", broker=0)
+    assert story.state.consumer.preferred == preferred
+
+
+def test_a_new_leader_ends_a_preference_in_the_code() -> None:
+    story = Story("follower-reads", replicas=2, records=1)
+    story.do("leader-answers-follower", follower=1)
+    story.do("leader-prefers-replica", replica=1).do("controller-elects-leader", leader=1).do("replica-learns", replica=1)
+    story.do("metadata-expires").do("consumer-gets-metadata", broker=1)
+    assert story.state.consumer.preferred == -1
+
+
+def test_the_leader_chooses_by_the_log_start_of_the_last_fetch() -> None:
+    story = Story("follower-reads", replicas=2, records=1, retentions=1)
+    story.do("leader-appends").do("leader-answers-follower", follower=1).do("follower-appends", follower=1)
+    story.do("leader-answers-follower", follower=1).do("follower-appends", follower=1)
+    story.do("follower-waits-in-vain", follower=1).do("follower-appends", follower=1)
+    story.do("retention-moves-log-start", replica=1)
+    assert story.can("leader-prefers-replica", replica=1)
+    story.do("follower-waits-in-vain", follower=1)
+    assert not story.can("leader-prefers-replica", replica=1)
+
+
+def test_the_leader_removes_a_follower_whose_last_fetch_it_has_not_seen() -> None:
+    story = Story("follower-reads", replicas=2, records=1)
+    story.do("leader-appends").do("leader-answers-follower", follower=1).do("follower-appends", follower=1)
+    assert story.state.replica[1].end == story.state.replica[0].end
+    assert story.can("leader-shrinks-isr", follower=1)
+    story.do("leader-answers-follower", follower=1)
+    assert not story.can("leader-shrinks-isr", follower=1)
+
+
+@pytest.mark.parametrize(("told", "epoch"), [(0, 1), (1, 0)])
+def test_the_epoch_that_comes_with_a_log_start_is_that_of_the_record_at_it_or_none(told: int, epoch: int) -> None:
+    story = Story("follower-reads", replicas=2, records=2, epochs=1, retentions=1, policy=0, tells_epoch_before=told)
+    story.do("leader-shrinks-isr", follower=1).do("leader-appends").do("leader-appends")
+    story.do("retention-moves-log-start", replica=0)
+    story.do("consumer-finds-offset-out-of-range").do("consumer-resets-to-earliest")
+    assert (story.state.consumer.position, story.state.consumer.position_epoch) == (1, epoch)

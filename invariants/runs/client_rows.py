@@ -52,7 +52,7 @@ def rows(
             distinct=distinct,
             depth=depth,
             violated={ids[name]: int(length) for name, length in pairs(fails)},
-            unreached=() if only else (*unreached(values), *never.split()),
+            unreached=tuple(never.split()) if only else (*unreached(values), *never.split()),
             properties=tuple(ids[name] for name in only.split(", ")) if only else (),
             worst={ids[name]: int(cost) if cost.isdigit() else cost for name, cost in pairs(worst)},
             why=why,

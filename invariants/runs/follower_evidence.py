@@ -7,7 +7,7 @@ from fencepost.invariants.runs import follower_cells, followers, propagation
 
 RUNS = (*followers.RUNS, *follower_cells.RUNS, *propagation.RUNS)
 _BROKEN = "broken"
-reads, spread = followers.cases, propagation.cases
+reads, spread, cells = followers.cases, propagation.cases, follower_cells.cases
 
 _COMMITTED = reads("""
     kafka-4.1 3 replicas: S1
@@ -43,9 +43,14 @@ GUARANTEES: tuple[Evidence, ...] = (
     Evidence(
         "K392-S2",
         reads("""
-            kafka-4.1 3 replicas: S2
-            kip392-older 3 replicas: S2
-            kip392-newer 3 replicas: S2
+            kafka-4.1 3 replicas, no retention: S2
+            kip392-older 3 replicas, no retention: S2
+            kip392-newer 3 replicas, no retention: S2
+            kafka-4.1 2 replicas, earliest, no election: S2
+            kafka-4.1 2 replicas, earliest: S2
+            kafka-4.1 2 replicas: S2
+            kip392-older 2 replicas, earliest: S2
+            kip392-newer 2 replicas, earliest: S2
             kip392-older 2 replicas, no epochs: S2
             kip392-newer 2 replicas, no epochs: S2
             kip392-newer 2 replicas, no epochs, leader asked first: S2
@@ -53,22 +58,29 @@ GUARANTEES: tuple[Evidence, ...] = (
             kafka-4.1 2 replicas, no epochs: S2
             kafka-4.1 2 replicas, fetches without epochs: S2
         """),
-        answer="Not kept by either text for a consumer that knows no epoch: a spurious error and policy latest skip records. Kept where the "
-        "leader is asked first, as Kafka's code does. A jump counts if the record at the position is committed, the newest leader has it, and no "
-        "replica's retention has passed it.",
+        answer="Judged for every offset of a jump, and excused only where the newest leader's log start has passed that offset. Without retention it is "
+        "kept where epochs are known, and by neither text without: a spurious error and policy latest skip records, unless the leader is asked first, "
+        "as Kafka's code does. With retention both texts skip by taking a replica's log start for the leader's; the code skips where a leader that was "
+        "replaced had dropped more than its successor, and, as the policy says, with latest after any reset.",
         verdict=_BROKEN,
     ),
     Evidence(
         "K392-S3",
         reads("""
             kafka-4.1 3 replicas: S3
-            kip392-older 3 replicas: S3
-            kip392-newer 3 replicas: S3
+            kafka-4.1 2 replicas, no retention: S3
+            kip392-older 2 replicas, no retention: S3
+            kip392-newer 2 replicas, no retention: S3
+            kip392-older 2 replicas, none: S3
+            kip392-older 2 replicas, no retention, guarded: S3
+            kip392-newer 2 replicas, no retention, guarded: S3
+            repaired 2 replicas, 3 records: S3
             kip392-older 2 replicas, too large as too small: S3
             kafka-4.1 2 replicas, fetches without epochs: S3
         """),
-        answer="Kept by all three, as far as this property judges: the step from fetching to a reset or an exception. Where a text checks first, a clamped end "
-        "may still raise or replay after a spurious error (the four cases, case 4): that step is judged by K392-S5. It takes the check in the older text, and in the code that fetches carry the consumer's leader epoch.",
+        answer="Kept by the code, if fetches carry the consumer's leader epoch. Not kept by the texts as they are: after a spurious error the check meets a new leader "
+        "whose end is clamped, and the consumer is put back, or raises. With ends that wait for the high watermark both texts keep it.",
+        verdict=_BROKEN,
     ),
     Evidence(
         "K392-S4",
@@ -93,12 +105,18 @@ GUARANTEES: tuple[Evidence, ...] = (
             kafka-4.1 2 replicas, strictly larger: S5f
             repaired 2 replicas, unclean: S5f, S5m
             repaired 2 replicas, three epochs: S5f, S5m
+            repaired 2 replicas, three epochs, epochs of leaders: S5f, S5m
+            repaired 2 replicas, three epochs, unclean: S5f, S5m
+            repaired 2 replicas, three epochs, unclean, earliest: S5f, S5m
+            repaired 2 replicas, three epochs, 3 records, unclean: S5f, S5m
+            repaired 3 replicas, three epochs, unclean: S5f, S5m
         """),
-        answer="Exact in version `repaired` with two leader epochs, or without retention. With three epochs and retention its comparison of epochs gives "
-        "a false alarm under clean elections: a reset takes the epoch of a leader that has written nothing yet, and the next leader answers with an "
-        "older one. So the repair is not finished: a position after a reset needs the epoch of the last record before it. A clamped end gives a false alarm while a new leader's high watermark is behind; the code, which "
-        "does not clamp, misses a truncation by an unclean leader that never heard of the epoch and has more records of the one before: the answer "
-        "names an older epoch with an end that is not smaller.",
+        answer="Exact in version `repaired`: no false alarm and no miss, with unclean elections and retention, two and three replicas. A clamped end gives a "
+        "false alarm while a new leader's high watermark is behind; the code, which does not clamp, misses a truncation by an unclean leader that never "
+        "heard of the epoch and has more records of the one before: the answer names an older epoch with an end that is not smaller. Comparing "
+        "epochs finds it, and needs that an offset comes with the epoch of the record before it, none where the log begins there. ListOffsets gives "
+        "the leader's epoch with the latest offset, and that of the record at the log start with the earliest: a next leader that never heard of "
+        "that epoch answers with an older one, and an honest consumer looks truncated.",
         verdict=_BROKEN,
     ),
     Evidence(
@@ -115,23 +133,41 @@ GUARANTEES: tuple[Evidence, ...] = (
     ),
     Evidence(
         "K392-S7",
-        reads(
-            "kafka-4.1 2 replicas, ListOffsets: S7\nkafka-4.1 2 replicas, ListOffsets, no guard: S7\nkafka-4.1 2 replicas, ListOffsets, log end: S7"
-        ),
+        reads("""
+            kafka-4.1 2 replicas, ListOffsets: S7
+            kip392-older 2 replicas, ListOffsets: S7
+            kip392-newer 2 replicas, ListOffsets: S7
+            kafka-4.1 2 replicas, ListOffsets, no guard: S7
+            kafka-4.1 2 replicas, ListOffsets, log end: S7
+            kip392-older 2 replicas, ListOffsets, log end: S7
+            kip392-newer 2 replicas, ListOffsets, log end: S7
+        """),
+        answer="Kept with the high watermark under KIP-207's guard, in all three designs. Both texts say the log end, which goes back.",
     ),
     Evidence(
         "K392-Q2",
         reads("""
-            kafka-4.1 3 replicas: Q2
-            kip392-older 3 replicas: Q2
-            kip392-newer 3 replicas: Q2
+            kafka-4.1 3 replicas, no retention: Q2
+            kafka-4.1 2 replicas, earliest, no election: Q2
+            kafka-4.1 2 replicas: Q2, Q2l
+            kafka-4.1 3 replicas: Q2l
+            kip392-older 2 replicas: Q2, Q2l
+            kip392-newer 2 replicas: Q2, Q2l
+            kip392-older 2 replicas, no retention: Q2
+            kip392-older 2 replicas, no retention, guarded: Q2
+            kip392-newer 2 replicas, no retention, guarded: Q2
+            kafka-4.1 2 replicas, late error: Q2, Q2l
+            kafka-4.1 2 replicas, late error, latest: Q2
+            kafka-4.1 2 replicas, late error, sender known: Q2, Q2l
             kip392-newer 2 replicas, no epochs: Q2
             kip392-newer 2 replicas, no epochs, earliest: Q2
             kip392-newer 2 replicas, no epochs, none: Q2
             kip392-newer 2 replicas, no epochs, leader asked first: Q2
         """),
-        answer="Kept where the epoch is known: each reset has a cause, which is a log start of some replica beyond the position, or a position "
-        "that the newest leader does not have. Without an epoch both texts reset for nothing.",
+        answer="In the code each reset has a cause on the leader that the consumer knows; that leader may have been replaced by one that still has the position. "
+        "One race breaks it: an out-of-range answer of a follower that comes after the preference has ended is taken for the leader's, since only the "
+        "fetch offset is compared; it takes that the sender is looked at. Both texts reset for the log start of a follower alone, put consumers back for "
+        "a clamped end, and reset for nothing without an epoch.",
         verdict=_BROKEN,
     ),
 )
@@ -151,18 +187,20 @@ LIVE: tuple[Evidence, ...] = (
     Evidence(
         "K392-L2",
         reads("""
-            kafka-4.1 2 replicas, in the end: L2, L2e
-            kip392-older 2 replicas, in the end: L2, L2e
+            kafka-4.1 2 replicas, in the end: L2, L2s, L2e
+            kafka-4.1 2 replicas, metadata ends preferences, in the end: L2, L2s
+            kip392-older 2 replicas, in the end: L2, L2s, L2e
             kip392-newer 2 replicas, in the end: L2, L2e
-            kip392-newer 2 replicas, ISR only, in the end: L2, L2e
+            kip392-newer 2 replicas, ISR only, in the end: L2, L2s, L2e
             kip392-newer 2 replicas, latest, in the end: L2e
             kip392-newer 2 replicas, no metadata when unavailable, in the end: L2e
             kip392-older 2 replicas, no metadata after a check, in the end: L2e
-            kafka-4.1 2 replicas, preference kept, in the end: L2
         """),
         answer="Not kept by the newer text: a selector that may take any replica may take the one that is out of sync after each refresh. Kept "
-        "where only the ISR may be chosen, and metadata ends the preference. With policy latest a consumer may also wait in its reset until a new "
-        "leader knows its high watermark, which takes a follower that replicates; that is KIP-207's guard.",
+        "where only the ISR may be chosen. In the code it takes until the preference expires: a follower that has left the ISR answers without error, "
+        "metadata without a new leader epoch changes nothing, and the consumer waits for up to metadata.max.age. If any metadata ended the preference, as in "
+        "the texts, it would not. With policy latest a consumer may also wait in its reset until a new leader knows its high watermark, "
+        "which takes a follower that replicates; that is KIP-207's guard.",
         verdict=_BROKEN,
     ),
     Evidence(
@@ -180,14 +218,27 @@ LIVE: tuple[Evidence, ...] = (
     ),
     Evidence(
         "K392-Q1b",
-        spread("kip-392 in time: fetches, no-extra\ndata-only in time: fetches, no-extra\nreported in time: fetches"),
-        answer="Two for each record, where it was one, and one that opens the session.",
+        spread("""
+            kip-392 in time: fetches, no-extra
+            data-only in time: fetches, no-extra
+            reported in time: fetches
+            kip-392 in time, nothing noted: fetches
+        """),
+        answer="Two for each record, where it was one, and one that opens the session. It takes that the leader notes what it sends.",
     ),
     Evidence(
         "K392-Q3",
-        reads("kafka-4.1 2 replicas, in the end: Q3\nkafka-4.1 3 replicas, in the end: Q3"),
-        answer="The window lasts until each other member of the ISR has sent its first fetch in the new epoch that shows the committed records: "
-        "with two replicas one fetch.",
+        reads("""
+            kafka-4.1 2 replicas, 1 record, in the end: Q3, Q3w
+            kafka-4.1 3 replicas, in the end: Q3, Q3w
+            kafka-4.1 2 replicas, in the end: Q3, Q3w, Q3h
+            kip392-older 2 replicas, in the end: Q3w, Q3h
+            kip392-newer 2 replicas, in the end: Q3w, Q3h
+        """),
+        answer="The window lasts until each other member of the ISR has sent its first fetch in the new epoch, and one more where its log departs from the new "
+        "leader's. No fetch waits for that in any design: the KIP does not shorten the window. What it does is that fewer elections have one: "
+        "a member of the ISR hears of a commit without a maximum wait, where the code, without the change, may wait.",
+        verdict=_BROKEN,
     ),
 )
 
@@ -200,10 +251,11 @@ BUGS: tuple[Evidence, ...] = (
             kafka-4.1 2 replicas, B06: S1
             kip392-older 2 replicas, B06: S1
             kip392-newer 2 replicas, B06: S1
+            kafka-4.1 2 replicas, three epochs, B06: S1
             kafka-4.1 2 replicas, preference kept, B06: S1
         """),
-        answer="Found in both texts. In the code of today the leader's selector hides it with two replicas and one change of the leader: an "
-        "ex-leader is in no ISR while it diverges, and new metadata ends a preference. Where the preference is kept (before KAFKA-14379) it is found.",
+        answer="Found in both texts. In the code of today the leader's selector hides it with two replicas: a follower is in no ISR while it diverges, and a "
+        "new leader ends a preference. It would be found there if it did not.",
     ),
     Evidence("B24", reads("kafka-4.1 2 replicas, ListOffsets, no guard: S7\nkafka-4.1 2 replicas, ListOffsets: S7")),
     Evidence(
@@ -220,14 +272,14 @@ BUGS: tuple[Evidence, ...] = (
     Evidence(
         "B29",
         reads("""
-            kafka-4.1 2 replicas, preference kept, in the end: L2
-            kafka-4.1 2 replicas, preference kept, one stops, in the end: L2
-            kafka-4.1 2 replicas, one stops, in the end: L2
-            kafka-4.1 2 replicas, in the end: L2
+            kafka-4.1 2 replicas, errors end nothing, one stops, in the end: L2e
+            kafka-4.1 2 replicas, one stops, in the end: L2e
+            kafka-4.1 2 replicas, in the end: L2e
             kafka-4.1 2 replicas, fetches without epochs: S2, S3, Q2
-            kafka-4.1 2 replicas: S2, S3, Q2
+            kafka-4.1 2 replicas, no retention: S2, S3, Q2
         """),
-        answer="Both halves: the preference outlives the reasons for it, and a fetch without epoch takes a follower's error for the leader's.",
+        answer="Both halves: where errors do not end the preference, a consumer goes on asking a replica that cannot be reached, or has no such partition any more, "
+        "while metadata shows it as online; and a fetch without epoch takes a follower's error for the leader's.",
     ),
 )
 
@@ -335,9 +387,11 @@ QUESTIONS: tuple[Evidence, ...] = (
     ),
     Evidence(
         "Q51",
-        reads("kafka-4.1 2 replicas: behind\nkafka-4.1 2 replicas, in the end: Q3\nkafka-4.1 3 replicas, in the end: Q3"),
+        reads(
+            "kafka-4.1 2 replicas: behind\nkafka-4.1 2 replicas, in the end: Q3, Q3w\nkafka-4.1 3 replicas, in the end: Q3, Q3w"
+        ),
         answer="Never zero: an election may always come before the follower has heard of the commit. It ends with the first fetches of the other "
-        "members.",
+        "members, or the second of one whose log departs.",
     ),
     Evidence(
         "Q54",
@@ -350,7 +404,7 @@ QUESTIONS: tuple[Evidence, ...] = (
     ),
 )
 
-_OLDER, _NEWER = "kip392-older 2 replicas", "kip392-newer 2 replicas"
+_CODE, _OLDER, _NEWER = "kafka-4.1 2 replicas", "kip392-older 2 replicas", "kip392-newer 2 replicas"
 SENTENCES: tuple[Evidence, ...] = (
     Evidence(
         "SEED-392-1", reads(f"{_NEWER}, 3 records: S1\n{_NEWER}, in the end: L2"), answer="Safe to read, but see K392-L2."
@@ -397,6 +451,85 @@ SENTENCES: tuple[Evidence, ...] = (
         answer="That gives false alarms after elections.",
         verdict=_BROKEN,
     ),
+    Evidence(
+        "SEED-392-5",
+        reads(f"{_CODE}, sentences: later\n{_OLDER}, sentences: later\n{_NEWER}, sentences: later")
+        + spread("kip-392 in time: messages"),
+        answer="By one and a half round trips, or a maximum wait.",
+    ),
+    Evidence("SEED-392-10", reads(f"{_CODE}, sentences: starts\n{_OLDER}, sentences: starts\n{_NEWER}, sentences: starts")),
+    Evidence(
+        "SEED-392-11",
+        reads(f"{_OLDER}, sentences: starts, out") + spread("kip-392 one follower: hidden"),
+        answer="Log start, ISR (it is read though it has left it), and high watermark.",
+    ),
+    Evidence("SEED-392-12", reads(f"{_CODE}, sentences: refused\n{_OLDER}, sentences: refused\n{_NEWER}, sentences: refused")),
+    Evidence("SEED-392-13", spread("kip-392 in time: waits, fetches\nkip-392 in time, nothing noted: fetches")),
+    Evidence("SEED-392-19", reads(f"{_OLDER}: S4\n{_OLDER}, 3 records: S4")),
+    Evidence(
+        "SEED-392-20",
+        reads(f"{_NEWER}, sentences: members, starts\n{_NEWER}, sentences, unclean: members"),
+        answer="In the ISR the log end is never below the leader's high watermark, and a log start may be anywhere below that. After an unclean election neither "
+        "is bound.",
+    ),
+    Evidence("SEED-392-21", reads(f"{_OLDER}: lags\n{_NEWER}: lags")),
+    Evidence("SEED-392-23", reads(f"{_CODE}: behind\n{_CODE}, in the end: Q3, Q3w"), answer="See K392-Q3."),
+    Evidence("SEED-392-24", cells("kafka-4.1 case 1, latest: waits") + reads("kafka-4.1 3 replicas: S1")),
+    Evidence("SEED-392-25", reads(f"{_CODE}, ListOffsets, no guard: S7\n{_CODE}, ListOffsets: S7")),
+    Evidence("SEED-392-27", reads(f"{_CODE}, reset to the log end: Q43\n{_CODE}, 3 records: Q43"), answer="See Q43."),
+    Evidence(
+        "SEED-392-28",
+        cells("kip392-newer case 1, latest: waits, continues") + reads(f"{_NEWER}: S4e, Q43"),
+        answer="On both; in the older text on neither.",
+    ),
+    Evidence(
+        "SEED-392-29",
+        cells("kip392-newer case 1, latest: continues\nkip392-newer case 2, latest: continues")
+        + reads(f"{_NEWER}, ISR only, in the end: L2e\n{_NEWER}, no metadata when unavailable, in the end: L2e"),
+        answer="It takes that it asks for metadata too.",
+    ),
+    Evidence(
+        "SEED-392-30",
+        reads(f"{_NEWER}: case-2\n{_NEWER}, high watermark capped: case-2"),
+        answer="If it keeps what it received.",
+    ),
+    Evidence(
+        "SEED-392-31",
+        reads(f"{_NEWER}, sentences: received\n{_NEWER}, sentences, unclean: received"),
+        answer="Under clean elections.",
+    ),
+    Evidence("SEED-392-32", reads(f"{_CODE}, sentences: out\n{_OLDER}, sentences: out")),
+    Evidence("SEED-392-33", cells("kip392-newer case 2, latest: waits, continues")),
+    Evidence(
+        "SEED-392-38",
+        cells("kip392-newer case 3, earliest: skips") + reads(f"{_NEWER}, earliest: S2\n{_OLDER}, earliest: S2"),
+        answer="Not safe: the leader may still have the records. Kafka's code asks it first.",
+        verdict=_BROKEN,
+    ),
+    Evidence("SEED-392-39", reads(f"{_OLDER}, sentences: starts\n{_OLDER}, earliest of the leader, in the end: L1")),
+    Evidence("SEED-392-41", cells("kip392-older case 3, earliest: resets") + reads(f"{_OLDER}, in the end: L1")),
+    Evidence("SEED-392-43", cells("kip392-older case 3, none: raises\nkip392-newer case 3, none: raises")),
+    Evidence("SEED-392-44", cells("kip392-newer case 4, latest: waits, continues") + reads(f"{_NEWER}: S4e")),
+    Evidence("SEED-392-46", reads(f"{_OLDER}, sentences: refused, out")),
+    Evidence("SEED-392-47", cells("kip392-older case 4, latest: continues\nkip392-newer case 4, latest: continues")),
+    Evidence(
+        "SEED-392-48",
+        reads(f"{_OLDER}, in the end: L2e\n{_OLDER}, no metadata after a check, in the end: L2e"),
+        answer="Without it the consumer checks for ever.",
+    ),
+    Evidence("SEED-392-51", reads("repaired 2 replicas, unclean: found, S5f, S5m")),
+    Evidence(
+        "SEED-392-56",
+        reads(f"{_NEWER}, no epochs: Q2"),
+        answer="By the page's own words also without an epoch (SEED-392-53).",
+        verdict=_BROKEN,
+    ),
+    Evidence(
+        "SEED-392-57",
+        reads(f"{_OLDER}, earliest of the next replica, in the end: L1\n{_OLDER}, earliest of the leader, in the end: L1"),
+    ),
+    Evidence("SEED-392-61", reads(f"{_CODE}, sentences: told\n{_NEWER}, sentences: told"), answer="In the code it still does."),
+    Evidence("SEED-392-65", reads(f"{_CODE}, leader only: reads")),
 )
 
 EVIDENCE: tuple[Evidence, ...] = (*GUARANTEES, *LIVE, *BUGS, *QUESTIONS, *SENTENCES)

@@ -94,6 +94,15 @@ class Latest(IntEnum):
     LOG_END = 1
 
 
+class Ends(IntEnum):
+    """What, besides errors and its expiry, ends the preference of a replica: any new metadata, a new leader epoch, nothing."""
+
+    DESIGN = 0
+    METADATA = 1
+    LEADER = 2
+    NEVER = 3
+
+
 class EpochEnd(IntEnum):
     """Which end of its newest epoch a leader tells consumers: the log end, the high watermark, or that once it is known."""
 
@@ -116,6 +125,7 @@ class C(Constants):
     shrinks = bound(1, low=0, high=3, meaning="times that the leader removes a follower from the ISR")
     retentions = bound(0, low=0, high=4, meaning="times that some replica moves its log start by one record")
     stops = bound(0, low=0, high=1, meaning="followers that stop for good")
+    late_errors = bound(0, low=0, high=1, meaning="out-of-range answers of a preferred replica that arrive late")
 
     # the design and its seven axes
     design = choice(Design.IMPLEMENTED, meaning="rules are those of: older, newer (revision of KIP-392), implemented")
@@ -136,8 +146,13 @@ class C(Constants):
     fetch_epochs = switch(default=True, meaning="fetches carry the consumer's leader epoch, and replicas compare it (KIP-320)")
     without_epoch_asks = choice(Option.DESIGN, meaning="out of range without an epoch, the leader is asked before the reset")
     nearest = bound(4, low=0, high=4, meaning="the replica in the consumer's rack; a number that none has: any may be")
-    clears_preference = switch(default=True, meaning="new metadata ends the preference of a replica (KAFKA-14379)")
-    leaves_lost_replica = switch(default=True, meaning="a broken connection ends the preference of a replica")
+    preference_ends = choice(
+        Ends.DESIGN, meaning="the preference of a replica ends with: design, metadata, leader (a new one), never"
+    )
+    errors_end_preference = switch(
+        default=True, meaning="a replica that is lost, or in a later leader epoch, is not preferred any more (KAFKA-14379)"
+    )
+    knows_who_answered = switch(default=False, meaning="an out-of-range answer that is not the leader's never starts a reset")
     refreshes_when_unavailable = switch(default=True, meaning="OFFSET_NOT_AVAILABLE makes the consumer ask for metadata")
     refreshes_after_check = switch(default=True, meaning="after a check the consumer asks for metadata before it fetches on")
     earliest_from = choice(Earliest.DESIGN, meaning="`earliest` is the log start of: design, raised, next, leader")
@@ -151,11 +166,18 @@ class C(Constants):
     )
 
     # the leader
+    tells_high_watermark = choice(
+        Option.DESIGN,
+        meaning="a follower's fetch is answered at once for a new high watermark alone (KAFKA-9952): design, off, on",
+    )
     list_offsets_guard = switch(default=True, meaning="no latest offset while the high watermark is behind the epoch (KIP-207)")
     latest_is = choice(Latest.HIGH_WATERMARK, meaning="the latest offset is: high-watermark, log-end")
     epoch_end = choice(EpochEnd.DESIGN, meaning="consumers are told epoch ends: design, log-end, clamped, guarded")
     valid_at_end = switch(default=True, meaning="a position equal to the end of its epoch is valid (Q49)")
     compares_epochs = switch(default=False, meaning="an answer with an older epoch means truncation, whatever its end")
+    tells_epoch_before = switch(
+        default=False, meaning="an offset comes with the epoch of the record before it, none at a log start; else the leader's"
+    )
 
     # what is folded, for large runs
     answers_in_flight = switch(default=True, meaning="answers with records take a step of their own to arrive at a follower")
@@ -174,6 +196,8 @@ def refuse(c: C) -> str | None:
         return f"unclean_elections={c.unclean_elections} is more than epochs={c.epochs} leave room for: set epochs higher."
     if c.reaction == Reaction.CHECK_CASE_4 and errors(c) != Errors.BOUNDS:
         return "reaction=check-case-4 compares the offset with a high watermark in the answer: set errors=bounds as well."
+    if c.late_errors > 0 and reaction(c) != Reaction.LEADER_FIRST:
+        return f"late_errors={c.late_errors} is about consumers that ask the leader first: set reaction=leader-first, or version kafka-4.1."
     return None
 
 
@@ -225,6 +249,18 @@ def earliest_from(c: C) -> int:
     if c.earliest_from != Earliest.DESIGN:
         return c.earliest_from
     return Earliest.LEADER if c.design == Design.IMPLEMENTED else Earliest.RAISED
+
+
+def preference_ends(c: C) -> int:
+    """Return what ends the preference of a replica, besides errors and its expiry."""
+    if c.preference_ends != Ends.DESIGN:
+        return c.preference_ends
+    return Ends.LEADER if c.design == Design.IMPLEMENTED else Ends.METADATA
+
+
+def tells_high_watermark(c: C) -> bool:
+    """Say whether a new high watermark alone is a reason to answer a follower's fetch."""
+    return c.tells_high_watermark == Option.ON or (c.tells_high_watermark == Option.DESIGN and c.design != Design.IMPLEMENTED)
 
 
 def keeps_received(c: C) -> bool:

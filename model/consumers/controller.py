@@ -12,6 +12,7 @@ def open_epoch(s: State, leader: int) -> None:
     s.leader[s.newest] = leader
     for r in s.replica:
         r.known_end = NONE
+        r.known_start = 0
 
 
 @action(leader=Broker)
@@ -37,12 +38,15 @@ def controller_elects_uncleanly(s: State, c: C, leader: int) -> None:
 
 @action(follower=Broker)
 def leader_shrinks_isr(s: State, c: C, follower: int) -> None:
-    """The leader removes a follower that has not caught up for too long, and its high watermark no longer waits for it."""
+    """The leader removes a follower that, as far as it knows, has not caught up for too long, and does not wait for it any more.
+
+    Partition.getOutOfSyncReplicas, Replica.isCaughtUp.
+    """
     require(s.budget.shrinks > 0)
     require(has_leader(s))
     require(bits.contains(s.isr, follower))
     require(s.leader[s.newest] != follower)
-    require(s.replica[follower].end < newest_leader(s).end or s.replica[follower].epoch < s.newest)
+    require(s.replica[follower].known_end != newest_leader(s).end)
     s.isr = bits.without(s.isr, follower)
     s.budget.shrinks -= 1
     advance_high_watermark(s, c)

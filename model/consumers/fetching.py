@@ -4,12 +4,14 @@ from fencepost.model.consumers.answers import Reply, case_of, reply_to, tells_to
 from fencepost.model.consumers.constants import (
     C,
     Earliest,
+    Ends,
     Policy,
     Reaction,
     Selector,
     asks_leader_without_epoch,
     earliest_from,
     has_metadata_log,
+    preference_ends,
     reaction,
     selector,
 )
@@ -28,9 +30,12 @@ def target(s: State) -> int:
 
 
 def is_served(s: State, c: C) -> bool:
-    """Say whether a fetch of the consumer reaches a replica that serves it: one in the same leader epoch (KIP-320)."""
+    """Say whether a fetch of the consumer reaches a replica that serves it: one in the same leader epoch (KIP-320).
+
+    There is no second fetch to a replica whose answer is under way.
+    """
     r = s.replica[target(s)]
-    return r.is_up and (r.epoch == s.consumer.epoch or not c.fetch_epochs)
+    return r.is_up and target(s) != s.consumer.late_from and (r.epoch == s.consumer.epoch or not c.fetch_epochs)
 
 
 def reply(s: State, c: C) -> int:
@@ -63,7 +68,7 @@ def consumer_reads(s: State, c: C) -> None:
     require(reply(s, c) == Reply.RECORDS)
     epoch = s.replica[target(s)].log[consumer.position]
     consumer.ghost_read[consumer.position] = epoch
-    consumer.ghost_is_read = True
+    consumer.ghost_before = epoch
     consumer.ghost_met = False
     consumer.position += 1
     consumer.position_epoch = epoch if c.position_epochs else 0
@@ -76,7 +81,10 @@ def ask_for_metadata(s: State, c: C) -> None:
 
 @action()
 def consumer_finds_offset_unavailable(s: State, c: C) -> None:
-    """After OFFSET_NOT_AVAILABLE the consumer tries again, and asks for metadata, since another replica may have the offset."""
+    """After OFFSET_NOT_AVAILABLE the consumer tries again, and asks for metadata, since another replica may have the offset.
+
+    In the code its preference ends too (FetchUtils.requestMetadataUpdate).
+    """
     consumer = s.consumer
     require(consumer.doing == Doing.FETCHING)
     require(is_served(s, c))
@@ -85,6 +93,8 @@ def consumer_finds_offset_unavailable(s: State, c: C) -> None:
     require(c.asks_for_metadata)
     require(not consumer.wants_metadata)
     note_case(s, c)
+    if preference_ends(c) == Ends.LEADER and c.errors_end_preference:
+        consumer.preferred = NONE
     ask_for_metadata(s, c)
 
 
@@ -129,6 +139,39 @@ def consumer_finds_offset_out_of_range(s: State, c: C) -> None:
 
 
 @action()
+def preferred_replica_refuses_late(s: State, c: C) -> None:
+    """A preferred replica answers that the offset is out of range, and the answer takes its time."""
+    consumer = s.consumer
+    require(s.budget.late_errors > 0)
+    require(consumer.doing == Doing.FETCHING)
+    require(consumer.preferred != NONE)
+    require(consumer.late_from == NONE)
+    require(is_served(s, c))
+    require(reply(s, c) == Reply.OUT_OF_RANGE)
+    s.budget.late_errors -= 1
+    consumer.late_from = consumer.preferred
+    consumer.late_offset = consumer.position
+
+
+@action()
+def consumer_gets_late_error(s: State, c: C) -> None:
+    """A late out-of-range answer ends whatever preference there is now; where there is none, it is taken for the leader's.
+
+    FetchCollector.handleInitializeErrors: of the answer only the fetch offset is compared, and a consumer without a valid position ignores it.
+    """
+    consumer = s.consumer
+    offset, sender = consumer.late_offset, consumer.late_from
+    require(sender != NONE)
+    consumer.late_from = NONE
+    consumer.late_offset = 0
+    if consumer.doing == Doing.FETCHING:
+        if consumer.preferred != NONE:
+            consumer.preferred = NONE
+        elif offset == consumer.position and not (c.knows_who_answered and sender != believed_leader(s)):
+            start_reset(s, c)
+
+
+@action()
 def consumer_is_fenced(s: State, c: C) -> None:
     """A replica in a later leader epoch refuses the fetch: the consumer asks for metadata, and its preference ends."""
     consumer = s.consumer
@@ -136,19 +179,23 @@ def consumer_is_fenced(s: State, c: C) -> None:
     require(consumer.doing == Doing.FETCHING)
     require(s.replica[target(s)].is_up)
     require(s.replica[target(s)].epoch > consumer.epoch)
-    require(consumer.preferred != NONE or (c.asks_for_metadata and not consumer.wants_metadata))
-    consumer.preferred = NONE
+    require((c.errors_end_preference and consumer.preferred != NONE) or (c.asks_for_metadata and not consumer.wants_metadata))
+    if c.errors_end_preference:
+        consumer.preferred = NONE
     ask_for_metadata(s, c)
 
 
 @action()
 def consumer_cannot_connect(s: State, c: C) -> None:
-    """The replica is down: the consumer asks for metadata, and its preference ends."""
+    """The replica is down, or has no such partition any more: the consumer asks for metadata, and its preference ends.
+
+    AbstractFetch.handleFetchFailure; NOT_LEADER_OR_FOLLOWER in FetchCollector. Metadata still shows the replica as online.
+    """
     consumer = s.consumer
     require(consumer.doing == Doing.FETCHING)
     require(not s.replica[target(s)].is_up)
-    require((c.leaves_lost_replica and consumer.preferred != NONE) or (c.asks_for_metadata and not consumer.wants_metadata))
-    if c.leaves_lost_replica:
+    require((c.errors_end_preference and consumer.preferred != NONE) or (c.asks_for_metadata and not consumer.wants_metadata))
+    if c.errors_end_preference:
         consumer.preferred = NONE
     ask_for_metadata(s, c)
 
@@ -166,7 +213,8 @@ def metadata_expires(s: State, c: C) -> None:
 def has_old_metadata(s: State, c: C) -> bool:
     """Say whether new metadata may change anything for the consumer."""
     consumer = s.consumer
-    return consumer.epoch < s.newest or consumer.isr != known_isr(s, c) or consumer.preferred != NONE
+    ends = consumer.preferred != NONE and preference_ends(c) == Ends.METADATA
+    return consumer.epoch < s.newest or consumer.isr != known_isr(s, c) or ends
 
 
 def known_isr(s: State, c: C) -> int:
@@ -181,9 +229,10 @@ def told_epoch(s: State, c: C, broker: int) -> int:
 
 @action(broker=Broker)
 def consumer_gets_metadata(s: State, c: C, broker: int) -> None:
-    """The consumer takes over leader, epoch and ISR, ends its preference, and validates its position in a new leader epoch.
+    """The consumer takes over leader, epoch and ISR; in a new leader epoch it validates its position and ends its preference.
 
-    Metadata with an older leader epoch is ignored. SubscriptionState.maybeValidatePositionForCurrentLeader.
+    Metadata with an older leader epoch is ignored. SubscriptionState.maybeValidatePosition: without a new leader or epoch the preference
+    stays. In the texts the consumer's plugin chooses anew with any metadata.
     """
     consumer = s.consumer
     epoch = told_epoch(s, c, broker)
@@ -196,7 +245,8 @@ def consumer_gets_metadata(s: State, c: C, broker: int) -> None:
     consumer.wants_metadata = False
     consumer.epoch = epoch
     consumer.isr = known_isr(s, c)
-    if c.clears_preference:
+    ends = preference_ends(c)
+    if ends == Ends.METADATA or (is_new and ends == Ends.LEADER):
         consumer.preferred = NONE
     if consumer.doing == Doing.UPDATING:
         consumer.doing = Doing.FETCHING

@@ -33,6 +33,11 @@ def drop_below(r: Replica, offset: int) -> None:
     r.start = max(r.start, offset)
 
 
+def epoch_before(r: Replica, offset: int) -> int:
+    """Return the epoch of the record before `offset`, 0 where the log begins there."""
+    return r.log[offset - 1] if r.start < offset <= r.end else 0
+
+
 def last_epoch(r: Replica) -> int:
     """Return the epoch of the last record, 0 for an empty log."""
     return r.log[r.end - 1] if r.end > r.start else 0

@@ -19,8 +19,15 @@ VERSIONS = (
     Version("kafka-4.1", "KIP-392 as Kafka's code has it: the leader chooses, errors of followers end the preference", {}),
     Version(
         "repaired",
-        "the newer revision with ends of epochs that wait for the high watermark, and epochs that are compared",
-        {"design": Design.NEWER, "epoch_end": EpochEnd.GUARDED, "compares_epochs": 1, "without_epoch_asks": 2},
+        "the newer revision with ends of epochs that wait for the high watermark, epochs that are compared, and offsets that come with the "
+        "epoch of the record before them",
+        {
+            "design": Design.NEWER,
+            "epoch_end": EpochEnd.GUARDED,
+            "compares_epochs": 1,
+            "tells_epoch_before": 1,
+            "without_epoch_asks": 2,
+        },
     ),
 )
 
@@ -34,6 +41,8 @@ def normalize(s: State, c: C) -> None:
         consumer.preferred = NONE
         consumer.raised_by = 0
         consumer.wants_metadata = False
+        consumer.late_from = NONE
+        consumer.late_offset = 0
 
 
 MACHINE = Machine(
@@ -45,6 +54,7 @@ MACHINE = Machine(
     actions=(
         replication.leader_appends,
         replication.leader_answers_follower,
+        replication.follower_waits_in_vain,
         replication.leader_reports_divergence,
         replication.leader_tells_out_of_range,
         replication.follower_appends,
@@ -63,6 +73,8 @@ MACHINE = Machine(
         fetching.consumer_reads,
         fetching.consumer_finds_offset_unavailable,
         fetching.consumer_finds_offset_out_of_range,
+        fetching.preferred_replica_refuses_late,
+        fetching.consumer_gets_late_error,
         fetching.consumer_is_fenced,
         fetching.consumer_cannot_connect,
         fetching.metadata_expires,

@@ -79,17 +79,17 @@ def consumer_finds_truncation(s: State, c: C) -> None:
     if c.policy == Policy.NONE:
         consumer.doing = Doing.RAISED
     else:
-        go_to(
-            s, c, min(told_end(c, l, consumer.position_epoch), consumer.position), log.floor_epoch(l, consumer.position_epoch)
-        )
+        offset = min(told_end(c, l, consumer.position_epoch), consumer.position)
+        go_to(s, c, offset, log.floor_epoch(l, consumer.position_epoch), log.epoch_before(l, offset))
 
 
-def go_to(s: State, c: C, offset: int, epoch: int) -> None:
-    """Put the consumer at an offset that no record was read before."""
+def go_to(s: State, c: C, offset: int, epoch: int, before: int) -> None:
+    """Put the consumer at an offset; `epoch` comes with it in Kafka, `before` is that of the record before it."""
     consumer = s.consumer
+    told = before if c.tells_epoch_before else epoch
     consumer.position = offset
-    consumer.position_epoch = epoch if c.position_epochs else 0
-    consumer.ghost_is_read = False
+    consumer.position_epoch = told if c.position_epochs else 0
+    consumer.ghost_before = before
     consumer.ghost_met = False
     consumer.raised_by = 0
     consumer.doing = Doing.FETCHING
@@ -114,24 +114,31 @@ def asked_for_earliest(s: State, c: C) -> int:
 
 @action()
 def consumer_resets_to_latest(s: State, c: C) -> None:
-    """The consumer goes to the latest offset, which the leader tells, unless it has to wait for its high watermark."""
+    """The consumer goes to the latest offset, which the leader tells, unless it has to wait for its high watermark.
+
+    Partition.fetchOffsetForTimestamp: the offset comes with the leader's epoch, in which there may be no record yet.
+    """
     require(c.policy == Policy.LATEST)
     require(s.consumer.doing == Doing.RESETTING)
     require(is_leader_ready(s))
     require(may_list_latest(c, s.replica[believed_leader(s)]))
     l = s.replica[believed_leader(s)]
-    go_to(s, c, latest_offset(c, l), l.epoch)
+    offset = latest_offset(c, l)
+    go_to(s, c, offset, l.epoch, log.epoch_before(l, offset))
 
 
 @action()
 def consumer_resets_to_earliest(s: State, c: C) -> None:
-    """The consumer goes to the log start of a replica: the one that raised the error, the next one, or the leader."""
+    """The consumer goes to the log start of a replica: the one that raised the error, the next one, or the leader.
+
+    UnifiedLog.fetchOffsetByTimestamp: the offset comes with the epoch of the record at it.
+    """
     require(c.policy == Policy.EARLIEST)
     require(s.consumer.doing == Doing.RESETTING)
     r = s.replica[asked_for_earliest(s, c)]
     require(r.is_up)
     require(r.epoch == s.consumer.epoch)
-    go_to(s, c, r.start, r.log[r.start] if r.start < r.end else r.epoch)
+    go_to(s, c, r.start, r.log[r.start] if r.start < r.end else r.epoch, 0)
 
 
 def asked(s: State, c: C) -> int:

@@ -1,7 +1,7 @@
 """How records, high watermarks and leader epochs get to the replicas, and how old records go."""
 
 from fencepost.model.consumers import log
-from fencepost.model.consumers.constants import C, keeps_received
+from fencepost.model.consumers.constants import Allowed, C, Selector, allowed, keeps_received, selector, tells_high_watermark
 from fencepost.model.consumers.state import Broker, Kind, Replica, State, has_leader, newest_leader
 from fencepost.model.language import action, bits, require
 
@@ -76,16 +76,25 @@ def may_join(s: State, follower: int) -> bool:
     return not bits.contains(s.isr, follower) and f.end >= l.high_watermark and f.end >= log.starts_epoch_at(l)
 
 
-def has_news(s: State, c: C, follower: int) -> bool:
-    """Say whether the leader has something new for the follower, or the follower for it; else the fetch waits."""
+def has_records(s: State, follower: int) -> bool:
+    """Say whether the follower lacks records, or its fetch is the first to tell its log end or to bring it into the ISR."""
+    l, f = newest_leader(s), s.replica[follower]
+    return f.known_end != f.end or f.end != l.end or may_join(s, follower)
+
+
+def shown_start(c: C, f: Replica) -> int:
+    """Return the log start that a fetch tells the leader, where its selector looks at that; else 0."""
+    return f.start if selector(c) == Selector.LEADER and allowed(c) == Allowed.ISR else 0
+
+
+def is_stale(s: State, c: C, follower: int) -> bool:
+    """Say whether follower and leader would learn anything but records from an answer and the fetch after it."""
     l, f = newest_leader(s), s.replica[follower]
     return (
-        f.known_end != f.end
-        or f.end != l.end
-        or f.high_watermark != log.clamp(f, l.high_watermark)
+        f.high_watermark != log.clamp(f, l.high_watermark)
         or (keeps_received(c) and f.received != l.high_watermark)
         or (c.log_start_travels and f.start < l.start)
-        or may_join(s, follower)
+        or f.known_start != shown_start(c, f)
     )
 
 
@@ -102,28 +111,47 @@ def apply_records(f: Replica, c: C) -> None:
     forget_answer(f)
 
 
-@action(follower=Broker)
-def leader_answers_follower(s: State, c: C, follower: int) -> None:
-    """The leader notes the follower's log end, and sends the next record with the high watermark from before.
+def may_answer(s: State, follower: int) -> bool:
+    """Say whether the leader may answer a fetch of the follower by a record, or without."""
+    waits = is_follower(s, follower) and s.replica[follower].answer.kind == Kind.NONE
+    return waits and not is_out_of_range(s, follower) and not departs(s, follower)
+
+
+def answer(s: State, c: C, follower: int) -> None:
+    """Note what the fetch tells, and send the next record with the high watermark from before.
 
     Partition.fetchRecords: first it reads, then it takes over what the fetch says. A follower that has caught up joins the ISR.
     """
     l, f = newest_leader(s), s.replica[follower]
-    require(is_follower(s, follower))
-    require(f.answer.kind == Kind.NONE)
-    require(not is_out_of_range(s, follower))
-    require(not departs(s, follower))
-    require(has_news(s, c, follower))
     f.answer.kind = Kind.RECORDS
     f.answer.epoch = l.log[f.end] if f.end < l.end else 0
     f.answer.end = l.start if c.log_start_travels else 0
     f.answer.high_watermark = l.high_watermark
     f.known_end = f.end
+    f.known_start = shown_start(c, f)
     if may_join(s, follower):
         s.isr = bits.with_member(s.isr, follower)
     advance_high_watermark(s, c)
     if not c.answers_in_flight:
         apply_records(f, c)
+
+
+@action(follower=Broker)
+def leader_answers_follower(s: State, c: C, follower: int) -> None:
+    """The leader answers a follower's fetch at once: with the next record, or, where the design says so, a new high watermark."""
+    require(may_answer(s, follower))
+    require(has_records(s, follower) or (tells_high_watermark(c) and is_stale(s, c, follower)))
+    answer(s, c, follower)
+
+
+@action(follower=Broker)
+def follower_waits_in_vain(s: State, c: C, follower: int) -> None:
+    """A fetch for which there are no records is answered after replica.fetch.wait.max.ms, with the high watermark of then."""
+    require(not tells_high_watermark(c))
+    require(may_answer(s, follower))
+    require(not has_records(s, follower))
+    require(is_stale(s, c, follower))
+    answer(s, c, follower)
 
 
 @action(follower=Broker)

@@ -14,7 +14,7 @@ def is_near(c: C, replica: int) -> bool:
 def leader_offers(s: State, c: C, replica: int) -> bool:
     """Say whether the leader's selector may choose the replica: in the ISR, and known to have the offset.
 
-    ReplicaManager.findPreferredReadReplica. Of the log start the leader knows what the follower's last fetch said; here, what it is.
+    ReplicaManager.findPreferredReadReplica: log end and log start are those of the follower's last fetch.
     """
     r = s.replica[replica]
     if allowed(c) == Allowed.ANY:
@@ -23,7 +23,7 @@ def leader_offers(s: State, c: C, replica: int) -> bool:
         allowed(c) == Allowed.ISR
         and bits.contains(s.isr, replica)
         and r.known_end >= s.consumer.position
-        and r.start <= s.consumer.position
+        and r.known_start <= s.consumer.position
     )
 
 

@@ -8,7 +8,8 @@ Folded, so that states are small:
   Lost: all that goes wrong with AlterPartition and broker epochs, which the machine `replication` has.
 * A fetch of a follower is one step of the leader, which makes the answer, and one of the follower, which applies it. An answer brings
   one record, and the high watermark from before the fetch.
-* A consumer's request and its answer are one step: nothing arrives late at a consumer.
+* A consumer's request and its answer are one step, but for out-of-range answers of a preferred replica, of which `late_errors` arrive
+  when they want to.
 * Each replica moves its own log start; answers carry the leader's. A follower whose log ends below that starts anew there.
 """
 
@@ -78,7 +79,8 @@ class Replica(Record):
     """A broker's replica, in the newest leader epoch that it has heard of.
 
     Its log has the records from `start` to `end`, by their epochs. `received` is the last high watermark received, kept where that is
-    part of the design. `known_end` is what the newest leader knows of its log end, NONE before the first fetch.
+    part of the design. `known_end` and `known_start` are what the newest leader knows of its log end and log start, NONE and 0 before
+    the first fetch.
     """
 
     is_up: bool
@@ -89,6 +91,7 @@ class Replica(Record):
     high_watermark: Offset
     received: Offset
     known_end: MaybeOffset
+    known_start: Offset
     answer: Answer
 
 
@@ -96,8 +99,9 @@ class Consumer(Record):
     """The consumer: its position, what it believes of leader and ISR, and the replica that it prefers to the leader.
 
     `position_epoch` is the epoch of the record before the position, or that which came with a reset; 0 if none is known.
-    `raised_by` is the replica whose answer led to a reset. The ghosts: whether the position comes from a record that was read, the
-    epochs of all records read, and whether an error has just met it in the case that is watched.
+    `raised_by` is the replica whose answer led to a reset. An out-of-range answer of `late_from` to a fetch at `late_offset` is under
+    way. The ghosts: the epoch of the record before the position on the log that gave it, 0 where that log begins there, the epochs of
+    all records read, and whether an error has just met it in the case that is watched.
     """
 
     doing: Doing
@@ -108,7 +112,9 @@ class Consumer(Record):
     preferred: MaybeBroker
     raised_by: Broker
     wants_metadata: bool
-    ghost_is_read: bool
+    late_from: MaybeBroker
+    late_offset: Offset
+    ghost_before: Epoch
     ghost_read: Annotated[Array[Epoch], Size(C.records)]
     ghost_met: bool
 
@@ -120,6 +126,7 @@ class Budget(Record):
     shrinks: Annotated[int, Range(0, C.shrinks)]
     retentions: Annotated[int, Range(0, C.retentions)]
     stops: Annotated[int, Range(0, C.stops)]
+    late_errors: Annotated[int, Range(0, C.late_errors)]
 
 
 class State(Record):
@@ -155,7 +162,9 @@ def initial(s: State, c: C) -> None:
     s.budget.unclean_elections = c.unclean_elections
     s.budget.shrinks = c.shrinks
     s.budget.retentions = c.retentions
+    s.consumer.late_from = NONE
     s.budget.stops = c.stops
+    s.budget.late_errors = c.late_errors
 
 
 def newest_leader(s: State) -> Replica:

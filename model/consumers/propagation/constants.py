@@ -33,6 +33,10 @@ class C(Constants):
     answers_new_partition = switch(
         default=True, meaning="the first fetch of a partition in an old session does not wait either (Q48)"
     )
+    notes_what_it_sends = switch(default=True, meaning="the leader notes the high watermark that it sends")
+    follower_trusts_its_log = switch(
+        default=False, meaning="a follower takes all records that it has for committed, whatever the leader tells"
+    )
     loss_opens_session = switch(default=True, meaning="after a lost answer the follower opens a new session")
     consumer = switch(default=False, meaning="a consumer reads from the follower")
     completes_consumer_fetches = switch(

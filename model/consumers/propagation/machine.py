@@ -32,12 +32,13 @@ def is_quiet(s: State, c: C) -> bool:
     )
 
 
-def answer(s: State) -> None:
+def answer(s: State, c: C) -> None:
     """Send all records and the high watermark, and note that."""
     s.fetch.phase = Phase.ANSWERED
     s.fetch.end = s.leader_end
     s.fetch.high_watermark = s.leader_high_watermark
-    s.sent = s.leader_high_watermark
+    if c.notes_what_it_sends:
+        s.sent = s.leader_high_watermark
 
 
 @action()
@@ -63,7 +64,7 @@ def leader_gets_fetch(s: State, c: C) -> None:
     s.known_end = s.fetch.end
     advance_high_watermark(s, c)
     if has_news(s, c):
-        answer(s)
+        answer(s, c)
     else:
         s.fetch.phase = Phase.PARKED
 
@@ -73,14 +74,14 @@ def parked_fetch_is_completed(s: State, c: C) -> None:
     """A parked fetch is answered because there are records for it, or a new high watermark."""
     require(s.fetch.phase == Phase.PARKED)
     require(has_news(s, c))
-    answer(s)
+    answer(s, c)
 
 
 @action()
 def parked_fetch_times_out(s: State, c: C) -> None:
     """A parked fetch is answered after the maximum wait, with what there is then."""
     require(is_quiet(s, c))
-    answer(s)
+    answer(s, c)
 
 
 def send_fetch(s: State) -> None:
@@ -95,7 +96,7 @@ def follower_gets_answer(s: State, c: C) -> None:
     """The follower appends the records, takes over the high watermark, and fetches again."""
     require(s.fetch.phase == Phase.ANSWERED)
     s.end = s.fetch.end
-    s.high_watermark = min(s.fetch.high_watermark, s.fetch.end)
+    s.high_watermark = s.fetch.end if c.follower_trusts_its_log else min(s.fetch.high_watermark, s.fetch.end)
     send_fetch(s)
 
 
