@@ -159,6 +159,9 @@ GUARANTEES: tuple[Evidence, ...] = (
             kafka-4.1 2 replicas, late error: Q2, Q2l
             kafka-4.1 2 replicas, late error, latest: Q2
             kafka-4.1 2 replicas, late error, sender known: Q2, Q2l
+            kafka-4.1 2 replicas, late error, sender known, an election: Q2l
+            repaired 2 replicas, earliest, leader asked first: Q2l
+            repaired 2 replicas, three epochs, earliest, leader asked first: Q2l
             kip392-newer 2 replicas, no epochs: Q2
             kip392-newer 2 replicas, no epochs, earliest: Q2
             kip392-newer 2 replicas, no epochs, none: Q2
@@ -167,7 +170,7 @@ GUARANTEES: tuple[Evidence, ...] = (
         answer="In the code each reset has a cause on the leader that the consumer knows; that leader may have been replaced by one that still has the position. "
         "One race breaks it: an out-of-range answer of a follower that comes after the preference has ended is taken for the leader's, since only the "
         "fetch offset is compared; it takes that the sender is looked at. Both texts reset for the log start of a follower alone, put consumers back for "
-        "a clamped end, and reset for nothing without an epoch.",
+        "a clamped end, and reset for nothing without an epoch; repaired, and asking the leader first, the newer one keeps what the code does.",
         verdict=_BROKEN,
     ),
 )
