@@ -17,7 +17,7 @@ _AS_READ = (
     "The model of kafka-4.1 as its code was read does not keep it (HYP-3); its repaired twin does, at the same constants. "
     "That a running Kafka gets there was not shown."
 )
-_BEFORE_ELR = "Kept by kafka-4.1; without ELR, as in kafka-3.5 to 4.0 as read, HYP-2 breaks it, and the repaired twins keep it."
+_BEFORE_ELR = "Kept by kafka-4.1; without ELR, as in the commit that was read, HYP-2 breaks it, and the repaired twins keep it."
 
 GUARANTEES: tuple[Evidence, ...] = (
     Evidence(
