@@ -74,6 +74,23 @@ BASES: dict[str, tuple[str, ...]] = {
         "kip-951 2 brokers, a new topic, topic ids in hints",
         "kip-951 2 brokers, 2 partitions",
     ),
+    "hints-and-tokens": (
+        "repaired 2 brokers, in order, a new topic",
+        "draft-check-first 2 brokers, one image, late metadata dropped",
+    ),
+    "follower-reads": (
+        "kafka-4.1 2 replicas",
+        "kafka-4.1 2 replicas, ListOffsets",
+        "kafka-4.1 2 replicas, one stops",
+        "kafka-4.1 2 replicas, late error, sender known",
+        "kip392-newer 2 replicas, no epochs, leader asked first",
+        "kip392-newer 2 replicas, no retention, guarded",
+    ),
+    "watermark-propagation": (
+        "kip-392 one follower",
+        "data-only one follower",
+        "reported one follower",
+    ),
 }
 """The runs at whose constants guards are removed, by protocol: together they use every part of it."""
 MORE: dict[str, dict[str, tuple[int, ...]]] = {"replication": {"alter_partition_version": (1, 2)}}

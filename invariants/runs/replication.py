@@ -101,7 +101,7 @@ GUARANTEES: tuple[Evidence, ...] = (
         """),
         answer="The first half is this property: a follower that is waited for may be below the high watermark, so a leader that took "
         "it over would fall back. The second half, that nothing committed is ever lost or replaced, is G-S1 and G-S9; the largest "
-        "high watermark itself is history, which cannot shrink.",
+        "high watermark itself is history, which cannot shrink. A leader that restarts in its epoch (HYP-2) counts as another one here.",
     ),
     Evidence(
         "G-S5",
