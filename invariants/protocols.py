@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from fencepost.invariants import (
+    controller_failover,
     follower_reads,
     follower_reads_cases,
     follower_reads_live,
@@ -85,6 +86,7 @@ _PROPERTIES = {
     "hints-and-tokens": hints_and_tokens.PROPERTIES,
     "follower-reads": follower_reads.PROPERTIES,
     "watermark-propagation": watermark_propagation.PROPERTIES,
+    "controller-failover": controller_failover.PROPERTIES,
 }
 """The properties of each machine; those not named are the published models, which share theirs."""
 _ON_REQUEST = {

@@ -6,6 +6,7 @@ from fencepost.model.clients.tokens import machine as tokens
 from fencepost.model.cluster import machine as cluster
 from fencepost.model.consumers import machine as consumers
 from fencepost.model.consumers.propagation import machine as propagation
+from fencepost.model.controllers import machine as controllers
 from fencepost.model.language import Machine
 from fencepost.model.lineage import kip101, kip279, kip320, kip320_first_try, truncate_to_hwm
 from fencepost.model.quorum import machine as quorum
@@ -23,4 +24,5 @@ MACHINES: tuple[Machine, ...] = (
     joint.MACHINE,
     consumers.MACHINE,
     propagation.MACHINE,
+    controllers.MACHINE,
 )

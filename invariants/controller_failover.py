@@ -1,0 +1,245 @@
+"""What holds across a fail-over of the active controller: for its log, for what brokers apply, for the records of the partition.
+
+The ids are those of the catalogue: G-S12, G-S1, G-S1b, G-S5, G-S8, G-L5, KR-S4.
+"""
+
+from fencepost.model.controllers.brokers import leads, maximal_isr
+from fencepost.model.controllers.constants import C
+from fencepost.model.controllers.quorum import is_active
+from fencepost.model.controllers.state import Change, Image, Member, Reply, State, Status
+from fencepost.model.language import NONE, Array, always, bits, sometimes, step
+
+
+def partition_epoch_at(records: Array[Change], end: int) -> int:
+    """Return how often the first `end` records change the partition."""
+    return sum(records[offset].changes_partition for offset in range(end))
+
+
+def leader_epoch_at(records: Array[Change], end: int) -> int:
+    """Return how often they name a leader."""
+    return sum(records[offset].changes_partition and records[offset].elects for offset in range(end))
+
+
+def leader_at(records: Array[Change], end: int) -> int:
+    """Return the leader that they name last; broker 0 leads at first."""
+    found = 0
+    for offset in range(end):
+        if records[offset].elects:
+            found = records[offset].leader
+    return found
+
+
+def isr_at(records: Array[Change], end: int, c: C) -> int:
+    """Return the ISR that they give last."""
+    found = bits.everyone(c.initial_isr)
+    for offset in range(end):
+        if records[offset].isr != 0:
+            found = records[offset].isr
+    return found
+
+
+def is_fenced_at(records: Array[Change], end: int, broker: int) -> bool:
+    """Say whether they fence a broker last, rather than unfence it."""
+    found = False
+    for offset in range(end):
+        if bits.contains(records[offset].subject, broker):
+            found = records[offset].fences
+    return found
+
+
+def is_image_of(image: Image, records: Array[Change], end: int, c: C) -> bool:
+    """Say whether the first `end` records come to this image, told anew from the records and not by replaying them."""
+    return (
+        image.partition_epoch == partition_epoch_at(records, end)
+        and image.leader_epoch == leader_epoch_at(records, end)
+        and image.leader == leader_at(records, end)
+        and image.isr == isr_at(records, end, c)
+        and all(bits.contains(image.fenced, broker) == is_fenced_at(records, end, broker) for broker in range(c.brokers))
+    )
+
+
+@always
+def brokers_apply_a_prefix(s: State, c: C) -> bool:
+    """G-S12: the metadata of every broker is what a prefix of the committed metadata log comes to."""
+    return all(
+        b.applied <= s.ghost_end
+        and b.applied_epoch == s.ghost_log[max(b.applied - 1, 0)].epoch
+        and is_image_of(b.metadata, s.ghost_log, b.applied, c)
+        for b in s.broker
+    )
+
+
+@always
+def committed_metadata_is_the_same_everywhere(s: State, c: C) -> bool:
+    """KR-S4: below its high watermark every controller has the records that were committed first."""
+    return all(
+        n.high_watermark <= s.ghost_end
+        and all(n.log[offset].epoch == s.ghost_log[offset].epoch for offset in range(n.high_watermark))
+        for n in s.node
+    )
+
+
+def has_committed(s: State, b: Member) -> bool:
+    """Say whether a broker has every acknowledged record where it was."""
+    return b.end >= s.ghost_committed_end and all(
+        b.log[offset].record == s.ghost_committed[offset] for offset in range(s.ghost_committed_end)
+    )
+
+
+@always
+def leader_has_what_is_acknowledged(s: State, c: C) -> bool:
+    """G-S1: the leader that the committed metadata names, once it knows that, has every acknowledged record."""
+    return (
+        s.ghost_image.leader == NONE
+        or s.broker[max(s.ghost_image.leader, 0)].metadata.leader_epoch != s.ghost_image.leader_epoch
+        or has_committed(s, s.broker[max(s.ghost_image.leader, 0)])
+    )
+
+
+@always
+def isr_has_what_is_acknowledged(s: State, c: C) -> bool:
+    """G-S1b: every member of the committed ISR has every acknowledged record, so whoever is elected has them."""
+    return all(has_committed(s, s.broker[b]) for b in range(c.brokers) if bits.contains(s.ghost_image.isr, b))
+
+
+@always
+def pending_changes_are_counted(s: State, c: C) -> bool:
+    """G-S8: the leader in its current epoch counts every member of the committed ISR, or has asked for it."""
+    leader = max(s.ghost_image.leader, 0)
+    l = s.broker[leader]
+    return (
+        s.ghost_image.leader == NONE
+        or l.metadata.leader_epoch != s.ghost_image.leader_epoch
+        or bits.is_subset(s.ghost_image.isr, maximal_isr(l))
+    )
+
+
+@always
+def one_leader_per_leader_epoch(s: State, c: C) -> bool:
+    """G-S5: brokers whose metadata has the same leader epoch name the same leader."""
+    return all(
+        s.broker[one].metadata.leader_epoch != s.broker[other].metadata.leader_epoch
+        or s.broker[one].metadata.leader == s.broker[other].metadata.leader
+        for one in range(c.brokers)
+        for other in range(c.brokers)
+    )
+
+
+@always
+def success_is_committed(s: State, c: C) -> bool:
+    """An AlterPartition request is answered as done only if its ISR is committed, under the next partition epoch."""
+    return all(
+        b.request.status != Status.ANSWERED
+        or b.request.reply != Reply.APPLIED
+        or (
+            b.request.offset <= s.ghost_end
+            and s.ghost_log[max(b.request.offset - 1, 0)].isr == b.request.isr
+            and partition_epoch_at(s.ghost_log, b.request.offset) == b.request.partition_epoch + 1
+        )
+        for b in s.broker
+    )
+
+
+@always
+def refusals_tell_of_news(s: State, c: C) -> bool:
+    """G-L5: a leader that is told to wait for metadata waits for something: a later leader or partition epoch is committed."""
+    return all(
+        b.request.status != Status.ANSWERED
+        or b.request.reply != Reply.REFUSED
+        or s.ghost_image.leader_epoch > b.request.leader_epoch
+        or s.ghost_image.partition_epoch > b.request.partition_epoch
+        for b in s.broker
+    )
+
+
+@always
+def active_controllers_decide_on_their_log(s: State, c: C) -> bool:
+    """The state on which an active controller decides is what its log comes to."""
+    return all(
+        not is_active(s, c, node) or is_image_of(s.node[node].memory, s.node[node].log, s.node[node].end, c)
+        for node in range(c.controllers)
+    )
+
+
+@always
+def late_decisions_never_take_effect(s: State, c: C) -> bool:
+    """What a controller decides after another one was elected is never committed."""
+    return all(not s.ghost_log[offset].ghost_is_late for offset in range(s.ghost_end))
+
+
+@step()
+def epochs_never_go_back(before: State, after: State, c: C) -> bool:
+    """The leader epoch and the partition epoch of a broker's metadata, and of a leader, never go back."""
+    return all(
+        after.broker[b].metadata.leader_epoch >= before.broker[b].metadata.leader_epoch
+        and after.broker[b].metadata.partition_epoch >= before.broker[b].metadata.partition_epoch
+        for b in range(c.brokers)
+    )
+
+
+@sometimes
+def deposed_controller_decides(s: State, c: C) -> bool:
+    """A controller decides after a later one was elected, without knowing it."""
+    return any(n.log[offset].ghost_is_late for n in s.node for offset in range(n.end))
+
+
+@sometimes
+def controller_takes_back_what_it_decided(before: State, after: State, c: C) -> bool:
+    """A controller that is deposed reverts a change of the partition in its memory."""
+    return any(
+        before.node[node].memory.partition_epoch > partition_epoch_at(before.node[node].log, before.node[node].high_watermark)
+        and after.node[node].memory.partition_epoch == 0
+        and not after.node[node].leads
+        for node in range(c.controllers)
+    )
+
+
+@sometimes
+def next_controller_inherits_a_change(s: State, c: C) -> bool:
+    """A change of the partition is committed by a later controller than the one that made it."""
+    return any(
+        s.ghost_log[offset].changes_partition
+        and n.leads
+        and n.epoch > s.ghost_log[offset].epoch
+        and n.high_watermark == s.ghost_end
+        for n in s.node
+        for offset in range(s.ghost_end)
+    )
+
+
+@sometimes
+def leader_waits_for_metadata(s: State, c: C) -> bool:
+    """A leader is told that its epochs are old, and waits for metadata."""
+    return any(b.request.status == Status.ANSWERED and b.request.reply == Reply.REFUSED for b in s.broker)
+
+
+@sometimes
+def new_leader_has_what_was_acknowledged(s: State, c: C) -> bool:
+    """A record is acknowledged, and another broker leads, as another controller decided."""
+    return (
+        s.ghost_committed_end > 0
+        and s.ghost_image.leader not in (NONE, 0)
+        and leads(s, max(s.ghost_image.leader, 0))
+        and s.ghost_log[max(s.ghost_end - 1, 0)].epoch > 1
+        and s.ghost_log[max(s.ghost_end - 1, 0)].elects
+    )
+
+
+PROPERTIES = (
+    brokers_apply_a_prefix,
+    committed_metadata_is_the_same_everywhere,
+    leader_has_what_is_acknowledged,
+    isr_has_what_is_acknowledged,
+    pending_changes_are_counted,
+    one_leader_per_leader_epoch,
+    success_is_committed,
+    refusals_tell_of_news,
+    active_controllers_decide_on_their_log,
+    late_decisions_never_take_effect,
+    epochs_never_go_back,
+    deposed_controller_decides,
+    controller_takes_back_what_it_decided,
+    next_controller_inherits_a_change,
+    leader_waits_for_metadata,
+    new_leader_has_what_was_acknowledged,
+)

@@ -1,0 +1,71 @@
+"""Sizes, budgets and switches of the machine that couples the controllers with the brokers.
+
+A switch that defaults to on is a check or a rule of Kafka; turning it off gives the bug that it prevents. A switch that
+defaults to off adds a behaviour that Kafka has, or does not have and should not.
+"""
+
+from enum import IntEnum
+
+from fencepost.model.language import Constants, bound, capacity, choice, shape, switch
+
+
+class Applied(IntEnum):
+    """Which records brokers apply to their metadata."""
+
+    COMMITTED = 0
+    FETCHED = 1
+
+
+class C(Constants):
+    """What a run may set."""
+
+    # sizes
+    controllers = shape(3, low=1, high=3, meaning="controllers, all of them voters; 0 is the first active one")
+    brokers = shape(2, low=2, high=3, meaning="brokers, each with a replica of the one partition; 0 is its first leader")
+    max_epoch = capacity(2, low=1, high=5, room=4, meaning="last controller epoch; the first is 1")
+    decisions = capacity(2, low=0, high=6, room=4, meaning="records that controllers write in all, without control records")
+    max_records = capacity(1, low=0, high=3, room=1, meaning="records that leaders of the partition append in all")
+    initial_isr = bound(2, low=1, high=3, meaning="members of the ISR at the start: the leader and the lowest other brokers")
+    late_requests = capacity(1, low=0, high=2, room=1, meaning="AlterPartition requests at a time whose sender has asked again")
+
+    # budgets
+    fences = bound(1, low=0, high=4, meaning="times that a controller fences a broker")
+    shrinks = bound(1, low=0, high=4, meaning="times that a leader asks to remove a follower from the ISR")
+    resends = bound(0, low=0, high=3, meaning="times that a leader asks again without an answer")
+    crashes = bound(0, low=0, high=3, meaning="restarts of a controller")
+
+    # controllers
+    flush_lags = switch(
+        default=False, meaning="a controller that restarts may lose what it wrote in its epoch and nobody confirmed"
+    )
+    records_per_fetch = bound(16, low=1, high=16, meaning="records that a voter gets in answer to a fetch at most")
+    commits_beyond_epoch_start = switch(
+        default=True, meaning="the high watermark must be beyond the start of the epoch, not only at it (KAFKA-12619)"
+    )
+    fences_deposed_controllers = switch(
+        default=True, meaning="whoever knows of a later controller epoch takes nothing from a leader of an older one"
+    )
+    catches_up_before_deciding = switch(
+        default=True, meaning="a new controller is active once its epoch's start is committed and everything before it applied"
+    )
+    answers_after_commit = switch(default=True, meaning="answers wait until what they were made from is committed")
+    reverts_uncommitted = switch(default=True, meaning="a controller that is deposed reverts its state to what is committed")
+    refuses_unknown_epochs = switch(
+        default=True, meaning="a controller that knows less than the leader says NOT_CONTROLLER (KAFKA-14154)"
+    )
+
+    # brokers
+    brokers_apply = choice(Applied.COMMITTED, meaning="brokers apply records that are: committed, fetched")
+    channel_never_goes_back = switch(
+        default=True, meaning="a broker that looks for the active controller finds none of an older epoch than it knows"
+    )
+    asks_again_after_failover = switch(
+        default=True, meaning="a leader that its controller left without an answer asks the next one, and takes nothing back"
+    )
+
+
+def refuse(c: C) -> str | None:
+    """Say why these constants do not go together, or return None."""
+    if c.initial_isr > c.brokers:
+        return f"initial_isr={c.initial_isr} is more than brokers={c.brokers}."
+    return None

@@ -1,0 +1,36 @@
+"""A leader's AlterPartition request as it is sent again, or forgotten."""
+
+from fencepost.model.controllers.constants import C
+from fencepost.model.controllers.state import Member, Status
+from fencepost.model.language import NONE
+
+
+def forget_request(b: Member) -> None:
+    """Forget the request and what was proposed."""
+    b.proposed = 0
+    b.request.status = Status.NONE
+    b.request.to = 0
+    b.request.leader_epoch = 0
+    b.request.partition_epoch = 0
+    b.request.isr = 0
+    b.request.reply = 0
+    b.request.offset = 0
+
+
+def disconnect(b: Member) -> None:
+    """Close the channel; the request has to be sent again."""
+    b.request.status = Status.UNSENT
+    b.request.to = 0
+    b.request.reply = 0
+    b.request.offset = 0
+    b.channel = NONE
+
+
+def say_not_controller(c: C, b: Member) -> None:
+    """Answer NOT_CONTROLLER: the broker looks for the active controller and asks that one.
+
+    It cannot tell whether the request was, or will be, applied, so it must not take its proposal back.
+    """
+    disconnect(b)
+    if not c.asks_again_after_failover:
+        forget_request(b)

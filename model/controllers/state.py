@@ -1,0 +1,233 @@
+"""What the coupled machine remembers, and where it starts.
+
+Folded, so that states are small:
+
+* An election of a controller is one step in which a smallest majority grants its votes. Who else would have voted learns of it later.
+* A voter's fetch and its answer are one step; so are a broker's, which gets metadata in batches of any size. Nothing is lost on the way.
+* What is committed concerns a controller only while it leads: nobody else decides or hands out metadata. So high watermark and memory are
+  those of leaders, and a new leader applies its log from the start once it knows what is committed.
+* A broker keeps what it has applied, not what it has fetched beyond that: nobody reads it, and it would be cut if it departs.
+* A follower's fetch of the partition and its answer are one step, and bring all records. A new leader epoch makes a leader forget what
+  it knew of its followers, and metadata that is no news to a leader leaves its pending change alone (the machine `replication` has
+  what Kafka does instead).
+* Brokers neither stop nor restart, and keep their logs; fencing strikes any broker. There is no ELR, no min ISR, no unclean election.
+* A leader asks for one change of the ISR at a time. A request that its sender waits for no more is dropped; only copies of requests
+  that were sent again are kept, as far as there is room.
+* A restart is one step.
+"""
+
+from enum import IntEnum
+from typing import Annotated
+
+from fencepost.model.controllers.constants import C
+from fencepost.model.language import NONE, Array, Bag, BitSet, Index, Per, Range, Record, Size, action, bits
+
+LOG_SIZE = C.max_epoch + C.decisions
+
+
+class Status(IntEnum):
+    """How far a leader's AlterPartition request has come."""
+
+    NONE = 0
+    UNSENT = 1
+    SENT = 2
+    HANDLED = 3
+    ANSWERED = 4
+
+
+class Reply(IntEnum):
+    """What a controller answers: done, a member may not join, the epochs are old."""
+
+    APPLIED = 0
+    INELIGIBLE = 1
+    REFUSED = 2
+
+
+Controller = Annotated[int, Index(C.controllers)]
+MaybeController = Annotated[int, Index(C.controllers, none=True)]
+Controllers = Annotated[int, BitSet(C.controllers)]
+Broker = Annotated[int, Index(C.brokers)]
+MaybeBroker = Annotated[int, Index(C.brokers, none=True)]
+Brokers = Annotated[int, BitSet(C.brokers)]
+Epoch = Annotated[int, Range(0, C.max_epoch)]
+Offset = Annotated[int, Range(0, LOG_SIZE)]
+MaybeOffset = Annotated[int, Range(NONE, LOG_SIZE)]
+LeaderEpoch = Annotated[int, Range(0, C.decisions)]
+PartitionEpoch = Annotated[int, Range(0, C.decisions)]
+DataOffset = Annotated[int, Range(0, C.max_records)]
+MaybeDataOffset = Annotated[int, Range(NONE, C.max_records)]
+RecordId = Annotated[int, Range(0, C.max_records)]
+"""Records of the partition are numbered from 1 in the order in which leaders append them; 0 is no record."""
+
+
+class Change(Record):
+    """A record of the metadata log, as the difference that it makes (PartitionChangeRecord, BrokerRegistrationChangeRecord).
+
+    A change of the partition gives the ISR, 0 if it stays, and if `elects` the leader; epochs are counted by whoever replays it.
+    `subject` is the broker that it fences, or unfences, as a set. A record that changes nothing starts an epoch.
+    `ghost_is_late`: it was written when a later controller had been elected already.
+    """
+
+    epoch: Epoch
+    changes_partition: bool
+    isr: Brokers
+    elects: bool
+    leader: MaybeBroker
+    subject: Brokers
+    fences: bool
+    ghost_is_late: bool
+
+
+class Image(Record):
+    """What a prefix of the metadata log comes to: the partition, and the brokers that are fenced."""
+
+    leader: MaybeBroker
+    leader_epoch: LeaderEpoch
+    isr: Brokers
+    partition_epoch: PartitionEpoch
+    fenced: Brokers
+
+
+class Node(Record):
+    """A controller: a voter of the quorum, and the state machine on top of it.
+
+    `leads`: it believes to lead the quorum; a later leader may exist. A leader keeps in
+    `known_end` the offset of each voter's last fetch in its epoch. `memory` is the state on which it decides, `replayed` how many records of its log
+    are in it: those below its `high_watermark`, and those that it has written itself while it is active.
+    """
+
+    epoch: Epoch
+    leads: bool
+    log: Annotated[Array[Change], Size(LOG_SIZE)]
+    end: Offset
+    high_watermark: Offset
+    known_end: Annotated[Array[MaybeOffset], Per(Controller)]
+    memory: Image
+    replayed: Offset
+
+
+class Request(Record):
+    """A leader's AlterPartition request, and the answer to it.
+
+    Handled, the answer is `reply`, and leaves once the high watermark is at `offset`, where the controller's log ended.
+    """
+
+    status: Status
+    to: Controller
+    leader_epoch: LeaderEpoch
+    partition_epoch: PartitionEpoch
+    isr: Brokers
+    reply: Reply
+    offset: Offset
+
+
+class Entry(Record):
+    """A record of the partition, in a broker's log."""
+
+    record: RecordId
+    epoch: LeaderEpoch
+
+
+class Member(Record):
+    """A broker: its metadata and its replica of the partition.
+
+    `epoch` is the latest controller epoch that it knows of; `applied` how many records of the metadata log it has applied, and `applied_epoch` the epoch
+    of the last. `channel` is the controller to which it sends requests, until that one fails. A leader keeps `isr` and `partition_epoch` as it last heard of them, the ISR
+    that it has `proposed`, 0 for none, and the log end of each follower's last fetch in its leader epoch.
+    """
+
+    epoch: Epoch
+    applied: Offset
+    applied_epoch: Epoch
+    metadata: Image
+    channel: MaybeController
+    log: Annotated[Array[Entry], Size(C.max_records)]
+    end: DataOffset
+    high_watermark: DataOffset
+    isr: Brokers
+    partition_epoch: PartitionEpoch
+    proposed: Brokers
+    known_end: Annotated[Array[MaybeDataOffset], Per(Broker)]
+    request: Request
+
+
+class LateRequest(Record):
+    """A copy of a request that its sender has sent again: a controller may still act on it, and nobody waits for the answer."""
+
+    to: Controller
+    leader: Broker
+    leader_epoch: LeaderEpoch
+    partition_epoch: PartitionEpoch
+    isr: Brokers
+
+
+class Budget(Record):
+    """What may still happen."""
+
+    decisions: Annotated[int, Range(0, C.decisions)]
+    fences: Annotated[int, Range(0, C.fences)]
+    shrinks: Annotated[int, Range(0, C.shrinks)]
+    resends: Annotated[int, Range(0, C.resends)]
+    crashes: Annotated[int, Range(0, C.crashes)]
+
+
+class State(Record):
+    """The quorum and the brokers.
+
+    `ghost_log` holds the metadata records below the highest high watermark of any controller, as first seen, and `ghost_image` what they come to.
+    `ghost_committed` holds the records of the partition below the highest high watermark of any leader, which are acknowledged.
+    """
+
+    node: Annotated[Array[Node], Per(Controller)]
+    broker: Annotated[Array[Member], Per(Broker)]
+    late_requests: Annotated[Bag[LateRequest], Size(C.late_requests)]
+    written: Annotated[int, Range(0, C.max_records)]
+    budget: Budget
+    ghost_log: Annotated[Array[Change], Size(LOG_SIZE)]
+    ghost_end: Offset
+    ghost_image: Image
+    ghost_committed: Annotated[Array[RecordId], Size(C.max_records)]
+    ghost_committed_end: DataOffset
+
+
+def clear(image: Image, c: C) -> None:
+    """Return to what there was before the first record: broker 0 leads, the first replicas are in sync, nobody is fenced."""
+    image.leader = 0
+    image.leader_epoch = 0
+    image.isr = bits.everyone(c.initial_isr)
+    image.partition_epoch = 0
+    image.fenced = 0
+
+
+@action()
+def initial(s: State, c: C) -> None:
+    """Controller 0 is active in epoch 1, and everybody knows it; all logs of the partition are empty."""
+    for n in s.node:
+        n.epoch = 1
+        n.log[0].epoch = 1
+        n.end = 1
+        clear(n.memory, c)
+        for voter in range(c.controllers):
+            n.known_end[voter] = NONE
+    s.node[0].leads = True
+    s.node[0].high_watermark = 1
+    s.node[0].replayed = 1
+    for voter in range(1, c.controllers):
+        s.node[0].known_end[voter] = 1
+    for b in s.broker:
+        b.channel = 0
+        b.epoch = 1
+        b.applied = 1
+        b.applied_epoch = 1
+        clear(b.metadata, c)
+        for other in range(c.brokers):
+            b.known_end[other] = NONE
+    s.broker[0].isr = bits.everyone(c.initial_isr)
+    s.ghost_log[0].epoch = 1
+    s.ghost_end = 1
+    clear(s.ghost_image, c)
+    s.budget.decisions = c.decisions
+    s.budget.fences = c.fences
+    s.budget.shrinks = c.shrinks
+    s.budget.resends = c.resends
+    s.budget.crashes = c.crashes
