@@ -163,7 +163,10 @@ def active_controllers_decide_on_their_log(s: State, c: C) -> bool:
 
 @always
 def late_decisions_never_take_effect(s: State, c: C) -> bool:
-    """What a controller decides after another one was elected is never committed."""
+    """What a controller decides after another one was elected is never committed in its epoch.
+
+    It can be later: if the same controller is elected again before anyone has cut its log, it brings along what it wrote.
+    """
     return all(not s.ghost_log[offset].ghost_is_late for offset in range(s.ghost_end))
 
 
@@ -208,6 +211,27 @@ def next_controller_inherits_a_change(s: State, c: C) -> bool:
 
 
 @sometimes
+def late_decision_is_brought_along(before: State, after: State, c: C) -> bool:
+    """What a controller decided after it was deposed is committed once it has been elected again."""
+    return any(
+        n.leads and n.high_watermark == after.ghost_end and n.log[offset].ghost_is_late
+        for n in after.node
+        for offset in range(before.ghost_end, after.ghost_end)
+    )
+
+
+@sometimes
+def deposed_controller_calls_a_member_ineligible(s: State, c: C) -> bool:
+    """A leader is told that a member is ineligible which, as it knows and the committed metadata says, is not fenced any more."""
+    return any(
+        b.request.status == Status.ANSWERED
+        and b.request.reply == Reply.INELIGIBLE
+        and b.request.isr & (b.metadata.fenced | s.ghost_image.fenced) == 0
+        for b in s.broker
+    )
+
+
+@sometimes
 def leader_waits_for_metadata(s: State, c: C) -> bool:
     """A leader is told that its epochs are old, and waits for metadata."""
     return any(b.request.status == Status.ANSWERED and b.request.reply == Reply.REFUSED for b in s.broker)
@@ -240,6 +264,8 @@ PROPERTIES = (
     deposed_controller_decides,
     controller_takes_back_what_it_decided,
     next_controller_inherits_a_change,
+    late_decision_is_brought_along,
+    deposed_controller_calls_a_member_ineligible,
     leader_waits_for_metadata,
     new_leader_has_what_was_acknowledged,
 )

@@ -33,8 +33,8 @@ def elect(told: Story, candidate: int, electors: int = ALONE_NO_MORE) -> Story:
 
 def commit(told: Story, leader: int) -> Story:
     """Let controller 2 fetch what the leader wrote, and confirm it."""
-    told.do("voter-fetches", follower=2, leader=leader)
-    return told.do("voter-fetches", follower=2, leader=leader)
+    told.do("voter-fetches", follower=2, leader=leader, arrives=1)
+    return told.do("voter-fetches", follower=2, leader=leader, arrives=1)
 
 
 def apply(told: Story, broker: int, controller: int) -> Story:
@@ -76,7 +76,7 @@ def test_a_leader_whose_controller_is_deposed_asks_the_next_one() -> None:
 
 
 def test_a_change_that_the_next_controller_inherits_is_refused_when_asked_again_and_comes_by_metadata() -> None:
-    told = asked(0).do("controller-applies-alter-partition", leader=0).do("voter-fetches", follower=1, leader=0)
+    told = asked(0).do("controller-applies-alter-partition", leader=0).do("voter-fetches", follower=1, leader=0, arrives=1)
     elect(told, 1, BY_FIRST_TWO).do("leader-sends-request", leader=0, controller=1)
     told.do("controller-refuses-alter-partition", leader=0)
     assert told.state.broker[0].request.reply == Reply.REFUSED
@@ -96,7 +96,7 @@ def test_a_deposed_controller_reverts_what_was_not_committed() -> None:
 def test_what_a_deposed_controller_wrote_is_cut_from_its_log() -> None:
     told = elect(story(), 1).do("controller-fences-broker", controller=0, broker=0)
     told.do("controller-learns-of-leader", controller=0, leader=1)
-    told.do("voter-fetches", follower=0, leader=1).do("voter-fetches", follower=0, leader=1)
+    told.do("voter-fetches", follower=0, leader=1, arrives=1).do("voter-fetches", follower=0, leader=1, arrives=1)
     assert [item.epoch for item in told.state.node[0].log][:3] == [1, 2, 0]
     assert not broken(told)
 
@@ -113,7 +113,7 @@ def test_a_controller_that_answers_before_the_commit_loses_an_acknowledged_recor
 
 def test_a_leader_that_takes_its_proposal_back_when_the_controller_fails_loses_a_member_of_the_isr() -> None:
     told = asked(0, asks_again_after_failover=0).do("controller-applies-alter-partition", leader=0)
-    told.do("voter-fetches", follower=1, leader=0)
+    told.do("voter-fetches", follower=1, leader=0, arrives=1)
     elect(told, 1, BY_FIRST_TWO).do("leader-appends", leader=0)
     assert broken(told) == {"pending-changes-are-counted", "isr-has-what-is-acknowledged"}
 
@@ -138,7 +138,7 @@ def test_an_ineligible_replica_is_a_safe_answer_only_if_requests_never_go_back_t
     told = story(channel_never_goes_back=never, initial_isr=1, decisions=3, resends=2)
     told.do("controller-fences-broker", controller=0, broker=1)
     commit(told, leader=0)
-    told.do("voter-fetches", follower=1, leader=0)
+    told.do("voter-fetches", follower=1, leader=0, arrives=1)
     elect(told, 1).do("controller-unfences-broker", controller=1, broker=1)
     apply(commit(told, leader=1), 0, 1).do("follower-fetches", follower=1, leader=0)
     told.do("leader-sends-request", leader=0, controller=0).do("leader-asks-again", leader=0)

@@ -92,6 +92,9 @@ WALKS: list[tuple[str, dict[str, int], int]] = [
         1_000,
     ),
     ("watermark-propagation", {"records": 3, "losses": 1, "consumer": 1}, 500),
+    ("controller-failover", {"max_epoch": 3, "resends": 1, "crashes": 1, "flush_lags": 1, "initial_isr": 1}, 1_000),
+    ("controller-failover", {"brokers_apply": 1, "catches_up_before_deciding": 0, "fences_deposed_controllers": 0}, 1_000),
+    ("controller-failover", {"max_epoch": 4, "decisions": 4, "fences": 2, "records_per_fetch": 1, "resends": 2}, 1_000),
     ("quorum", {"nodes": 3, "voters": 3, "late_fetches": 1, "restarts": 1, "disk_losses": 1, "flush_lags": 1}, 1_500),
     ("quorum", {"nodes": 3, "voters": 3, "real_votes": 1, "restarts": 1, "removals": 1, "records_per_answer": 1}, 1_500),
     ("quorum", {"nodes": 3, "voters": 2, "losses": 1, "counts_answers": 1, "version_18": 3, "brokers_apply": 1}, 1_500),
@@ -119,7 +122,9 @@ def test_the_walks_have_more_than_100_000_steps() -> None:
             *walk,
             id=f"{walk[0]} {'/'.join(map(str, walk[1].values()))}",
             marks=pytest.mark.xdist_group(
-                walk[0] if walk[0] in ("replication", "quorum") else f"{walk[0]}-{walk[1].get('replicas', '')}"
+                walk[0]
+                if walk[0] in ("replication", "quorum", "controller-failover")
+                else f"{walk[0]}-{walk[1].get('replicas', '')}"
             ),
         )
         for walk in WALKS

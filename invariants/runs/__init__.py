@@ -4,6 +4,7 @@ from fencepost.invariants.catalogue import Evidence, Run
 from fencepost.invariants.runs import (
     client_claims,
     discovery_evidence,
+    failover,
     follower_evidence,
     joint,
     lineage,
@@ -34,6 +35,7 @@ _FAMILIES = (
     replication,
     replication_liveness,
     quorum,
+    failover,
     tokens_evidence,
     discovery_evidence,
     joint,

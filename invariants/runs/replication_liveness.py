@@ -129,8 +129,7 @@ EVIDENCE: tuple[Evidence, ...] = (
         "B15",
         cases("2 brokers, B15: G-L5\n2 brokers, KRaft and a lost answer: G-L5\n2 brokers, B15 repaired: G-L5"),
         answer="Where leaders learn the ISR from answers alone, as with ZooKeeper. Repaired by a controller that answers again what it has "
-        "applied; in KRaft metadata settles it. An answer FENCED of a controller that was replaced (KAFKA-14154) would leave the leader "
-        "in the same state; here there is one controller.",
+        "applied; in KRaft metadata settles it (KAFKA-14144).",
     ),
     Evidence(
         "B18",

@@ -3,7 +3,7 @@
 from fencepost.model.controllers import log
 from fencepost.model.controllers.constants import C
 from fencepost.model.controllers.requests import say_not_controller
-from fencepost.model.controllers.state import Controller, Controllers, Offset, State, Status, clear
+from fencepost.model.controllers.state import Controller, Controllers, Flag, Offset, State, Status, clear
 from fencepost.model.language import NONE, action, bits, require
 
 
@@ -79,6 +79,7 @@ def advance_high_watermark(s: State, c: C, leader: int) -> None:
         replay_committed(s, leader)
         for offset in range(s.ghost_end, highest):
             s.ghost_log[offset] = l.log[offset]
+            s.ghost_log[offset].ghost_is_late = l.log[offset].ghost_is_late and l.log[offset].epoch == l.epoch
             log.replay(s.ghost_image, l.log[offset])
         s.ghost_end = max(s.ghost_end, highest)
 
@@ -124,19 +125,22 @@ def controller_learns_of_leader(s: State, c: C, controller: int, leader: int) ->
     s.node[controller].epoch = s.node[leader].epoch
 
 
-@action(follower=Controller, leader=Controller)
-def voter_fetches(s: State, c: C, follower: int, leader: int) -> None:
-    """A voter fetches from the leader, whose epoch it enters: its log is cut where it departs, or grows, and the leader counts it.
+@action(follower=Controller, leader=Controller, arrives=Flag)
+def voter_fetches(s: State, c: C, follower: int, leader: int, arrives: int) -> None:
+    """A voter fetches from the leader, whose epoch it enters, and the leader counts it: its log is cut where it departs, or grows.
 
-    KafkaRaftClient.handleFetchRequest: a fetch tells the leader where the log ended before it. A fetch that brings nothing new is left out.
+    KafkaRaftClient.handleFetchRequest: a fetch tells the leader where the log ended before it. A fetch that brings nothing new is left
+    out. The answer may get lost, so that only the leader has learnt something.
     """
     f, l = s.node[follower], s.node[leader]
+    agreed = log.agreed_end(l, f)
+    is_counted = agreed == f.end and l.known_end[follower] < f.end
     require(follower != leader)
     require(l.leads)
     require(not f.leads)
     require(f.epoch <= l.epoch or not c.fences_deposed_controllers)
-    agreed = log.agreed_end(l, f)
-    require(f.epoch < l.epoch or agreed < l.end or agreed < f.end or l.known_end[follower] < f.end)
+    require(f.epoch < l.epoch or agreed < l.end or agreed < f.end or is_counted)
+    require(arrives == 1 or (is_counted and agreed < l.end))
     f.epoch = max(f.epoch, l.epoch)
     if agreed < f.end:
         log.truncate(f, agreed)
@@ -145,12 +149,13 @@ def voter_fetches(s: State, c: C, follower: int, leader: int) -> None:
     else:
         l.known_end[follower] = f.end
         advance_high_watermark(s, c, leader)
-        for offset in range(agreed, min(l.end, agreed + c.records_per_fetch)):
-            f.log[offset] = l.log[offset]
-            f.end = offset + 1
-        if not c.catches_up_before_deciding:
-            f.high_watermark = max(f.high_watermark, min(l.high_watermark, f.end))
-            replay_committed(s, follower)
+        if arrives == 1:
+            for offset in range(agreed, min(l.end, agreed + c.records_per_fetch)):
+                f.log[offset] = l.log[offset]
+                f.end = offset + 1
+            if not c.catches_up_before_deciding:
+                f.high_watermark = max(f.high_watermark, min(l.high_watermark, f.end))
+                replay_committed(s, follower)
 
 
 @action(controller=Controller, end=Offset)

@@ -3,7 +3,7 @@
 Folded, so that states are small:
 
 * An election of a controller is one step in which a smallest majority grants its votes. Who else would have voted learns of it later.
-* A voter's fetch and its answer are one step; so are a broker's, which gets metadata in batches of any size. Nothing is lost on the way.
+* A voter's fetch and its answer are one step, unless the answer is lost; so are a broker's, which gets metadata in batches of any size.
 * What is committed concerns a controller only while it leads: nobody else decides or hands out metadata. So high watermark and memory are
   those of leaders, and a new leader applies its log from the start once it knows what is committed.
 * A broker keeps what it has applied, not what it has fetched beyond that: nobody reads it, and it would be cut if it departs.
@@ -43,6 +43,7 @@ class Reply(IntEnum):
     REFUSED = 2
 
 
+Flag = Annotated[int, Range(0, 1)]
 Controller = Annotated[int, Index(C.controllers)]
 MaybeController = Annotated[int, Index(C.controllers, none=True)]
 Controllers = Annotated[int, BitSet(C.controllers)]
@@ -52,8 +53,9 @@ Brokers = Annotated[int, BitSet(C.brokers)]
 Epoch = Annotated[int, Range(0, C.max_epoch)]
 Offset = Annotated[int, Range(0, LOG_SIZE)]
 MaybeOffset = Annotated[int, Range(NONE, LOG_SIZE)]
-LeaderEpoch = Annotated[int, Range(0, C.decisions)]
-PartitionEpoch = Annotated[int, Range(0, C.decisions)]
+LeaderEpoch = Annotated[int, Range(0, C.decisions * 3)]
+PartitionEpoch = Annotated[int, Range(0, C.decisions * 3)]
+"""More than there are decisions, for a memory that was not reverted counts some of them again."""
 DataOffset = Annotated[int, Range(0, C.max_records)]
 MaybeDataOffset = Annotated[int, Range(NONE, C.max_records)]
 RecordId = Annotated[int, Range(0, C.max_records)]
@@ -65,7 +67,8 @@ class Change(Record):
 
     A change of the partition gives the ISR, 0 if it stays, and if `elects` the leader; epochs are counted by whoever replays it.
     `subject` is the broker that it fences, or unfences, as a set. A record that changes nothing starts an epoch.
-    `ghost_is_late`: it was written when a later controller had been elected already.
+    `ghost_is_late`: it was written when a later controller had been elected already; of a committed record, that the same controller
+    has committed it in the same epoch.
     """
 
     epoch: Epoch
