@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 NAME = "controller-failover"
 SAFETY = {item.name for item in protocol(NAME).properties if item.kind in ("always", "step")}
 WITNESSES = {item.name for item in protocol(NAME).properties if item.kind == "sometimes"}
-SMALL = ("3 controllers, a restart and lost writes", "3 controllers, a request sent again")
+SMALL = ("3 controllers, a restart and lost writes", "3 controllers, a request sent again", "two decisions, no records")
 """Runs of some seconds, which together with the one for what only a bug reaches take every action."""
 
 
@@ -52,7 +52,7 @@ def test_every_run_that_fails_has_a_twin_that_holds_but_for_its_switch() -> None
     switches |= {"commits_beyond_epoch_start", "fences_deposed_controllers", "refuses_unknown_epochs"}
     switches |= {"channel_never_goes_back", "asks_again_after_failover"}
     sound = [dict(run.constants) for run in RUNS if not run.violated]
-    broken = [dict(run.constants) for run in RUNS if run.violated]
+    broken = [dict(run.constants) for run in RUNS if run.violated and "HYP-8" not in run.title]
     assert {name for constants in broken for name in constants} >= switches
     for constants in broken:
         assert len(switches & constants.keys()) == 1, constants

@@ -32,11 +32,12 @@ PROPERTY = {
 
 def _unreached(values: Mapping[str, int]) -> tuple[str, ...]:
     """Return the witnesses for which these constants leave no room."""
+    is_fenced = values["fences_deposed_controllers"]
     found = {
-        "late-decision-is-brought-along": values["max_epoch"] < 3,
+        "late-decision-is-brought-along": values["max_epoch"] < 3 and is_fenced,
         "new-leader-has-what-was-acknowledged": values["max_records"] == 0
         or values["decisions"] < 1 + (values["initial_isr"] == 1),
-        "deposed-controller-calls-a-member-ineligible": values["decisions"] < 2,
+        "deposed-controller-calls-a-member-ineligible": values["decisions"] < 2 and is_fenced,
     }
     return tuple(name for name, is_out in found.items() if is_out)
 
@@ -51,14 +52,14 @@ IDLE = "leader-waits-for-metadata"
 
 RUNS: tuple[Run, ...] = (
     run("3 controllers", "", 2_255_243, 26),
-    run("3 controllers, joining", "initial_isr=1", 1, 1),
+    run("3 controllers, joining", "initial_isr=1", 1_519_137, 28),
     run("3 controllers, a restart and lost writes", f"{ONE} crashes=1 flush_lags=on", 523_537, 22),
     run("3 controllers, a request sent again", f"{ONE} initial_isr=1 resends=1", 469_926, 24),
     run(
         "3 controllers, answers before the commit",
         "answers_after_commit=off",
-        1,
-        1,
+        2_037_375,
+        26,
         "S1 4, G-S8 5, S2 5, G-S1b 6, G-S1 13",
         trace="S1 answers-before-commit, G-S1 loses-a-record",
     ),
@@ -114,11 +115,21 @@ RUNS: tuple[Run, ...] = (
     run(
         "three epochs, memory not reverted",
         f"{ONE} {QUIET} max_epoch=3 reverts_uncommitted=off",
-        1,
-        1,
-        "S3 9",
-        never=IDLE,
-        trace="S3 does-not-revert",
+        351_474,
+        16,
+        "S3 5",
+        never=f"{IDLE} controller-takes-back-what-it-decided",
+    ),
+    run("three epochs, two decisions", f"{QUIET} max_epoch=3", 1_500_031, 24, never=IDLE, profile=Profile.FULL),
+    run(
+        "three epochs, two decisions, memory not reverted",
+        f"{QUIET} max_epoch=3 reverts_uncommitted=off",
+        3_678_221,
+        24,
+        "S3 5, S2 10",
+        never="controller-takes-back-what-it-decided",
+        profile=Profile.FULL,
+        trace="S3 does-not-revert, S2 does-not-revert-stuck",
     ),
     run("four epochs", f"{ONE} {QUIET} max_epoch=4 records_per_fetch=1", 1_682_554, 21, never=IDLE),
     run(
@@ -129,6 +140,35 @@ RUNS: tuple[Run, ...] = (
         "KR-S4 10, G-S12 11, S5 13",
         never=IDLE,
         trace="G-S12 b34-kafka-12619",
+    ),
+    # Three decisions
+    run("three decisions and fences", f"{QUIET} decisions=3 fences=3", 1_242_820, 23),
+    run(
+        "three decisions and fences, brokers apply what they fetched",
+        f"{QUIET} decisions=3 fences=3 brokers_apply=fetched",
+        4_439_050,
+        25,
+        "G-S12 3, G-S8 3, S5 7, G-S5 9",
+        trace="G-S5 two-leaders",
+    ),
+    run(
+        "three decisions, joining, lost answers", f"{QUIET} decisions=3 initial_isr=1 resends=2 late_requests=0", 2_877_824, 29
+    ),
+    run(
+        "three decisions, joining, back to an older controller",
+        f"{QUIET} decisions=3 initial_isr=1 resends=2 late_requests=0 channel_never_goes_back=off",
+        3_022_790,
+        29,
+        "G-S8 20",
+        trace="G-S8 channel-goes-back",
+    ),
+    run(
+        "three decisions, joining, HYP-8",
+        f"{QUIET} decisions=3 initial_isr=1 resends=1",
+        3_010_230,
+        26,
+        "G-S8 13",
+        trace="G-S8 hyp-8",
     ),
 )
 
@@ -179,9 +219,21 @@ EVIDENCE: tuple[Evidence, ...] = (
             3 controllers, a request sent again: G-S8
             one decision, joining: G-S8
             one decision, joining, proposals taken back: G-S8
+            three decisions, joining, lost answers: G-S8
+            three decisions, joining, back to an older controller: G-S8
+        """),
+        answer="Across fail-overs of the active controller as well, if answers are lost and no request outlives its connection (HYP-8).",
+    ),
+    Evidence("HYP-8", cases("three decisions, joining, HYP-8: G-S8\nthree decisions, joining, lost answers: G-S8")),
+    Evidence(
+        "G-S5",
+        cases("""
+            3 controllers: G-S5
+            3 controllers, joining: G-S5
+            three decisions and fences: G-S5
+            three decisions and fences, brokers apply what they fetched: G-S5
         """),
     ),
-    Evidence("G-S5", cases("3 controllers: G-S5\n3 controllers, joining: G-S5")),
     Evidence(
         "KR-S4",
         cases("""
@@ -212,6 +264,7 @@ EVIDENCE: tuple[Evidence, ...] = (
             3 controllers, answers before the commit: S2
             two decisions, no records: S2
             two decisions, no records, B15: S2
+            three epochs, two decisions, memory not reverted: S2
         """),
         answer="It takes two rules: a controller that knows less than the leader says NOT_CONTROLLER, and a refusal too waits until all that "
         "the controller has written is committed.",
@@ -224,6 +277,7 @@ EVIDENCE: tuple[Evidence, ...] = (
             one decision, decides before it has caught up: S3
             three epochs: S3
             three epochs, memory not reverted: S3
+            three epochs, two decisions, memory not reverted: S3
         """),
     ),
     Evidence(

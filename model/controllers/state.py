@@ -6,6 +6,8 @@ Folded, so that states are small:
 * A voter's fetch and its answer are one step, unless the answer is lost; so are a broker's, which gets metadata in batches of any size.
 * What is committed concerns a controller only while it leads: nobody else decides or hands out metadata. So high watermark and memory are
   those of leaders, and a new leader applies its log from the start once it knows what is committed.
+* A leader that is elected again in the next epoch starts anew as any other does. Kafka's goes on with its memory and its answers, which come to
+  the same: its log is as it was.
 * A broker keeps what it has applied, not what it has fetched beyond that: nobody reads it, and it would be cut if it departs.
 * A follower's fetch of the partition and its answer are one step, and bring all records. A new leader epoch makes a leader forget what
   it knew of its followers, and metadata that is no news to a leader leaves its pending change alone (the machine `replication` has
