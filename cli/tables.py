@@ -36,6 +36,8 @@ QUORUM_PAGES = ("findings/kip-1166.md", "quorum.md")
 SPARK_PAGES = ("spark.md",)
 _MEASURED = Path(__file__).parent.parent / "docs" / "measured" / "replication.json"
 _LARGEST = 8
+_OF_BUGS = ("replication", "controller-failover")
+"""The protocols whose runs are rows of the table of bugs."""
 _SWITCHES = 2
 """Constants in which a bug and its twin may differ."""
 
@@ -108,7 +110,7 @@ def _bugs() -> tuple[Row, Iterable[Row]]:
 
 
 def _bug(entry: Entry) -> Iterable[Row]:
-    own = [case for case in cases_of(entry) if case.run.protocol == "replication"]
+    own = [case for case in cases_of(entry) if case.run.protocol in _OF_BUGS]
     if not own:
         yield [entry.id, "", answer_of(entry), "", status(entry), *[""] * 5]
         return
@@ -121,7 +123,7 @@ def _bug(entry: Entry) -> Iterable[Row]:
             yield [
                 entry.id,
                 ", ".join(f"`{item}`" for item in difference(case.run, twin)) if twin else "",
-                case.run.title,
+                case.run.title if case.run.protocol == "replication" else case.run.name,
                 case.prop,
                 case.expect,
                 _number(case.length),
@@ -135,6 +137,7 @@ def _bug(entry: Entry) -> Iterable[Row]:
 def _twin(case: Case, own: Sequence[Case]) -> Run | None:
     """Return the run with the fewest other constants in which the property holds; None if it is another configuration."""
     others = [item.run for item in own if item.prop == case.prop and item.expect == "holds" and item.run != case.run]
+    others = [run for run in others if run.protocol == case.run.protocol]
     near = [run for run in others if len(difference(case.run, run)) <= _SWITCHES]
     return min(near, key=lambda run: len(difference(case.run, run)), default=None)
 
