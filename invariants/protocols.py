@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from fencepost.invariants import (
     controller_failover,
+    controller_failover_live,
     follower_reads,
     follower_reads_cases,
     follower_reads_live,
@@ -91,6 +92,7 @@ _PROPERTIES = {
 """The properties of each machine; those not named are the published models, which share theirs."""
 _ON_REQUEST = {
     "replication": replication_liveness.PROPERTIES,
+    "controller-failover": controller_failover_live.PROPERTIES,
     "quorum": (*quorum_liveness.PROPERTIES, *quorum_answers.PROPERTIES),
     "metadata-reads": metadata_reads_live.PROPERTIES,
     "leader-discovery": leader_discovery_live.PROPERTIES,
