@@ -26,8 +26,9 @@ PROPERTY = {
     "S3": "active-controllers-decide-on-their-log",
     "S4": "late-decisions-never-take-effect",
     "S5": "epochs-never-go-back",
+    "L5": "refused-leaders-hear-of-it",
 }
-"""The property that decides each guarantee: by its id, or the rest of CTL-..."""
+"""The property that decides each guarantee: by its id, or the rest of CTL-...; L5 is what S2 comes to in the end."""
 
 
 def _unreached(values: Mapping[str, int]) -> tuple[str, ...]:
@@ -111,6 +112,17 @@ RUNS: tuple[Run, ...] = (
         profile=Profile.QUICK,
         trace="S2 b15-kafka-14154",
     ),
+    run("two decisions, in the end", QUIET, 74_058, 18, only="L5"),
+    run(
+        "two decisions, B15, in the end",
+        f"{QUIET} refuses_unknown_epochs=off",
+        74_094,
+        18,
+        "L5 13",
+        only="L5",
+        trace="L5 b15-kafka-14154-in-the-end",
+    ),
+    run("one decision, in the end", ONE, 206_209, 21, only="L5"),
     run("three epochs", f"{ONE} {QUIET} max_epoch=3", 164_129, 15, never=IDLE),
     run(
         "three epochs, memory not reverted",
@@ -131,6 +143,7 @@ RUNS: tuple[Run, ...] = (
         profile=Profile.FULL,
         trace="S3 does-not-revert, S2 does-not-revert-stuck",
     ),
+    run("three epochs, two decisions and a record", "max_epoch=3 shrinks=0", 6_273_231, 27, never=IDLE, profile=Profile.FULL),
     run("four epochs", f"{ONE} {QUIET} max_epoch=4 records_per_fetch=1", 1_682_554, 21, never=IDLE),
     run(
         "four epochs, B34",
@@ -195,6 +208,7 @@ EVIDENCE: tuple[Evidence, ...] = (
         cases("""
             3 controllers: G-S1
             3 controllers, joining: G-S1
+            three epochs, two decisions and a record: G-S1
             3 controllers, answers before the commit: G-S1
             one decision: G-S1
             one decision, brokers apply what they fetched: G-S1
@@ -287,6 +301,7 @@ EVIDENCE: tuple[Evidence, ...] = (
             one decision, no records: S4
             one decision, no records, deposed controllers heeded: S4
             three epochs: S4
+            three epochs, two decisions and a record: S4
             four epochs: S4
         """),
         answer="Not in its epoch. Elected again before anyone has cut its log, it brings the decision along, and the later epoch commits it.",
@@ -302,7 +317,13 @@ EVIDENCE: tuple[Evidence, ...] = (
     ),
     Evidence(
         "B15",
-        cases("two decisions, no records, B15: S2\ntwo decisions, no records: S2"),
+        cases("""
+            two decisions, no records, B15: S2
+            two decisions, no records: S2
+            two decisions, B15, in the end: L5
+            two decisions, in the end: L5
+            one decision, in the end: L5
+        """),
         answer="KAFKA-14154 in KRaft: a broker's channel stays with a deposed controller while its metadata comes from the next one. Refused for "
         "epochs that are newer than the controller's, the leader waits for metadata that does not exist; told NOT_CONTROLLER, it finds the active "
         "controller.",
