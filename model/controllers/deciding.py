@@ -89,7 +89,7 @@ def is_current(image: Image, leader: int, leader_epoch: int, partition_epoch: in
     return leader_epoch == image.leader_epoch and partition_epoch == image.partition_epoch and leader == image.leader
 
 
-def answer(s: State, c: C, request: Request, reply: int) -> None:
+def answer(s: State, c: C, request: Request, reply: Reply) -> None:
     """Answer a request once all that the controller has written is committed: its memory may come to nothing (deferredEventQueue)."""
     n = s.node[request.to]
     request.reply = reply

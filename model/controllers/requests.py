@@ -1,7 +1,7 @@
 """A leader's AlterPartition request as it is sent again, or forgotten."""
 
 from fencepost.model.controllers.constants import C
-from fencepost.model.controllers.state import Member, Status
+from fencepost.model.controllers.state import Member, Reply, Status
 from fencepost.model.language import NONE
 
 
@@ -13,7 +13,7 @@ def forget_request(b: Member) -> None:
     b.request.leader_epoch = 0
     b.request.partition_epoch = 0
     b.request.isr = 0
-    b.request.reply = 0
+    b.request.reply = Reply.APPLIED
     b.request.offset = 0
 
 
@@ -21,7 +21,7 @@ def disconnect(b: Member) -> None:
     """Close the channel; the request has to be sent again."""
     b.request.status = Status.UNSENT
     b.request.to = 0
-    b.request.reply = 0
+    b.request.reply = Reply.APPLIED
     b.request.offset = 0
     b.channel = NONE
 
