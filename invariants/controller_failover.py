@@ -264,8 +264,9 @@ PROPERTIES = (
     deposed_controller_decides,
     controller_takes_back_what_it_decided,
     next_controller_inherits_a_change,
-    late_decision_is_brought_along,
     deposed_controller_calls_a_member_ineligible,
     leader_waits_for_metadata,
     new_leader_has_what_was_acknowledged,
 )
+ON_REQUEST = (late_decision_is_brought_along,)
+"""A witness that takes three epochs: an election, another one, and the first controller again."""

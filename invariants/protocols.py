@@ -92,7 +92,7 @@ _PROPERTIES = {
 """The properties of each machine; those not named are the published models, which share theirs."""
 _ON_REQUEST = {
     "replication": replication_liveness.PROPERTIES,
-    "controller-failover": controller_failover_live.PROPERTIES,
+    "controller-failover": (*controller_failover.ON_REQUEST, *controller_failover_live.PROPERTIES),
     "quorum": (*quorum_liveness.PROPERTIES, *quorum_answers.PROPERTIES),
     "metadata-reads": metadata_reads_live.PROPERTIES,
     "leader-discovery": leader_discovery_live.PROPERTIES,
