@@ -86,6 +86,12 @@ BASES: dict[str, tuple[str, ...]] = {
         "kip392-newer 2 replicas, no epochs, leader asked first",
         "kip392-newer 2 replicas, no retention, guarded",
     ),
+    "controller-failover": (
+        "one decision",
+        "one decision, no records",
+        "two decisions, no records",
+        "three epochs",
+    ),
     "watermark-propagation": (
         "kip-392 one follower",
         "data-only one follower",
