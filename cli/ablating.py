@@ -8,30 +8,26 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
+from fencepost.cli.ablated import run_rows
 from fencepost.cli.asked import asked, constants_options, masked_kernels
 from fencepost.cli.console import print_json, results
 from fencepost.cli.display import Display
 from fencepost.cli.failures import make_sure_folder, make_sure_writable, write_text
-from fencepost.cli.kept import Kept
 from fencepost.cli.patience import eventual_properties, judge_liveness
 from fencepost.cli.quantities import default_memory, parse_duration, parse_size
 from fencepost.cli.status import Exit
-from fencepost.cli.suspicions import suspicions
+from fencepost.explorers.verdict import ended_by_signal
+from fencepost.model.language.actions import Kind
 from fencepost.model.language.errors import UsageError
 
 if TYPE_CHECKING:
-    from fencepost.explorers.evidence.ablation import Ablation, Outcome
     from fencepost.explorers.evidence.rows import Row
-    from fencepost.explorers.native.compile import Kernels
     from fencepost.explorers.spark.session import Cluster
     from fencepost.explorers.verdict import Options
     from fencepost.invariants.protocols import Protocol
-    from fencepost.model.language import Constants
-
-LEAST_STATES = 1_000_000
-"""States that a row may take in any case; a machine without a guard may have many times as many as the whole one."""
-TIMES = 4
-"""A row may take so many times the states of the whole machine, unless --max-states says otherwise."""
+    from fencepost.model.language import Constants, Property
+SAFETY = (Kind.ALWAYS, Kind.STEP)
+"""Kinds of properties that a guard can be needed for; the others are about what happens some time, or at what cost."""
 
 
 @dataclass(frozen=True)
@@ -101,9 +97,10 @@ def ablate(protocol: str, **given: Any) -> Exit:
         make_sure_folder(Path(ask.trace))
     if ask.liveness:
         eventual_properties(found)
+    properties = judged_properties(found, ask)
     options, rows = _options(ask), chosen_rows(found, constants, ask)
     with Display(quiet=ask.quiet) as display:
-        kernels = masked_kernels(found, constants, found.select(ask.properties), display, normalize=ask.normalize)
+        kernels = masked_kernels(found, constants, properties, display, normalize=ask.normalize)
         data = run_rows(found, constants, kernels, rows, options, ask, display, cluster)
         if ask.liveness:
             judge_liveness(found, constants, data, options, display)
@@ -146,6 +143,22 @@ def _options(ask: Ask) -> Options:
     )
 
 
+def judged_properties(found: Protocol, ask: Ask) -> tuple[Property, ...]:
+    """Return the properties that are asked for; raise UsageError if a guard cannot be needed for any of them."""
+    chosen = found.select(ask.properties)
+    if any(item.kind in SAFETY for item in chosen):
+        return chosen
+    known = [item.name for item in found.every_property if item.kind in SAFETY]
+    given = ", ".join(f"{item.name!r} ({item.kind})" for item in chosen)
+    write = f"name another one: {', '.join(known)}." if known else "write a property under @always or @step(...) first."
+    raise UsageError(
+        f"ablate was asked for {given}: a guard is needed for what must hold in every state or step, and no such property is "
+        f"among them. Leave --property out, or {write}"
+        if ask.properties and known
+        else f"protocol {found.name!r} has no property that must hold in every state or step, so no guard can be needed: {write}"
+    )
+
+
 def chosen_rows(found: Protocol, constants: Constants, ask: Ask) -> tuple[Row, ...]:
     """Return the rows that are asked for: the named guards and settings, or everything."""
     from fencepost.cli.targets import parse_setting
@@ -159,73 +172,9 @@ def chosen_rows(found: Protocol, constants: Constants, ask: Ask) -> tuple[Row, .
     if not ask.guards:
         return rows_of(found.machine, constants, more)
     named = {item.name: item for item in settings(constants, more)}
-    return tuple(named[name] if name in named else find_guard(found.machine, name) for name in ask.guards)
-
-
-def run_rows(
-    found: Protocol,
-    constants: Constants,
-    kernels: Kernels,
-    rows: tuple[Row, ...],
-    options: Options,
-    ask: Ask,
-    display: Display,
-    cluster: Cluster | None = None,
-) -> dict[str, Any]:
-    """Explore the whole machine, then every row that is not finished, here or on a cluster; return the matrix."""
-    from dataclasses import replace
-
-    from fencepost.cli.matrix import row_data, whole_data
-    from fencepost.explorers.evidence.ablation import Ablation, explore_rows
-    from fencepost.explorers.native.crew import Signals
-
-    ablation = Ablation(found.machine, constants, found.select(ask.properties), options, kernels)
-    with display.busy(f"{found.name}: the whole protocol"):
-        base = ablation.explore_whole()
-    if not base.complete:
-        raise UsageError(
-            f"the whole of {found.name!r} could not be searched: {base.why_stopped}. Rows are compared with it: "
-            "give more memory, or smaller constants."
-        )
-    data = whole_data(found, ablation, base)
-    limits = replace(options, max_states=options.max_states or max(LEAST_STATES, TIMES * base.distinct))
-    ablation.options = limits
-    kept = Kept(ask.checkpoint, _question(found, ablation, kernels), resume=ask.resume)
-    finished = {row.name: row_found for row in rows if (row_found := kept.recall(row.name)) is not None}
-    waiting = tuple(row for row in rows if row.name not in finished)
-
-    def done(row: Row, made: dict[str, Any]) -> None:
-        finished[row.name] = made
-        if "memory" not in made["why"]:
-            kept.keep(row.name, made)
-        display.spin(f"{found.name}: {len(finished)} of {len(rows)} rows, {row.name} last")
-
-    def done_here(outcome: Outcome) -> None:
-        if not (ablation.stop_asked and outcome.result is not None and not outcome.result.complete):
-            done(outcome.row, row_data(found, ablation, outcome))
-
-    why = ""
-    if cluster is None:
-        with display.busy(f"{found.name}: {len(waiting)} rows"), Signals(ablation.ask):
-            explore_rows(ablation, waiting, options.workers, done_here)
-        why = ablation.stop_asked
-    elif waiting:
-        from fencepost.cli.remote_rows import explore_on, plan_of
-
-        memory = parse_size(ask.memory, "--memory") // options.workers if ask.memory else 0
-        plan = plan_of(ask.protocol, found, ablation, ask.properties, memory)
-        why = explore_on(cluster, plan, waiting, done, display)
-    data["rows"] = [finished[row.name] for row in rows if row.name in finished]
-    data["not_run"] = [row.name for row in rows if row.name not in finished]
-    data["why_stopped"] = why
-    data["suspicions"] = {} if ask.guards or data["not_run"] else suspicions(data)
-    return data
-
-
-def _question(found: Protocol, ablation: Ablation, kernels: Kernels) -> str:
-    limits = (ablation.options.budget, ablation.options.max_states, ablation.options.normalize)
-    asked_for = [item.name for item in ablation.properties]
-    return f"{found.name}\n{ablation.constants!r}\n{asked_for}\n{limits}\n{kernels.source.text}"
+    rows = [named[name] if name in named else find_guard(found.machine, name) for name in ask.guards]
+    rows += [item for item in named.values() if item.value in more.get(item.constant, ())]
+    return tuple(dict.fromkeys(rows))
 
 
 def _write(data: dict[str, Any], ask: Ask) -> None:
@@ -242,7 +191,9 @@ def _write(data: dict[str, Any], ask: Ask) -> None:
 
 
 def exit_of_matrix(data: dict[str, Any]) -> Exit:
-    """Return the status of a matrix: the whole machine's violations first, then what is missing."""
+    """Return the status of a matrix: a signal first, then the whole machine's violations, then what is missing."""
+    if ended_by_signal(data["why_stopped"]):
+        return Exit.UNDETERMINED
     if any(item["verdict"] == "violated" for item in data["properties"]):
         return Exit.FAILED
     undetermined = any(row["purpose"] == "undetermined" for row in data["rows"])

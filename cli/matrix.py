@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from fencepost.cli.console import counted
 from fencepost.cli.data import FORMAT
 from fencepost.cli.targets import spelt
 from fencepost.explorers.verdict import Verdict
@@ -29,6 +30,24 @@ MEANING = {
     "undetermined": "the search ended before it could tell",
 }
 """What each purpose says of a row, in the order in which rows are shown."""
+
+
+def meaning_for(data: dict[str, Any]) -> dict[str, str]:
+    """Return what the purposes say in this matrix: where the whole machine violates something, only other properties count."""
+    if not any(item["verdict"] == "violated" for item in data["properties"]):
+        return MEANING
+    return {
+        name: text.replace("a property is", "another property is")
+        .replace("no property is", "no other property is")
+        .replace("no safety property is", "no other safety property is")
+        for name, text in MEANING.items()
+    }
+
+
+def not_run(data: dict[str, Any]) -> str:
+    """Return how many rows were not run, as a sentence; nothing if all were."""
+    left = len(data["not_run"])
+    return f"Not run: {left:,} of {counted(left + len(data['rows']), 'row')}." if left else ""
 
 
 def whole_data(found: Protocol, ablation: Ablation, base: Result) -> dict[str, Any]:

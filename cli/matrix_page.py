@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from fencepost.cli.matrix import MEANING
+from fencepost.cli.matrix import meaning_for, not_run
 from fencepost.cli.suspicions import TOLD
 
 
@@ -14,4 +14,6 @@ def page(data: dict[str, Any]) -> str:
 
     environment = Environment(loader=PackageLoader("fencepost.cli"), autoescape=True, trim_blocks=True)
     sentences = {item["name"]: item["sentence"] for item in data["properties"]}
-    return environment.get_template("matrix.html").render(data=data, meaning=MEANING, sentences=sentences, told=TOLD)
+    return environment.get_template("matrix.html").render(
+        data=data, meaning=meaning_for(data), not_run=not_run(data), sentences=sentences, told=TOLD
+    )

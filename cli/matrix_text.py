@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from fencepost.cli.console import counted, heading, print_lines, print_rows, styled
-from fencepost.cli.matrix import MEANING
+from fencepost.cli.matrix import meaning_for, not_run
 from fencepost.cli.suspicions import TOLD
 
 if TYPE_CHECKING:
@@ -36,7 +36,7 @@ def print_matrix(console: Console, data: dict[str, Any]) -> None:
                     "bold red",
                 ),
             )
-    for purpose, meaning in MEANING.items():
+    for purpose, meaning in meaning_for(data).items():
         rows = [row for row in data["rows"] if row["purpose"] == purpose]
         if rows:
             console.print()
@@ -44,9 +44,9 @@ def print_matrix(console: Console, data: dict[str, Any]) -> None:
             width = max(len(row["row"]) for row in rows)
             for row in rows:
                 _print_row(console, row, width)
-    if data["not_run"]:
+    if data["why_stopped"]:
         console.print()
-        print_lines(console, styled(f"Partial: {data['why_stopped']}. Not run: {', '.join(data['not_run'])}.", "yellow"))
+        print_lines(console, styled(f"Partial: {data['why_stopped']}. {not_run(data)}".rstrip(), "yellow"))
     _print_suspicions(console, data["suspicions"])
     console.print()
     constants = " ".join(f"{name}={str(value).lower()}" for name, value in data["constants"].items())

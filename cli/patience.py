@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from fencepost.cli.engines import Question, explore
-from fencepost.explorers.verdict import Result, Verdict
+from fencepost.explorers.verdict import Result, Verdict, ended_by_signal
 from fencepost.model.language.actions import Kind
 from fencepost.model.language.errors import UsageError
 from fencepost.model.language.removal import find_guard, without
@@ -33,11 +33,16 @@ def eventual_properties(found: Protocol) -> tuple[Property, ...]:
 def judge_liveness(found: Protocol, constants: Constants, data: dict[str, Any], options: Options, display: Display) -> None:
     """Give the purpose `liveness` to guards without which something does not happen in the end, by the matrix that is given.
 
-    Where a step would leave a domain without the guard, nothing is asked: such steps are no behaviour.
+    Where a step would leave a domain without the guard, nothing is asked: such steps are no behaviour. After a signal no
+    guard is judged any more.
     """
+    if ended_by_signal(data["why_stopped"]):
+        return
     asked = eventual_properties(found)
     base = explore(Question(found.machine, constants, asked), "native", options, display)
     holding = _with(base, Verdict.HOLDS)
+    if ended_by_signal(base.why_stopped):
+        data["why_stopped"] = f"{base.why_stopped} while what must happen in the end was judged"
     data["liveness"] = {"asked": [item.name for item in asked], "holding": holding}
     kept = tuple(item for item in asked if item.name in holding)
     for row in data["rows"]:
@@ -50,6 +55,9 @@ def judge_liveness(found: Protocol, constants: Constants, data: dict[str, Any], 
             row["purpose"] = "liveness"
         elif not result.complete:
             row["why"] = f"what must happen in the end was not judged: {result.why_stopped}"
+        if ended_by_signal(result.why_stopped):
+            data["why_stopped"] = f"{result.why_stopped} while what must happen in the end was judged"
+            return
 
 
 def _with(result: Result, verdict: Verdict) -> list[str]:

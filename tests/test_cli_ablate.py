@@ -5,11 +5,17 @@ from __future__ import annotations
 import json
 import re
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import pytest
+from fencepost.explorers.evidence.ablation import Ablation
 
 from tests.commands import data_of, fencepost
+
+if TYPE_CHECKING:
+    from fencepost.explorers.evidence.ablation import Outcome
+    from fencepost.explorers.evidence.rows import Row
+    from fencepost.explorers.verdict import Result
 
 PLANTED = str(Path(__file__).parent / "machines" / "planted.py")
 pytestmark = pytest.mark.xdist_group("planted")
@@ -88,6 +94,11 @@ def test_single_rows_can_be_asked_for() -> None:
     ]
 
 
+def test_settings_that_are_asked_for_are_shown_beside_single_guards() -> None:
+    data = ablated("--guard", "enter 4", "--also", "seats=1", "--also", "tickets=2")
+    assert [row["row"] for row in data["rows"]] == ["enter 4", "tickets=2", "seats=1"]
+
+
 def test_a_row_that_is_not_decided_gives_the_status_of_undetermined() -> None:
     found = fencepost("ablate", PLANTED, "--quiet", "--guard", "sell 1", "--max-states", "5")
     assert found.exit_code == 3
@@ -100,6 +111,55 @@ def test_a_property_that_the_whole_protocol_violates_is_said_to_say_nothing() ->
     assert found.exit_code == 1
     assert "guests-have-seats is violated by the whole protocol" in found.stdout
     assert "guests-have-tickets 3" in found.stdout
+    assert "needed  1: without it another property is violated" in found.stdout
+
+
+def test_nothing_broke_speaks_of_other_properties_where_the_whole_protocol_violates_one() -> None:
+    row = ("ablate", PLANTED, "--quiet", "--guard", "switch-lamp 1")
+    assert "and no property is violated there" in " ".join(fencepost(*row).stdout.split())
+    assert "and no other property is violated there" in " ".join(fencepost(*row, "--without", "strict").stdout.split())
+
+
+def test_no_row_is_run_where_the_whole_protocol_violates_all_that_was_asked() -> None:
+    found = fencepost("ablate", PLANTED, "--quiet", "--without", "strict", "--property", "guests-have-seats")
+    assert found.exit_code == 1
+    told = " ".join(found.stdout.split())
+    assert "violates every property that was asked, so there is none left to lose. Not run: 15 of 15 rows." in told
+    assert "undetermined" not in told
+
+
+def interrupt(after: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Let a signal end a matrix after so many rows."""
+    whole, begun = Ablation.explore, []
+
+    def cut(self: Ablation, row: Row) -> Outcome:
+        begun.append(row)
+        if len(begun) > after:
+            self.ask("SIGINT was received")
+        return whole(self, row)
+
+    monkeypatch.setattr(Ablation, "explore", cut)
+
+
+def test_an_interrupted_matrix_is_undetermined_though_a_property_is_violated(monkeypatch: pytest.MonkeyPatch) -> None:
+    interrupt(3, monkeypatch)
+    found = fencepost("ablate", PLANTED, "--quiet", "--workers", "1", "--without", "strict")
+    assert found.exit_code == 3
+    assert "Partial: SIGINT was received. Not run: 12 of 15 rows." in found.stdout
+
+
+def test_an_interrupt_before_the_first_row_gives_a_partial_matrix(monkeypatch: pytest.MonkeyPatch) -> None:
+    whole = Ablation.explore_whole
+
+    def cut(self: Ablation) -> Result:
+        self.ask("SIGINT was received")
+        return whole(self)
+
+    monkeypatch.setattr(Ablation, "explore_whole", cut)
+    found = fencepost("ablate", PLANTED, "--quiet")
+    assert found.exit_code == 3
+    told = " ".join(found.stdout.split())
+    assert "Partial: SIGINT was received while the whole protocol was searched. Not run: 15 of 15 rows." in told
 
 
 @pytest.mark.parametrize(
@@ -109,6 +169,10 @@ def test_a_property_that_the_whole_protocol_violates_is_said_to_say_nothing() ->
         (["--guard", "entre 1"], "has no guard 'entre 1'. Did you mean 'enter 1'?"),
         (["--also", "seats"], "--also was given 'seats', which has no value"),
         (["--property", "nothing"], "has no property 'nothing'"),
+        (
+            ["--property", "hall-is-full"],
+            "ablate was asked for 'hall-is-full' (sometimes): a guard is needed for what must hold",
+        ),
     ],
 )
 def test_what_cannot_be_meant_is_refused(arguments: list[str], says: str) -> None:
