@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
+from fencepost.cli.console import counted
 from fencepost.cli.kept import Kept
 from fencepost.cli.quantities import parse_size
 from fencepost.cli.suspicions import suspicions
@@ -14,9 +15,10 @@ from fencepost.model.language.errors import UsageError
 if TYPE_CHECKING:
     from fencepost.cli.ablating import Ask
     from fencepost.cli.display import Display
-    from fencepost.explorers.evidence.ablation import Ablation, Outcome
+    from fencepost.explorers.evidence.ablation import Outcome
     from fencepost.explorers.evidence.rows import Row
     from fencepost.explorers.native.compile import Kernels
+    from fencepost.explorers.native.generate import Source
     from fencepost.explorers.spark.session import Cluster
     from fencepost.explorers.verdict import Options
     from fencepost.invariants.protocols import Protocol
@@ -36,6 +38,7 @@ def run_rows(
     options: Options,
     ask: Ask,
     display: Display,
+    kept: Kept,
     cluster: Cluster | None = None,
 ) -> dict[str, Any]:
     """Explore the whole machine, then every row that is not finished, here or on a cluster; return the matrix."""
@@ -43,6 +46,7 @@ def run_rows(
     from fencepost.explorers.evidence.ablation import Ablation, explore_rows
     from fencepost.explorers.native.crew import Signals
 
+    finished = recalled(kept, rows, display)
     ablation = Ablation(found.machine, constants, found.select(ask.properties), options, kernels)
     with display.busy(f"{found.name}: the whole protocol"):
         base = ablation.explore_whole()
@@ -60,8 +64,6 @@ def run_rows(
         )
     limits = replace(options, max_states=options.max_states or max(LEAST_STATES, TIMES * base.distinct))
     ablation.options = limits
-    kept = Kept(ask.checkpoint, _question(found, ablation, kernels), resume=ask.resume)
-    finished = {row.name: row_found for row in rows if (row_found := kept.recall(row.name)) is not None}
     waiting = tuple(row for row in rows if row.name not in finished)
 
     def done(row: Row, made: dict[str, Any]) -> None:
@@ -76,7 +78,7 @@ def run_rows(
 
     why = ""
     if cluster is None:
-        with display.busy(f"{found.name}: {len(waiting)} rows"), Signals(ablation.ask):
+        with display.busy(f"{found.name}: {counted(len(waiting), 'row')}"), Signals(ablation.ask):
             explore_rows(ablation, waiting, options.workers, done_here)
         why = ablation.stop_asked
     elif waiting:
@@ -97,7 +99,20 @@ def nothing_run(data: dict[str, Any], rows: tuple[Row, ...], why: str) -> dict[s
     return {**data, "not_run": [row.name for row in rows], "why_stopped": why, "suspicions": {}}
 
 
-def _question(found: Protocol, ablation: Ablation, kernels: Kernels) -> str:
-    limits = (ablation.options.budget, ablation.options.max_states, ablation.options.normalize)
-    asked_for = [item.name for item in ablation.properties]
-    return f"{found.name}\n{ablation.constants!r}\n{asked_for}\n{limits}\n{kernels.source.text}"
+def kept_rows(found: Protocol, constants: Constants, source: Source, options: Options, ask: Ask) -> Kept:
+    """Return where finished rows are kept; raise UsageError if there are none to go on from.
+
+    The limit of states that follows from the size of the whole machine is none of the question: the rest of it settles that.
+    """
+    limits = (options.budget, options.max_states, options.normalize, LEAST_STATES, TIMES)
+    asked_for = [item.name for item in found.select(ask.properties)]
+    question = f"{found.name}\n{constants!r}\n{asked_for}\n{limits}\n{source.text}"
+    return Kept(ask.checkpoint, question, resume=ask.resume, begun=ask.resume)
+
+
+def recalled(kept: Kept, rows: tuple[Row, ...], display: Display) -> dict[str, dict[str, Any]]:
+    """Return the rows that a checkpoint has, by name, and say how many they are."""
+    finished = {row.name: row_found for row in rows if (row_found := kept.recall(row.name)) is not None}
+    if kept.resume:
+        display.note(f"{len(finished):,} of {counted(len(rows), 'row')} from the checkpoint in {kept.folder}")
+    return finished

@@ -8,10 +8,11 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
-from fencepost.cli.ablated import run_rows
-from fencepost.cli.asked import asked, constants_options, masked_kernels
+from fencepost.cli.ablated import kept_rows, run_rows
+from fencepost.cli.asked import asked, constants_options, source_without_guards
 from fencepost.cli.console import print_json, results
 from fencepost.cli.display import Display
+from fencepost.cli.engines import Question, kernels_of
 from fencepost.cli.failures import make_sure_folder, make_sure_writable, write_text
 from fencepost.cli.patience import eventual_properties, judge_liveness
 from fencepost.cli.quantities import default_memory, parse_duration, parse_size
@@ -99,9 +100,11 @@ def ablate(protocol: str, **given: Any) -> Exit:
         eventual_properties(found)
     properties = judged_properties(found, ask)
     options, rows = _options(ask), chosen_rows(found, constants, ask)
+    source = source_without_guards(found, constants, properties, normalize=ask.normalize)
+    kept = kept_rows(found, constants, source, options, ask)
     with Display(quiet=ask.quiet) as display:
-        kernels = masked_kernels(found, constants, properties, display, normalize=ask.normalize)
-        data = run_rows(found, constants, kernels, rows, options, ask, display, cluster)
+        kernels = kernels_of(Question(found.machine, constants, properties), source, display)
+        data = run_rows(found, constants, kernels, rows, options, ask, display, kept, cluster)
         if ask.liveness:
             judge_liveness(found, constants, data, options, display)
     _write(data, ask)

@@ -5,14 +5,11 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 import click
-from fencepost.cli.engines import Question, kernels_of
 from fencepost.cli.targets import choose_constants, find_protocol
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from fencepost.cli.display import Display
-    from fencepost.explorers.native.compile import Kernels
     from fencepost.explorers.native.generate import Source
     from fencepost.invariants.protocols import Protocol
     from fencepost.model.language import Constants, Property
@@ -48,11 +45,3 @@ def source_without_guards(
     from fencepost.explorers.native.generate import generate
 
     return generate(found.machine, constants, found.compiled_with(properties), normalize=normalize, compact=False, masked=True)
-
-
-def masked_kernels(
-    found: Protocol, constants: Constants, properties: tuple[Property, ...], display: Display, *, normalize: bool = True
-) -> Kernels:
-    """Return compiled code whose guards can be turned off; say so if it has to be compiled first."""
-    source = source_without_guards(found, constants, properties, normalize=normalize)
-    return kernels_of(Question(found.machine, constants, properties), source, display)

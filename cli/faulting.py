@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 from fencepost.cli.asked import asked, constants_options
-from fencepost.cli.console import print_json, results
+from fencepost.cli.console import counted, print_json, results
 from fencepost.cli.data import FORMAT
 from fencepost.cli.display import Display
 from fencepost.cli.failures import make_sure_folder, write_text
@@ -70,7 +70,7 @@ def faults(
     found, constants = asked(protocol, *target)
     limits = [given[name] for name in ("budget", "max_states", "normalize", "compact", "trace")]
     question = [*texts(found.machine, found.properties), repr((constants, prop, kinds, costs, limits))]
-    kept = Kept(given["checkpoint"], digest(question), resume=given["resume"])
+    kept = Kept(given["checkpoint"], digest(question), resume=given["resume"], begun=given["resume"])
     with Display(quiet=given["quiet"]) as display:
         made = fault_data(found, constants, prop, kinds, costs, grid, given, display, kept)
     if given["json"]:
@@ -109,12 +109,14 @@ def fault_data(
     kept = kept or Kept(None, "", resume=False)
     points: list[dict[str, Any]] = []
     not_run: list[str] = []
-    for setting, told in list(_settings(found.machine, constants, grid)):
+    settings = list(_settings(found.machine, constants, grid))
+    finished = _recalled(kept, [name_of(told) for _, told in settings], display)
+    for setting, told in settings:
         name = name_of(told)
         if not_run or (points and points[-1]["interrupted"]):
             not_run.append(name)
             continue
-        known = kept.recall(name)
+        known = finished.get(name)
         if known is None:
             known = _ask(found, setting, told, judged, kinds, costs, given, display)
             if not known["interrupted"]:
@@ -128,6 +130,14 @@ def fault_data(
         "grid": points,
         "not_run": not_run,
     }
+
+
+def _recalled(kept: Kept, names: list[str], display: Display) -> dict[str, dict[str, Any]]:
+    """Return the points that a checkpoint has, by name, and say how many they are."""
+    found = {name: point for name in names if (point := kept.recall(name)) is not None}
+    if kept.resume:
+        display.note(f"{len(found):,} of {counted(len(names), 'setting')} from the checkpoint in {kept.folder}")
+    return found
 
 
 def _settings(machine: Machine, constants: Constants, grid: tuple[str, ...]) -> Iterator[tuple[Constants, dict[str, Any]]]:

@@ -9,6 +9,7 @@ from functools import cache, partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from fencepost.cli.console import counted
 from fencepost.cli.quantities import default_memory
 from fencepost.explorers.spark.machines import Origin
 from fencepost.explorers.verdict import Options
@@ -80,5 +81,5 @@ def explore_on(
     with ExitStack() as stack:
         with display.busy(f"{plan.origin.name}: starting Spark with master {cluster.shown}"):
             context = stack.enter_context(spark(cluster))
-        with display.busy(f"{plan.origin.name}: {len(rows)} rows on {cluster.shown}"):
+        with display.busy(f"{plan.origin.name}: {counted(len(rows), 'row')} on {cluster.shown}"):
             return run_tasks(context, partial(row_there, plan), rows, done)

@@ -2,17 +2,19 @@
 
 from __future__ import annotations
 
-import json
 import re
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pytest
+from fencepost.cli.kept import Kept
 from fencepost.explorers.evidence.ablation import Ablation
 
 from tests.commands import data_of, fencepost
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from fencepost.explorers.evidence.ablation import Outcome
     from fencepost.explorers.evidence.rows import Row
     from fencepost.explorers.verdict import Result
@@ -64,25 +66,82 @@ def test_a_page_holds_every_trace_and_needs_nothing_else(tmp_path: Path) -> None
     assert not re.search(r"<link|src=|https?:", text)
 
 
-def test_finished_rows_are_taken_from_the_checkpoint(tmp_path: Path) -> None:
-    first = ablated("--checkpoint", str(tmp_path))
+def interrupt(after: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Let a signal end a matrix after so many rows."""
+    whole, begun = Ablation.explore, []
+
+    def cut(self: Ablation, row: Row) -> Outcome:
+        begun.append(row)
+        if len(begun) > after:
+            self.ask("SIGINT was received")
+        return whole(self, row)
+
+    monkeypatch.setattr(Ablation, "explore", cut)
+
+
+def test_finished_rows_are_taken_from_the_checkpoint(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    asked = ("ablate", PLANTED, "--workers", "1", "--checkpoint", str(tmp_path))
+    with monkeypatch.context() as patch:
+        interrupt(4, patch)
+        fencepost(*asked)
+    kept = len(list(tmp_path.glob("*.json")))
+    again = fencepost(*asked, "--resume")
+    assert again.exit_code == 0
+    assert kept == 4
+    assert f"4 of 15 rows from the checkpoint in {tmp_path}" in again.stderr
+    assert "planted: 11 rows" in again.stderr
+    assert again.stdout == fencepost("ablate", PLANTED).stdout
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        lambda text: text.replace('"purpose": "implied"', '"purpose": "needed"'),
+        lambda text: re.sub('"sum": "[^"]*", ', "", text),
+        lambda text: text[: len(text) // 2],
+        lambda _: "[]",
+    ],
+)
+def test_a_row_that_was_edited_is_refused_by_name(change: Callable[[str], str], tmp_path: Path) -> None:
+    asked = ("ablate", PLANTED, "--quiet", "--guard", "enter 3", "--guard", "enter 4", "--checkpoint", str(tmp_path))
+    fencepost(*asked)
     file = next(tmp_path.glob("enter-3*"))
-    stored = json.loads(file.read_text())
-    stored["found"]["sentence"] = "as it was kept"
-    file.write_text(json.dumps(stored))
-    next(tmp_path.glob("enter-4*")).write_text("{")
-    again = ablated("--checkpoint", str(tmp_path), "--resume")
-    rows = {row["row"]: row for row in again["rows"]}
-    assert rows["enter 3"]["sentence"] == "as it was kept"
-    assert [row["purpose"] for row in again["rows"]] == [row["purpose"] for row in first["rows"]]
+    file.write_text(change(file.read_text()))
+    again = fencepost(*asked, "--resume")
+    assert again.exit_code == 2
+    assert "the row 'enter 3' of the checkpoint is damaged" in again.stderr
+    assert fencepost(*asked[:-2]).exit_code == 0
 
 
-def test_rows_of_another_question_are_not_taken(tmp_path: Path) -> None:
-    ablated("--checkpoint", str(tmp_path))
-    for file in tmp_path.glob("*.json"):
-        file.write_text(file.read_text().replace('"purpose": "', '"purpose": "as kept '))
-    other = ablated("--checkpoint", str(tmp_path), "--resume", "--set", "tickets=2")
-    assert not any(row["purpose"].startswith("as kept") for row in other["rows"])
+def test_a_row_in_the_place_of_another_one_is_refused(tmp_path: Path) -> None:
+    asked = ("ablate", PLANTED, "--quiet", "--guard", "enter 3", "--guard", "enter 4", "--checkpoint", str(tmp_path))
+    fencepost(*asked)
+    (tmp_path / "enter-3.json").replace(tmp_path / "enter-4.json")
+    assert "the row 'enter 4' of the checkpoint is damaged" in fencepost(*asked, "--resume").stderr
+
+
+def test_a_folder_without_rows_of_this_question_is_no_checkpoint(tmp_path: Path) -> None:
+    asked = ("ablate", PLANTED, "--guard", "enter 3", "--checkpoint", str(tmp_path))
+    empty = fencepost(*asked, "--resume")
+    assert empty.exit_code == 2
+    assert empty.stderr.startswith(
+        f"fencepost: there is no checkpoint in {tmp_path}: run once with --checkpoint {tmp_path}, or "
+    )
+    fencepost(*asked)
+    other = fencepost(*asked, "--resume", "--set", "tickets=2")
+    assert other.exit_code == 2
+    assert f"there is no checkpoint in {tmp_path} for this question; what is there is an answer to another one" in other.stderr
+    more = fencepost(*asked[:2], "--guard", "enter 4", *asked[4:], "--resume")
+    assert more.exit_code == 0
+    assert "0 of 1 row from the checkpoint" in more.stderr
+
+
+def test_a_table_of_many_questions_begins_with_an_empty_folder(tmp_path: Path) -> None:
+    kept = Kept(str(tmp_path), "a question", resume=True)
+    assert kept.recall("a row") is None
+    kept.keep("a row", {"rows": {1: 0.1, 10: 2}})
+    assert kept.recall("a row") == {"rows": {"1": 0.1, "10": 2}}
+    assert Kept(str(tmp_path), "another one", resume=True).recall("a row") is None
 
 
 def test_single_rows_can_be_asked_for() -> None:
@@ -126,19 +185,6 @@ def test_no_row_is_run_where_the_whole_protocol_violates_all_that_was_asked() ->
     told = " ".join(found.stdout.split())
     assert "violates every property that was asked, so there is none left to lose. Not run: 15 of 15 rows." in told
     assert "undetermined" not in told
-
-
-def interrupt(after: int, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Let a signal end a matrix after so many rows."""
-    whole, begun = Ablation.explore, []
-
-    def cut(self: Ablation, row: Row) -> Outcome:
-        begun.append(row)
-        if len(begun) > after:
-            self.ask("SIGINT was received")
-        return whole(self, row)
-
-    monkeypatch.setattr(Ablation, "explore", cut)
 
 
 def test_an_interrupted_matrix_is_undetermined_though_a_property_is_violated(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -207,5 +207,19 @@ def test_after_an_interrupt_no_setting_is_begun_and_a_resumed_grid_is_the_whole_
 def test_a_setting_of_another_question_is_not_taken(tmp_path: Path) -> None:
     asked = ("faults", VAULT, "--property", "a-copy-is-left", "--json", "--quiet", "--checkpoint", str(tmp_path))
     data_of(fencepost(*asked, "--set", "floods=0"))
-    again = data_of(fencepost(*asked, "--set", "floods=1", "--resume"))
-    assert again["grid"][0]["constants"]["floods"] == 1
+    again = fencepost(*asked, "--set", "floods=1", "--resume")
+    assert again.exit_code == 2
+    assert f"there is no checkpoint in {tmp_path} for this question" in again.stderr
+
+
+def test_a_setting_that_was_edited_is_refused_by_name_and_taken_as_it_was_written(tmp_path: Path) -> None:
+    asked = ("faults", VAULT, "--property", "a-copy-is-left", "--set", "floods=0", "--checkpoint", str(tmp_path))
+    first = fencepost(*asked)
+    again = fencepost(*asked, "--resume")
+    assert again.stdout == first.stdout
+    assert f"1 of 1 setting from the checkpoint in {tmp_path}" in again.stderr
+    (file,) = tmp_path.glob("*.json")
+    file.write_text(file.read_text().replace('"least": 3', '"least": 4'))
+    edited = fencepost(*asked, "--resume")
+    assert edited.exit_code == 2
+    assert "the row 'as set' of the checkpoint is damaged" in edited.stderr
