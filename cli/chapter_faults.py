@@ -132,14 +132,14 @@ def _tolerances(data: dict[str, Any]) -> Iterator[str]:
     for point in data["grid"]:
         for item in point["front"]:
             where = ", ".join(f"{name} {str(value).lower()}" for name, value in point["setting"].items())
-            yield f"<details><summary>{where}: {words_of(item['faults'])}, {item['length'] - 1} steps</summary>"
+            yield f"<details><summary>{where}: {words_of(item['faults'], point['kinds'])}, {item['length'] - 1} steps</summary>"
             yield from ("", "```text", *(f"{number:>2} {step}" for number, step in enumerate(item["steps"], 1)), "```", "")
             yield from ("</details>", "")
 
 
 def reach(point: dict[str, Any]) -> str:
     """Return how far the searches of a point went: whether all that they had to tell was told."""
-    undecided = "; ".join(f"{words_of(item['faults'])}: {item['why']}" for item in point["unknown"])
+    undecided = "; ".join(f"{words_of(item['faults'], point['kinds'])}: {item['why']}" for item in point["unknown"])
     return f"not decided: {undecided}" if undecided else "every search ended"
 
 

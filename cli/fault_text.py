@@ -22,7 +22,9 @@ def print_faults(console: Console, data: dict[str, Any]) -> None:
     print_rows(console, [head, *rows])
     for point in data["grid"]:
         for item in point["unknown"]:
-            print_lines(console, styled(f"Undetermined: {words_of(item['faults'])}: {item['why']}.", "yellow"))
+            print_lines(console, styled(f"Undetermined: {words_of(item['faults'], point['kinds'])}: {item['why']}.", "yellow"))
+    for item in data["refused"]:
+        print_lines(console, styled(f"{name_of(item['constants'])}: left out, {item['why']}", "dim"))
     if data["not_run"]:
         print_lines(console, styled(f"Partial: a signal was received. Not run: {', '.join(data['not_run'])}.", "yellow"))
     most = {name: count for point in data["grid"] for name, count in point["most"].items()}
@@ -44,17 +46,43 @@ def tolerated(point: dict[str, Any]) -> str:
         return "undetermined"
     if point["least"] is None:
         return f"all that were tried ({words_of(point['most'])})"
-    return counted(max(point["least"] - 1, 0), "fault") if point["least"] else "none: it fails without any"
+    if point["least"]:
+        return counted(max(point["least"] - 1, 0), "fault")
+    return f"none: it fails without any{'' if _all_spent(point) else ' ' + either(point['kinds'])}"
+
+
+def _all_spent(point: dict[str, Any]) -> bool:
+    """Say whether a history without counted faults is known to be one without any fault at all."""
+    return any(item.get("free") == {} for item in point["front"] if not item["faults"])
 
 
 def breaks_with(point: dict[str, Any]) -> str:
-    """Return every minimal set of faults, with the states of its trace."""
-    return "; ".join(f"{words_of(item['faults'])} ({item['length']} states)" for item in point["front"])
+    """Return every minimal set of faults, with what happened for free in its history, and the states of its trace."""
+    return "; ".join(_broken(item, point["kinds"]) for item in point["front"])
 
 
-def words_of(used: dict[str, int]) -> str:
-    """Return faults in words: `2 crashes, 1 fences`."""
-    return ", ".join(f"{name.replace('_', ' ')} {count}" for name, count in used.items() if count) or "no fault"
+def _broken(item: dict[str, Any], kinds: list[str]) -> str:
+    free = item.get("free")
+    counted_ones = words_of(item["faults"], [] if free == {} else kinds)
+    return f"{counted_ones}{f', for free {words_of(free)}' if free else ''} ({counted(item['length'], 'state')})"
+
+
+def words_of(used: dict[str, int], kinds: list[str] | tuple[str, ...] = ()) -> str:
+    """Return faults in words: `crashes 2, fences 1`; where there is none, `no crash or fence` if only these kinds are counted."""
+    told = ", ".join(f"{name.replace('_', ' ')} {count}" for name, count in used.items() if count)
+    return told or f"no {either(kinds) if kinds else 'fault'}"
+
+
+def either(kinds: list[str] | tuple[str, ...]) -> str:
+    """Return kinds of faults as alternatives: `crash or fence`."""
+    *first, last = [one_of(name) for name in kinds]
+    return f"{', '.join(first)} or {last}" if first else last
+
+
+def one_of(kind: str) -> str:
+    """Return what one fault of a kind is called: `crash` of `crashes`, `unclean election` of `unclean_elections`."""
+    words = kind.replace("_", " ")
+    return words.removesuffix("es") if words.endswith(("sses", "shes", "ches", "xes")) else words.removesuffix("s")
 
 
 def name_of(told: dict[str, Any]) -> str:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -12,24 +11,19 @@ from fencepost.cli.console import counted, print_json, results
 from fencepost.cli.data import FORMAT
 from fencepost.cli.display import Display
 from fencepost.cli.failures import make_sure_folder, write_text
-from fencepost.cli.fault_text import name_of
-from fencepost.cli.grids import axes_of, settings_of
+from fencepost.cli.fault_options import costs_of, options_of, points_of, refuse_early
+from fencepost.cli.fault_text import name_of, one_of, words_of
 from fencepost.cli.kept import Kept, digest
-from fencepost.cli.quantities import default_memory, parse_duration, parse_size
 from fencepost.cli.status import Exit
 from fencepost.cli.targets import spelt
-from fencepost.model.language.actions import Kind
-from fencepost.model.language.errors import UsageError
 from fencepost.model.language.fingerprint import texts
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
-
     from fencepost.explorers.evidence.faults import Breaking, Tolerance
     from fencepost.explorers.native.compile import Kernels
     from fencepost.explorers.verdict import Options
     from fencepost.invariants.protocols import Protocol
-    from fencepost.model.language import Constants, Machine, Property
+    from fencepost.model.language import Constants, Property
 
 
 @click.command(short_help="Find the fewest faults that break a property.")
@@ -69,6 +63,7 @@ def faults(
     target = [given.pop(name) for name in ("settings", "version", "with_", "without")]
     found, constants = asked(protocol, *target)
     limits = [given[name] for name in ("budget", "max_states", "normalize", "compact", "trace")]
+    refuse_early(found, constants, prop, kinds, costs, grid, given)
     question = [*texts(found.machine, found.properties), repr((constants, prop, kinds, costs, limits))]
     kept = Kept(given["checkpoint"], digest(question), resume=given["resume"], begun=given["resume"])
     with Display(quiet=given["quiet"]) as display:
@@ -100,16 +95,12 @@ def fault_data(
     signal has ended no other one is begun.
     """
     judged = found.select((prop,))[0]
-    if judged.kind is Kind.SOMETIMES or judged.kind.over_behaviours:
-        raise UsageError(
-            f"property {prop!r} is of kind {judged.kind}: faults break what must always hold. Name such a property."
-        )
     if given["trace"]:
         make_sure_folder(Path(given["trace"]))
     kept = kept or Kept(None, "", resume=False)
     points: list[dict[str, Any]] = []
     not_run: list[str] = []
-    settings = list(_settings(found.machine, constants, grid))
+    settings, refused = points_of(found.machine, constants, grid)
     finished = _recalled(kept, [name_of(told) for _, told in settings], display)
     for setting, told in settings:
         name = name_of(told)
@@ -126,8 +117,9 @@ def fault_data(
         "format": FORMAT,
         "protocol": found.name,
         "property": {"name": judged.name, "sentence": judged.sentence},
-        "costs": _costs(costs),
+        "costs": costs_of(costs),
         "grid": points,
+        "refused": [{"constants": item.told, "why": item.refused} for item in refused],
         "not_run": not_run,
     }
 
@@ -137,24 +129,6 @@ def _recalled(kept: Kept, names: list[str], display: Display) -> dict[str, dict[
     found = {name: point for name in names if (point := kept.recall(name)) is not None}
     if kept.resume:
         display.note(f"{len(found):,} of {counted(len(names), 'setting')} from the checkpoint in {kept.folder}")
-    return found
-
-
-def _settings(machine: Machine, constants: Constants, grid: tuple[str, ...]) -> Iterator[tuple[Constants, dict[str, Any]]]:
-    """Yield the constants of every point of the grid, with what is special about it; raise UsageError for one that is refused."""
-    for setting in settings_of(machine, constants, axes_of(machine, grid)):
-        if setting.constants is None:
-            raise UsageError(setting.refused)
-        yield setting.constants, setting.told
-
-
-def _costs(costs: tuple[str, ...]) -> dict[str, int]:
-    found = {}
-    for text in costs:
-        name, _, value = text.partition("=")
-        if not value.isdigit():
-            raise UsageError(f"--cost was given {text!r}: write KIND=N with a whole number, such as --cost crashes=2.")
-        found[name.strip().replace("-", "_")] = int(value)
     return found
 
 
@@ -171,7 +145,7 @@ def _ask(
     """Return what one setting tolerates, as data."""
     from fencepost.explorers.evidence.faults import choose_kinds, tolerance
 
-    options = _options(given)
+    options = options_of(given)
     counted_kinds = choose_kinds(found.machine, constants, kinds)
     where = name_of(told) if told else ""
     kernels = _kernels(found, constants, options, display)
@@ -181,21 +155,8 @@ def _ask(
         display.spin(f"{found.name} {where}: {words}")
 
     with display.busy(f"{found.name} {where}: counting faults".replace(" :", ":")):
-        result = tolerance(found.machine, constants, prop, counted_kinds, _costs(costs), options, kernels, tell)
+        result = tolerance(found.machine, constants, prop, counted_kinds, costs_of(costs), options, kernels, tell)
     return _data(found, prop, told, result, given)
-
-
-def _options(given: dict[str, Any]) -> Options:
-    from fencepost.explorers.verdict import Options
-
-    return Options(
-        workers=given["workers"] or os.cpu_count() or 1,
-        normalize=given["normalize"],
-        compact=given["compact"],
-        budget=parse_duration(given["budget"], "--budget") if given["budget"] else None,
-        max_states=given["max_states"],
-        memory=parse_size(given["memory"], "--memory") if given["memory"] else default_memory(),
-    )
 
 
 def _kernels(found: Protocol, constants: Constants, options: Options, display: Display) -> Kernels:
@@ -227,24 +188,27 @@ def _breaking(
 ) -> dict[str, Any]:
     from fencepost.counterexamples.replay import follow
     from fencepost.counterexamples.trace import trace_of
+    from fencepost.explorers.evidence.faults import spent
 
     used = {name: count for name, count in zip(kinds, item.faults, strict=True) if count}
-    words = ", ".join(f"{count} {name.replace('_', ' ')}" for name, count in used.items()) or "no fault"
+    path = item.result.of(prop.name).path
+    assert path is not None
+    told_of = [counted(count, one_of(name), name.replace("_", " ")) for name, count in used.items()]
     trace = trace_of(
         item.result,
         prop.name,
-        title=f"{prop.name} broken with {words}",
+        title=f"{prop.name} broken with {', '.join(told_of) or words_of({}, kinds)}",
         source=found.machine.source,
         why=prop.sentence,
         normalize=given["normalize"],
         lookup=lambda _: found,
     )
-    path = item.result.of(prop.name).path
     plain = trace.interpreter()
     data = {
         "faults": used,
+        "free": {name: count for name, count in spent(found.machine, plain.schema, path).items() if name not in kinds},
         "cost": item.cost,
-        "length": path.length if path else None,
+        "length": path.length,
         "steps": [plain.show(step) for step in trace.steps],
     }
     if given["trace"]:

@@ -224,6 +224,7 @@ def test_an_interrupt_before_the_first_row_gives_a_partial_matrix(monkeypatch: p
 def test_what_cannot_be_meant_is_refused(arguments: list[str], says: str) -> None:
     found = fencepost("ablate", PLANTED, *arguments)
     assert found.exit_code == 2
+    assert found.stderr.startswith("fencepost: ")
     assert says in found.stderr
 
 

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from fencepost.cli.fault_text import breaks_with, either, tolerated
 from fencepost.explorers.evidence.faults import fault_kinds, tolerance
 from fencepost.explorers.native.compile import compiled
 from fencepost.explorers.verdict import Options, Verdict
@@ -128,6 +129,43 @@ def test_costs_decide_what_is_cheapest() -> None:
     ]
 
 
+def test_faults_that_happened_for_free_are_named_where_none_of_those_counted_did(tmp_path: Path) -> None:
+    asked = ("faults", VAULT, "--property", "a-copy-is-left", "--quiet", "--trace", str(tmp_path), "--kind", "crashes")
+    lines = [" ".join(line.split()) for line in fencepost(*asked).stdout.splitlines()]
+    assert "as set none: it fails without any crash no crash, for free floods 2 (3 states)" in lines
+    (file,) = tmp_path.iterdir()
+    assert file.read_text().splitlines()[1] == "title: a-copy-is-left broken with no crash"
+    found = data_of(fencepost(*asked, "--set", "floods=1", "--json"))
+    assert [(item["faults"], item["free"]) for item in found["grid"][0]["front"]] == [({"crashes": 1}, {"floods": 1})]
+
+
+def test_without_any_fault_none_is_said_to_be_for_free() -> None:
+    point = {"kinds": ["crashes"], "least": 0, "undetermined": False, "front": [{"faults": {}, "free": {}, "length": 1}]}
+    assert (tolerated(point), breaks_with(point)) == ("none: it fails without any", "no fault (1 state)")
+
+
+@pytest.mark.parametrize(
+    ("kinds", "told"), [(["losses"], "loss"), (["unclean_elections", "no_ops", "fences"], "unclean election, no op or fence")]
+)
+def test_kinds_of_faults_have_a_singular(kinds: list[str], told: str) -> None:
+    assert either(kinds) == told
+
+
+def test_a_cell_that_the_protocol_refuses_is_listed_with_the_reason_and_the_others_are_answered() -> None:
+    asked = ("faults", VAULT, "--property", "a-copy-is-left", "--quiet", "--grid", "drills=1,2", "--set", "copies=1")
+    found = fencepost(*asked)
+    assert found.exit_code == 0
+    assert "drills=1" in found.stdout
+    assert "drills=2: left out, " in found.stdout
+    assert "more drills than copies" in found.stdout
+    data = data_of(fencepost(*asked, "--json"))
+    assert [point["setting"] for point in data["grid"]] == [{"drills": 1}]
+    assert [item["constants"] for item in data["refused"]] == [{"drills": 2}]
+    every = fencepost(*asked[:-3], "drills=2", "--set", "copies=1")
+    assert every.exit_code == 2
+    assert "every cell of the grid is refused" in every.stderr
+
+
 def test_what_was_tried_is_said_where_nothing_breaks() -> None:
     found = fencepost("faults", VAULT, "--property", "a-copy-is-left", "--set", "floods=0", "--set", "crashes=2", "--quiet")
     assert "all that were tried (crashes 2, drills 1)" in " ".join(found.stdout.split())
@@ -139,12 +177,23 @@ def test_what_was_tried_is_said_where_nothing_breaks() -> None:
         (["--property", "one-copy-is-left"], "is of kind sometimes"),
         (["--property", "a-copy-is-left", "--kind", "crashs"], "has no fault 'crashs'. Did you mean 'crashes'?"),
         (["--property", "a-copy-is-left", "--cost", "crashes"], "write KIND=N"),
+        (["--property", "a-copy-is-left", "--cost", "crashes=-1"], "write KIND=N"),
+        (
+            ["--property", "a-copy-is-left", "--cost", "floods=2", "--kind", "crashes"],
+            "floods, which are not counted: add --kind",
+        ),
+        (["--property", "a-copy-is-left", "--cost", "floods=2", "--set", "floods=0"], "not counted: allow some, such as --set"),
+        (
+            ["--property", "a-copy-is-left", "--cost", "flods=2"],
+            "which is no fault of protocol 'vault'. Did you mean 'floods'?",
+        ),
         (["--property", "a-copy-is-left", "--grid", "copies=1,9"], "out of range"),
     ],
 )
 def test_what_cannot_be_meant_is_refused(arguments: list[str], says: str) -> None:
-    found = fencepost("faults", VAULT, *arguments, "--quiet")
+    found = fencepost("faults", VAULT, *arguments)
     assert found.exit_code == 2
+    assert found.stderr.startswith("fencepost: ")
     assert says in found.stderr
 
 

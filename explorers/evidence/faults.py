@@ -8,7 +8,7 @@ breaking one below it: so every one that is found is minimal, and those that are
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from itertools import product
+from itertools import pairwise, product
 from typing import TYPE_CHECKING
 
 from fencepost.explorers.native.search import search
@@ -21,10 +21,11 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
     from fencepost.explorers.native.compile import Kernels
-    from fencepost.explorers.verdict import Options
+    from fencepost.explorers.verdict import Options, Path
     from fencepost.model.language.actions import Property
     from fencepost.model.language.constants import Constants
     from fencepost.model.language.machine import Machine
+    from fencepost.model.language.records import Schema
 
 BUDGET = "budget"
 """The field of the state whose record holds what is left of each budget."""
@@ -97,7 +98,7 @@ def choose_kinds(machine: Machine, constants: Constants, named: Sequence[str]) -
                 f"protocol {machine.name!r} has no fault {name!r}.{nearest(name, list(known))} Faults are: {', '.join(known)}."
             )
     if named:
-        return tuple(name.replace("-", "_") for name in named)
+        return tuple(dict.fromkeys(name.replace("-", "_") for name in named))
     return tuple(name for name, constant in known.items() if int(constants.values[constant]) > 0)
 
 
@@ -136,6 +137,16 @@ def tolerance(
             break
     states, omission = (sum(getattr(item, name) for item in results.values()) for name in ("distinct", "omission"))
     return Tolerance(constants, kinds, most, tuple(front), tuple(unknown), len(results), states, min(1.0, omission))
+
+
+def spent(machine: Machine, schema: Schema, path: Path) -> dict[str, int]:
+    """Return how many faults of each kind happened in a history, those that did: what its steps took from the budgets."""
+    left = [getattr(schema.restore(key), BUDGET) for key in path.states]
+    found = {
+        name: sum(max(0, getattr(before, name) - getattr(after, name)) for before, after in pairwise(left))
+        for name in fault_kinds(machine)
+    }
+    return {name: count for name, count in found.items() if count}
 
 
 def in_order(most: Faults, kinds: tuple[str, ...], costs: Mapping[str, int]) -> list[Faults]:

@@ -110,12 +110,18 @@ def one_copy_is_left(s: Vault, c: C) -> bool:
     return bits.size(s.copies) == 1
 
 
+def refuse(c: C) -> str | None:
+    """Say why these constants make no sense together."""
+    return "more drills than copies: set drills lower" if c.drills > c.copies else None
+
+
 MACHINE = Machine(
     name="vault",
     sentence="copies of a treasure, and what takes them away",
     state=Vault,
     constants=C,
     initial=initial,
+    refuse=refuse,
     actions=(crash, flood, drill, repair),
 )
 
