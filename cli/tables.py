@@ -36,8 +36,6 @@ QUORUM_PAGES = ("findings/kip-1166.md", "quorum.md")
 SPARK_PAGES = ("spark.md",)
 _MEASURED = Path(__file__).parent.parent / "docs" / "measured" / "replication.json"
 _LARGEST = 8
-_OF_BUGS = ("replication", "controller-failover")
-"""The protocols whose runs are rows of the table of bugs."""
 _SWITCHES = 2
 """Constants in which a bug and its twin may differ."""
 
@@ -106,11 +104,11 @@ def _cases(ids: Sequence[str]) -> tuple[Row, Iterable[Row]]:
 
 def _bugs() -> tuple[Row, Iterable[Row]]:
     head = ["bug", "what brings it back", "run", "property", "expected", "length", "trace", "distinct", "without", "seconds"]
-    return head, (row for entry in of_kind("bug") if entry.protocol == "replication" for row in _bug(entry))
+    return head, (row for entry in of_kind("bug") for row in _bug(entry))
 
 
 def _bug(entry: Entry) -> Iterable[Row]:
-    own = [case for case in cases_of(entry) if case.run.protocol in _OF_BUGS]
+    own = list(cases_of(entry))
     if not own:
         yield [entry.id, "", answer_of(entry), "", status(entry), *[""] * 5]
         return

@@ -7,6 +7,7 @@ from fencepost.invariants.runs import follower_cells, followers, propagation
 
 RUNS = (*followers.RUNS, *follower_cells.RUNS, *propagation.RUNS)
 _BROKEN = "broken"
+_RULE = "A rule that the model follows: nothing is left to judge."
 reads, spread, cells = followers.cases, propagation.cases, follower_cells.cases
 
 _COMMITTED = reads("""
@@ -533,6 +534,48 @@ SENTENCES: tuple[Evidence, ...] = (
     ),
     Evidence("SEED-392-61", reads(f"{_CODE}, sentences: told\n{_NEWER}, sentences: told"), answer="In the code it still does."),
     Evidence("SEED-392-65", reads(f"{_CODE}, leader only: reads")),
+    Evidence(
+        "SEED-392-34",
+        (),
+        gap="How soon, and how often, are rates, of which the model has none. What happens until the replica is back is case 2 of the table.",
+    ),
+    Evidence(
+        "SEED-392-37",
+        (),
+        gap="How close log starts are is not for a model to say: here they may be any distance apart (SEED-392-39). What that costs is "
+        "case 3 of the table.",
+    ),
+    Evidence("SEED-392-52", (), gap=_RULE + " What it comes to is case 4 of the table."),
+    Evidence(
+        "SEED-392-54",
+        reads(f"{_NEWER}: lags"),
+        answer="The second half: a consumer can be ahead of a follower that counts as in sync. How rarely is a rate, and the model has none.",
+    ),
+    Evidence("SEED-392-58", (), gap="About the extent of the text: it claims nothing of what happens."),
+    Evidence(
+        "SEED-392-59",
+        (),
+        gap="Versions and schemas of requests are not modelled: an answer tells something or does not (`errors`).",
+    ),
+    Evidence(
+        "SEED-392-60",
+        (),
+        gap=_RULE
+        + " Where answers tell nothing (the run *2 replicas, bare errors*) no consumer takes up its reset policy by them.",
+    ),
+    Evidence(
+        "SEED-392-63",
+        (),
+        gap=_RULE
+        + " In the two texts any metadata ends the preference (`preference_ends`), one with a changed ISR too. What depends on "
+        "it is K392-L2.",
+    ),
+    Evidence(
+        "SEED-392-64",
+        (),
+        gap="Brokers that do not know of fetching from followers are not in the machine. A consumer that only the leader serves is "
+        "SEED-392-65.",
+    ),
 )
 
 EVIDENCE: tuple[Evidence, ...] = (*GUARANTEES, *LIVE, *BUGS, *QUESTIONS, *SENTENCES)

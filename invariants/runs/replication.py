@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from fencepost.invariants.catalogue import Evidence
-from fencepost.invariants.runs import replication_bugs, replication_gaps, replication_questions
+from fencepost.invariants.runs import replication_bugs, replication_claims, replication_gaps, replication_questions
 from fencepost.invariants.runs.replication_cases import EVERY_RUN, cases
 
 if TYPE_CHECKING:
@@ -236,4 +236,5 @@ EVIDENCE: tuple[Evidence, ...] = (
     *replication_bugs.EVIDENCE,
     *replication_questions.EVIDENCE,
     *replication_gaps.EVIDENCE,
+    *replication_claims.EVIDENCE,
 )
