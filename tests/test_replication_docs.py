@@ -6,6 +6,7 @@ import re
 from pathlib import Path
 
 import pytest
+from fencepost.cli.evidence import of_kind
 from fencepost.cli.tables import PAGES, measured, with_tables
 from fencepost.invariants.catalogue import Profile
 from fencepost.invariants.runs.replication import RUNS
@@ -43,6 +44,11 @@ def test_the_hand_written_text_quotes_no_counts() -> None:
     for name in PAGES:
         text = re.sub(r"<!-- cases .*?<!-- end -->", "", (DOCS / name).read_text(), flags=re.DOTALL)
         assert re.findall(r"\d,\d{3}|\d+ (?:states|steps)\b", text) == []
+
+
+def test_every_known_bug_has_a_row() -> None:
+    told = {line.split("|")[1].strip() for line in (DOCS / "bugs.md").read_text().splitlines() if line.startswith("| B")}
+    assert {entry.id for entry in of_kind("bug")} == told
 
 
 def test_what_was_measured_is_what_is_pinned() -> None:
