@@ -19,7 +19,20 @@ if TYPE_CHECKING:
 ROOT = Path(__file__).parent.parent
 PAGE = (ROOT / "docs" / "json.md").read_text()
 ROOMS = MAILBOX.parent / "rooms.py"
-BY_NAME = {"constants", "weights", "lowered", "violated", "worst", "for", "most", "faults", "free", "cells", "unbounded", "cuts"}
+BY_NAME = {
+    "constants",
+    "weights",
+    "lowered",
+    "violated",
+    "worst",
+    "for",
+    "most",
+    "faults",
+    "free",
+    "cells",
+    "unbounded",
+    "cuts",
+}
 """Fields whose values are objects with names of the protocol as keys."""
 SECTIONS = {
     "check, of the catalogue": ("data", "check", "catalogue"),
