@@ -140,6 +140,8 @@ def prove_one(asked: Asked, name: str) -> Exit:
         print_json(report_data(report))
     else:
         print_report(results(), report)
+    if report.proof.why_stopped:
+        return Exit.UNDETERMINED
     return exit_of(report.proof.verdict, expected)
 
 

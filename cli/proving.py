@@ -7,9 +7,10 @@ from typing import TYPE_CHECKING, Any
 
 from fencepost.cli.console import counted, heading, print_bare, print_lines, print_rows, styled, verdict_text
 from fencepost.cli.data import FORMAT
+from fencepost.cli.interrupts import heard
 from fencepost.cli.quantities import show_seconds
 from fencepost.cli.targets import spelt
-from fencepost.explorers.verdict import Path, Verdict
+from fencepost.explorers.verdict import Path, Verdict, ended_by_signal
 from fencepost.model.language.errors import DisabledError, DomainError, MismatchError
 from fencepost.model.language.interpreter import Interpreter, Step
 
@@ -63,8 +64,10 @@ def explain(report: Report, seconds: float, display: Display) -> Report:
         path_of_history(report)
         return report
     pair = report.proof.pair
-    if pair is None or not pair.action:
+    if pair is None or not pair.action or report.proof.why_stopped:
         return report
+    from fencepost.explorers.symbolic.interrupts import BY_KEYBOARD
+
     if report.proof.broken[0].forgotten and not is_confirmed(report, pair):
         why = f"{report.proof.broken[0].move} breaks the induction only if a loop without an end leaves what it may never leave"
         return replace(report, reachable=why, proof=replace(report.proof, pair=None))
@@ -74,7 +77,12 @@ def explain(report: Report, seconds: float, display: Display) -> Report:
         return report
     constants = report.found.machine.set_constants(pair.constants)
     with display.busy(f"searching {report.found.name} for the state that breaks the induction"):
-        answer, violated = search_for(report.found, constants, pair.before, seconds)
+        try:
+            with heard():
+                answer, violated, stopped = search_for(report.found, constants, pair.before, seconds)
+        except KeyboardInterrupt:
+            answer, violated, stopped = "", {}, BY_KEYBOARD
+    report = replace(report, proof=replace(report.proof, why_stopped=stopped))
     first = report.proof.broken[0]
     if violated is None:
         violated = dict.fromkeys(first.broken, f"a reachable state breaks it: {first.move}")
@@ -136,8 +144,11 @@ def path_of_history(report: Report) -> Path:
     return Path(history.start, tuple(steps), tuple(states))
 
 
-def search_for(found: Protocol, constants: Constants, state: Key, seconds: float) -> tuple[str, dict[str, str] | None]:
-    """Search exhaustively for a state; return what came of it, and what is violated anyway; None if the state was reached."""
+def search_for(found: Protocol, constants: Constants, state: Key, seconds: float) -> tuple[str, dict[str, str] | None, str]:
+    """Search exhaustively for a state.
+
+    Returns what came of it, what is violated anyway (None if the state was reached), and the signal that ended it, if one did.
+    """
     import numpy as np
     from fencepost.cli.quantities import default_memory
     from fencepost.explorers.native.search import Search
@@ -152,16 +163,17 @@ def search_for(found: Protocol, constants: Constants, state: Key, seconds: float
         rows = part.rows[: part.count].view(np.uint64).reshape(part.count, words)
         reached = reached or bool((rows == wanted).all(axis=1).any())
     number = counted(result.distinct, "reachable state")
+    stopped = result.why_stopped if ended_by_signal(result.why_stopped) else ""
     if reached:
-        return f"it is one of {number}", None
+        return f"it is one of {number}", None, stopped
     violated = {
         item.name: f"violated by a run of {item.path.length} states, which `fencepost check` shows"
         for item in result.properties
         if item.verdict is Verdict.VIOLATED and item.path is not None
     }
     if result.complete:
-        return f"it is none of the {number} under these constants, so this step violates nothing there", violated
-    return f"it is none of the first {number}, and there are more ({result.why_stopped})", violated
+        return f"it is none of the {number} under these constants, so this step violates nothing there", violated, ""
+    return f"it is none of the first {number}, and there are more ({result.why_stopped})", violated, stopped
 
 
 # -- for people
@@ -180,6 +192,8 @@ def print_report(console: Console, report: Report) -> None:
         [(item.name, verdict_text(item.verdict), item.why) for item in proof.findings],
         indent=2,
     )
+    if proof.why_stopped:
+        print_lines(console, styled(f"Partial: {proof.why_stopped}. What was not decided by then is undetermined.", "yellow"))
     console.print()
     print_rows(console, [(styled(name, "dim"), text) for name, text in reach(report)])
     if report.lemmas:
@@ -335,6 +349,7 @@ def report_data(report: Report) -> dict[str, Any]:
         "seconds": round(proof.seconds, 3),
         "solver_seconds": round(proof.solver_seconds, 3),
         "cached": proof.cached,
+        "why_stopped": proof.why_stopped,
         "cuts": {name: list(whats) for name, whats in proof.cuts.items()},
         "havoc_loops": list(proof.forgotten),
         "broken": [{"step": item.move, "properties": list(item.broken)} for item in proof.broken],

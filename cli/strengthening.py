@@ -16,20 +16,34 @@ LOOKED_AT = 3_000
 
 
 def strengthened(report: Report, seconds: float, display: Display) -> Report:
-    """Return the report of a proof with lemmas, if any were found; the properties' verdicts are then those with them."""
+    """Return the report of a proof with lemmas, if any were found; the properties' verdicts are then those with them.
+
+    After Ctrl-C it is the report as it was, or what was decided by then.
+    """
+    from fencepost.explorers.symbolic.interrupts import Stopped, interruptible
+    from fencepost.explorers.verdict import Verdict
+
+    if report.proof.verdict is not Verdict.UNDETERMINED or report.proof.why_stopped:
+        return report
+    try:
+        with interruptible():
+            return _with_lemmas(report, seconds, display)
+    except Stopped as signal:
+        return replace(report, proof=replace(report.proof, why_stopped=f"{signal} while lemmas were looked for"))
+
+
+def _with_lemmas(report: Report, seconds: float, display: Display) -> Report:
     from fencepost.explorers.plain import PlainSearch
     from fencepost.explorers.symbolic.houdini import not_refuted, strengthen
+    from fencepost.explorers.symbolic.interrupts import BY_KEYBOARD, Stopped
     from fencepost.explorers.symbolic.templates import candidates
-    from fencepost.explorers.verdict import Options, Verdict
+    from fencepost.explorers.verdict import Options, ended_by_signal
 
     machine, constants = report.found.machine, report.constants
-    if report.settings.k > 1 or report.settings.depth is not None or report.settings.everywhere:
-        return report
-    if report.proof.verdict is not Verdict.UNDETERMINED:
-        return report
     with display.busy(f"strengthening {machine.name}: looking at reachable states"):
         search = PlainSearch(machine, constants, (), Options(workers=1, max_states=LOOKED_AT))
-        search.run()
+        if ended_by_signal(search.run().why_stopped):
+            raise Stopped(BY_KEYBOARD)
         every = candidates(machine)
         left = not_refuted(machine, constants, every, search.parents)
     display.note(

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
-from fencepost.cli.console import print_json, print_lines, print_rows, results, styled, verdict_text
+from fencepost.cli.console import counted, print_json, print_lines, print_rows, results, styled, verdict_text
 from fencepost.cli.data import FORMAT
 from fencepost.cli.display import Display
 from fencepost.cli.proving import bounded_of
@@ -23,18 +23,30 @@ if TYPE_CHECKING:
 def prove_catalogue(asked: Asked) -> Exit:
     """Make every proof of the catalogue, and see that every twin fails; print what came of it."""
     look_at(asked)
-    ends, rows = [], []
+    from fencepost.explorers.symbolic.interrupts import Stopped
+
+    ends, rows, why = [], [], ""
     with Display(quiet=asked.quiet) as display:
         for item in THEOREMS:
-            row = prove_theorem(item, asked, display)
+            try:
+                row = prove_theorem(item, asked, display)
+            except Stopped as signal:
+                why = f"{signal} while {item.name} was proved"
+                break
             rows.append(row)
             ends.append(exit_of_row(row))
             if not asked.json:
                 print_row(row)
     if asked.json:
-        print_json({"format": FORMAT, "as_expected": worst_exit(ends) is Exit.AS_EXPECTED, "proofs": rows})
+        as_expected = not why and worst_exit(ends) is Exit.AS_EXPECTED
+        print_json({"format": FORMAT, "as_expected": as_expected, "why_stopped": why, "proofs": rows})
     else:
         print_summary(rows)
+        if why:
+            left = f"{len(THEOREMS) - len(rows)} of {counted(len(THEOREMS), 'proof')} not made"
+            print_lines(results(), styled(f"Partial: {why}. {left}.", "yellow"))
+    if why:
+        return Exit.UNDETERMINED
     return worst_exit(ends)
 
 
@@ -124,6 +136,7 @@ def settings_of(item: Theorem, timeout: float, workers: int | None) -> Settings:
 
 def _prove(item: Theorem, machine: Any, constants: Any, settings: Settings, display: Display, *, cache: bool) -> Proof:
     from fencepost.explorers.symbolic.cache import cached
+    from fencepost.explorers.symbolic.interrupts import Stopped
     from fencepost.explorers.symbolic.proof import prove
 
     with display.busy(f"proving {item.name}") if display.live else _nothing():
@@ -131,7 +144,10 @@ def _prove(item: Theorem, machine: Any, constants: Any, settings: Settings, disp
         def tell(done: int, of: int) -> None:
             display.spin(f"proving {item.name}: {done} of {of} steps")
 
-        return (cached if cache else prove)(machine, constants, item.properties, settings, tell)
+        made = (cached if cache else prove)(machine, constants, item.properties, settings, tell)
+    if made.why_stopped:
+        raise Stopped(made.why_stopped)
+    return made
 
 
 def _nothing() -> Any:

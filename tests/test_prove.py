@@ -4,6 +4,10 @@ from __future__ import annotations
 
 import builtins
 import importlib.util
+import os
+import signal
+import threading
+import time
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -11,6 +15,8 @@ import pytest
 import z3
 from fencepost.explorers.symbolic.cache import cached
 from fencepost.explorers.symbolic.induction import Asking
+from fencepost.explorers.symbolic.interrupts import BY_KEYBOARD, Stopped, interruptible
+from fencepost.explorers.symbolic.pool import apart, over
 from fencepost.explorers.symbolic.proof import Settings, prove
 from fencepost.explorers.verdict import Verdict
 from fencepost.model.language import always
@@ -232,3 +238,86 @@ def test_commands_that_prove_nothing_do_without_z3(monkeypatch: pytest.MonkeyPat
 
     monkeypatch.setattr(builtins, "__import__", no_z3)
     assert fencepost("list").exit_code == 0
+
+
+# -- interrupted
+
+
+def interrupt_after(questions: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Let Ctrl-C end z3 after so many questions."""
+    whole, asked = Asking.ask, []
+
+    def cut(self: Asking, *flags: Any) -> Any:
+        asked.append(flags)
+        if len(asked) > questions:
+            raise Stopped(BY_KEYBOARD)
+        return whole(self, *flags)
+
+    monkeypatch.setattr(Asking, "ask", cut)
+
+
+BOTH = ("first-is-empty", "second-is-empty")
+
+
+@pytest.mark.parametrize("way", [{}, {"k": 2}, {"depth": 3}, {"everywhere": True}])
+@pytest.mark.parametrize("questions", [0, 1])
+def test_an_interrupted_proof_proves_nothing_and_says_why(
+    way: dict[str, Any], questions: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    interrupt_after(questions, monkeypatch)
+    found = register(*BOTH, **way)
+    assert {item.verdict for item in found.findings} == {Verdict.UNDETERMINED}
+    assert (found.why_stopped, found.gave_up) == ("SIGINT was received", True)
+
+
+def test_what_was_decided_before_an_interrupt_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
+    whole = register("first-is-empty", "moves-are-bounded").of("first-is-empty")
+    interrupt_after(8, monkeypatch)
+    found = register("first-is-empty", "moves-are-bounded")
+    assert found.why_stopped
+    assert found.of("first-is-empty") == whole
+    assert found.of("moves-are-bounded").why == "SIGINT was received"
+
+
+def test_an_interrupted_proof_has_the_status_of_undetermined_and_is_not_kept(monkeypatch: pytest.MonkeyPatch) -> None:
+    asked = ("prove", REGISTER, "--workers", "1", "--quiet", "--property", BOTH[0], "--property", BOTH[1])
+    with monkeypatch.context() as patch:
+        interrupt_after(1, patch)
+        found = fencepost(*asked, "--expect", "undetermined", "--strengthen")
+    assert found.exit_code == 3
+    assert "Partial: SIGINT was received. What was not decided by then is undetermined." in found.stdout
+    assert fencepost(*asked).exit_code == 0
+
+
+@pytest.mark.parametrize("way", ["apart", "over"])
+def test_ctrl_c_ends_what_other_processes_think_about(way: str) -> None:
+    told: list[Any] = []
+
+    def think(number: int) -> int:
+        time.sleep(60 if number else 0)
+        return number
+
+    def heard(number: int, *_: int) -> None:
+        told.append(number)
+        threading.Timer(0.3, os.kill, (os.getpid(), signal.SIGINT)).start()
+
+    def wait() -> None:
+        with interruptible():
+            if way == "over":
+                over((0, 1, 2), think, 2, heard)
+            else:
+                apart(lambda tell: (tell(1), think(1)), heard)
+
+    began = time.monotonic()
+    with pytest.raises(Stopped, match="SIGINT was received"):
+        wait()
+    assert told == [1]
+    assert time.monotonic() - began < 30
+
+
+def test_an_error_in_another_process_is_raised_here() -> None:
+    def fail(_: object) -> None:
+        raise ModelError("line 3")
+
+    with pytest.raises(ModelError, match="line 3"):
+        apart(fail, print)

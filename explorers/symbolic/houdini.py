@@ -46,10 +46,12 @@ def strengthen(
 ) -> tuple[Proof, tuple[Property, ...]]:
     """Prove properties together with candidates; return the proof and the lemmas that it needs.
 
-    What can be left out is left out one by one, for as long as `seconds` last.
+    What can be left out is left out one by one, for as long as `seconds` last. Ctrl-C ends it with what was decided so far.
     """
     quick = replace(settings, explain=False)
     made = prove(machine, constants, (*properties, *candidates), quick, tell)
+    if made.why_stopped:
+        return made, ()
     kept = tuple(item for item in candidates if made.of(item.name).verdict is Verdict.PROVED)
     if not _proves(made, properties):
         return prove(machine, constants, (*properties, *kept), settings, tell), kept
@@ -58,9 +60,13 @@ def strengthen(
         if time.perf_counter() - began > seconds:
             break
         fewer = tuple(other for other in kept if other is not item)
-        if _proves(prove(machine, constants, (*properties, *fewer), quick), (*properties, *fewer)):
+        tried = prove(machine, constants, (*properties, *fewer), quick)
+        if tried.why_stopped:
+            return replace(made, why_stopped=tried.why_stopped), kept
+        if _proves(tried, (*properties, *fewer)):
             kept = fewer
-    return prove(machine, constants, (*properties, *kept), settings, tell), kept
+    plain = prove(machine, constants, (*properties, *kept), settings, tell)
+    return replace(made, why_stopped=plain.why_stopped) if plain.why_stopped else plain, kept
 
 
 def _proves(made: Proof, properties: tuple[Property, ...]) -> bool:

@@ -11,6 +11,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 import z3
+from fencepost.explorers.symbolic.interrupts import BY_KEYBOARD, KEYBOARD, Stopped
 from fencepost.explorers.symbolic.models import Pair, pair_of, smallest_model
 from fencepost.explorers.symbolic.terms import Flag, boolean, either, negate
 from fencepost.model.language.actions import Kind
@@ -52,7 +53,7 @@ class Asking:
         self.solver.add(*map(boolean, flags))
 
     def ask(self, *flags: Flag) -> Any:
-        """Return sat, unsat or unknown for what is assumed and these flags."""
+        """Return sat, unsat or unknown for what is assumed and these flags. Raises Stopped if Ctrl-C ended z3."""
         if any(flag is False for flag in flags):
             return z3.unsat
         self.solver.set("timeout", max(1, int(self.timeout * 1000)))
@@ -60,6 +61,8 @@ class Asking:
         found = self.solver.check(*map(boolean, flags))
         self.seconds += time.process_time() - began
         self.queries += 1
+        if found == z3.unknown and self.solver.reason_unknown() == KEYBOARD:
+            raise Stopped(BY_KEYBOARD)
         return found
 
 

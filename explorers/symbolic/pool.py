@@ -3,30 +3,41 @@
 from __future__ import annotations
 
 import multiprocessing
+import signal
 from concurrent.futures import ProcessPoolExecutor, as_completed
 from typing import TYPE_CHECKING, Any, TypeVar
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
+    from multiprocessing.connection import Connection
 
 T = TypeVar("T")
 _ASK: dict[str, Callable[[int], Any]] = {}
 """What a process that was forked is asked: terms of z3 cannot be sent, numbers and answers can."""
 
 
-def over(jobs: Sequence[int], ask: Callable[[int], T], workers: int, tell: Callable[[int, int], None] | None) -> list[T]:
-    """Return the answers to all jobs, in their order; `tell(done, all)` is called as each is finished."""
+def over(
+    jobs: Sequence[int],
+    ask: Callable[[int], T],
+    workers: int,
+    tell: Callable[[int, int], None] | None,
+    done: dict[int, T] | None = None,
+) -> list[T]:
+    """Return the answers to all jobs, in their order; `tell(done, all)` is called as each is finished.
+
+    `done` gets every answer as soon as there is one. Whatever is raised here ends the processes, whatever they think about.
+    """
+    done = {} if done is None else done
     if workers < 2 or len(jobs) < 2 or "fork" not in multiprocessing.get_all_start_methods():
-        found = []
         for number, job in enumerate(jobs, 1):
-            found.append(ask(job))
+            done[job] = ask(job)
             if tell is not None:
                 tell(number, len(jobs))
-        return found
+        return [done[job] for job in jobs]
     _ASK["job"] = ask
     context = multiprocessing.get_context("fork")
-    done: dict[int, T] = {}
-    with ProcessPoolExecutor(min(workers, len(jobs)), mp_context=context) as pool:
+    others = set(multiprocessing.active_children())
+    with ProcessPoolExecutor(min(workers, len(jobs)), mp_context=context, initializer=_deaf) as pool:
         futures = {pool.submit(_answer, job): job for job in jobs}
         try:
             for future in as_completed(futures):
@@ -34,9 +45,54 @@ def over(jobs: Sequence[int], ask: Callable[[int], T], workers: int, tell: Calla
                 if tell is not None:
                     tell(len(done), len(jobs))
         except BaseException:
+            for process in set(multiprocessing.active_children()) - others:
+                process.kill()
             pool.shutdown(wait=False, cancel_futures=True)
             raise
     return [done[job] for job in jobs]
+
+
+def apart(ask: Callable[[Callable[[Any], None]], T], heard: Callable[[Any], None]) -> T:
+    """Return what `ask(tell)` returns, from a process of its own; `heard` gets what it tells meanwhile.
+
+    Whatever is raised here ends that process: z3 does not always hear that it is to stop.
+    """
+    if "fork" not in multiprocessing.get_all_start_methods():
+        return ask(heard)
+    context = multiprocessing.get_context("fork")
+    here, there = context.Pipe(duplex=False)
+    process = context.Process(target=_think, args=(ask, there), daemon=True)
+    try:
+        process.start()
+        there.close()
+        while True:
+            kind, value = here.recv()
+            if kind == "returned":
+                found: T = value
+                return found
+            if kind == "raised":
+                raise value
+            heard(value)
+    except EOFError:
+        raise MemoryError from None
+    finally:
+        if process.pid is not None:
+            process.kill()
+            process.join()
+        here.close()
+
+
+def _think(ask: Callable[[Callable[[Any], None]], Any], there: Connection) -> None:
+    _deaf()
+    try:
+        there.send(("returned", ask(lambda told: there.send(("told", told)))))
+    except BaseException as error:  # noqa: BLE001 (raised where it is waited for)
+        there.send(("raised", error))
+
+
+def _deaf() -> None:
+    """Leave Ctrl-C to the process that asks: on a terminal all of them get it."""
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
 
 
 def _answer(job: int) -> Any:

@@ -6,9 +6,9 @@ import time
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
-import z3
 from fencepost.explorers.symbolic.induction import Answer, Asking, consecution, initiation, state_properties
-from fencepost.explorers.symbolic.pool import over
+from fencepost.explorers.symbolic.interrupts import Stopped, interruptible
+from fencepost.explorers.symbolic.pool import apart, over
 from fencepost.explorers.symbolic.system import System
 from fencepost.explorers.symbolic.terms import negate
 from fencepost.explorers.symbolic.unroll import History, Reached, bounded, over_steps
@@ -82,6 +82,8 @@ class Proof:
     depth: int = 0
     gave_up: bool = False
     """Whether z3 could not answer a question in time."""
+    why_stopped: str = ""
+    """Why a signal ended the proof, if one did: what is not decided by then is undetermined."""
     cached: bool = False
 
     @property
@@ -101,7 +103,10 @@ def prove(
     settings: Settings,
     tell: Callable[[int, int], None] | None = None,
 ) -> Proof:
-    """Prove properties of a machine, or say where the proof fails. Raises UsageError for a property of another kind."""
+    """Prove properties of a machine, or say where the proof fails. Raises UsageError for a property of another kind.
+
+    Ctrl-C ends this with what was decided so far.
+    """
     refuse_behaviours(properties, machine.name, "induction is about states and single steps")
     for item in properties:
         if settings.everywhere and item.kind is Kind.STEP:
@@ -112,15 +117,25 @@ def prove(
                 f"Write `fencepost check {machine.name} --property {item.name}`."
             )
     began = time.perf_counter()
-    if settings.everywhere:
-        made = _everywhere(machine, constants, properties, settings)
-    elif settings.depth is not None:
-        made = _bounded(machine, constants, properties, settings)
-    elif settings.k > 1:
-        made = _over_steps(machine, constants, properties, settings)
-    else:
-        made = _inductive(machine, constants, properties, settings, tell)
+    try:
+        with interruptible():
+            if settings.everywhere:
+                made = _everywhere(machine, constants, properties, settings)
+            elif settings.depth is not None:
+                made = _bounded(machine, constants, properties, settings)
+            elif settings.k > 1:
+                made = _over_steps(machine, constants, properties, settings)
+            else:
+                made = _inductive(machine, constants, properties, settings, tell)
+    except Stopped as signal:
+        made = _undecided(machine, properties, str(signal))
     return replace(made, seconds=time.perf_counter() - began)
+
+
+def _undecided(machine: Machine, properties: tuple[Property, ...], why: str) -> Proof:
+    """Return the proof that a signal ended before anything was decided."""
+    findings = tuple(Finding(item.name, item.kind, Verdict.UNDETERMINED, why) for item in properties)
+    return Proof(machine.name, "none yet", findings, gave_up=True, why_stopped=why)
 
 
 def _inductive(
@@ -137,6 +152,7 @@ def _inductive(
     answers: list[Answer] = []
     total = Totals()
     rounds = 0
+    stopped = ""
     if settings.lifted:
         System(machine, constants, properties, settings.lifted, havoc_loops=settings.havoc_loops).look()
     while True:
@@ -145,12 +161,25 @@ def _inductive(
         answers = initiation(system, settings.timeout)
         fails = _initial_failures(system, answers, settings)
         if not fails:
-            answers += _consecution(system, settings, tell)
+            said: dict[int, Answer] = {}
+            try:
+                _consecution(system, settings, tell, said)
+            except Stopped as signal:
+                stopped = str(signal)
+            answers += [said[number] for number in sorted(said)]
             fails = _failures(left, answers)
             if rounds == 1:
                 broken = [item for item in answers if item.broken]
         total.add(answers)
         dropped |= fails
+        if stopped:
+            dropped |= {
+                item.name: Finding(item.name, item.kind, Verdict.UNDETERMINED, stopped)
+                for item in left
+                if item.name not in fails
+            }
+            left = ()
+            break
         inductive = {item.name for item in state_properties(left)}
         left = tuple(item for item in left if item.name not in fails)
         if not fails.keys() & inductive:
@@ -174,7 +203,8 @@ def _inductive(
         cuts=_cuts(answers),
         forgotten=tuple(sorted({name for item in answers for name in item.forgotten})),
         pair=broken[0].pair if broken else None,
-        gave_up=total.gave_up,
+        gave_up=total.gave_up or bool(stopped),
+        why_stopped=stopped,
     )
 
 
@@ -196,8 +226,11 @@ def _initial_failures(system: System, answers: list[Answer], settings: Settings)
     return found
 
 
-def _consecution(system: System, settings: Settings, tell: Callable[[int, int], None] | None) -> list[Answer]:
-    """Ask about every move: first with all constants as they are, where a counterexample is found soon, then with some lifted."""
+def _consecution(system: System, settings: Settings, tell: Callable[[int, int], None] | None, said: dict[int, Answer]) -> None:
+    """Ask about every move: first with all constants as they are, where a counterexample is found soon, then with some lifted.
+
+    Answers are put into `said` by the number of the move, each as soon as there is one.
+    """
     small = System(system.machine, system.constants, system.properties) if settings.lifted else system
 
     def ask(number: int) -> Answer:
@@ -207,7 +240,7 @@ def _consecution(system: System, settings: Settings, tell: Callable[[int, int], 
         then = consecution(system, system.moves[number], settings.timeout, explain=settings.explain)
         return replace(then, queries=first.queries + then.queries, seconds=first.seconds + then.seconds)
 
-    return over(range(len(system.moves)), ask, settings.workers, tell)
+    over(range(len(system.moves)), ask, settings.workers, tell, said)
 
 
 class Totals:
@@ -257,48 +290,67 @@ def _listed(names: list[str]) -> str:
 
 def _everywhere(machine: Machine, constants: Constants, properties: tuple[Property, ...], settings: Settings) -> Proof:
     """Prove properties of every state of the domains, reachable or not."""
-    system = System(machine, constants, properties, settings.lifted)
-    state = system.state("s.")
-    asking = Asking(settings.timeout)
-    goals = {item.name: system.holds(item, state) for item in properties}
-    asking.add(system.typed(state))
-    found, unknown = [], False
-    for item in properties:
-        said = asking.ask(negate(goals[item.name]))
-        unknown = unknown or said == z3.unknown
-        if said == z3.unsat:
-            found.append(Finding(item.name, item.kind, Verdict.PROVED))
-        elif said == z3.unknown:
-            found.append(Finding(item.name, item.kind, Verdict.UNDETERMINED, "z3 cannot say, within the time limit"))
-        else:
-            found.append(
-                Finding(item.name, item.kind, Verdict.UNDETERMINED, "fails in some state, which need not be reachable")
-            )
+    answers: list[tuple[str, int, float]] = []
+    stopped = ""
+    try:
+        apart(
+            lambda tell: _ask_everywhere(System(machine, constants, properties, settings.lifted), settings, tell),
+            answers.append,
+        )
+    except Stopped as signal:
+        stopped = str(signal)
+    whys = {
+        "sat": "fails in some state, which need not be reachable",
+        "unknown": "z3 cannot say, within the time limit",
+        "": stopped,
+    }
+    said = [answer for answer, _, _ in answers] + [""] * (len(properties) - len(answers))
     return Proof(
         machine.name,
         "every state of the domains",
-        tuple(found),
-        queries=asking.queries,
-        solver_seconds=asking.seconds,
-        gave_up=unknown,
+        tuple(
+            Finding(item.name, item.kind, Verdict.PROVED if told == "unsat" else Verdict.UNDETERMINED, whys.get(told, ""))
+            for item, told in zip(properties, said, strict=True)
+        ),
+        queries=answers[-1][1] if answers else 0,
+        solver_seconds=answers[-1][2] if answers else 0.0,
+        gave_up="unknown" in said or bool(stopped),
+        why_stopped=stopped,
     )
+
+
+def _ask_everywhere(system: System, settings: Settings, tell: Callable[[tuple[str, int, float]], None]) -> None:
+    """Tell for each property whether it can fail, with the questions and the seconds so far."""
+    state = system.state("s.")
+    asking = Asking(settings.timeout)
+    goals = [system.holds(item, state) for item in system.properties]
+    asking.add(system.typed(state))
+    for goal in goals:
+        tell((str(asking.ask(negate(goal))), asking.queries, asking.seconds))
 
 
 def _bounded(machine: Machine, constants: Constants, properties: tuple[Property, ...], settings: Settings) -> Proof:
     assert settings.depth is not None
     system = System(machine, constants, properties, settings.lifted)
-    reached = bounded(system, settings.depth, settings.timeout)
+    return _of_runs(system, bounded(system, settings.depth, settings.timeout), f"every run of {settings.depth} steps")
+
+
+def _of_runs(system: System, reached: Reached, method: str) -> Proof:
+    """Return what runs from the initial states say of the properties."""
     found = []
-    for item in properties:
+    for item in system.properties:
         if item.name in reached.broken:
             found.append(Finding(item.name, item.kind, Verdict.VIOLATED, f"fails after {reached.depth} steps"))
+        elif reached.why_stopped:
+            far = f"no violation within {reached.depth} steps of an initial state; " if reached.depth >= 0 else ""
+            found.append(Finding(item.name, item.kind, Verdict.UNDETERMINED, far + reached.why_stopped))
         elif reached.unknown:
             why = f"z3 cannot say what holds after {reached.depth + 1} steps, within the time limit"
             found.append(Finding(item.name, item.kind, Verdict.UNDETERMINED, why))
         else:
             why = f"no violation within {reached.depth} steps of an initial state"
             found.append(Finding(item.name, item.kind, Verdict.NOT_FOUND, why))
-    return _told(system, f"every run of {settings.depth} steps", tuple(found), reached)
+    return _told(system, method, tuple(found), reached)
 
 
 def _over_steps(machine: Machine, constants: Constants, properties: tuple[Property, ...], settings: Settings) -> Proof:
@@ -306,10 +358,7 @@ def _over_steps(machine: Machine, constants: Constants, properties: tuple[Proper
     system = System(machine, constants, properties, settings.lifted)
     first = bounded(system, settings.k - 1, settings.timeout)
     if first.broken or first.unknown:
-        return replace(
-            _bounded(machine, constants, properties, replace(settings, depth=settings.k - 1)),
-            method=f"induction over {settings.k} steps",
-        )
+        return _of_runs(system, first, f"induction over {settings.k} steps")
     then = over_steps(system, settings.k, settings.timeout)
     conjunction_fails = {item.name for item in state_properties(properties)} & set(then.broken)
     found = []
@@ -318,7 +367,8 @@ def _over_steps(machine: Machine, constants: Constants, properties: tuple[Proper
             why = f"no induction over {settings.k} steps: it may fail after {settings.k} states in which all hold"
             found.append(Finding(item.name, item.kind, Verdict.UNDETERMINED, why))
         elif then.unknown:
-            found.append(Finding(item.name, item.kind, Verdict.UNDETERMINED, "z3 cannot say, within the time limit"))
+            why = then.why_stopped or "z3 cannot say, within the time limit"
+            found.append(Finding(item.name, item.kind, Verdict.UNDETERMINED, why))
         elif conjunction_fails:
             why = f"it follows only together with {', '.join(sorted(conjunction_fails))}"
             found.append(Finding(item.name, item.kind, Verdict.UNDETERMINED, why))
@@ -340,4 +390,5 @@ def _told(system: System, method: str, findings: tuple[Finding, ...], reached: R
         history=reached.history,
         depth=reached.depth,
         gave_up=reached.unknown,
+        why_stopped=reached.why_stopped,
     )

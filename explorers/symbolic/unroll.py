@@ -11,11 +11,15 @@ from typing import TYPE_CHECKING, Any
 
 import z3
 from fencepost.explorers.symbolic.induction import Asking, state_properties, step_properties
+from fencepost.explorers.symbolic.interrupts import Stopped
 from fencepost.explorers.symbolic.models import arguments, number_under, strict, value_under
 from fencepost.explorers.symbolic.places import Rec, agree, key_under
+from fencepost.explorers.symbolic.pool import apart
 from fencepost.explorers.symbolic.terms import Flag, boolean, both, either, negate
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from fencepost.explorers.symbolic.system import Happening, System
     from fencepost.model.language.records import Key
 
@@ -41,6 +45,8 @@ class Reached:
     broken: tuple[str, ...] = ()
     cuts: tuple[str, ...] = ()
     unknown: bool = False
+    why_stopped: str = ""
+    """Why a signal ended this, if one did: nothing is known of what was asked then."""
     history: History | None = None
     queries: int = 0
     seconds: float = 0.0
@@ -137,29 +143,46 @@ class Chain:
 
 
 def bounded(system: System, depth: int, timeout: float) -> Reached:
-    """Ask step by step whether a property can fail within `depth` steps of an initial state."""
+    """Ask step by step whether a property can fail within `depth` steps of an initial state; Ctrl-C ends it where it is."""
+    latest = [Reached(-1)]
+    try:
+        return apart(lambda tell: _deeper(system, depth, timeout, tell), latest.append)
+    except Stopped as signal:
+        return replace(latest[-1], unknown=True, why_stopped=str(signal))
+
+
+def _deeper(system: System, depth: int, timeout: float, tell: Callable[[Reached], None]) -> Reached:
+    """Look at one step more after the other, and tell how far that came."""
     chain = Chain(system, Asking(timeout))
     chain.begin(initially=True)
     cuts: dict[str, None] = {}
+    found = Reached(-1)
     for number in range(depth + 1):
-        if number:
-            cuts |= dict.fromkeys(_cuts(chain))
-            chain.grow()
-        fails = chain.fails(number)
-        chain.know()
-        said = chain.asking.ask(either(*fails.values()))
-        if said == z3.sat:
-            model, is_plain = chain.model(either(*fails.values()))
-            value_of = value_under(model)
-            broken = tuple(name for name, flag in fails.items() if flag is True or (flag is not False and value_of(flag)))
-            return Reached(
-                number, broken, tuple(cuts), history=chain.history(model, number + 1) if is_plain else None, queries=chain.asking.queries, seconds=chain.asking.seconds
-            )  # fmt: skip
-        if said == z3.unknown:
-            return Reached(
-                number - 1, (), tuple(cuts), unknown=True, queries=chain.asking.queries, seconds=chain.asking.seconds
-            )
-    return Reached(depth, (), tuple(cuts), queries=chain.asking.queries, seconds=chain.asking.seconds)
+        failed = _grown(chain, number, cuts)
+        if failed is not None:
+            return failed
+        found = Reached(number, (), tuple(cuts), queries=chain.asking.queries, seconds=chain.asking.seconds)
+        tell(found)
+    return found
+
+
+def _grown(chain: Chain, number: int, cuts: dict[str, None]) -> Reached | None:
+    """Look at one more state, and add to `cuts`; return what ended the search, None if nothing failed there."""
+    if number:
+        cuts |= dict.fromkeys(_cuts(chain))
+        chain.grow()
+    fails = chain.fails(number)
+    chain.know()
+    said = chain.asking.ask(either(*fails.values()))
+    if said == z3.sat:
+        model, is_plain = chain.model(either(*fails.values()))
+        value_of = value_under(model)
+        broken = tuple(name for name, flag in fails.items() if flag is True or (flag is not False and value_of(flag)))
+        history = chain.history(model, number + 1) if is_plain else None
+        return Reached(number, broken, tuple(cuts), history=history, queries=chain.asking.queries, seconds=chain.asking.seconds)
+    if said == z3.unknown:
+        return Reached(number - 1, (), tuple(cuts), unknown=True, queries=chain.asking.queries, seconds=chain.asking.seconds)
+    return None
 
 
 def _cuts(chain: Chain) -> list[str]:
@@ -177,7 +200,15 @@ def _cuts(chain: Chain) -> list[str]:
 
 
 def over_steps(system: System, k: int, timeout: float) -> Reached:
-    """Ask whether a property can fail after `k` steps if all hold in the `k` states before."""
+    """Ask whether a property can fail after `k` steps if all hold in the `k` states before; Ctrl-C ends it where it is."""
+    latest = [Reached(k)]
+    try:
+        return apart(lambda tell: _one_more(system, k, timeout, tell), latest.append)
+    except Stopped as signal:
+        return replace(latest[-1], unknown=True, why_stopped=str(signal))
+
+
+def _one_more(system: System, k: int, timeout: float, tell: Callable[[Reached], None]) -> Reached:
     chain = Chain(system, Asking(timeout))
     chain.begin(initially=False)
     for _ in range(k):
@@ -185,9 +216,11 @@ def over_steps(system: System, k: int, timeout: float) -> Reached:
         chain.grow()
     fails = chain.fails(k)
     chain.know()
-    broken, unknown = [], False
+    found = Reached(k)
     for name, flag in fails.items():
         said = chain.asking.ask(flag)
-        broken += [name] if said == z3.sat else []
-        unknown = unknown or said == z3.unknown
-    return Reached(k, tuple(broken), (), unknown=unknown, queries=chain.asking.queries, seconds=chain.asking.seconds)
+        broken = (*found.broken, *([name] if said == z3.sat else []))
+        unknown = found.unknown or said == z3.unknown
+        found = Reached(k, broken, (), unknown=unknown, queries=chain.asking.queries, seconds=chain.asking.seconds)
+        tell(found)
+    return found
