@@ -24,7 +24,13 @@ def find_protocol(name: str) -> Protocol:
     """Return the protocol of this name, or the one that a file defines; raise UsageError if there is none."""
     if name.endswith(".py") or "/" in name:
         return load_protocol(Path(name))
-    return protocol(name.replace("_", "-") if name not in PROTOCOLS else name)
+    known = name.replace("_", "-") if name not in PROTOCOLS else name
+    if known not in PROTOCOLS:
+        if Path(f"{name}.py").is_file():
+            raise UsageError(f"there is no protocol {name!r}, but a file {name}.py is here: write {name}.py to name it.")
+        if Path(name).is_file():
+            make_sure_file(Path(name))
+    return protocol(known)
 
 
 def lookup_in(model: str | None) -> Callable[[str], Protocol]:
@@ -44,10 +50,7 @@ def lookup_in(model: str | None) -> Callable[[str], Protocol]:
 
 def load_protocol(path: Path) -> Protocol:
     """Return the protocol that a Python file defines as MACHINE and PROPERTIES."""
-    if path.is_dir():
-        raise UsageError(f"{path} is a folder: name a protocol, or a Python file that defines MACHINE and PROPERTIES.")
-    if not path.is_file():
-        raise UsageError(f"there is no file {path}: name a protocol, or a Python file that defines MACHINE and PROPERTIES.")
+    make_sure_file(path)
     module = _run_file(path)
     machine, properties = getattr(module, "MACHINE", None), getattr(module, "PROPERTIES", None)
     if machine is None:
@@ -56,12 +59,30 @@ def load_protocol(path: Path) -> Protocol:
         raise UsageError(
             f"{path}: MACHINE is {described(machine)}, which is no machine: write MACHINE = Machine(name=..., sentence=..., ...)."
         )
+    for constant in machine.constants.declared().values():
+        if not constant.low <= constant.default <= constant.high:
+            raise UsageError(
+                f"{path}: constant {constant.name!r} has the default {int(constant.default)}, which is out of its range: "
+                f"write a default from {constant.low} to {constant.high}, or another range."
+            )
     checked = _properties(path, properties)
     names = [item.name for item in checked]
     twice = next((name for name in names if names.count(name) > 1), None)
     if twice:
         raise UsageError(f"{path}: PROPERTIES has {twice!r} twice: give each property a name of its own.")
     return Protocol(machine, checked)
+
+
+def make_sure_file(path: Path) -> None:
+    """Raise UsageError if this is no file that could define a protocol."""
+    if path.is_dir():
+        raise UsageError(f"{path} is a folder: name a protocol, or a Python file that defines MACHINE and PROPERTIES.")
+    if not path.is_file():
+        raise UsageError(f"there is no file {path}: name a protocol, or a Python file that defines MACHINE and PROPERTIES.")
+    if path.suffix != ".py":
+        raise UsageError(
+            f"{path} does not end in .py: a protocol of your own is a Python file, so give it a name such as {path.stem}.py."
+        )
 
 
 def _properties(path: Path, given: object) -> tuple[Property, ...]:
@@ -100,7 +121,7 @@ def _run_file(path: Path) -> ModuleType:
     except FencepostError as error:
         raise type(error)(placed(error)) from error
     except SyntaxError as error:
-        raise ModelError(_pointed_at(error)) from error
+        raise ModelError(_pointed_at(error, path)) from error
     except (Exception, SystemExit) as error:
         raise ModelError(f"{placed(error, named=True)}. The file must run before its model can be read.") from error
     finally:
@@ -108,9 +129,11 @@ def _run_file(path: Path) -> ModuleType:
     return module
 
 
-def _pointed_at(error: SyntaxError) -> str:
+def _pointed_at(error: SyntaxError, path: Path) -> str:
     """Return what Python says of a text that it cannot read, with the line and a caret below the place."""
     text, name = (error.text or "").rstrip(), near(Path(error.filename)) if error.filename else "the file"
+    if error.lineno is None:
+        return f"{near(path)}: {error.msg}. The file must be text that Python can read: save it anew as UTF-8."
     said = f"{name}:{error.lineno}: {error.msg}."
     if not text.strip() or not error.offset:
         return said

@@ -5,15 +5,17 @@ It is read off the runs of the catalogue and the matrices that were measured for
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
 from fencepost.cli.chapter import MEASURED, measured, stale
-from fencepost.cli.console import heading, print_json, print_lines, results, styled
+from fencepost.cli.console import counted, heading, print_json, print_lines, results, styled
 from fencepost.cli.data import FORMAT
 from fencepost.cli.evidence import cases_of
 from fencepost.cli.status import Exit
 from fencepost.cli.suspicions import TOLD, suspicions
+from fencepost.cli.targets import make_sure_file
 from fencepost.invariants.catalogue import entries, runs, status
 from fencepost.invariants.protocols import PROTOCOLS, protocol
 from fencepost.model.language.actions import Kind
@@ -146,6 +148,7 @@ def vacuity(names: tuple[str, ...], as_json: bool) -> Exit:  # noqa: FBT001 (as 
     """  # noqa: D301 (\b is the mark by which click keeps lines)
     for name in names:
         if name.endswith(".py") or "/" in name:
+            make_sure_file(Path(name))
             raise UsageError(
                 f"no matrix is kept for {name}: `fencepost ablate {name}` makes one, and tells what is suspicious."
             )
@@ -166,19 +169,20 @@ def vacuity(names: tuple[str, ...], as_json: bool) -> Exit:  # noqa: FBT001 (as 
 def _print(console: Console, data: dict[str, Any], *, old: bool) -> None:
     console.print(heading(data["protocol"]))
     where = (
-        f"{len(data['bases'])} matrices ({'; '.join(data['bases'])})"
+        f"{counted(len(data['bases']), 'matrix', 'matrices')} ({'; '.join(data['bases'])})"
         if data["bases"]
         else "no matrix: guards are not looked at"
     )
-    print_lines(console, styled(f"{data['runs']} runs of the catalogue, {where}", "dim"), indent=2)
+    print_lines(console, styled(f"{counted(data['runs'], 'run')} of the catalogue, {where}", "dim"), indent=2)
     if old:
         print_lines(
             console, styled("The matrices are of an older state of the protocol: measure them anew.", "bold yellow"), indent=2
         )
     for name, text in {**TOLD, "guarantees": "guarantees that hold, and that nothing was seen to break"}.items():
         told = TELLS.get(name, text)
-        shown = ", ".join(data[name]) or "none"
-        print_lines(console, styled(f"{told}: {shown}", "" if shown == "none" else "yellow"), indent=2)
+        looked_at = data["bases"] if name in ("dead", "idle") else data["runs"] or name != "unreached"
+        shown = ", ".join(data[name]) or ("none" if looked_at else "not looked at")
+        print_lines(console, styled(f"{told}: {shown}", "yellow" if data[name] else ""), indent=2)
     console.print()
 
 
