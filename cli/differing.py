@@ -16,7 +16,7 @@ from fencepost.cli.quantities import default_memory, parse_size
 from fencepost.cli.status import Exit
 from fencepost.cli.targets import find_protocol, parse_setting, spelt
 from fencepost.invariants.protocols import PROTOCOLS
-from fencepost.model.language.errors import UsageError
+from fencepost.model.language.errors import UsageError, nearest
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -98,11 +98,19 @@ def _side(found: Protocol, constants: Constants, option: str, text: str) -> Side
             found = find_protocol(word)
     known = found.machine.constants.declared()
     values = {name: value for name, value in values.items() if name in known}
+    versions = [item.name for item in found.machine.versions]
     for word in words:
         if "=" in word:
             name, value = parse_setting(found.machine, option, word)
             values[name] = value
         elif not word.endswith(".py") and word not in PROTOCOLS:
+            if word not in versions:
+                near = nearest(word, [*versions, *PROTOCOLS])
+                listed = f"Versions are: {', '.join(versions)}" if versions else "It has no named versions"
+                raise UsageError(
+                    f"{option} was given {word!r}: protocol {found.name!r} has no version {word!r}, and no protocol has this "
+                    f"name.{near} {listed}; protocols are: {', '.join(PROTOCOLS)}."
+                )
             values.update(found.machine.version(word).values)
     return Side(text or "as it is", found, found.machine.set_constants(values))
 
@@ -121,10 +129,12 @@ def _options(given: dict[str, Any]) -> Options:
 def _compared(sides: tuple[Side, ...], paths: tuple[str, ...], given: dict[str, Any], display: Display) -> dict[str, Any]:
     """Search both sides, compare them in every way that is asked for, and return the data."""
     from fencepost.explorers.evidence.diff import compare
+    from fencepost.explorers.evidence.observed import choose_fields
     from fencepost.explorers.evidence.space import Space
 
     a, b = sides
     _look_at_schemas(a, b)
+    choose_fields(a.found.machine.state, paths)
     options = _options(given)
     searches = [_searched(side, options, display) for side in sides]
     with display.busy("comparing"):

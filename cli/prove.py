@@ -180,6 +180,11 @@ def settings_of(asked: Asked, found: Protocol) -> Settings:
     ]
     if len(ways) > 1:
         raise UsageError(f"{ways[0]} was given with {ways[1]}: these are different ways to prove. Write one of them.")
+    if asked.strengthen and ways:
+        raise UsageError(
+            f"--strengthen was given with {ways[0]}: lemmas are looked for that make an induction over one step, and this is "
+            "another way to prove. Leave one of them out."
+        )
     if asked.havoc_loops and ways:
         raise UsageError(
             f"--havoc-loops was given with {ways[0]}: where a loop may leave anything, a run of several steps need not be one of "

@@ -79,7 +79,7 @@ def explain(report: Report, seconds: float, display: Display) -> Report:
     with display.busy(f"searching {report.found.name} for the state that breaks the induction"):
         try:
             with heard():
-                answer, violated, stopped = search_for(report.found, constants, pair.before, seconds)
+                answer, violated, stopped = search_for(report.found, constants, pair.before, seconds, told_values(report))
         except KeyboardInterrupt:
             answer, violated, stopped = "", {}, BY_KEYBOARD
     report = replace(report, proof=replace(report.proof, why_stopped=stopped))
@@ -144,8 +144,17 @@ def path_of_history(report: Report) -> Path:
     return Path(history.start, tuple(steps), tuple(states))
 
 
-def search_for(found: Protocol, constants: Constants, state: Key, seconds: float) -> tuple[str, dict[str, str] | None, str]:
-    """Search exhaustively for a state.
+def told_values(report: Report) -> str:
+    """Return what the constants that have any value are in the counterexample; nothing if there are none."""
+    pair = report.proof.pair
+    values = pair.constants if pair is not None else {}
+    return " ".join(f"{name}={values[name]}" for name in report.settings.lifted if name in values)
+
+
+def search_for(
+    found: Protocol, constants: Constants, state: Key, seconds: float, told: str = ""
+) -> tuple[str, dict[str, str] | None, str]:
+    """Search exhaustively for a state; `told` are the constants of which the answer must speak.
 
     Returns what came of it, what is violated anyway (None if the state was reached), and the signal that ended it, if one did.
     """
@@ -165,15 +174,20 @@ def search_for(found: Protocol, constants: Constants, state: Key, seconds: float
     number = counted(result.distinct, "reachable state")
     stopped = result.why_stopped if ended_by_signal(result.why_stopped) else ""
     if reached:
-        return f"it is one of {number}", None, stopped
+        return f"it is one of {number}{f' with {told}' if told else ''}", None, stopped
     violated = {
         item.name: f"violated by a run of {item.path.length} states, which `fencepost check` shows"
         for item in result.properties
         if item.verdict is Verdict.VIOLATED and item.path is not None
     }
     if result.complete:
-        return f"it is none of the {number} under these constants, so this step violates nothing there", violated, ""
-    return f"it is none of the first {number}, and there are more ({result.why_stopped})", violated, stopped
+        where = f"with {told}" if told else "under these constants"
+        return f"it is none of the {number} {where}, so this step violates nothing there", violated, ""
+    return (
+        f"it is none of the first {number}{f' with {told}' if told else ''}, and there are more ({result.why_stopped})",
+        violated,
+        stopped,
+    )
 
 
 # -- for people
@@ -198,7 +212,9 @@ def print_report(console: Console, report: Report) -> None:
     print_rows(console, [(styled(name, "dim"), text) for name, text in reach(report)])
     if report.lemmas:
         console.print()
-        console.print(heading("Lemmas that are inductive together with what is proved"))
+        proves = any(item.verdict is Verdict.PROVED for item in proof.findings)
+        what = "together with what is proved" if proves else "by themselves; not enough to prove what was asked"
+        console.print(heading(f"Lemmas that are inductive {what}"))
         print_lines(console, *report.lemmas, indent=2)
     if proof.broken:
         _print_broken(console, report)
@@ -260,6 +276,8 @@ def _print_broken(console: Console, report: Report) -> None:
         return
     console.print()
     console.print(heading(f"{report.told}: from a state in which all of them hold"))
+    if told_values(report):
+        print_lines(console, f"Constants that may have any value, here: {told_values(report)}.")
     if report.reachable:
         print_lines(console, f"This state: {report.reachable}.")
     trace, path = pair_trace(report)
