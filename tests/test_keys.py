@@ -92,7 +92,7 @@ def hash_of_kernels(words: int) -> Callable[[Any], int]:
     return hash_of
 
 
-EVERY_FIELD = {"quorum": {"late_fetches": 1}}
+EVERY_FIELD = {"quorum": {"late_fetches": 1}, "controller-failover": {"resends": 2}}
 """Constants under which a machine's states use every field, where the usual ones do not."""
 
 

@@ -118,6 +118,10 @@ OTHERWISE = {
     "quorum": {"losses": 3},
     "metadata-reads": {"wrong_contexts": 2},
     "leader-discovery": {"elections": 3},
+    "hints-and-tokens": {"old_brokers": 1},
+    "follower-reads": {"retentions": 3},
+    "controller-failover": {"shrinks": 3},
+    "watermark-propagation": {"records": 4},
 }
 
 
@@ -251,7 +255,14 @@ def point(min_isr: int, least: int | None, unknown: tuple[int, ...] = ()) -> dic
     front = [] if least is None else [{"faults": {"crashes": least}, "length": 9, "cost": least}]
     undecided = [{"faults": {"crashes": count}, "why": "the limit was reached"} for count in unknown]
     setting = {"min_isr": min_isr, "elr": True, "unclean_election": False}
-    return {"setting": setting, "least": least, "front": front, "unknown": undecided, "undetermined": bool(unknown)}
+    return {
+        "setting": setting,
+        "kinds": ["crashes"],
+        "least": least,
+        "front": front,
+        "unknown": undecided,
+        "undetermined": bool(unknown),
+    }
 
 
 @pytest.mark.parametrize(
