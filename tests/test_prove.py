@@ -13,12 +13,16 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 import z3
+from fencepost.cli.console import results
+from fencepost.cli.proving import Report, print_report
 from fencepost.explorers.symbolic.cache import cached
 from fencepost.explorers.symbolic.induction import Asking
 from fencepost.explorers.symbolic.interrupts import BY_KEYBOARD, Stopped, interruptible
 from fencepost.explorers.symbolic.pool import apart, over
 from fencepost.explorers.symbolic.proof import Settings, prove
 from fencepost.explorers.verdict import Verdict
+from fencepost.invariants.protocols import Protocol
+from fencepost.invariants.theorems import THEOREMS
 from fencepost.model.language import always
 from fencepost.model.language.errors import ModelError
 
@@ -289,6 +293,15 @@ def test_an_interrupted_proof_has_the_status_of_undetermined_and_is_not_kept(mon
     assert fencepost(*asked).exit_code == 0
 
 
+def test_an_interrupted_catalogue_of_proofs_says_how_many_were_not_made(monkeypatch: pytest.MonkeyPatch) -> None:
+    interrupt_after(0, monkeypatch)
+    found = fencepost("prove", "--workers", "1", "--no-cache", "--quiet")
+    assert found.exit_code == 3
+    told = " ".join(found.stdout.split())
+    assert f"was proved. {len(THEOREMS)} of {len(THEOREMS)} proofs not made." in told
+    assert "Partial: SIGINT was received while " in told
+
+
 @pytest.mark.parametrize("way", ["apart", "over"])
 def test_ctrl_c_ends_what_other_processes_think_about(way: str) -> None:
     told: list[Any] = []
@@ -321,3 +334,30 @@ def test_an_error_in_another_process_is_raised_here() -> None:
 
     with pytest.raises(ModelError, match="line 3"):
         apart(fail, print)
+
+
+# -- what the report tells
+
+
+def test_values_of_constants_that_may_have_any_are_told_beside_a_counterexample() -> None:
+    asked = ("prove", REGISTER, "--workers", "1", "--quiet", "--property", "first-is-empty", "--unbounded", "puts")
+    told = " ".join(fencepost(*asked).stdout.split())
+    assert "Constants that may have any value, here: puts=0." in told
+    assert "it is none of the 4 reachable states with puts=0, so this step violates nothing there" in told
+
+
+@pytest.mark.parametrize(
+    ("name", "heading"),
+    [
+        ("first-is-empty", "Lemmas that are inductive by themselves; not enough to prove what was asked"),
+        ("moves-are-bounded", "Lemmas that are inductive together with what is proved"),
+    ],
+)
+def test_lemmas_are_said_to_be_enough_only_where_something_is_proved(
+    name: str, heading: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    machine = shift_register.MACHINE
+    constants = machine.set_constants({"puts": 1})
+    found = register(name, puts=1, explain=False)
+    print_report(results(), Report(Protocol(machine, ()), constants, (), Settings(), found, lemmas=("a lemma",)))
+    assert heading in capsys.readouterr().out
