@@ -262,6 +262,18 @@ class Expressions:
             self.scope.refuse(node, "records are compared as a whole", "compare their fields")
         return INT
 
+    def helpers(self, called: ast.expr) -> list[str]:
+        """Return the names of helpers that could stand there, of the same module if one is named."""
+        known = self.scope.made.python.__globals__
+        module = self.scope.global_of(called.value) if isinstance(called, ast.Attribute) else None
+        if isinstance(called, ast.Attribute) and isinstance(module, types.ModuleType):
+            return [
+                f"{ast.unparse(called.value)}.{key}"
+                for key, item in vars(module).items()
+                if isinstance(item, types.FunctionType)
+            ]
+        return [key for key, item in known.items() if isinstance(item, types.FunctionType)]
+
     def call(self, node: ast.Call) -> Type:
         """Check a call of a builtin, a helper or a bag."""
         if isinstance(node.func, ast.Attribute):
@@ -280,8 +292,7 @@ class Expressions:
                 node, f"{ast.unparse(node.func)!r} is an action or a property", "put what both need into a helper"
             )
         if not isinstance(found, types.FunctionType):
-            helpers = [key for key, item in self.scope.made.python.__globals__.items() if isinstance(item, types.FunctionType)]
-            hint = nearest(name, [*helpers, *BUILTINS, *FOLDS]) if found is None else ""
+            hint = nearest(name, [*self.helpers(node.func), *BUILTINS, *FOLDS]) if found is None else ""
             self.scope.refuse(
                 node,
                 f"{ast.unparse(node.func)!r} is no helper that the language knows.{hint}".rstrip("."),
