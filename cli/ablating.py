@@ -18,7 +18,6 @@ from fencepost.cli.patience import eventual_properties, judge_liveness
 from fencepost.cli.quantities import default_memory, parse_duration, parse_size
 from fencepost.cli.status import Exit
 from fencepost.explorers.verdict import ended_by_signal
-from fencepost.model.language.actions import Kind
 from fencepost.model.language.errors import UsageError
 
 if TYPE_CHECKING:
@@ -27,8 +26,6 @@ if TYPE_CHECKING:
     from fencepost.explorers.verdict import Options
     from fencepost.invariants.protocols import Protocol
     from fencepost.model.language import Constants, Property
-SAFETY = (Kind.ALWAYS, Kind.STEP)
-"""Kinds of properties that a guard can be needed for; the others are about what happens some time, or at what cost."""
 
 
 @dataclass(frozen=True)
@@ -149,9 +146,9 @@ def _options(ask: Ask) -> Options:
 def judged_properties(found: Protocol, ask: Ask) -> tuple[Property, ...]:
     """Return the properties that are asked for; raise UsageError if a guard cannot be needed for any of them."""
     chosen = found.select(ask.properties)
-    if any(item.kind in SAFETY for item in chosen):
+    if any(item.kind.must_hold for item in chosen):
         return chosen
-    known = [item.name for item in found.every_property if item.kind in SAFETY]
+    known = [item.name for item in found.every_property if item.kind.must_hold]
     given = ", ".join(f"{item.name!r} ({item.kind})" for item in chosen)
     write = f"name another one: {', '.join(known)}." if known else "write a property under @always or @step(...) first."
     raise UsageError(

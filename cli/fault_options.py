@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING, Any
 
 from fencepost.cli.grids import axes_of, settings_of
 from fencepost.cli.quantities import default_memory, parse_duration, parse_size
-from fencepost.model.language.actions import Kind
 from fencepost.model.language.errors import UsageError, nearest
 
 if TYPE_CHECKING:
@@ -41,7 +40,7 @@ def refuse_early(
     from fencepost.explorers.evidence.faults import choose_kinds, fault_kinds
 
     judged = found.select((prop,))[0]
-    if judged.kind not in (Kind.ALWAYS, Kind.STEP):
+    if not judged.kind.must_hold:
         raise UsageError(
             f"property {prop!r} is of kind {judged.kind}: faults break what must always hold. Name such a property."
         )

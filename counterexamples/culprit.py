@@ -14,7 +14,6 @@ from types import FunctionType
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from fencepost.model.language import bits
-from fencepost.model.language.actions import Kind
 from fencepost.model.language.printing import show_message
 from fencepost.model.language.records import Array, Record, key_of
 
@@ -47,7 +46,7 @@ class Culprit(NamedTuple):
 def culprit(trace: Trace, path: Path) -> Culprit | None:
     """Return for which values the property of a trace is violated at its end; None where no predicate is false there."""
     prop = trace.prop
-    if prop is None or prop.kind not in (Kind.ALWAYS, Kind.STEP):
+    if prop is None or not prop.kind.must_hold:
         return None
     explained = _Explained()
     arguments = _arguments(trace, path, prop)

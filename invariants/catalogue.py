@@ -95,6 +95,10 @@ class Case:
         return self.run.violated.get(self.prop)
 
 
+RULE = "A rule that the model follows: nothing is left to judge."
+"""The gap of a sentence that says what the model does, and so cannot be violated in it."""
+
+
 @dataclass(frozen=True)
 class Evidence:
     """What settles an entry: cases, and for a question or a hypothesis the answer in words."""

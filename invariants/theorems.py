@@ -20,7 +20,6 @@ from fencepost.invariants import (
 )
 from fencepost.invariants.protocols import PROTOCOLS, Protocol, protocol
 from fencepost.model.clients.discovery.constants import Accepts
-from fencepost.model.language.actions import Kind
 from fencepost.model.language.errors import UsageError, nearest
 
 if TYPE_CHECKING:
@@ -81,8 +80,6 @@ class Theorem:
 
 OWN = {token_store.MACHINE.name: Protocol(token_store.MACHINE, token_store.PROPERTIES)}
 """Machines that are there for a proof alone."""
-PROVABLE = (Kind.ALWAYS, Kind.STEP)
-"""What induction is about."""
 _LINEAGE = ("truncate-to-hwm", "kip101", "kip279", "kip320-first-try", "kip320")
 LEMMAS: dict[str, tuple[Property, ...]] = {
     **dict.fromkeys(_LINEAGE, lineage_lemmas.LEMMAS),
@@ -268,13 +265,13 @@ THEOREMS: tuple[Theorem, ...] = (
 def provable(found: Protocol) -> tuple[Property, ...]:
     """Return everything that can be asked to be proved of a protocol: its properties and lemmas, no witness."""
     own = LEMMAS.get(found.name, ()) if PROTOCOLS.get(found.name) is found else ()
-    return tuple(item for item in (*found.every_property, *own) if item.kind in PROVABLE)
+    return tuple(item for item in (*found.every_property, *own) if item.kind.must_hold)
 
 
 def select(found: Protocol, names: tuple[str, ...]) -> tuple[Property, ...]:
     """Return the properties and lemmas of these names, all properties if none is named; raise UsageError for an unknown one."""
     if not names:
-        return tuple(item for item in found.properties if item.kind in PROVABLE)
+        return tuple(item for item in found.properties if item.kind.must_hold)
     known = {item.name: item for item in (*found.every_property, *provable(found))}
     for name in names:
         if name not in known:

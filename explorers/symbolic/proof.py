@@ -111,7 +111,7 @@ def prove(
     for item in properties:
         if settings.everywhere and item.kind is Kind.STEP:
             raise UsageError(f"{item.name!r} is about steps, and --every-state looks at no steps: leave one of them out.")
-        if item.kind not in (Kind.ALWAYS, Kind.STEP):
+        if not item.kind.must_hold:
             raise UsageError(
                 f"{item.name!r} says {item.kind}, and a proof is about what always holds, of states or of steps. "
                 f"Write `fencepost check {machine.name} --property {item.name}`."

@@ -7,14 +7,13 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from fencepost.invariants.catalogue import Case, Evidence
+from fencepost.invariants.catalogue import RULE, Case, Evidence
 from fencepost.invariants.runs import discovery, tokens_evidence
 
 if TYPE_CHECKING:
     from fencepost.invariants.catalogue import Run
 
 _ALL = {run.name: run for run in (*tokens_evidence.RUNS, *discovery.RUNS)}
-_RULE = "A rule that the model follows: nothing is left to judge."
 _WIRE = "Header formats are not modelled: a context is there or not."
 
 
@@ -66,10 +65,10 @@ TOKENS: tuple[Evidence, ...] = (
         "half of one is Q17.",
     ),
     Evidence("SEED-TOKEN-5", _LEGACY, answer="Without tokens it happens: the property fails as the draft says."),
-    Evidence("SEED-TOKEN-7", (), gap=_RULE + " What it gives is TOK-S1; that it comes after the handling is Q10."),
-    Evidence("SEED-TOKEN-8", (), gap=_RULE + " What either way comes to is Q14."),
-    Evidence("SEED-TOKEN-9", (), gap=_RULE),
-    Evidence("SEED-TOKEN-10", (), gap=_RULE),
+    Evidence("SEED-TOKEN-7", (), gap=RULE + " What it gives is TOK-S1; that it comes after the handling is Q10."),
+    Evidence("SEED-TOKEN-8", (), gap=RULE + " What either way comes to is Q14."),
+    Evidence("SEED-TOKEN-9", (), gap=RULE),
+    Evidence("SEED-TOKEN-10", (), gap=RULE),
     Evidence(
         "SEED-TOKEN-11",
         _of("metadata-reads draft-check-first 1 client, forwarded writes and a foreign context", "storing-errors-never-throws")
@@ -128,7 +127,7 @@ TOKENS: tuple[Evidence, ...] = (
         verdict="broken",
     ),
     Evidence("SEED-TOKEN-33", _STORE),
-    Evidence("SEED-TOKEN-35", (), gap=_RULE + " Every run begins with it."),
+    Evidence("SEED-TOKEN-35", (), gap=RULE + " Every run begins with it."),
     Evidence("SEED-TOKEN-36", _LEGACY, answer="It does, and so reads go back as they do today."),
     *(
         Evidence(f"SEED-TOKEN-{number}", _STORE, answer="Tested on the store's functions, for all small contexts.")
@@ -191,7 +190,7 @@ DISCOVERY: tuple[Evidence, ...] = (
         answer="Where nobody lags. After an answer from old metadata the batch waits for a refresh as before.",
     ),
     Evidence("SEED-951-9", _of("leader-discovery kip-951 3 brokers", "hint-is-accepted", "hints-are-true")),
-    Evidence("SEED-951-10", (), gap=_RULE),
+    Evidence("SEED-951-10", (), gap=RULE),
     Evidence(
         "SEED-951-11",
         _of("leader-discovery kip-951 3 brokers, replicas behind their caches", "hints-are-true")
@@ -215,7 +214,7 @@ DISCOVERY: tuple[Evidence, ...] = (
         + _of("leader-discovery kip-951 3 brokers, one joins late", "stale-metadata-leaves-the-endpoint"),
         answer="For leader and epoch; not for the leader's endpoint (K951-S2b).",
     ),
-    Evidence("SEED-951-17", (), gap=_RULE + " What it is needed for is Q30."),
+    Evidence("SEED-951-17", (), gap=RULE + " What it is needed for is Q30."),
     Evidence(
         "SEED-951-19",
         _of("leader-discovery kip-951 3 brokers", "immediate-retries-go-to-newer-epochs")
@@ -226,7 +225,7 @@ DISCOVERY: tuple[Evidence, ...] = (
         _of("leader-discovery kip-951 3 brokers, replicas behind their caches", "immediate-retries-go-to-newer-epochs"),
         answer="A newer leader, yes; that it is another broker does not follow where a broker is elected again.",
     ),
-    Evidence("SEED-951-22", (), gap=_RULE),
+    Evidence("SEED-951-22", (), gap=RULE),
     Evidence(
         "SEED-951-24",
         _of("leader-discovery kip-951 3 brokers, restart", "stale-metadata-leaves-the-endpoint"),

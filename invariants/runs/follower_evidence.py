@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from fencepost.invariants.catalogue import Evidence
+from fencepost.invariants.catalogue import RULE, Evidence
 from fencepost.invariants.runs import follower_cells, followers, propagation
 
 RUNS = (*followers.RUNS, *follower_cells.RUNS, *propagation.RUNS)
 _BROKEN = "broken"
-_RULE = "A rule that the model follows: nothing is left to judge."
 reads, spread, cells = followers.cases, propagation.cases, follower_cells.cases
 
 _COMMITTED = reads("""
@@ -545,7 +544,7 @@ SENTENCES: tuple[Evidence, ...] = (
         gap="How close log starts are is not for a model to say: here they may be any distance apart (SEED-392-39). What that costs is "
         "case 3 of the table.",
     ),
-    Evidence("SEED-392-52", (), gap=_RULE + " What it comes to is case 4 of the table."),
+    Evidence("SEED-392-52", (), gap=RULE + " What it comes to is case 4 of the table."),
     Evidence(
         "SEED-392-54",
         reads(f"{_NEWER}: lags"),
@@ -560,13 +559,13 @@ SENTENCES: tuple[Evidence, ...] = (
     Evidence(
         "SEED-392-60",
         (),
-        gap=_RULE
+        gap=RULE
         + " Where answers tell nothing (the run *2 replicas, bare errors*) no consumer takes up its reset policy by them.",
     ),
     Evidence(
         "SEED-392-63",
         (),
-        gap=_RULE
+        gap=RULE
         + " In the two texts any metadata ends the preference (`preference_ends`), one with a changed ISR too. What depends on "
         "it is K392-L2.",
     ),

@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-from fencepost.invariants.catalogue import Evidence
+from fencepost.invariants.catalogue import RULE, Evidence
 from fencepost.invariants.runs.replication_cases import cases
 
-_RULE = "A rule that the model follows: nothing is left to judge."
 _WIRE = "Formats of requests are not modelled: a broker epoch is there or not."
 _ZOOKEEPER = "The model has KRaft mode only."
 
 EVIDENCE: tuple[Evidence, ...] = (
-    Evidence("SEED-903-1", (), gap=_RULE + " A leader asks to expand only where it handles a fetch of that follower."),
+    Evidence("SEED-903-1", (), gap=RULE + " A leader asks to expand only where it handles a fetch of that follower."),
     Evidence(
         "SEED-903-4",
         cases("2 brokers, KIP-903: KIP903-S2\n2 brokers, no broker epoch check at the leader: KIP903-S2"),
@@ -21,7 +20,7 @@ EVIDENCE: tuple[Evidence, ...] = (
         cases("2 brokers, KIP-903: KIP903-S2\n2 brokers, no epochs in fetches: KIP903-S2"),
         answer="So does the model; where fetches carry no epoch a replica joins without what is committed.",
     ),
-    Evidence("SEED-903-7", (), gap=_RULE + " It is `broker_epoch` of what a leader knows of a follower."),
+    Evidence("SEED-903-7", (), gap=RULE + " It is `broker_epoch` of what a leader knows of a follower."),
     Evidence(
         "SEED-903-8",
         cases("2 brokers, KIP-903: KIP903-S2\n2 brokers, B11: KIP903-S2"),
@@ -36,7 +35,7 @@ EVIDENCE: tuple[Evidence, ...] = (
     Evidence(
         "SEED-903-14",
         (),
-        gap=_RULE
+        gap=RULE
         + " A member whose epoch is -1 has sent none, which `fetch_carries_broker_epoch=off` gives all members. What that costs is "
         "SEED-903-6.",
     ),

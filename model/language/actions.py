@@ -90,6 +90,11 @@ class Kind(StrEnum):
         """Whether it says something of whole behaviours: it is judged on the graph of all states, after the search."""
         return self in (Kind.LEADS_TO, Kind.AT_MOST)
 
+    @property
+    def must_hold(self) -> bool:
+        """Whether it says what must hold in every state or step: what a guard is for, a fault breaks, an induction proves."""
+        return self in (Kind.ALWAYS, Kind.STEP)
+
 
 @dataclass(frozen=True)
 class Property:
