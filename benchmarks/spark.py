@@ -44,7 +44,7 @@ if TYPE_CHECKING:
 
 FILE = Path(__file__).parent.parent / "docs" / "measured" / "spark.json"
 LARGE = "replication kafka-4.1 3 brokers and two records"
-MIDDLE = "replication kafka-4.1 3 brokers and two records, repaired"
+MIDDLE = "replication kafka-4.1 3 brokers and two records, repaired, fenced first"
 SMALL = "kip320 3/2/2/1"
 SMALL_LEVEL = 5_000
 """States of a level below which its seconds are what a level costs in any case."""

@@ -17,9 +17,9 @@ from fencepost.model.cluster.state import (
     AlterPartition,
     Replica,
     State,
-    Status,
     has_current_leader,
     is_running,
+    is_sent,
     leads,
     local,
     newest,
@@ -38,6 +38,11 @@ def agrees_below(s: State, r: Replica, end: int) -> bool:
 def has_committed(s: State, r: Replica) -> bool:
     """Say whether the log holds all records that were ever below a leader's high watermark."""
     return agrees_below(s, r, s.ghost_committed_end)
+
+
+def shows_committed(s: State, r: Replica) -> bool:
+    """Say whether all that the replica holds below its high watermark was committed, and is what was committed there."""
+    return r.high_watermark <= s.ghost_committed_end and agrees_below(s, r, r.high_watermark)
 
 
 def has_record(r: Replica, record: int) -> bool:
@@ -117,9 +122,9 @@ def logs_match(s: State, c: C) -> bool:
 
 @step()
 def leader_high_watermark_never_falls(before: State, after: State, c: C) -> bool:
-    """Part of G-S4: a leader's high watermark does not fall while it leads in one leader epoch.
+    """Part of G-S4: a leader's high watermark does not fall while one incarnation of it leads in one leader epoch.
 
-    Followers' may, and a new leader's may be below its predecessor's.
+    Followers' may, a new leader's may be below its predecessor's, and a leader that restarts may begin below where it was.
     """
     return all(
         after.replica[broker].high_watermark >= before.replica[broker].high_watermark
@@ -204,9 +209,7 @@ def maximal_isr_covers_requests(s: State, c: C) -> bool:
     So a leader that went back to the committed ISR was right: its request has not been and will not be applied.
     """
     return not has_current_leader(s) or all(
-        m.status != Status.SENT
-        or not passes_epoch_checks(c, newest(s), m)
-        or bits.is_subset(m.isr, maximal_isr(c, s.replica[m.leader]))
+        not is_sent(m) or not passes_epoch_checks(c, newest(s), m) or bits.is_subset(m.isr, maximal_isr(c, s.replica[m.leader]))
         for m in s.alter_partitions
     )
 
@@ -214,20 +217,13 @@ def maximal_isr_covers_requests(s: State, c: C) -> bool:
 @always
 def leaders_show_committed(s: State, c: C) -> bool:
     """G-S9: what a leader shows below its high watermark is what was committed there first, so nobody reads two versions."""
-    return all(
-        agrees_below(s, s.replica[broker], s.replica[broker].high_watermark) for broker in range(c.brokers) if leads(s, broker)
-    )
+    return all(shows_committed(s, s.replica[broker]) for broker in range(c.brokers) if leads(s, broker))
 
 
 @always
 def replicas_show_committed(s: State, c: C) -> bool:
     """G-S9 for KIP-392: what any running replica shows below its high watermark was committed, and as it is there."""
-    return all(
-        s.replica[broker].high_watermark <= s.ghost_committed_end
-        and agrees_below(s, s.replica[broker], s.replica[broker].high_watermark)
-        for broker in range(c.brokers)
-        if is_running(s, broker)
-    )
+    return all(shows_committed(s, s.replica[broker]) for broker in range(c.brokers) if is_running(s, broker))
 
 
 @step(on=controller_applies_alter_partition)
@@ -256,6 +252,22 @@ def joining_replica_has_committed(before: State, after: State, c: C, m: AlterPar
     joined = m.isr & ~newest(before).isr
     return all(
         has_committed(before, before.replica[broker])
+        for broker in range(c.brokers)
+        if bits.contains(joined, broker) and is_running(before, broker)
+    )
+
+
+@step(on=controller_applies_alter_partition)
+def joining_replica_covers_epoch_start(before: State, after: State, c: C, m: AlterPartition) -> bool:
+    """Part of KIP903-S2: whoever joins the ISR, and runs, has a log that reaches the start of its leader's epoch.
+
+    Does not apply once the leader that asked has learnt of another leader epoch.
+    """
+    joined = m.isr & ~newest(before).isr
+    leader = before.replica[m.leader]
+    is_asking = leads(before, m.leader) and local(before, m.leader).leader_epoch == m.leader_epoch
+    return not is_asking or all(
+        before.replica[broker].end >= leader.epoch_start
         for broker in range(c.brokers)
         if bits.contains(joined, broker) and is_running(before, broker)
     )
@@ -293,8 +305,7 @@ def restarted_broker_is_in_sync(s: State, c: C) -> bool:
 def request_names_ineligible_replica(s: State, c: C) -> bool:
     """A request with current epochs reaches the controller while a member that it names is not eligible."""
     return any(
-        m.status == Status.SENT and passes_epoch_checks(c, newest(s), m) and not is_eligible(c, newest(s), m)
-        for m in s.alter_partitions
+        is_sent(m) and passes_epoch_checks(c, newest(s), m) and not is_eligible(c, newest(s), m) for m in s.alter_partitions
     )
 
 
@@ -348,6 +359,7 @@ PROPERTIES = (
     applied_requests_are_current,
     joining_epoch_is_registered,
     joining_replica_has_committed,
+    joining_replica_covers_epoch_start,
     members_without_epoch_are_current,
     record_is_committed_on_two,
     isr_grows,

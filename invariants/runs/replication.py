@@ -17,7 +17,7 @@ _AS_READ = (
     "The model of kafka-4.1 as its code was read does not keep it (HYP-3); its repaired twin does, at the same constants. "
     "That a running Kafka gets there was not shown."
 )
-_BEFORE_ELR = "Kept by kafka-4.1; without ELR, as in the commit that was read, HYP-2 breaks it, and the repaired twins keep it."
+_BEFORE_4 = "Kept by kafka-4.0 and kafka-4.1. Before KAFKA-18106, as in the commit that was read, HYP-2 breaks it, and the repaired twins keep it."
 
 GUARANTEES: tuple[Evidence, ...] = (
     Evidence(
@@ -25,7 +25,7 @@ GUARANTEES: tuple[Evidence, ...] = (
         cases("""
             kafka-4.1 2 brokers, repaired: G-S1
             kafka-4.1 3 brokers, repaired: G-S1
-            kafka-4.1 3 brokers and two records, repaired: G-S1
+            kafka-4.1 3 brokers and two records, repaired, fenced first: G-S1
             kafka-3.5 3 brokers, repaired: G-S1
             kafka-4.1 3 brokers: G-S1
             3 brokers, HYP-1: G-S1
@@ -76,7 +76,7 @@ GUARANTEES: tuple[Evidence, ...] = (
             2 brokers, three moves: G-S3
             2 brokers, B02: G-S3
             2 brokers, B05: G-S3
-            kafka-4.1 3 brokers and two records, repaired: G-S3
+            kafka-4.1 3 brokers and two records, repaired, fenced first: G-S3
         """),
     ),
     Evidence(
@@ -84,7 +84,7 @@ GUARANTEES: tuple[Evidence, ...] = (
         cases("""
             2 brokers, three moves and three records: G-S3b
             2 brokers, B02 with three records: G-S3b
-            kafka-4.1 3 brokers and two records, repaired: G-S3b
+            kafka-4.1 3 brokers and two records, repaired, fenced first: G-S3b
         """),
         answer="With truncation as in KIP-101 two logs differ below a record that they share; this takes three records.",
     ),
@@ -101,7 +101,8 @@ GUARANTEES: tuple[Evidence, ...] = (
         """),
         answer="The first half is this property: a follower that is waited for may be below the high watermark, so a leader that took "
         "it over would fall back. The second half, that nothing committed is ever lost or replaced, is G-S1 and G-S9; the largest "
-        "high watermark itself is history, which cannot shrink. A leader that restarts in its epoch (HYP-2) counts as another one here.",
+        "high watermark itself is history, which cannot shrink. It is about one incarnation: one that restarts "
+        "in its leader epoch, which takes HYP-2, comes back with an older high watermark, and counts as another leader here.",
     ),
     Evidence(
         "G-S5",
@@ -120,23 +121,25 @@ GUARANTEES: tuple[Evidence, ...] = (
         cases("""
             kafka-4.1 3 brokers, repaired: G-S6
             kafka-4.1 3 brokers: G-S6
+            kafka-4.0 3 brokers: G-S6
             kafka-3.7 3 brokers: G-S6
             2 brokers, B12: G-S6
             2 brokers, B21: G-S6
         """),
-        answer=_BEFORE_ELR,
+        answer=_BEFORE_4,
     ),
     Evidence(
         "G-S7",
         cases("""
             kafka-4.1 3 brokers, repaired: G-S7
             kafka-4.1 3 brokers: G-S7
-            kafka-3.7 3 brokers, repaired: G-S7
+            kafka-4.0 3 brokers: G-S7
+            kafka-3.7 3 brokers, repaired, fenced first: G-S7
             kafka-3.7 3 brokers: G-S7
             2 brokers, B09: G-S7
             3 brokers, HYP-2: G-S7
         """),
-        answer=_BEFORE_ELR,
+        answer=_BEFORE_4,
     ),
     Evidence(
         "G-S8",
@@ -157,7 +160,7 @@ GUARANTEES: tuple[Evidence, ...] = (
             2 brokers, B06: K392-S1
             2 brokers, B05: G-S9
             2 brokers, B02: G-S9
-            kafka-4.1 3 brokers and two records, repaired: G-S9, K392-S1
+            kafka-4.1 3 brokers and two records, repaired, fenced first: G-S9, K392-S1
         """),
         answer="Of what leaders, and replicas, show below their high watermarks; deliveries to a consumer come with the consumers.",
     ),
@@ -183,12 +186,14 @@ GUARANTEES: tuple[Evidence, ...] = (
     Evidence(
         "KIP903-S2",
         cases("""
-            2 brokers, KIP-903: KIP903-S2
+            2 brokers, KIP-903: KIP903-S2, KIP903-S2b
             2 brokers, B09: KIP903-S2
             2 brokers, B10: KIP903-S2
             2 brokers, B11: KIP903-S2
-            kafka-4.1 3 brokers, repaired: KIP903-S2
-            kafka-4.1 3 brokers: KIP903-S2
+            kafka-4.1 3 brokers, repaired: KIP903-S2, KIP903-S2b
+            kafka-4.1 3 brokers: KIP903-S2, KIP903-S2b
+            3 brokers, crash: KIP903-S2b
+            3 brokers, no epoch start check: KIP903-S2b
             kafka-3.5 2 brokers, repaired: KIP903-S2
             kafka-3.5 2 brokers, atomic expansion only: KIP903-S2
             kafka-3.5 2 brokers, fetch check only: KIP903-S2
@@ -212,11 +217,12 @@ GUARANTEES: tuple[Evidence, ...] = (
         "KIP903-S4",
         cases("""
             kafka-4.1 3 brokers: KIP903-S4
+            kafka-4.0 3 brokers: KIP903-S4
             3 brokers, crash with loss: KIP903-S4
             3 brokers, HYP-2: KIP903-S4
             kafka-3.7 3 brokers: KIP903-S4
         """),
-        answer=_BEFORE_ELR,
+        answer=_BEFORE_4,
     ),
     Evidence(
         "KIP903-S5",

@@ -83,8 +83,15 @@ EVIDENCE: tuple[Evidence, ...] = (
     ),
     Evidence(
         "B19",
-        cases("3 brokers, B19: G-S1b, G-S1, G-S2b\n3 brokers, ELR: G-S1b, G-S1, G-S2b\n2 brokers, last replica standing: G-S1"),
-        answer="Min ISR 2, one crash that loses records, two fences.",
+        cases("""
+            3 brokers, B19: G-S1b, G-S1, G-S2b
+            3 brokers, ELR: G-S1b, G-S1, G-S2b
+            2 brokers, last replica standing: G-S1
+            kafka-4.0 3 brokers, repaired, four epochs: G-S1b, G-S1, G-S2
+            kafka-4.1 3 brokers, repaired, four epochs: G-S1b, G-S1, G-S2
+        """),
+        answer="Min ISR 2, one crash that loses records, two fences. Where a broker may register before it is fenced one fence is "
+        "enough, and the crash may be of a replica that is just about to join: the difference between kafka-4.0 and kafka-4.1.",
     ),
     Evidence("B20", cases("3 brokers, B20: G-S8, G-S1b, G-S1\n3 brokers, ELR and shrink: G-S8, G-S1b, G-S1")),
     Evidence("B21", cases("2 brokers, B21: G-S6\n2 brokers, ELR: G-S6")),

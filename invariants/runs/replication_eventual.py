@@ -81,9 +81,9 @@ def run(
 
 
 RUNS: tuple[Run, ...] = (
-    run("2 brokers, in the end", FAULTS, "", 33_755, 22, profile=Profile.QUICK),
-    run("2 brokers, in the end, and a shutdown", FAULTS, "clean_stops=1 max_leader_epoch=9", 692_663, 29),
-    run("2 brokers in the end", FAULTS, "", 57_018, 26, version="kafka-3.5"),
+    run("2 brokers, in the end", FAULTS, "", 26_693, 23, profile=Profile.QUICK),
+    run("2 brokers, in the end, and a shutdown", FAULTS, "clean_stops=1 max_leader_epoch=9", 530_507, 30),
+    run("2 brokers in the end", FAULTS, "", 58_508, 26, version="kafka-3.5"),
     run("2 brokers in the end", FAULTS, "", 30_079, 23, version="kafka-4.1"),
     run(
         "2 brokers, in the end, sessions that last for ever",
@@ -98,8 +98,8 @@ RUNS: tuple[Run, ...] = (
         "2 brokers, in the end, HYP-3",
         FAULTS,
         "equal_partition_epoch_overwrites=on",
-        38_410,
-        22,
+        29_887,
+        24,
         {"G-L4": 17},
         why="an acknowledged record is lost (HYP-3), so it never gets to all replicas",
     ),

@@ -60,7 +60,7 @@ RUNS: tuple[Run, ...] = (
         "diverging_fetch_counts=on",
         5_236,
         21,
-        "G-S1b 7, G-S1 9, G-S2 9, G-S3 9, G-S9 9, K392-S1 9, KIP903-S2 9, G-S2b 12",
+        "G-S1b 7, G-S1 9, G-S2 9, G-S3 9, G-S9 9, K392-S1 9, KIP903-S2 9, G-S2b 12, KIP903-S2b 12",
         unreached=(RESTARTED, INELIGIBLE),
         trace="G-S1b b05-kafka-13141",
     ),

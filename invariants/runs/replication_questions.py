@@ -24,11 +24,15 @@ HYPOTHESES: tuple[Evidence, ...] = (
             3 brokers, crash with loss: G-S7, G-S6, KIP903-S4, G-S1, G-S5b
             3 brokers, HYP-2 and two records: G-S3b, G-S3, G-S9
             3 brokers, crash with loss and two records: G-S3b, G-S3, G-S9
+            3 brokers, crash with loss and early registration: G-S7, G-S6, KIP903-S4, G-S1, G-S5b
             kafka-3.7 3 brokers: G-S7
-            kafka-4.1 3 brokers, HYP-1, HYP-3 and HYP-9 repaired: G-S7, G-S1
+            kafka-3.7 3 brokers, repaired, fenced first: G-S7, G-S1
+            kafka-4.0 3 brokers: G-S7
+            kafka-4.1 3 brokers: G-S7
         """),
-        answer="Confirmed in the model without ELR, refuted with it: there an unclean registration leaves the ISR at once. Repaired "
-        "by fencing before registration. Not shown on a running Kafka.",
+        answer="Confirmed in the model for the commit that was read and for releases before it, without ELR. Repaired by KAFKA-18106 "
+        "(from 4.0): a registration takes its broker out of the ISR as a fence does. With ELR an unclean registration did so before. "
+        "Not shown on a running Kafka.",
         verdict="confirmed",
     ),
     Evidence(
@@ -64,7 +68,7 @@ HYPOTHESES: tuple[Evidence, ...] = (
             2 brokers, HYP-9: KIP903-S2, G-S1b
             2 brokers, ELR and broker epochs: KIP903-S2, G-S1b
             kafka-4.1 2 brokers, HYP-3 repaired: KIP903-S2, G-S1b
-            kafka-4.1 2 brokers, HYP-3 and HYP-9 repaired: KIP903-S2, G-S1b
+            kafka-4.1 2 brokers, repaired: KIP903-S2, G-S1b
         """),
         answer="Confirmed in the model, with every check as the code has it: a replica that lost its log joins the ISR while its leader "
         "commits on a fetch of the incarnation before. Comparing with the epochs of fenced brokers too repairs it. Not shown on a "
@@ -130,9 +134,14 @@ QUESTIONS: tuple[Evidence, ...] = (
     ),
     Evidence(
         "Q39",
-        cases("3 brokers, HYP-2: G-S7, G-S1\n3 brokers, crash with loss: G-S7, G-S1\nkafka-4.1 3 brokers: G-S7"),
-        answer="Without ELR it must be fenced, or leave the ISR, first: an expired session is not enough. With ELR an unclean "
-        "registration takes it out of the ISR, and that suffices.",
+        cases("""
+            3 brokers, HYP-2: G-S7, G-S1
+            3 brokers, crash with loss: G-S7, G-S1
+            3 brokers, crash with loss and early registration: G-S7, G-S1
+            kafka-4.1 3 brokers: G-S7
+        """),
+        answer="It must be fenced first, or leave the ISR with its registration, as since KAFKA-18106: either is enough. An expired "
+        "session alone is not.",
     ),
     Evidence(
         "Q55",

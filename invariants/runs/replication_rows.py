@@ -23,6 +23,7 @@ PROPERTY = {
     "G-S13": "applied-requests-are-current",
     "KIP903-S1": "joining-epoch-is-registered",
     "KIP903-S2": "joining-replica-has-committed",
+    "KIP903-S2b": "joining-replica-covers-epoch-start",
     "KIP903-S3": "maximal-isr-covers-requests",
     "KIP903-S4": "members-without-epoch-are-current",
 }
@@ -31,7 +32,14 @@ PROPERTY = {
 REPAIRED = (
     "equal_partition_epoch_overwrites=off reset_followers_on_reelection=on fenced_before_registration=on fenced_epoch_check=on"
 )
-"""The repairs of HYP-3, HYP-1, HYP-2 and HYP-9, so that what a bug's switch does is seen alone."""
+"""The repairs of HYP-3, HYP-1 and HYP-9, so that what a bug's switch does is seen alone. And a broker registers only once it is
+fenced: then shortest traces tell things in the order of KIP-903, and there are fewer states."""
+
+EARLY = "registration_leaves_isr=on fenced_before_registration=off"
+"""Registration as in Kafka since KAFKA-18106: as soon as the session has expired, and out of the ISR. The repair of HYP-2."""
+
+HYP_2 = "registration_leaves_isr=off fenced_before_registration=off"
+"""Registration as in Kafka before that: the broker stays in the ISR."""
 
 GROWS = "isr-grows"
 INELIGIBLE = "request-names-ineligible-replica"

@@ -26,12 +26,12 @@ LEADER_AWAY = (PROPERTY["G-L7"], PROPERTY["B18"])
 LEARNT = (PROPERTY["K1166-S4"],)
 
 RUNS: tuple[Run, ...] = (
-    run("2 brokers, one outside the ISR, in the end", OUTSIDE, "", 1_906, 14),
+    run("2 brokers, one outside the ISR, in the end", OUTSIDE, "", 1_721, 14),
     run(
         "2 brokers, INELIGIBLE_REPLICA changes nothing",
         OUTSIDE,
         "rollback_on=never",
-        1_964,
+        1_808,
         15,
         {"G-L5": 7, "G-L8": 7, "KIP903-L1": 9},
         trace="KIP903-L1",
@@ -41,7 +41,7 @@ RUNS: tuple[Run, ...] = (
         "2 brokers, unfenced only in the ISR",
         OUTSIDE,
         "unfencing_needs_isr=on",
-        761,
+        610,
         12,
         {"G-L1": 5, "G-L2": 4},
         trace="G-L2",

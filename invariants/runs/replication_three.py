@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from fencepost.invariants.catalogue import Profile, Run
-from fencepost.invariants.runs.replication_rows import GROWS, INELIGIBLE, RESTARTED, UNAWARE, run
+from fencepost.invariants.runs.replication_rows import EARLY, GROWS, HYP_2, INELIGIBLE, RESTARTED, UNAWARE, run
 
 MOVES = "brokers=2 max_records=2 crashes=0 fences=0 shrinks=0 elections=3 any_preferred=1 loss=none max_leader_epoch=3 truncation=kip-279"
 ELR = "brokers=3 max_records=1 initial_isr=2 min_isr=2 crashes=1 fences=2 shrinks=0 loss=any max_leader_epoch=4 elr=on"
@@ -16,14 +16,14 @@ REASSIGNMENT = "brokers=3 max_records=1 crashes=0 fences=1 shrinks=0 reassignmen
 
 RUNS: tuple[Run, ...] = (
     # Three brokers
-    run("3 brokers, reassignment", REASSIGNMENT, "", 10_775, 22, unreached=(RESTARTED,)),
+    run("3 brokers, reassignment", REASSIGNMENT, "", 10_292, 22, unreached=(RESTARTED,)),
     run(
         "3 brokers, B16",
         REASSIGNMENT,
         "rollback_on=any-error",
-        17_527,
+        15_483,
         22,
-        "G-S1b 7, G-S1 8, G-S2 8, G-S2b 8, KIP903-S2 12",
+        "G-S1b 8, G-S1 10, G-S2 10, G-S2b 14, KIP903-S2 17",
         unreached=(RESTARTED,),
         trace="G-S1b b16-new-leader-elected",
     ),
@@ -107,12 +107,20 @@ RUNS: tuple[Run, ...] = (
     run(
         "3 brokers, HYP-2",
         "brokers=3 max_records=1 min_isr=2 crashes=1 fences=1 shrinks=0 loss=any max_leader_epoch=3",
-        "fenced_before_registration=off",
-        159_034,
+        HYP_2,
+        159_670,
         27,
         "G-S6 3, G-S7 3, G-S5b 6, G-S1 9, G-S1b 9, G-S2 9, KIP903-S4 9, G-S2b 11, KIP903-S2 13",
         unreached=(UNAWARE,),
         trace="G-S7 hyp-2, G-S1 hyp-2-loss, G-S5b hyp-2-epoch-again",
+    ),
+    run(
+        "3 brokers, crash with loss and early registration",
+        "brokers=3 max_records=1 min_isr=2 crashes=1 fences=1 shrinks=0 loss=any max_leader_epoch=3",
+        EARLY,
+        182_500,
+        28,
+        unreached=(UNAWARE,),
     ),
     run(
         "3 brokers, crash with loss and two records",
@@ -125,8 +133,8 @@ RUNS: tuple[Run, ...] = (
     run(
         "3 brokers, HYP-2 and two records",
         "brokers=3 max_records=2 min_isr=2 crashes=1 fences=1 shrinks=0 loss=any max_leader_epoch=3",
-        "fenced_before_registration=off",
-        1_612_925,
+        HYP_2,
+        1_619_167,
         37,
         "G-S6 3, G-S7 3, G-S5b 6, G-S3b 7, G-S1 9, G-S1b 9, G-S2 9, KIP903-S4 9, G-S2b 11, G-S3 11, G-S9 11, K392-S1 11, KIP903-S2 13",
         unreached=(UNAWARE,),
@@ -146,7 +154,7 @@ RUNS: tuple[Run, ...] = (
         "epoch_start_check=off",
         15_436,
         23,
-        "G-S1b 16, KIP903-S2 16",
+        "KIP903-S2b 12, G-S1b 16, KIP903-S2 16",
         unreached=(INELIGIBLE, UNAWARE),
         trace="KIP903-S2 epoch-start-check",
     ),
@@ -172,7 +180,7 @@ RUNS: tuple[Run, ...] = (
         "restart_high_watermark=log-start epoch_start_check=off",
         550_564,
         30,
-        "G-S1b 16, KIP903-S2 16, G-S1 18, G-S2 18, G-S2b 24",
+        "KIP903-S2b 12, G-S1b 16, KIP903-S2 16, G-S1 18, G-S2 18, G-S2b 24",
         unreached=(UNAWARE,),
     ),
     run("3 brokers, ELR", ELR, "", 1_204_880, 31),

@@ -6,13 +6,17 @@ A version that fails is a finding: docs/findings.md says what was read, and what
 from __future__ import annotations
 
 from fencepost.invariants.catalogue import Profile, Run
-from fencepost.invariants.runs.replication_rows import UNAWARE, run
+from fencepost.invariants.runs.replication_rows import EARLY, UNAWARE, run
 
 TWO = "brokers=2 max_records=1 crashes=1 fences=1 shrinks=1 max_leader_epoch=2"
 THREE = "brokers=3 max_records=1 crashes=1 fences=1 shrinks=1 max_leader_epoch=2 min_isr=2"
-HYP_2 = "HYP-2: without ELR a broker may register again before it is fenced and stays in the ISR"
+HYP_2 = "HYP-2: before KAFKA-18106 a broker may register again before it is fenced and stays in the ISR"
 HYP_3 = "HYP-3: metadata with an equal partition epoch wipes a pending ISR change"
 HYP_9 = "HYP-9: while a broker is fenced, a late fetch of its earlier incarnation counts"
+LAST_STANDING = (
+    "last replica standing (B19): without ELR the last member stays in the ISR, whatever it has lost; the registration that would "
+    "take it out only fences it"
+)
 RACES = "; and the races of KAFKA-15221"
 
 RUNS: tuple[Run, ...] = (
@@ -21,31 +25,33 @@ RUNS: tuple[Run, ...] = (
         "2 brokers",
         TWO,
         "",
-        63_225,
+        64_563,
         26,
-        "G-S6 3, G-S7 3, G-S1b 13, G-S1 14, G-S2 14, KIP903-S2 16, G-S2b 17",
+        "G-S6 3, G-S7 3, G-S1b 13, G-S1 14, G-S2 14, KIP903-S2 16, KIP903-S2b 16, G-S2b 17",
         repaired=False,
         version="kafka-3.5",
         why=f"{HYP_2}{RACES}",
     ),
-    run("2 brokers, repaired", TWO, "atomic_expansion=on fetch_broker_epoch_check=on", 8_952, 21, version="kafka-3.5"),
+    run(
+        "2 brokers, repaired", TWO, f"{EARLY} atomic_expansion=on fetch_broker_epoch_check=on", 26_385, 24, version="kafka-3.5"
+    ),
     run(
         "2 brokers, atomic expansion only",
         TWO,
-        "atomic_expansion=on",
-        11_207,
-        23,
-        "G-S1b 15, KIP903-S2 15",
+        f"{EARLY} atomic_expansion=on",
+        32_298,
+        27,
+        "G-S1b 15, KIP903-S2 15, G-S1 20, G-S2 20, G-S2b 23",
         version="kafka-3.5",
         why="one half of KAFKA-15221: fetches of an earlier incarnation still count",
     ),
     run(
         "2 brokers, fetch check only",
         TWO,
-        "fetch_broker_epoch_check=on",
-        9_693,
-        22,
-        "G-S1b 17, KIP903-S2 17",
+        f"{EARLY} fetch_broker_epoch_check=on",
+        30_170,
+        26,
+        "G-S1b 16, KIP903-S2 16, KIP903-S2b 16, G-S1 18, G-S2 18, G-S2b 21",
         version="kafka-3.5",
         why="the other half of KAFKA-15221: check and request are still two steps",
     ),
@@ -53,26 +59,26 @@ RUNS: tuple[Run, ...] = (
         "2 brokers",
         TWO,
         "",
-        52_463,
+        53_773,
         24,
         "G-S6 3, G-S7 3, KIP903-S3 6, G-S8 7, G-S1b 10, KIP903-S2 10, G-S1 12, G-S2 12, G-S2b 15",
         repaired=False,
         version="kafka-3.7",
         why=f"{HYP_2}; {HYP_3}",
     ),
-    run("2 brokers, repaired", TWO, "", 6_898, 19, version="kafka-3.7"),
+    run("2 brokers, repaired, fenced first", TWO, "", 6_898, 19, version="kafka-3.7"),
     run(
         "2 brokers",
         TWO,
         "",
-        52_463,
+        36_290,
         24,
-        "G-S6 3, G-S7 3, KIP903-S3 6, G-S8 7, G-S1b 10, KIP903-S2 10, G-S1 12, G-S2 12, G-S2b 15",
+        "KIP903-S3 6, G-S8 7, G-S1b 10, KIP903-S2 10, G-S1 13, G-S2 13, G-S2b 15",
         repaired=False,
         version="kafka-4.0",
-        why=f"{HYP_2}; {HYP_3}",
+        why=HYP_3,
     ),
-    run("2 brokers, repaired", TWO, "", 6_898, 19, version="kafka-4.0"),
+    run("2 brokers, repaired", TWO, EARLY, 27_997, 23, "G-S1b 12", version="kafka-4.0", why=LAST_STANDING),
     run(
         "2 brokers",
         TWO,
@@ -97,41 +103,63 @@ RUNS: tuple[Run, ...] = (
         version="kafka-4.1",
         why=HYP_9,
     ),
-    run(
-        "2 brokers, HYP-3 and HYP-9 repaired",
-        TWO,
-        "equal_partition_epoch_overwrites=0 fenced_epoch_check=1",
-        28_459,
-        23,
-        repaired=False,
-        version="kafka-4.1",
-    ),
-    run("2 brokers, repaired", TWO, "", 6_898, 19, version="kafka-4.1", profile=Profile.QUICK),
+    run("2 brokers, repaired", TWO, EARLY, 27_997, 23, version="kafka-4.1", profile=Profile.QUICK),
+    run("2 brokers, repaired, fenced first", TWO, "", 6_898, 19, version="kafka-4.1", profile=Profile.QUICK),
     # Three brokers: Kafka's versions, as the code is and repaired
     run(
         "3 brokers",
         THREE,
         "",
-        6_696_962,
+        6_695_723,
         39,
-        "G-S6 3, G-S7 3, KIP903-S4 6, G-S1b 13, KIP903-S3 13, G-S8 14, G-S1 15, KIP903-S2 16, G-S2 18, G-S2b 23",
+        "G-S6 3, G-S7 3, KIP903-S4 6, G-S1b 13, KIP903-S3 13, G-S8 14, G-S1 15, KIP903-S2 17, KIP903-S2b 17, G-S2 18, G-S2b 23",
         repaired=False,
         version="kafka-3.5",
         why=f"{HYP_2}; {HYP_3}{RACES}",
     ),
-    run("3 brokers, repaired", THREE, "atomic_expansion=on fetch_broker_epoch_check=on", 602_319, 31, version="kafka-3.5"),
+    run(
+        "3 brokers, repaired",
+        THREE,
+        f"{EARLY} atomic_expansion=on fetch_broker_epoch_check=on",
+        2_285_541,
+        35,
+        version="kafka-3.5",
+    ),
     run(
         "3 brokers",
         THREE,
         "",
-        4_474_947,
+        4_461_881,
         35,
         "G-S6 3, G-S7 3, KIP903-S3 6, KIP903-S4 6, G-S8 7, G-S1b 11, KIP903-S2 11, G-S1 13, G-S2 13, G-S2b 16",
         repaired=False,
         version="kafka-3.7",
         why=f"{HYP_2}; {HYP_3}",
     ),
-    run("3 brokers, repaired", THREE, "", 452_423, 30, version="kafka-3.7"),
+    run("3 brokers, repaired, fenced first", THREE, "", 452_423, 30, version="kafka-3.7"),
+    run(
+        "3 brokers",
+        THREE,
+        "",
+        3_370_650,
+        33,
+        "KIP903-S3 6, G-S8 7, G-S1b 11, KIP903-S2 11, G-S1 13, G-S2 13, G-S2b 17",
+        repaired=False,
+        version="kafka-4.0",
+        why=HYP_3,
+    ),
+    run("3 brokers, repaired", THREE, EARLY, 2_435_067, 33, "G-S1b 13", version="kafka-4.0", why=LAST_STANDING),
+    run(
+        "3 brokers, repaired, four epochs",
+        THREE,
+        f"{EARLY} max_leader_epoch=4",
+        2_518_893,
+        33,
+        "G-S1b 13, G-S1 15, G-S2 15, G-S2b 18, KIP903-S2 19",
+        version="kafka-4.0",
+        trace="G-S1 b19-kafka-4.0",
+        why=LAST_STANDING,
+    ),
     run(
         "3 brokers",
         THREE,
@@ -143,16 +171,9 @@ RUNS: tuple[Run, ...] = (
         version="kafka-4.1",
         why=HYP_3,
     ),
-    run(
-        "3 brokers, HYP-1, HYP-3 and HYP-9 repaired",
-        THREE,
-        "equal_partition_epoch_overwrites=0 reset_followers_on_reelection=1 fenced_epoch_check=1",
-        2_289_443,
-        33,
-        repaired=False,
-        version="kafka-4.1",
-    ),
-    run("3 brokers, repaired", THREE, "", 424_869, 30, unreached=(UNAWARE,), version="kafka-4.1"),
+    run("3 brokers, repaired", THREE, EARLY, 2_289_443, 33, version="kafka-4.1"),
+    run("3 brokers, repaired, four epochs", THREE, f"{EARLY} max_leader_epoch=4", 2_321_057, 33, version="kafka-4.1"),
+    run("3 brokers, repaired, fenced first", THREE, "", 424_869, 30, unreached=(UNAWARE,), version="kafka-4.1"),
     run(
         "3 brokers, size of KIP-966's specification",
         "brokers=3 max_records=1 initial_isr=2 min_isr=2 crashes=1 fences=1 shrinks=0 loss=any max_leader_epoch=8 elr=on",
@@ -175,23 +196,27 @@ RUNS: tuple[Run, ...] = (
     run(
         "3 brokers, size of KIP-966's specification, repaired",
         "brokers=3 max_records=1 initial_isr=2 min_isr=2 crashes=1 fences=1 shrinks=0 loss=any max_leader_epoch=8",
-        "",
-        63_790,
-        26,
-        unreached=(UNAWARE,),
+        EARLY,
+        527_626,
+        30,
         version="kafka-4.1",
     ),
     run(
         "3 brokers, size of KIP-966's specification and a shrink, repaired",
         "brokers=3 max_records=1 initial_isr=2 min_isr=2 crashes=1 fences=1 shrinks=0 loss=any max_leader_epoch=8",
-        "shrinks=1",
-        627_823,
-        31,
-        unreached=(UNAWARE,),
+        f"{EARLY} shrinks=1",
+        3_443_359,
+        35,
         version="kafka-4.1",
     ),
     run(
-        "3 brokers and two records, repaired", THREE, "max_records=2", 3_654_365, 38, unreached=(UNAWARE,), version="kafka-4.1"
+        "3 brokers and two records, repaired, fenced first",
+        THREE,
+        "max_records=2",
+        3_654_365,
+        38,
+        unreached=(UNAWARE,),
+        version="kafka-4.1",
     ),
     run(
         "3 brokers and two records",
@@ -206,7 +231,7 @@ RUNS: tuple[Run, ...] = (
         why=HYP_3,
     ),
     run(
-        "3 brokers, two records and two fences, repaired",
+        "3 brokers, two records and two fences, repaired, fenced first",
         THREE,
         "max_records=2 fences=2",
         61_130_861,

@@ -181,7 +181,10 @@ class C(Constants):
     unfencing_needs_isr = switch(
         default=False, meaning="a broker stays fenced until it is in the ISR, which it then cannot join (KIP-841)"
     )
-    fenced_before_registration = switch(default=False, meaning="only a fenced broker may register again (HYP-2)")
+    registration_leaves_isr = switch(
+        default=True, meaning="a registration takes its broker out of the ISR, as a fence does (KAFKA-18106, HYP-2)"
+    )
+    fenced_before_registration = switch(default=False, meaning="only a fenced broker may register again")
     bump_leader_epoch_on_shrink = switch(default=False, meaning="an ISR shrink opens a leader epoch (before 3.6)")
     any_preferred = switch(default=False, meaning="an operator may make any replica the preferred one")
     unclean_election = switch(default=False, meaning="unclean.leader.election.enable")

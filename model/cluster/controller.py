@@ -5,7 +5,7 @@ something appends one image to the window and so needs room in it: brokers lag b
 """
 
 from fencepost.model.cluster.constants import C
-from fencepost.model.cluster.state import AlterPartition, Broker, Image, State, Status, is_running, newest
+from fencepost.model.cluster.state import AlterPartition, Broker, Image, State, Status, is_copy, is_running, is_sent, newest
 from fencepost.model.language import NONE, InFlight, action, bits, require
 
 
@@ -85,8 +85,12 @@ def epoch_after(s: State, c: C, isr: int, leader: int) -> int:
 
 
 def completes_reassignment(s: State, c: C, isr: int) -> bool:
-    """Say whether the reassignment ends with this ISR: the added broker is in it (completeReassignmentIfNeeded)."""
-    return c.reassignment and s.reassigned_in == NONE and bits.contains(isr, c.brokers - 1)
+    """Say whether the reassignment ends with this ISR: all brokers that keep a replica are in it.
+
+    PartitionReassignmentReplicas.maybeCompleteReassignment, since KAFKA-15665.
+    """
+    targets = bits.without(bits.everyone(c.brokers), c.initial_leader)
+    return c.reassignment and s.reassigned_in == NONE and bits.is_subset(targets, isr)
 
 
 def append_image(s: State) -> None:
@@ -249,16 +253,7 @@ def is_repeated(c: C, image: Image, m: AlterPartition) -> bool:
 
 def is_sent_again(s: State, m: AlterPartition) -> bool:
     """Say whether another copy of a request is in flight: its sender has closed the connection of one of the two."""
-    copies = sum(
-        other.status == Status.SENT
-        and other.leader == m.leader
-        and other.broker_epoch == m.broker_epoch
-        and other.leader_epoch == m.leader_epoch
-        and other.partition_epoch == m.partition_epoch
-        and other.isr == m.isr
-        for other in s.alter_partitions
-    )
-    return copies > 1
+    return sum(is_sent(other) and is_copy(other, m) for other in s.alter_partitions) > 1
 
 
 def is_eligible(c: C, image: Image, m: AlterPartition) -> bool:
@@ -293,7 +288,7 @@ def controller_applies_alter_partition(s: State, c: C, m: AlterPartition) -> Non
     elr = elr_target(s, c, isr, 0)
     leader = elected(s, c, isr, elr, active(c, image)) if completes else m.leader
     require(has_room(s, c))
-    require(m.status == Status.SENT)
+    require(is_sent(m))
     require(m.broker_epoch == image.broker_epoch[m.leader] or not c.request_epoch_checks)
     require(m.leader_epoch == image.leader_epoch or not c.request_epoch_checks)
     require(m.leader == image.leader)
@@ -327,7 +322,7 @@ def controller_finds_replica_ineligible(s: State, c: C, m: AlterPartition) -> No
     The answer INELIGIBLE_REPLICA tells the leader that nothing was applied and nothing will be (KIP-903).
     """
     image = newest(s)
-    require(m.status == Status.SENT)
+    require(is_sent(m))
     require(passes_epoch_checks(c, image, m))
     require(not is_eligible(c, image, m))
     answer(s, m, Status.INELIGIBLE)
@@ -340,19 +335,23 @@ def controller_refuses_alter_partition(s: State, c: C, m: AlterPartition) -> Non
     Where `normalize` is on it has refused such a request already: no epoch comes back. The leader cannot tell whether an
     earlier copy was applied, so it stays pending until metadata arrives. With `repeats_answers` it is told (KAFKA-14144).
     """
-    require(m.status == Status.SENT)
+    require(is_sent(m))
     require(not passes_epoch_checks(c, newest(s), m))
     answer(s, m, Status.APPLIED if is_repeated(c, newest(s), m) else Status.REFUSED)
 
 
 def answer(s: State, m: AlterPartition, status: int) -> None:
-    """Turn a request into the controller's answer to it; only the leader's own fields matter from then on."""
+    """Turn a request into the controller's answer to it; only the leader's own fields matter from then on.
+
+    The answer to a stray copy goes to a connection that is closed.
+    """
     s.alter_partitions.remove(m)
-    s.alter_partitions.add(
-        status=status,
-        leader=m.leader,
-        broker_epoch=m.broker_epoch,
-        leader_epoch=m.leader_epoch,
-        partition_epoch=m.partition_epoch,
-        isr=m.isr,
-    )
+    if m.status == Status.SENT:
+        s.alter_partitions.add(
+            status=status,
+            leader=m.leader,
+            broker_epoch=m.broker_epoch,
+            leader_epoch=m.leader_epoch,
+            partition_epoch=m.partition_epoch,
+            isr=m.isr,
+        )

@@ -15,6 +15,7 @@ from fencepost.model.cluster.state import (
     State,
     Status,
     follows,
+    is_copy,
     leads,
     local,
     newest,
@@ -30,7 +31,11 @@ def forget_followers(r: Replica) -> None:
 
 
 def start_epoch(r: Replica, c: C, leader: int) -> None:
-    """Count the members of the ISR as caught up when a leader epoch starts, and nobody else (Replica.resetReplicaState)."""
+    """Note where the leader epoch starts, and count the members of the ISR as caught up (Partition.makeLeader).
+
+    Nobody else is (Replica.resetReplicaState). A broker that has restarted in the same leader epoch starts it again at its log end.
+    """
+    r.epoch_start = r.end
     r.recent = bits.without(r.isr, leader) if c.waits_for_joining else 0
 
 
@@ -40,6 +45,7 @@ def forget_leadership(r: Replica) -> None:
     r.isr = 0
     r.partition_epoch = 0
     r.proposed_isr = 0
+    r.epoch_start = 0
     r.checked = 0
     r.recent = 0
 
@@ -134,18 +140,21 @@ def is_eligible_in_cache(c: C, image: Image, follower: int, broker_epoch: int) -
 def is_caught_up(s: State, c: C, leader: int, end: int) -> bool:
     """Say whether a follower with this log end may join: at the high watermark and past the start of the leader epoch."""
     r = s.replica[leader]
-    return end >= r.high_watermark and (not c.epoch_start_check or end >= log.epoch_start(r, local(s, leader).leader_epoch))
+    return end >= r.high_watermark and (not c.epoch_start_check or end >= r.epoch_start)
 
 
 def may_request(s: State, c: C, leader: int) -> bool:
-    """Say whether the leader may send an AlterPartition request: none is pending, none is unanswered."""
+    """Say whether the leader may send an AlterPartition request: none is pending, none is unanswered (AlterPartitionManager)."""
     r = s.replica[leader]
     return (
         r.proposed_isr == 0
         and r.checked == 0
         and not (
             c.one_request_in_flight
-            and any(m.leader == leader and m.broker_epoch == newest(s).broker_epoch[leader] for m in s.alter_partitions)
+            and any(
+                m.leader == leader and m.broker_epoch == newest(s).broker_epoch[leader] and m.status != Status.STRAY
+                for m in s.alter_partitions
+            )
         )
     )
 
@@ -405,12 +414,21 @@ def is_awaited(s: State, m: AlterPartition) -> bool:
     """Say whether the leader still waits for the answer to this request."""
     r = s.replica[m.leader]
     return (
-        leads(s, m.leader)
+        m.status != Status.STRAY
+        and leads(s, m.leader)
         and m.broker_epoch == newest(s).broker_epoch[m.leader]
         and m.leader_epoch == local(s, m.leader).leader_epoch
         and m.partition_epoch == r.partition_epoch
         and m.isr == r.proposed_isr
     )
+
+
+def take_answer(s: State, c: C, m: AlterPartition) -> None:
+    """Take an answer out of flight: nobody waits for another copy of the same request any more."""
+    s.alter_partitions.remove(m)
+    for other in s.alter_partitions:
+        if c.resends > 0 and other.status == Status.SENT and is_copy(other, m):
+            other.status = Status.STRAY
 
 
 @action(m=InFlight("alter_partitions"))
@@ -420,7 +438,7 @@ def leader_learns_change_applied(s: State, c: C, m: AlterPartition) -> None:
     require(is_awaited(s, m))
     require(s.replica[m.leader].checked == 0)
     r = s.replica[m.leader]
-    s.alter_partitions.remove(m)
+    take_answer(s, c, m)
     r.isr = m.isr
     r.partition_epoch = m.partition_epoch + 1
     r.proposed_isr = 0
@@ -439,7 +457,7 @@ def leader_learns_change_refused(s: State, c: C, m: AlterPartition) -> None:
     require(is_awaited(s, m))
     require(s.replica[m.leader].checked == 0)
     r = s.replica[m.leader]
-    s.alter_partitions.remove(m)
+    take_answer(s, c, m)
     if (m.status == Status.INELIGIBLE and c.rollback_on != Rollback.NEVER) or c.rollback_on == Rollback.ANY_ERROR:
         r.proposed_isr = 0
 

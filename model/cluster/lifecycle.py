@@ -96,14 +96,15 @@ def broker_registers(s: State, c: C, broker: int, checkpoint: int) -> None:
     """A broker starts with a new incarnation, registers and applies the image of its registration.
 
     ClusterControlManager.registerBroker: a session that has expired but is not fenced yet does not stand in the way.
-    With ELR an unclean incarnation leaves ISR and ELR at once; without ELR the ISR is not touched. KIP-903 rejects the idea
-    to open a leader epoch for every partition instead (`registration_opens_epoch`).
+    The new incarnation leaves the ISR as if the old one had been fenced (ReplicationControlManager.handleBrokerShutdown,
+    KAFKA-18106), and the ELR too if it is unclean. KIP-903 rejects the idea to open a leader epoch for every partition
+    instead (`registration_opens_epoch`).
     """
     r = s.replica[broker]
     image = newest(s)
     unclean = is_unclean(s, c, broker)
-    isr = bits.without(image.isr, broker) if unclean else image.isr
-    elr = bits.without(elr_target(s, c, isr, bits.only(broker)), broker) if unclean else s.elr
+    isr = bits.without(image.isr, broker) if unclean or c.registration_leaves_isr else image.isr
+    elr = elr_target(s, c, isr, bits.only(broker) if unclean else 0)
     acceptable = bits.without(active(c, image), broker)
     leader = elected(s, c, isr, elr, acceptable) if isr != image.isr or elr != s.elr else image.leader
     opens = c.registration_opens_epoch and epoch_after(s, c, isr, leader) == image.leader_epoch

@@ -34,11 +34,6 @@ def start_above(r: Replica, epoch: int) -> int:
     return start
 
 
-def epoch_start(r: Replica, epoch: int) -> int:
-    """Return where a leader's current epoch starts: it appends in that epoch only, so after all older records."""
-    return start_above(r, epoch - 1)
-
-
 def floor_epoch(r: Replica, epoch: int) -> int:
     """Return the latest epoch in the log that is not above `epoch`; `epoch` itself if all are above it."""
     start = start_above(r, epoch)

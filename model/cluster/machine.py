@@ -5,6 +5,8 @@ from fencepost.model.cluster.constants import C, Checkpoint, UncleanShutdown, re
 from fencepost.model.cluster.state import State, initial
 from fencepost.model.language import Cast, Machine, Version
 
+BEFORE_4 = {"elr": 0, "registration_leaves_isr": 0}
+"""Before 4.0 a broker whose session has expired registers again without leaving the ISR (HYP-2)."""
 ALL = {"waits_for_joining": 1, "restart_high_watermark": Checkpoint.ANY}
 """What every version does: it waits for followers that are about to join, and writes high watermarks down now and then."""
 VERSIONS = (
@@ -18,19 +20,19 @@ VERSIONS = (
             "high_watermark_needs_min_isr": 0,
             "wait_needs_eligibility": 0,
             "bump_leader_epoch_on_shrink": 1,
-            "elr": 0,
+            **BEFORE_4,
             **ALL,
         },
     ),
     Version(
         "kafka-3.7",
         "the race of a rebooted follower's fetches is closed, and the high watermark stands below min ISR",
-        {"elr": 0, **ALL},
+        {**BEFORE_4, **ALL},
     ),
     Version(
         "kafka-4.0",
-        "eligible leader replicas are there but off by default",
-        {"elr": 0, "unclean_shutdown": UncleanShutdown.PREVIOUS_EPOCH, **ALL},
+        "a registration takes its broker out of the ISR; eligible leader replicas are there but off by default",
+        {"elr": 0, **ALL},
     ),
     Version(
         "kafka-4.1",
@@ -53,10 +55,10 @@ def notes(c: C) -> tuple[str, ...]:
             "reset_followers_on_reelection is off, as Kafka's code reads: a violation may come from the conjecture HYP-1; "
             "`--with reset_followers_on_reelection` closes it."
         )
-    if not c.fenced_before_registration:
+    if not c.registration_leaves_isr and not c.fenced_before_registration:
         found.append(
-            "fenced_before_registration is off, as Kafka's code reads: a violation may come from the conjecture HYP-2; "
-            "`--with fenced_before_registration` closes it."
+            "registration_leaves_isr is off, as Kafka's code reads before KAFKA-18106: a violation may come from the conjecture "
+            "HYP-2; `--with registration_leaves_isr` closes it."
         )
     if not c.fenced_epoch_check:
         found.append(

@@ -101,17 +101,17 @@ def leader_resends_request(s: State, c: C, m: AlterPartition) -> None:
 
 def is_refused(s: State, c: C, m: AlterPartition) -> bool:
     """Say whether the controller will refuse this request whatever happens: epochs only grow."""
-    return (
-        m.status == Status.SENT
-        and c.request_epoch_checks
-        and not passes_epoch_checks(c, newest(s), m)
-        and not is_repeated(c, newest(s), m)
-    )
+    return c.request_epoch_checks and not passes_epoch_checks(c, newest(s), m) and not is_repeated(c, newest(s), m)
 
 
 def is_heeded(s: State, c: C, m: AlterPartition) -> bool:
     """Say whether the leader still waits for this answer and will do something on it."""
     return is_awaited(s, m) and (m.status != Status.REFUSED or c.rollback_on == Rollback.ANY_ERROR)
+
+
+def is_moot(s: State, c: C, m: AlterPartition) -> bool:
+    """Say whether a message has no future: a stray copy that will be refused, or an answer on which nothing happens."""
+    return is_refused(s, c, m) if m.status == Status.STRAY else m.status != Status.SENT and not is_heeded(s, c, m)
 
 
 def is_read_alike(s: State, broker: int, index: int, later: int) -> bool:
@@ -144,13 +144,13 @@ def normalize(s: State, c: C) -> None:
 def drop_moot_messages(s: State, c: C) -> None:
     """Refuse requests that have no chance, and take messages without a future out of flight."""
     for m in s.alter_partitions:
-        if is_refused(s, c, m):
+        if m.status == Status.SENT and is_refused(s, c, m):
             m.status = Status.REFUSED
             for member in range(c.brokers):
                 m.member_epoch[member] = 0
     for _ in range(c.alter_partitions):
         for m in s.alter_partitions:
-            if m.status != Status.SENT and not is_heeded(s, c, m):
+            if is_moot(s, c, m):
                 s.alter_partitions.remove(m)
                 break
     for _ in range(c.late_fetches):

@@ -41,12 +41,16 @@ class Answer(IntEnum):
 
 
 class Status(IntEnum):
-    """How far an AlterPartition request has come: sent, or answered by the controller."""
+    """How far an AlterPartition request has come: sent, or answered by the controller.
+
+    STRAY is a sent copy of a request that has been answered: nobody waits for it any more, which the controller cannot know.
+    """
 
     SENT = 0
     APPLIED = 1
     INELIGIBLE = 2
     REFUSED = 3
+    STRAY = 4
 
 
 Broker = Annotated[int, Index(C.brokers)]
@@ -111,7 +115,8 @@ class FetchAnswer(Record):
 class Replica(Record):
     """A broker, its log, and what it keeps in memory as leader or as follower.
 
-    `waiting[offset]` is the record whose write is answered once the high watermark passes `offset`; 0 for none.
+    `epoch_start` is the log end with which it began to lead in its present leader epoch, 0 for a follower. After a restart in
+    that epoch it lies after records of the same epoch. `waiting[offset]` is the record whose write is answered once the high watermark passes `offset`; 0 for none.
     `checked` holds the follower whose log end was found good enough for the ISR while the leader, which holds its lock,
     has still to look at the broker epoch (before KAFKA-15221). `recent` holds followers that were caught up within the lag
     time, if the leader waits for such. `truncating` is set
@@ -127,6 +132,7 @@ class Replica(Record):
     isr: Brokers
     partition_epoch: PartitionEpoch
     proposed_isr: Brokers
+    epoch_start: Offset
     checked: Brokers
     recent: Brokers
     follower: Annotated[Array[FollowerState], Per(Broker)]
@@ -261,3 +267,19 @@ def has_current_leader(s: State) -> bool:
     if image.leader == NONE:
         return False
     return leads(s, image.leader) and local(s, image.leader).leader_epoch == image.leader_epoch
+
+
+def is_sent(m: AlterPartition) -> bool:
+    """Say whether the message is a request on its way to the controller."""
+    return m.status in (Status.SENT, Status.STRAY)
+
+
+def is_copy(one: AlterPartition, other: AlterPartition) -> bool:
+    """Say whether two messages are the same request, or an answer to it."""
+    return (
+        one.leader == other.leader
+        and one.broker_epoch == other.broker_epoch
+        and one.leader_epoch == other.leader_epoch
+        and one.partition_epoch == other.partition_epoch
+        and one.isr == other.isr
+    )
