@@ -28,6 +28,7 @@ HYPOTHESES: tuple[Evidence, ...] = (
             kafka-3.7 3 brokers: G-S7
             kafka-3.7 3 brokers, repaired, fenced first: G-S7, G-S1
             kafka-4.0 3 brokers: G-S7
+            kafka-4.0 3 brokers, repaired, nothing lost: G-S7, G-S1
             kafka-4.1 3 brokers: G-S7
         """),
         answer="Confirmed in the model for the commit that was read and for releases before it, without ELR. Repaired by KAFKA-18106 "

@@ -79,6 +79,7 @@ RUNS: tuple[Run, ...] = (
         why=HYP_3,
     ),
     run("2 brokers, repaired", TWO, EARLY, 27_997, 23, "G-S1b 12", version="kafka-4.0", why=LAST_STANDING),
+    run("2 brokers, repaired, nothing lost", TWO, f"{EARLY} loss=none", 23_224, 23, version="kafka-4.0"),
     run(
         "2 brokers",
         TWO,
@@ -149,6 +150,7 @@ RUNS: tuple[Run, ...] = (
         why=HYP_3,
     ),
     run("3 brokers, repaired", THREE, EARLY, 2_435_067, 33, "G-S1b 13", version="kafka-4.0", why=LAST_STANDING),
+    run("3 brokers, repaired, nothing lost", THREE, f"{EARLY} loss=none", 1_997_637, 33, version="kafka-4.0"),
     run(
         "3 brokers, repaired, four epochs",
         THREE,
