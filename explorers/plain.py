@@ -10,6 +10,7 @@ import time
 from collections import Counter
 from typing import TYPE_CHECKING
 
+from fencepost.explorers.late import with_late_faults
 from fencepost.explorers.liveness.summary import with_behaviours
 from fencepost.explorers.native.crew import Signals
 from fencepost.explorers.paths import Found, confirm
@@ -160,7 +161,8 @@ class PlainSearch:
             chain.append(at)
             at = self.parents[at]
         tests: list[Callable[[Key], bool]] = [lambda found, key=key: found == key for key in reversed(chain)]  # type: ignore[misc]
-        return confirm(self.plain, iter(tests), Found(prop))
+        found = confirm(self.plain, iter(tests), Found(prop))
+        return found if prop is None else with_late_faults(self.plain, found, prop)
 
     def behaviour(self, prop: Property) -> PropertyResult:
         """Judge a property of whole behaviours, once every state is known."""

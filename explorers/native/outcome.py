@@ -6,6 +6,7 @@ import resource
 from typing import TYPE_CHECKING, Any, Protocol
 
 import numpy as np
+from fencepost.explorers.late import with_late_faults
 from fencepost.explorers.native.compile import NO_PARENT
 from fencepost.explorers.paths import Found, confirm
 from fencepost.explorers.verdict import GuardCount, PropertyResult, Result, Verdict
@@ -115,7 +116,7 @@ def _property_result(search: Search, item: Property, *, complete: bool) -> Prope
         if item.kind is Kind.SOMETIMES:
             return PropertyResult(item.name, item.kind, Verdict.UNREACHED if complete else Verdict.UNDETERMINED)
         return PropertyResult(item.name, item.kind, Verdict.HOLDS if complete else Verdict.UNDETERMINED)
-    path = confirm(search.plain, trail(search, state), Found(item))
+    path = with_late_faults(search.plain, confirm(search.plain, trail(search, state), Found(item)), item)
     verdict = Verdict.HOLDS if item.kind is Kind.SOMETIMES else Verdict.VIOLATED
     return PropertyResult(item.name, item.kind, verdict, path)
 

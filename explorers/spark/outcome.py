@@ -7,6 +7,7 @@ from functools import lru_cache, partial
 from operator import eq
 from typing import TYPE_CHECKING
 
+from fencepost.explorers.late import with_late_faults
 from fencepost.explorers.paths import Found, confirm
 from fencepost.explorers.spark.store import NO_ANCESTOR, SOURCE_SHIFT, Block
 from fencepost.explorers.verdict import GuardCount, PropertyResult, Result, Verdict
@@ -62,7 +63,7 @@ def _property(native: Search, trails: _Trails, manifest: Manifest, item: Propert
     if state is None:
         decided = Verdict.UNREACHED if item.kind is Kind.SOMETIMES else Verdict.HOLDS
         return PropertyResult(item.name, item.kind, decided if complete else Verdict.UNDETERMINED)
-    path = confirm(native.plain, trails.to(state), Found(item))
+    path = with_late_faults(native.plain, confirm(native.plain, trails.to(state), Found(item)), item)
     return PropertyResult(item.name, item.kind, Verdict.HOLDS if item.kind is Kind.SOMETIMES else Verdict.VIOLATED, path)
 
 
