@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 from fencepost.invariants import replication
 from fencepost.model.cluster.machine import MACHINE
-from fencepost.model.cluster.state import Life, newest
+from fencepost.model.cluster.state import Life, Status, newest
 from fencepost.model.language.interpreter import Interpreter
 
 if TYPE_CHECKING:
@@ -208,3 +208,77 @@ def test_a_late_fetch_counts_while_the_cache_shows_its_broker_as_fenced_unless_t
     story.do("controller-fences-broker", broker=1)
     story.do("broker-applies-metadata", broker=0, index=story.state.newest)
     assert bool(story.can("leader-handles-late-fetch")) is not checked
+
+
+@pytest.mark.parametrize("leaves", [False, True])
+def test_a_broker_that_registers_before_it_is_fenced_leaves_the_isr_since_kafka_18106(leaves: bool) -> None:  # noqa: FBT001
+    """ReplicationControlManager.handleBrokerShutdown; before it HYP-2."""
+    sizes = {"brokers": 2, "max_records": 1, "crashes": 1, "fences": 0, "shrinks": 0, "loss": 2, "max_leader_epoch": 1}
+    story = Story(**sizes, registration_leaves_isr=leaves)
+    story.do("broker-crashes", broker=0, kept=0)
+    story.do("broker-registers", broker=0)
+    image = newest(story.state)
+    assert (image.isr, image.leader, image.leader_epoch) == ((0b10, 1, 1) if leaves else (0b11, 0, 0))
+    assert story.holds(replication.isr_members_are_current) is leaves
+
+
+def test_the_last_member_stays_in_the_isr_when_it_registers_and_leads_again_once_it_is_unfenced(
+    kip_903: dict[str, int],
+) -> None:
+    """Without ELR a registration is no better than a fence (B19)."""
+    story = Story(**kip_903)
+    story.do("broker-crashes", broker=0, kept=0)
+    story.do("broker-registers", broker=0)
+    assert (newest(story.state).isr, newest(story.state).leader, newest(story.state).leader_epoch) == (0b01, -1, 1)
+    story.do("controller-unfences-broker", broker=0)
+    assert (newest(story.state).isr, newest(story.state).leader, newest(story.state).leader_epoch) == (0b01, 0, 2)
+
+
+def test_a_leader_that_restarts_in_its_epoch_starts_it_again_at_its_log_end() -> None:
+    """Partition.makeLeader on a new Partition: an empty follower may not join, although the old high watermark is forgotten."""
+    sizes = {"brokers": 2, "max_records": 1, "initial_isr": 1, "crashes": 1, "fences": 0, "shrinks": 0, "max_leader_epoch": 1}
+    story = Story(**sizes, registration_leaves_isr=0, restart_high_watermark=2)
+    story.do("leader-appends", leader=0)
+    story.do("broker-crashes", broker=0, kept=1)
+    story.do("broker-registers", broker=0)
+    leader = story.state.replica[0]
+    assert (leader.end, leader.high_watermark, leader.epoch_start) == (1, 1, 1), "alone in the ISR it commits again at once"
+    story.do("controller-unfences-broker", broker=0)
+    story.do("leader-handles-fetch", leader=0, follower=1)
+    assert not list(story.state.alter_partitions)
+    story.do("follower-appends", follower=1)
+    story.do("leader-handles-fetch", leader=0, follower=1)
+    assert [m.isr for m in story.state.alter_partitions] == [0b11]
+
+
+def test_a_reassignment_ends_once_all_brokers_that_keep_a_replica_are_in_the_isr() -> None:
+    """PartitionReassignmentReplicas.maybeCompleteReassignment, since KAFKA-15665."""
+    story = Story(brokers=3, max_records=1, initial_isr=1, crashes=0, fences=0, shrinks=0, max_leader_epoch=1, reassignment=1)
+    assert newest(story.state).isr == 0b001
+    story.do("leader-handles-fetch", leader=0, follower=2)
+    story.do("controller-applies-alter-partition")
+    assert (newest(story.state).isr, story.state.reassigned_in) == (0b101, -1)
+    story.do("leader-learns-change-applied")
+    story.do("leader-handles-fetch", leader=0, follower=1)
+    story.do("controller-applies-alter-partition")
+    assert (newest(story.state).isr, newest(story.state).leader, story.state.reassigned_in) == (0b110, 1, 1)
+
+
+def test_a_copy_of_an_answered_request_does_not_hold_up_the_next_one() -> None:
+    """AlterPartitionManager waits for one answer, whichever copy it belongs to; the other copy may still be applied (HYP-8)."""
+    sizes = {"brokers": 2, "max_records": 1, "initial_isr": 1, "crashes": 0, "fences": 1, "shrinks": 0, "max_leader_epoch": 1}
+    story = Story(**sizes, resends=1, alter_partitions=3)
+    story.do("leader-handles-fetch", leader=0, follower=1)
+    story.do("leader-resends-request")
+    story.do("controller-fences-broker", broker=1)
+    story.do("controller-finds-replica-ineligible")
+    story.do("leader-learns-change-refused")
+    (copy,) = story.state.alter_partitions
+    assert copy.status == Status.STRAY
+    story.do("controller-unfences-broker", broker=1)
+    story.do("broker-applies-metadata", broker=0, index=story.state.newest)
+    story.do("leader-appends", leader=0)
+    story.do("leader-handles-fetch", leader=0, follower=1)
+    story.do("follower-appends", follower=1)
+    story.do("leader-handles-fetch", leader=0, follower=1)
+    assert sorted(m.status for m in story.state.alter_partitions) == [Status.SENT, Status.STRAY]

@@ -162,3 +162,20 @@ def test_a_broker_that_leads_nothing_may_shut_down_at_once_and_is_fenced() -> No
     assert (image.leader, image.isr, image.fenced, image.partition_epoch) == (0, 0b01, 0b10, 1)
     assert stopped.replica[1].life == Life.STOPPED
     assert stopped.budget.clean_stops == 0
+
+
+def test_the_shortest_trace_of_kip_903_is_in_the_order_of_the_kip() -> None:
+    """Caught up and the request sent, crash with loss, fenced, registered, unfenced, accepted."""
+    result = explore({**KIP_903, "alter_partition_version": 2})
+    (found,) = (item for item in result.properties if item.name == "joining-epoch-is-registered")
+    assert found.path is not None
+    told = [step.action.label for step in found.path.steps]
+    story = (
+        "broker-crashes",
+        "controller-fences-broker",
+        "broker-registers",
+        "controller-unfences-broker",
+        "controller-applies-alter-partition",
+    )
+    assert [name for name in told if name in story] == list(story)
+    assert set(told) - set(story) <= {"leader-handles-fetch", "leader-handles-late-fetch", "broker-applies-metadata"}
