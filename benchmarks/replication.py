@@ -29,6 +29,7 @@ def main() -> None:
     given = parser.parse_args()
     console = Console(width=120)
     measured = json.loads(FILE.read_text()) if FILE.is_file() else {}
+    measured = {name: row for name, row in measured.items() if name in {run.name for run in RUNS}}
     peak = 0
     for run in choose_runs(given.profile, ("replication",)):
         if run not in RUNS or (given.only and run.profile is not given.profile):

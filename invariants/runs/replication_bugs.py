@@ -87,8 +87,8 @@ EVIDENCE: tuple[Evidence, ...] = (
             3 brokers, B19: G-S1b, G-S1, G-S2b
             3 brokers, ELR: G-S1b, G-S1, G-S2b
             2 brokers, last replica standing: G-S1
-            kafka-4.0 3 brokers, repaired, four epochs: G-S1b, G-S1, G-S2
-            kafka-4.1 3 brokers, repaired, four epochs: G-S1b, G-S1, G-S2
+            kafka-4.0 3 brokers, repaired, up to epoch 4: G-S1b, G-S1, G-S2
+            kafka-4.1 3 brokers, repaired, up to epoch 4: G-S1b, G-S1, G-S2
         """),
         answer="Min ISR 2, one crash that loses records, two fences. Where a broker may register before it is fenced one fence is "
         "enough, and the crash may be of a replica that is just about to join: the difference between kafka-4.0 and kafka-4.1.",

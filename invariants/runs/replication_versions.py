@@ -152,7 +152,7 @@ RUNS: tuple[Run, ...] = (
     run("3 brokers, repaired", THREE, EARLY, 2_435_067, 33, "G-S1b 13", version="kafka-4.0", why=LAST_STANDING),
     run("3 brokers, repaired, nothing lost", THREE, f"{EARLY} loss=none", 1_997_637, 33, version="kafka-4.0"),
     run(
-        "3 brokers, repaired, four epochs",
+        "3 brokers, repaired, up to epoch 4",
         THREE,
         f"{EARLY} max_leader_epoch=4",
         2_518_893,
@@ -174,7 +174,7 @@ RUNS: tuple[Run, ...] = (
         why=HYP_3,
     ),
     run("3 brokers, repaired", THREE, EARLY, 2_289_443, 33, version="kafka-4.1"),
-    run("3 brokers, repaired, four epochs", THREE, f"{EARLY} max_leader_epoch=4", 2_321_057, 33, version="kafka-4.1"),
+    run("3 brokers, repaired, up to epoch 4", THREE, f"{EARLY} max_leader_epoch=4", 2_321_057, 33, version="kafka-4.1"),
     run("3 brokers, repaired, fenced first", THREE, "", 424_869, 30, unreached=(UNAWARE,), version="kafka-4.1"),
     run(
         "3 brokers, size of KIP-966's specification",
