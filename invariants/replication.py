@@ -181,9 +181,9 @@ def isr_is_sane(s: State, c: C) -> bool:
 
 @always
 def isr_members_are_current(s: State, c: C) -> bool:
-    """G-S7: no member of the ISR has joined, or stayed, on the strength of what an earlier incarnation had fetched.
+    """G-S7: no member of the ISR has joined by a request that named an earlier incarnation of it, or stayed through a registration.
 
-    Does not apply to the last member, which without ELR stays in the ISR when it is fenced and registers again.
+    What an incarnation has fetched under its own epoch is judged by KIP903-S2. Does not apply to the last member, which without ELR stays in the ISR when it is fenced and registers again.
     """
     return s.ghost_stale & newest(s).isr == 0
 
@@ -234,7 +234,7 @@ def applied_requests_are_current(before: State, after: State, c: C, m: AlterPart
 
 @step(on=controller_applies_alter_partition)
 def joining_epoch_is_registered(before: State, after: State, c: C, m: AlterPartition) -> bool:
-    """KIP903-S1: whoever joins the ISR has fetched under the broker epoch that it is registered with.
+    """KIP903-S1: whoever joins the ISR is registered under the broker epoch that the request names for it.
 
     Does not apply to members for which the leader names no epoch, as before Fetch version 15.
     """

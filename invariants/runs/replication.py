@@ -23,10 +23,10 @@ GUARANTEES: tuple[Evidence, ...] = (
     Evidence(
         "G-S1",
         cases("""
-            kafka-4.1 2 brokers, repaired: G-S1
+            kafka-4.1 2 brokers, min ISR 2, repaired: G-S1
             kafka-4.1 3 brokers, repaired: G-S1
             kafka-4.1 3 brokers and two records, repaired, fenced first: G-S1
-            kafka-3.5 3 brokers, repaired: G-S1
+            kafka-3.5 3 brokers, repaired, fenced first: G-S1
             kafka-4.1 3 brokers: G-S1
             3 brokers, HYP-1: G-S1
             3 brokers, HYP-2: G-S1
@@ -39,6 +39,7 @@ GUARANTEES: tuple[Evidence, ...] = (
     Evidence(
         "G-S1b",
         cases("""
+            kafka-4.1 2 brokers, min ISR 2, repaired: G-S1b
             kafka-4.1 2 brokers, repaired: G-S1b
             kafka-4.1 3 brokers, repaired: G-S1b
             kafka-4.1 3 brokers: G-S1b
@@ -194,7 +195,7 @@ GUARANTEES: tuple[Evidence, ...] = (
             kafka-4.1 3 brokers: KIP903-S2, KIP903-S2b
             3 brokers, crash: KIP903-S2b
             3 brokers, no epoch start check: KIP903-S2b
-            kafka-3.5 2 brokers, repaired: KIP903-S2
+            kafka-3.5 2 brokers, repaired, fenced first: KIP903-S2
             kafka-3.5 2 brokers, atomic expansion only: KIP903-S2
             kafka-3.5 2 brokers, fetch check only: KIP903-S2
         """),

@@ -49,7 +49,7 @@ EVIDENCE: tuple[Evidence, ...] = (
             2 brokers, KIP-903: KIP903-S2, G-S1b
             kafka-3.5 2 brokers, fetch check only: KIP903-S2
             kafka-3.5 2 brokers, atomic expansion only: KIP903-S2
-            kafka-3.5 2 brokers, repaired: KIP903-S2
+            kafka-3.5 2 brokers, repaired, fenced first: KIP903-S2
         """),
         answer="Both halves of the repair are needed under kafka-3.5's other rules.",
     ),
@@ -87,8 +87,8 @@ EVIDENCE: tuple[Evidence, ...] = (
             3 brokers, B19: G-S1b, G-S1, G-S2b
             3 brokers, ELR: G-S1b, G-S1, G-S2b
             2 brokers, last replica standing: G-S1
-            kafka-4.0 3 brokers, repaired, up to epoch 4: G-S1b, G-S1, G-S2
-            kafka-4.1 3 brokers, repaired, up to epoch 4: G-S1b, G-S1, G-S2
+            kafka-4.0 3 brokers, repaired: G-S1b, G-S1, G-S2
+            kafka-4.1 3 brokers, repaired: G-S1b, G-S1, G-S2
         """),
         answer="Min ISR 2, one crash that loses records, two fences. Where a broker may register before it is fenced one fence is "
         "enough, and the crash may be of a replica that is just about to join: the difference between kafka-4.0 and kafka-4.1.",

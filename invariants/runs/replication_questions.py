@@ -46,7 +46,7 @@ HYPOTHESES: tuple[Evidence, ...] = (
             3 brokers, HYP-3: G-S8, G-S1
             3 brokers, waiting for joining: G-S8, G-S1
             kafka-4.1 2 brokers: G-S8, G-S1
-            kafka-4.1 2 brokers, HYP-3 repaired: G-S8, G-S1
+            kafka-4.1 2 brokers, repaired, no last known leader: G-S8, G-S1
         """),
         answer="Confirmed in the model, with the wait for joining replicas on: G-S8 fails without any fault, and records are lost "
         "if the joining replica then lags, or is fenced and unfenced. Ignoring an equal partition epoch in the same leader epoch "
@@ -68,8 +68,8 @@ HYPOTHESES: tuple[Evidence, ...] = (
         cases("""
             2 brokers, HYP-9: KIP903-S2, G-S1b
             2 brokers, ELR and broker epochs: KIP903-S2, G-S1b
-            kafka-4.1 2 brokers, HYP-3 repaired: KIP903-S2, G-S1b
-            kafka-4.1 2 brokers, repaired: KIP903-S2, G-S1b
+            kafka-4.1 2 brokers, HYP-3 repaired, no last known leader: KIP903-S2, G-S1b
+            kafka-4.1 2 brokers, repaired, no last known leader: KIP903-S2, G-S1b
         """),
         answer="Confirmed in the model, with every check as the code has it: a replica that lost its log joins the ISR while its leader "
         "commits on a fetch of the incarnation before. Comparing with the epochs of fenced brokers too repairs it. Not shown on a "

@@ -7,7 +7,7 @@ from fencepost.invariants.runs.replication_rows import INELIGIBLE, RESTARTED, UN
 
 KIP_903 = "brokers=2 max_records=1 initial_isr=1 crashes=1 fences=1 shrinks=0 max_leader_epoch=2"
 ONE_FENCE = "brokers=2 max_records=1 initial_isr=1 crashes=0 fences=1 shrinks=0 max_leader_epoch=2"
-WITH_ELR = "brokers=2 max_records=1 initial_isr=1 min_isr=1 crashes=1 fences=2 shrinks=0 max_leader_epoch=2 elr=on"
+WITH_ELR = "brokers=2 max_records=1 initial_isr=1 min_isr=1 crashes=1 fences=2 shrinks=0 max_leader_epoch=4 elr=on last_known_leader=off"
 
 RUNS: tuple[Run, ...] = (
     # Two brokers: broker epochs (KIP-903)
@@ -101,12 +101,12 @@ RUNS: tuple[Run, ...] = (
         2_431,
         16,
     ),
-    run("2 brokers, ELR and broker epochs", WITH_ELR, "", 22_360, 22),
+    run("2 brokers, ELR and broker epochs", WITH_ELR, "", 27_065, 22),
     run(
         "2 brokers, HYP-9",
         WITH_ELR,
         "fenced_epoch_check=off",
-        25_928,
+        31_215,
         22,
         "G-S1b 18, KIP903-S2 18",
         trace="KIP903-S2 hyp-9",

@@ -168,7 +168,7 @@ class C(Constants):
 
     # controller
     alter_partition_version = bound(
-        3, low=1, high=3, meaning="2 refuses fenced members (KIP-841), 3 old broker epochs (KIP-903)"
+        3, low=1, high=3, meaning="1: before KIP-841, 2 refuses fenced members, 3 old broker epochs too (KIP-903)"
     )
     request_epoch_checks = switch(
         default=True, meaning="the controller refuses requests of an old broker, leader or partition epoch (KIP-497)"
@@ -204,6 +204,8 @@ def refuse(c: C) -> str | None:
         return f"initial_leader={c.initial_leader} is no broker: they are numbered 0 to {c.brokers - 1}."
     if c.reassignment and c.initial_leader == c.brokers - 1:
         return f"initial_leader={c.initial_leader} is the last broker; with reassignment on it is the one that is added: take another."
+    if c.reassignment and c.min_isr == c.brokers:
+        return f"min_isr={c.min_isr} is more than the replicas that are left after the reassignment: write min_isr={c.brokers - 1} or less."
     if c.reassignment and c.unclean_election:
         return "unclean_election=on does not go with reassignment=on: how an unclean election completes one is not modelled."
     return None

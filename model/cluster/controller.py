@@ -253,7 +253,7 @@ def is_repeated(c: C, image: Image, m: AlterPartition) -> bool:
 
 def is_sent_again(s: State, m: AlterPartition) -> bool:
     """Say whether another copy of a request is in flight: its sender has closed the connection of one of the two."""
-    return sum(is_sent(other) and is_copy(other, m) for other in s.alter_partitions) > 1
+    return sum(other.status == Status.SENT and is_copy(other, m) for other in s.alter_partitions) > 1
 
 
 def is_eligible(c: C, image: Image, m: AlterPartition) -> bool:

@@ -423,9 +423,8 @@ def is_awaited(s: State, m: AlterPartition) -> bool:
     )
 
 
-def take_answer(s: State, c: C, m: AlterPartition) -> None:
-    """Take an answer out of flight: nobody waits for another copy of the same request any more."""
-    s.alter_partitions.remove(m)
+def forget_copies(s: State, c: C, m: AlterPartition) -> None:
+    """Wait for no copy of this request any more: it has been answered."""
     for other in s.alter_partitions:
         if c.resends > 0 and other.status == Status.SENT and is_copy(other, m):
             other.status = Status.STRAY
@@ -438,7 +437,8 @@ def leader_learns_change_applied(s: State, c: C, m: AlterPartition) -> None:
     require(is_awaited(s, m))
     require(s.replica[m.leader].checked == 0)
     r = s.replica[m.leader]
-    take_answer(s, c, m)
+    forget_copies(s, c, m)
+    s.alter_partitions.remove(m)
     r.isr = m.isr
     r.partition_epoch = m.partition_epoch + 1
     r.proposed_isr = 0
@@ -457,7 +457,8 @@ def leader_learns_change_refused(s: State, c: C, m: AlterPartition) -> None:
     require(is_awaited(s, m))
     require(s.replica[m.leader].checked == 0)
     r = s.replica[m.leader]
-    take_answer(s, c, m)
+    forget_copies(s, c, m)
+    s.alter_partitions.remove(m)
     if (m.status == Status.INELIGIBLE and c.rollback_on != Rollback.NEVER) or c.rollback_on == Rollback.ANY_ERROR:
         r.proposed_isr = 0
 

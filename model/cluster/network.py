@@ -7,7 +7,7 @@ connections, and losing one is never handling it.
 from fencepost.model.cluster import log
 from fencepost.model.cluster.constants import C, Rollback
 from fencepost.model.cluster.controller import is_repeated, passes_epoch_checks
-from fencepost.model.cluster.leader import fetch_epoch, fetched_epoch, is_awaited, is_stale_fetch, record_fetch
+from fencepost.model.cluster.leader import fetch_epoch, fetched_epoch, forget_copies, is_awaited, is_stale_fetch, record_fetch
 from fencepost.model.cluster.state import (
     AlterPartition,
     Answer,
@@ -151,6 +151,7 @@ def drop_moot_messages(s: State, c: C) -> None:
     for _ in range(c.alter_partitions):
         for m in s.alter_partitions:
             if is_moot(s, c, m):
+                forget_copies(s, c, m)
                 s.alter_partitions.remove(m)
                 break
     for _ in range(c.late_fetches):
