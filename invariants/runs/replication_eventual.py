@@ -1,7 +1,7 @@
 """Runs of the replication model that say what must happen in the end, and how runs of that kind are written down.
 
-No crash loses records here, so that what is lost does not hide what is late, and the repairs of HYP-1 and HYP-3 are in. That of
-HYP-2 is not: with it a broker that is down waits for its session to end, which is a timeout and so is not promised.
+No crash loses records here, so that what is lost does not hide what is late, and the repairs of HYP-1, HYP-2 and HYP-3 are in. A broker
+need not wait for its fence: if it had to, one that is down would wait for its session to end, which is a timeout and so is not promised.
 `max_leader_epoch` is never reached, since a guard that only bounds the search would look like something that never happens.
 """
 
