@@ -45,6 +45,7 @@ BASES: dict[str, tuple[str, ...]] = {
         "2 brokers, waiting for joining",
         "3 brokers, two moves",
         "3 brokers, crash with loss",
+        "3 brokers, crash with loss and early registration",
         "3 brokers, joining",
         "3 brokers, crash",
         "3 brokers, size of KIP-966's specification",
