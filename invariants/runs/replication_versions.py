@@ -1,7 +1,7 @@
 """Runs of the replication model as Kafka's versions are read, each beside its repaired twin.
 
-Where a broker may register before it is fenced, `max_leader_epoch` is what no history reaches: with one more the states are the same.
-So it is where it is fenced first, with one fence. A version that fails is a finding: docs/findings.md says what was read, and what
+Those that are repaired have as many leader epochs as any history uses: with one more they have the same states, but for the one
+with two fences, of which it was not tried. A version that fails is a finding: docs/findings.md says what was read, and what
 was not established.
 """
 
