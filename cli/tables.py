@@ -157,7 +157,11 @@ def _versions() -> tuple[Row, Iterable[Row]]:
     rows = []
     for run in (run for run in runs() if run.version and run.protocol == "replication"):
         first = min(run.violated, key=lambda name: run.violated[name], default="")
-        fails = f"{len(run.violated)} {'property' if len(run.violated) == 1 else 'properties'}, first {first}" if first else "nothing"
+        fails = (
+            f"{len(run.violated)} {'property' if len(run.violated) == 1 else 'properties'}, first {first}"
+            if first
+            else "nothing"
+        )
         rows.append([run.name, fails, _number(run.violated.get(first)), _number(run.distinct), _number(run.depth)])
     return ["run", "fails", "shortest", "distinct", "depth"], rows
 

@@ -109,7 +109,7 @@ def test_a_violation_is_a_failure_with_its_steps(tmp_path: Path) -> None:
         "violated",
         "requests-run-once is violated for client=0: the shortest trace has 5 states",
     )
-    assert re.search(r"^1 send client=0\n2 send-again client=0$", failure.text, re.MULTILINE)
+    assert re.search(r"^1 send client=0\n2 serve .*\n3 send-again client=0$", failure.text, re.MULTILINE)
     [result] = run["results"]
     assert (result["ruleId"], result["kind"], result["level"]) == ("mailbox/requests-run-once", "fail", "error")
     assert run["invocations"] == [{"executionSuccessful": True}]

@@ -64,5 +64,5 @@ def test_a_pasted_test_of_an_own_protocol_runs_in_pytest(tmp_path: Path) -> None
 def test_a_history_that_the_protocol_refuses_names_the_guard() -> None:
     head = mailbox_trace("requests-run-once", version="careless", clients=1, deduplicate=0).head()
     assert replay_text(head, lookup).path.length == 5
-    with pytest.raises(UsageError, match=r"trace:\d+: step 2, .* cannot happen: the guard `s.resends_left > 0`"):
+    with pytest.raises(UsageError, match=r"trace:\d+: step 3, .* cannot happen: the guard `s.resends_left > 0`"):
         replay_text(head.replace("resends=2", "resends=0"), lookup)

@@ -168,7 +168,10 @@ class C(Constants):
 
     # controller
     alter_partition_version = bound(
-        3, low=1, high=3, meaning="1: before KIP-841, 2 refuses fenced members, 3 old broker epochs too (KIP-903)"
+        3,
+        low=1,
+        high=3,
+        meaning="refused in the ISR are: 1 none, 2 fenced members (KIP-841), 3 old broker epochs too (KIP-903)",
     )
     request_epoch_checks = switch(
         default=True, meaning="the controller refuses requests of an old broker, leader or partition epoch (KIP-497)"
