@@ -29,7 +29,8 @@ def main() -> None:
     given = parser.parse_args()
     console = Console(width=120)
     measured = json.loads(FILE.read_text()) if FILE.is_file() else {}
-    measured = {name: row for name, row in measured.items() if name in {run.name for run in RUNS}}
+    names = {run.name for run in RUNS}
+    measured = {name: row for name, row in measured.items() if name in names}
     peak = 0
     for run in choose_runs(given.profile, ("replication",)):
         if run not in RUNS or (given.only and run.profile is not given.profile):

@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING, Any
 
 from fencepost.cli import proof_tables, spark_tables
 from fencepost.cli.cells import cells
+from fencepost.cli.console import counted
 from fencepost.cli.delays import delays
 from fencepost.cli.evidence import answer_of, cases_of, of_kind, trace_of_case
 from fencepost.invariants.catalogue import entries, runs, status
@@ -157,11 +158,7 @@ def _versions() -> tuple[Row, Iterable[Row]]:
     rows = []
     for run in (run for run in runs() if run.version and run.protocol == "replication"):
         first = min(run.violated, key=lambda name: run.violated[name], default="")
-        fails = (
-            f"{len(run.violated)} {'property' if len(run.violated) == 1 else 'properties'}, first {first}"
-            if first
-            else "nothing"
-        )
+        fails = f"{counted(len(run.violated), 'property', 'properties')}, first {first}" if first else "nothing"
         rows.append([run.name, fails, _number(run.violated.get(first)), _number(run.distinct), _number(run.depth)])
     return ["run", "fails", "shortest", "distinct", "depth"], rows
 

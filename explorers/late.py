@@ -6,7 +6,9 @@ finds says nothing; a reader looks for the fault next to what it breaks.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from itertools import pairwise
+from operator import attrgetter
+from typing import TYPE_CHECKING
 
 from fencepost.explorers.verdict import Path
 from fencepost.explorers.walk.measures import budgets
@@ -17,6 +19,8 @@ if TYPE_CHECKING:
     from fencepost.model.language.interpreter import Interpreter, Step
     from fencepost.model.language.records import Key
 
+ORDINARY = -1
+"""The rank of a step that is no fault."""
 LONGEST = 100
 """Longer histories are left as they were found: the work grows with the square of the steps."""
 
@@ -37,12 +41,17 @@ def with_late_faults(plain: Interpreter, path: Path, prop: Property) -> Path:
 
 
 class _Order:
-    """Steps in some order, and the states between them."""
+    """Steps in some order, the states between them, and each step's rank: a step comes before those of a higher one, if it can."""
 
     def __init__(self, plain: Interpreter, path: Path) -> None:
         self.plain, self.steps, self.states = plain, list(path.steps), list(path.states)
-        self.budgets = tuple(budgets(plain.machine.state))
-        self.ranks = {item.name: number for number, item in enumerate(plain.machine.actions)}
+        left = [attrgetter(".".join(name)) for name in budgets(plain.machine.state)]
+        records = [plain.schema.restore(key) for key in path.states]
+        places = {item.name: place for place, item in enumerate(plain.machine.actions)}
+        self.ranks = [
+            places[step.action.name] if any(of(after) < of(before) for of in left) else ORDINARY
+            for step, (before, after) in zip(path.steps, pairwise(records), strict=True)
+        ]
 
     def improves(self, end: int) -> bool:
         """Move each step that may come before a fault there; say whether any was moved."""
@@ -50,35 +59,24 @@ class _Order:
         changed = False
         while place < end:
             for later in range(place + 1, end):
-                if self.is_fault(place) and self.comes_before(later, place) and self.moves(later, place):
+                if self.ranks[later] < self.ranks[place] and self.moves(later, place):
                     place += 1
                     changed = True
             place += 1
         return changed
 
-    def is_fault(self, place: int) -> bool:
-        """Say whether less is left of a budget after the step at `place` than before it."""
-        before, after = (self.plain.schema.restore(key) for key in self.states[place : place + 2])
-        return any(_value(after, name) < _value(before, name) for name in self.budgets)
-
-    def comes_before(self, later: int, fault: int) -> bool:
-        """Say whether a later step belongs before a fault: it is none, or one that the machine names first."""
-        return not self.is_fault(later) or self._rank(later) < self._rank(fault)
-
     def moves(self, later: int, place: int) -> bool:
         """Move the step at `later` to `place`, past the steps between; leave everything as it is if it depends on one of them."""
-        steps, states = self.steps.copy(), self.states.copy()
+        step, states = self.steps[later], self.states.copy()
         for at in reversed(range(place, later)):
-            one, other = steps[at : at + 2]
-            between = self._between(states[at], other, one, states[at + 2])
+            between = self._between(states[at], step, self.steps[at], states[at + 2])
             if between is None:
                 return False
-            steps[at], steps[at + 1], states[at + 1] = other, one, between
-        self.steps, self.states = steps, states
+            states[at + 1] = between
+        self.states = states
+        self.steps.insert(place, self.steps.pop(later))
+        self.ranks.insert(place, self.ranks.pop(later))
         return True
-
-    def _rank(self, place: int) -> int:
-        return self.ranks[self.steps[place].action.name]
 
     def _between(self, before: Key, first: Step, second: Step, after: Key) -> Key | None:
         """Return the state between two steps that lead from `before` to `after`, None if they do not."""
@@ -87,9 +85,3 @@ class _Order:
             return between if self.plain.apply(between, second).after == after else None
         except (DisabledError, DomainError):
             return None
-
-
-def _value(state: Any, path: tuple[str, ...]) -> int:
-    for name in path:
-        state = getattr(state, name)
-    return int(state)

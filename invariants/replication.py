@@ -183,7 +183,8 @@ def isr_is_sane(s: State, c: C) -> bool:
 def isr_members_are_current(s: State, c: C) -> bool:
     """G-S7: no member of the ISR has joined by a request that named an earlier incarnation of it, or stayed through a registration.
 
-    What an incarnation has fetched under its own epoch is judged by KIP903-S2. Does not apply to the last member, which without ELR stays in the ISR when it is fenced and registers again.
+    What an incarnation has fetched under its own epoch is judged by KIP903-S2. Does not apply to the last member, which
+    without ELR stays in the ISR when it is fenced and registers again.
     """
     return s.ghost_stale & newest(s).isr == 0
 

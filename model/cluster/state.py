@@ -116,7 +116,8 @@ class Replica(Record):
     """A broker, its log, and what it keeps in memory as leader or as follower.
 
     `epoch_start` is the log end with which it began to lead in its present leader epoch, 0 for a follower. After a restart in
-    that epoch it lies after records of the same epoch. `waiting[offset]` is the record whose write is answered once the high watermark passes `offset`; 0 for none.
+    that epoch it lies after records of the same epoch. `waiting[offset]` is the record whose write is answered once the high
+    watermark passes `offset`; 0 for none.
     `checked` holds the follower whose log end was found good enough for the ISR while the leader, which holds its lock,
     has still to look at the broker epoch (before KAFKA-15221). `recent` holds followers that were caught up within the lag
     time, if the leader waits for such. `truncating` is set
