@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import hashlib
-import os
 import sys
 import tempfile
 import time
@@ -12,6 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+from fencepost.explorers.cache_folder import cache_folder
 from fencepost.explorers.native.generate import Source, generate
 from fencepost.explorers.native.warm import Sample, import_kernels, names_of, warm, warm_aside
 from fencepost.model.language.errors import MismatchError
@@ -49,20 +49,6 @@ class Kernels:
             raise MismatchError(
                 f"{', '.join(missing)} was not compiled, and cannot be judged. This is a defect of Fencepost: please report it."
             )
-
-
-def cache_folder() -> Path:
-    """Return the folder of compiled machines: FENCEPOST_CACHE, or the user's cache, or a temporary folder."""
-    named = os.environ.get("FENCEPOST_CACHE")
-    home = Path(named) if named else Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "fencepost"
-    try:
-        home.mkdir(parents=True, exist_ok=True)
-        probe = home / f".probe-{os.getpid()}"
-        probe.touch()
-        probe.unlink()
-    except OSError:
-        return Path(tempfile.gettempdir()) / f"fencepost-{os.getuid()}"
-    return home
 
 
 def is_cached(source: Source) -> bool:

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 import z3
-from fencepost.explorers.native.compile import cache_folder
+from fencepost.explorers.cache_folder import cache_folder
 from fencepost.explorers.symbolic.proof import Proof, Settings, prove
 from fencepost.model.language.fingerprint import texts
 

@@ -11,7 +11,7 @@ import sys
 from itertools import permutations
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from fencepost.explorers.native.compile import cache_folder
+from fencepost.explorers.cache_folder import cache_folder
 from fencepost.model.language.constants import linear
 from fencepost.model.language.domains import BitSet, Index, Range
 from fencepost.model.language.records import ArrayOf, Nested, Record, Scalar, fields

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from fencepost.explorers.native.compile import cache_folder
+from fencepost.explorers.cache_folder import cache_folder
 from fencepost.explorers.native.warm import import_kernels
 from numba.core.types import FunctionType, WrapperAddressProtocol
 from numba.extending import typeof_impl

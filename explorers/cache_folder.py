@@ -1,0 +1,149 @@
+"""The folder of what is kept between runs. Some of it is executed, so nobody but this user may have written it.
+
+Whoever can write a folder on the way to a file can replace the file. So the folder itself is open to this user alone (0700), and
+every folder above it, and every link on the way, belongs to this user or to root and cannot be changed by anyone else.
+"""
+
+from __future__ import annotations
+
+import atexit
+import os
+import shutil
+import stat
+import sys
+import tempfile
+from pathlib import Path
+
+from fencepost.model.language.errors import UsageError
+
+NAMED = "FENCEPOST_CACHE"
+PRIVATE = "private"
+"""The folder that is made inside a folder of this user that others may read."""
+OTHERS_WRITE = stat.S_IWGRP | stat.S_IWOTH
+OTHERS = stat.S_IRWXG | stat.S_IRWXO
+MOST_LINKS = 40
+
+_temporary: list[Path] = []
+"""The folder that stands in for a cache that cannot be trusted, once it was made."""
+
+
+class UntrustedError(Exception):
+    """Somebody else could write here; the message names the folder and says how."""
+
+
+def cache_folder() -> Path:
+    """Return the folder of the cache: open to this user alone, and out of the reach of others.
+
+    It is what FENCEPOST_CACHE names, else `fencepost` in XDG_CACHE_HOME or ~/.cache. Where that cannot be trusted or written,
+    a temporary folder serves until this process ends. Raises UsageError if FENCEPOST_CACHE names such a folder.
+    """
+    named = os.environ.get(NAMED)
+    try:
+        return private_folder(Path(named) if named else _usual())
+    except (UntrustedError, OSError, RuntimeError) as error:
+        reason = f"{error.filename}: {error.strerror}" if isinstance(error, OSError) else str(error)
+        if named:
+            raise UsageError(
+                f"{NAMED}={named} cannot hold what Fencepost compiles and runs: {reason}. "
+                "Name a folder that belongs to you and that nobody else can write, or one that does not exist yet."
+            ) from error
+        return _stand_in(reason)
+
+
+def private_folder(path: Path) -> Path:
+    """Return a folder of this user alone at `path`, made if it is missing; raise UntrustedError or OSError if there can be none.
+
+    If others may read the folder, it is one inside it, `private`: files may lie there that a group could write.
+    """
+    folder = _reached(path)
+    found = folder.stat()
+    if found.st_uid != os.getuid():
+        raise UntrustedError(f"{folder} belongs to another user ({found.st_uid})")
+    if found.st_mode & OTHERS_WRITE:
+        raise UntrustedError(_writable(folder, found))
+    if found.st_mode & OTHERS:
+        if folder.name == PRIVATE:
+            raise UntrustedError(f"{folder} is open to other users ({stat.filemode(found.st_mode)}): remove it")
+        return private_folder(folder / PRIVATE)
+    if not os.access(folder, os.W_OK | os.X_OK):
+        raise UntrustedError(f"{folder} cannot be written")
+    return folder
+
+
+def _reached(path: Path) -> Path:
+    """Return `path` without links, all folders on the way checked; missing ones are made for this user alone."""
+    at, links = Path("/"), 0
+    _look(at)
+    waiting = list(reversed(path.absolute().parts[1:]))
+    while waiting:
+        name = waiting.pop()
+        if name == "..":
+            at = at.parent
+            continue
+        below = at / name
+        if not os.path.lexists(below):
+            below.mkdir(0o700, exist_ok=True)  # another process may be as quick; whose it is is looked at next
+        if below.is_symlink():
+            links += 1
+            _look_at_link(below, links)
+            target = below.readlink()
+            at = Path("/") if target.is_absolute() else at
+            waiting += reversed(target.parts[target.is_absolute() :])
+        else:
+            _look(below)
+            at = below
+    return at
+
+
+def _look(folder: Path) -> None:
+    """Raise UntrustedError if others could replace what is in a folder; in a sticky one they cannot replace what is ours."""
+    found = folder.lstat()
+    if not stat.S_ISDIR(found.st_mode):
+        raise UntrustedError(f"{folder} is not a folder")
+    if found.st_uid not in (0, os.getuid()):
+        raise UntrustedError(f"{folder} belongs to another user ({found.st_uid})")
+    if found.st_mode & OTHERS_WRITE and not found.st_mode & stat.S_ISVTX:
+        raise UntrustedError(_writable(folder, found))
+
+
+def _look_at_link(link: Path, links: int) -> None:
+    """Raise UntrustedError for a link that somebody else could have put there, and for links that go round."""
+    if links > MOST_LINKS:
+        raise UntrustedError(f"{link} is one of more than {MOST_LINKS} symbolic links on the way")
+    if link.lstat().st_uid not in (0, os.getuid()) or link.parent.stat().st_mode & OTHERS_WRITE:
+        raise UntrustedError(f"{link} is a symbolic link in a folder that other users can write")
+
+
+def _writable(folder: Path, found: os.stat_result) -> str:
+    return f"other users can write {folder} ({stat.filemode(found.st_mode)}): `chmod go-w {folder}` would change that"
+
+
+def _usual() -> Path:
+    """Return where a cache belongs if nothing is said; raise RuntimeError if this user has no home."""
+    return Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "fencepost"
+
+
+def _stand_in(reason: str) -> Path:
+    """Return a temporary folder for this process and those that it starts, and say so once."""
+    if not _temporary:
+        made = Path(tempfile.mkdtemp(prefix="fencepost-"))
+        atexit.register(_remove, made, os.getpid())
+        _temporary.append(made)
+        sys.stderr.write(
+            f"note: the cache cannot be used: {reason}. What is compiled now is not kept; {NAMED}=FOLDER names another place.\n"
+        )
+    try:
+        folder = private_folder(_temporary[0])
+    except (UntrustedError, OSError) as error:
+        raise UsageError(
+            f"there is no safe place for what Fencepost compiles and runs: {reason}, and in the temporary folder {error}. "
+            f"Name a folder of your own: {NAMED}=FOLDER."
+        ) from error
+    os.environ[NAMED] = str(folder)
+    return folder
+
+
+def _remove(folder: Path, maker: int) -> None:
+    """Remove the temporary folder; a process that was forked leaves it to the one that made it."""
+    if os.getpid() == maker:
+        shutil.rmtree(folder, ignore_errors=True)

@@ -1,0 +1,187 @@
+"""Nobody else's files are executed: what a folder must be to hold the cache, and what happens where it is not."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
+
+import pytest
+from fencepost.explorers import cache_folder
+from fencepost.model.language.errors import UsageError
+
+STRANGER = 54321
+as_root = pytest.mark.skipif(os.getuid() != 0, reason="only root can give a folder to another user")
+FIND = "from fencepost.explorers.cache_folder import cache_folder; print(cache_folder())"
+
+
+@pytest.fixture(autouse=True)
+def no_stand_in(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(cache_folder, "_temporary", [])
+    monkeypatch.delenv("FENCEPOST_CACHE", raising=False)
+
+
+def named(monkeypatch: pytest.MonkeyPatch, folder: Path) -> Path:
+    monkeypatch.setenv("FENCEPOST_CACHE", str(folder))
+    return cache_folder.cache_folder()
+
+
+def mode(folder: Path) -> int:
+    return folder.stat().st_mode & 0o7777
+
+
+def asked_elsewhere(tmp_path: Path, **environment: str) -> subprocess.CompletedProcess[str]:
+    """Ask a process of its own for the folder; its temporary folders lie in `tmp_path`."""
+    kept = {name: value for name, value in os.environ.items() if name not in ("FENCEPOST_CACHE", "XDG_CACHE_HOME")}
+    return subprocess.run(  # noqa: S603 (our own interpreter)
+        [sys.executable, "-c", FIND],
+        env=kept | {"TMPDIR": str(tmp_path), "PYTHONPATH": os.pathsep.join(sys.path)} | environment,
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+
+
+def test_a_folder_that_is_missing_is_made_for_this_user_alone_whatever_the_umask(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    before = os.umask(0)
+    try:
+        folder = named(monkeypatch, tmp_path / "a" / "b")
+    finally:
+        os.umask(before)
+    assert folder == (tmp_path / "a" / "b").resolve()
+    assert [mode(folder), mode(folder.parent)] == [0o700, 0o700]
+
+
+def test_the_folder_is_named_else_in_the_user_s_cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("HOME", str(tmp_path / "home"))
+    monkeypatch.delenv("XDG_CACHE_HOME", raising=False)
+    assert cache_folder.cache_folder() == (tmp_path / "home/.cache/fencepost").resolve()
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "xdg"))
+    assert cache_folder.cache_folder() == (tmp_path / "xdg/fencepost").resolve()
+    assert named(monkeypatch, tmp_path / "named") == (tmp_path / "named").resolve()
+
+
+def test_in_a_folder_that_others_may_read_a_private_one_is_used(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "mine").mkdir()
+    (tmp_path / "mine").chmod(0o755)
+    folder = named(monkeypatch, tmp_path / "mine")
+    assert folder == (tmp_path / "mine/private").resolve()
+    assert [mode(folder), mode(tmp_path / "mine")] == [0o700, 0o755]
+    assert named(monkeypatch, tmp_path / "mine") == folder
+    folder.chmod(0o755)
+    with pytest.raises(UsageError, match="is open to other users"):
+        named(monkeypatch, tmp_path / "mine")
+
+
+@pytest.mark.parametrize("bits", [0o770, 0o702, 0o777, 0o1777])
+def test_a_named_folder_that_others_can_write_is_refused(bits: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "open").mkdir()
+    (tmp_path / "open").chmod(bits)
+    with pytest.raises(UsageError, match="other users can write"):
+        named(monkeypatch, tmp_path / "open")
+
+
+@pytest.mark.parametrize("bits", [0o770, 0o777])
+def test_a_folder_in_one_that_others_can_write_is_refused_and_not_made(
+    bits: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "open").mkdir()
+    (tmp_path / "open").chmod(bits)
+    with pytest.raises(UsageError, match="other users can write"):
+        named(monkeypatch, tmp_path / "open" / "mine" / "cache")
+    assert not list((tmp_path / "open").iterdir())
+
+
+def test_a_sticky_folder_may_stand_above(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "sticky").mkdir()
+    (tmp_path / "sticky").chmod(0o1777)
+    assert mode(named(monkeypatch, tmp_path / "sticky" / "mine")) == 0o700
+
+
+def test_a_link_is_followed_only_where_nobody_else_could_have_put_it(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "real").mkdir(0o700)
+    (tmp_path / "link").symlink_to("real")
+    assert named(monkeypatch, tmp_path / "link" / "cache") == (tmp_path / "real/cache").resolve()
+    (tmp_path / "sticky").mkdir()
+    (tmp_path / "sticky").chmod(0o1777)
+    (tmp_path / "sticky" / "link").symlink_to(tmp_path / "real")
+    with pytest.raises(UsageError, match="symbolic link in a folder that other users can write"):
+        named(monkeypatch, tmp_path / "sticky" / "link")
+    (tmp_path / "round").symlink_to("round")
+    with pytest.raises(UsageError, match="symbolic links on the way"):
+        named(monkeypatch, tmp_path / "round")
+
+
+def test_a_file_is_no_folder_for_the_cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "file").write_text("")
+    with pytest.raises(UsageError, match="is not a folder"):
+        named(monkeypatch, tmp_path / "file")
+    with pytest.raises(UsageError, match="is not a folder"):
+        named(monkeypatch, tmp_path / "file" / "below")
+
+
+@as_root
+@pytest.mark.parametrize("below", ["", "cache", "a/b"])
+def test_a_folder_of_another_user_is_refused(below: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "theirs").mkdir(0o700)
+    os.chown(tmp_path / "theirs", STRANGER, -1)
+    with pytest.raises(UsageError, match=f"theirs belongs to another user .{STRANGER}"):
+        named(monkeypatch, tmp_path / "theirs" / below)
+
+
+@as_root
+def test_a_private_folder_or_a_link_that_somebody_else_put_there_is_refused(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "mine").mkdir()
+    (tmp_path / "mine").chmod(0o755)
+    (tmp_path / "mine" / "private").mkdir(0o700)
+    os.chown(tmp_path / "mine" / "private", STRANGER, -1)
+    with pytest.raises(UsageError, match="private belongs to another user"):
+        named(monkeypatch, tmp_path / "mine")
+    (tmp_path / "link").symlink_to(tmp_path / "mine")
+    os.chown(tmp_path / "link", STRANGER, -1, follow_symlinks=False)
+    with pytest.raises(UsageError, match="link is a symbolic link"):
+        named(monkeypatch, tmp_path / "link")
+
+
+def test_an_unnamed_cache_that_cannot_be_trusted_is_replaced_by_a_private_folder_for_one_run(tmp_path: Path) -> None:
+    (tmp_path / "open").mkdir()
+    (tmp_path / "open").chmod(0o777)
+    planted = tmp_path / f"fencepost-{os.getuid()}"
+    planted.mkdir()
+    ran = asked_elsewhere(tmp_path, XDG_CACHE_HOME=str(tmp_path / "open"))
+    folder = Path(ran.stdout.strip())
+    assert folder.parent == tmp_path.resolve()
+    assert folder != planted
+    assert not folder.exists()
+    assert ran.stderr.count("note: the cache cannot be used: other users can write") == 1
+
+
+def test_the_stand_in_is_private_is_announced_once_and_serves_the_processes_that_are_started(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (tmp_path / "open").mkdir()
+    (tmp_path / "open").chmod(0o777)
+    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "open"))
+    monkeypatch.setenv("FENCEPOST_CACHE", "")
+    folder = cache_folder.cache_folder()
+    assert cache_folder.cache_folder() == folder
+    assert mode(folder) == 0o700
+    assert capsys.readouterr().err.count("note:") == 1
+    assert asked_elsewhere(tmp_path, FENCEPOST_CACHE=os.environ["FENCEPOST_CACHE"]).stdout.strip() == str(folder)
+    assert folder.exists()
+
+
+def test_without_any_safe_folder_nothing_is_compiled(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "open").mkdir()
+    (tmp_path / "open").chmod(0o777)
+    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path / "open"))
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "open"))
+    with pytest.raises(UsageError, match="there is no safe place"):
+        cache_folder.cache_folder()
