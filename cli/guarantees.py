@@ -44,7 +44,7 @@ def guarantees(as_json: bool, write: str | None, check: str | None) -> Exit:  # 
 
 
 def _write(folder: Path) -> Exit:
-    from fencepost.cli.pages import pages
+    from fencepost.pages.build import pages
 
     made = pages()
     make_sure_folder(folder)
@@ -56,7 +56,7 @@ def _write(folder: Path) -> Exit:
 
 def _check(folder: Path) -> Exit:
     """Compare the pages with what would be written; print those that differ or are missing."""
-    from fencepost.cli.pages import pages
+    from fencepost.pages.build import pages
 
     stale = [name for name, text in pages().items() if _read(folder / name) != text]
     for name in stale:
@@ -68,18 +68,18 @@ def _check(folder: Path) -> Exit:
 
 def _suspicious() -> list[str]:
     """Print and return what nothing was seen to break, and what was measured of another state of a protocol than the present one."""
-    from fencepost.cli import chapter, chapter_faults
-    from fencepost.cli.vacuity import UNBREAKABLE, vacuous
+    from fencepost.pages import matrices, tolerance
+    from fencepost.pages.vacuity import UNBREAKABLE, vacuous
 
-    again = "python -m fencepost.cli.chapter docs"
+    again = "python -m fencepost.pages.matrices docs"
     said = [
         f"stale: docs/measured/checks.json: {name} is not as it was measured; `{again} {name}` measures it anew"
-        for name in chapter.stale()
+        for name in matrices.stale()
     ]
     said += [
         f"stale: docs/measured/faults.json: replication with {name} replicas is not as it was measured; "
         f"`{again} --faults {name}` measures it anew"
-        for name in chapter_faults.stale()
+        for name in tolerance.stale()
     ]
     said += [
         f"vacuous: {name} holds, and nothing shows that it can fail: add a variant that violates it"

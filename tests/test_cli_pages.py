@@ -9,10 +9,10 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 from fencepost.cli.evidence import groups
-from fencepost.cli.pages import pages
 from fencepost.counterexamples.trace import ARCHIVE
 from fencepost.invariants.catalogue import entries, evidence, status
 from fencepost.invariants.runs import lineage
+from fencepost.pages.build import pages
 
 from tests.commands import fencepost
 

@@ -6,14 +6,14 @@ import re
 from pathlib import Path
 
 import pytest
-from fencepost.cli.tables import CLIENT_PAGES, with_tables
+from fencepost.pages.tables import CLIENT_PAGES, with_tables
 
 DOCS = Path(__file__).parent.parent / "docs"
 
 
 @pytest.mark.parametrize("name", CLIENT_PAGES)
 def test_tables_are_those_of_the_catalogue(name: str) -> None:
-    """If not: `python -m fencepost.cli.tables docs`."""
+    """If not: `python -m fencepost.pages.tables docs`."""
     text = (DOCS / name).read_text()
     assert with_tables(text, name) == text
 

@@ -7,14 +7,14 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
-from fencepost.cli.delays import shares
-from fencepost.cli.tables import QUORUM_PAGES, with_tables
 from fencepost.explorers.judge import values_of
 from fencepost.invariants import quorum, quorum_answers, quorum_liveness
 from fencepost.invariants.catalogue import Profile, entries, evidence
 from fencepost.invariants.runs.quorum import EVIDENCE, RUNS
 from fencepost.invariants.runs.quorum_delays import SLOW
 from fencepost.model.quorum.machine import MACHINE
+from fencepost.pages.delays import shares
+from fencepost.pages.tables import QUORUM_PAGES, with_tables
 
 from tests.archive import archived, fired_in, lengths_of_archived
 from tests.search import Search
@@ -144,7 +144,7 @@ DOCS = Path(__file__).parent.parent / "docs"
 
 @pytest.mark.parametrize("name", QUORUM_PAGES)
 def test_the_pages_on_the_quorum_say_what_the_catalogue_says(name: str) -> None:
-    """If not: `python -m fencepost.cli.tables docs`."""
+    """If not: `python -m fencepost.pages.tables docs`."""
     text = (DOCS / name).read_text()
     assert with_tables(text, name) == text
     links = re.findall(r"\]\(([^)#:]+)\)", text)

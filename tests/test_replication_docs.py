@@ -7,10 +7,10 @@ from pathlib import Path
 
 import pytest
 from fencepost.cli.evidence import of_kind
-from fencepost.cli.tables import PAGES, measured, with_tables
 from fencepost.invariants.catalogue import Profile
 from fencepost.invariants.runs.replication import RUNS
 from fencepost.model.cluster.machine import MACHINE
+from fencepost.pages.tables import PAGES, measured, with_tables
 
 DOCS = Path(__file__).parent.parent / "docs"
 BY_NAME = {run.name: run for run in RUNS}
@@ -18,7 +18,7 @@ BY_NAME = {run.name: run for run in RUNS}
 
 @pytest.mark.parametrize("name", PAGES)
 def test_tables_are_those_of_the_catalogue(name: str) -> None:
-    """If not: `python -m fencepost.cli.tables docs`."""
+    """If not: `python -m fencepost.pages.tables docs`."""
     text = (DOCS / name).read_text()
     assert with_tables(text) == text
 

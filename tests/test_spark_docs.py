@@ -6,16 +6,16 @@ import re
 from pathlib import Path
 
 import pytest
-from fencepost.cli.spark_tables import EXECUTORS, LEVELS, STATES, fixed, measured_spark, predicted
-from fencepost.cli.tables import SPARK_PAGES, with_tables
 from fencepost.invariants.catalogue import runs
+from fencepost.pages.spark import EXECUTORS, LEVELS, STATES, fixed, measured_spark, predicted
+from fencepost.pages.tables import SPARK_PAGES, with_tables
 
 DOCS = Path(__file__).parent.parent / "docs"
 
 
 @pytest.mark.parametrize("name", SPARK_PAGES)
 def test_the_page_says_what_was_measured(name: str) -> None:
-    """If not: `python -m fencepost.cli.tables docs`."""
+    """If not: `python -m fencepost.pages.tables docs`."""
     text = (DOCS / name).read_text()
     assert with_tables(text, name) == text
     links = re.findall(r"\]\(([^)#:]+)\)", text)

@@ -10,12 +10,12 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from fencepost.cli import chapter, chapter_faults, chapter_kips, chapter_page, vacuity
 from fencepost.cli.suspicions import suspicions
 from fencepost.invariants.catalogue import values_of
 from fencepost.invariants.protocols import PROTOCOLS
 from fencepost.model.language.actions import Kind
 from fencepost.model.language.removal import guards
+from fencepost.pages import checks, kips, matrices, tolerance, vacuity
 
 from tests.commands import data_of, fencepost
 
@@ -70,18 +70,18 @@ def test_a_guard_with_a_needed_part_is_not_idle() -> None:
 
 
 def test_what_was_measured_is_of_the_protocols_as_they_are() -> None:
-    assert chapter.stale() == [], "measure them again: `python -m fencepost.cli.chapter docs`"
-    assert chapter_faults.stale() == [], "measure them again: `python -m fencepost.cli.chapter docs --faults 3`"
+    assert matrices.stale() == [], "measure them again: `python -m fencepost.pages.matrices docs`"
+    assert tolerance.stale() == [], "measure them again: `python -m fencepost.pages.matrices docs --faults 3`"
 
 
 def measured_as_now(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    known = {name: {"mark": chapter.mark_of(PROTOCOLS[name]), "bases": []} for name in chapter.BASES}
+    known = {name: {"mark": matrices.mark_of(PROTOCOLS[name]), "bases": []} for name in matrices.BASES}
     (tmp_path / "checks.json").write_text(json.dumps(known))
-    monkeypatch.setattr(chapter, "MEASURED", tmp_path / "checks.json")
-    counted = {replicas: {"mark": chapter_faults.mark_of(replicas)} for replicas in chapter_faults.SIZES}
+    monkeypatch.setattr(matrices, "MEASURED", tmp_path / "checks.json")
+    counted = {replicas: {"mark": tolerance.mark_of(replicas)} for replicas in tolerance.SIZES}
     (tmp_path / "faults.json").write_text(json.dumps(counted))
-    monkeypatch.setattr(chapter_faults, "FAULTS", tmp_path / "faults.json")
-    assert (chapter.stale(), chapter_faults.stale()) == ([], [])
+    monkeypatch.setattr(tolerance, "FAULTS", tmp_path / "faults.json")
+    assert (matrices.stale(), tolerance.stale()) == ([], [])
 
 
 def with_another_effect(name: str) -> Any:
@@ -92,24 +92,26 @@ def with_another_effect(name: str) -> Any:
     return replace(found, machine=replace(found.machine, actions=changed))
 
 
-@pytest.mark.parametrize("name", list(chapter.BASES))
+@pytest.mark.parametrize("name", list(matrices.BASES))
 def test_a_changed_effect_a_changed_property_and_changed_constants_make_what_was_measured_stale(
     name: str, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
     measured_as_now(monkeypatch, tmp_path)
-    now = chapter.mark_of(PROTOCOLS[name])
-    assert chapter.mark_of(with_another_effect(name)) != now
-    assert chapter.mark_of(replace(PROTOCOLS[name], properties=PROTOCOLS[name].properties[1:])) != now
+    now = matrices.mark_of(PROTOCOLS[name])
+    assert matrices.mark_of(with_another_effect(name)) != now
+    assert matrices.mark_of(replace(PROTOCOLS[name], properties=PROTOCOLS[name].properties[1:])) != now
     with monkeypatch.context() as patch:
-        patch.setitem(chapter.BASES, name, chapter.BASES[name][1:])
-        assert chapter.stale() == [name]
+        patch.setitem(matrices.BASES, name, matrices.BASES[name][1:])
+        assert matrices.stale() == [name]
     with monkeypatch.context() as patch:
-        patch.setattr(chapter, "TIMES", chapter.TIMES + 1)
-        assert name in chapter.stale()
+        patch.setattr(matrices, "TIMES", matrices.TIMES + 1)
+        assert name in matrices.stale()
     with monkeypatch.context() as patch:
-        patch.setattr(chapter, "values_of", lambda run: {**values_of(run), **(OTHERWISE[name] if run.protocol == name else {})})
-        assert chapter.stale() == [name]
-    assert chapter.stale() == []
+        patch.setattr(
+            matrices, "values_of", lambda run: {**values_of(run), **(OTHERWISE[name] if run.protocol == name else {})}
+        )
+        assert matrices.stale() == [name]
+    assert matrices.stale() == []
 
 
 OTHERWISE = {
@@ -128,38 +130,38 @@ OTHERWISE = {
 def test_layout_comments_and_sentences_make_nothing_stale() -> None:
     found = PROTOCOLS["kip320"]
     told = replace(found.machine, sentence="said otherwise", source="elsewhere")
-    assert chapter.mark_of(replace(found, machine=told)) == chapter.mark_of(found)
+    assert matrices.mark_of(replace(found, machine=told)) == matrices.mark_of(found)
 
 
 def test_a_changed_bound_of_the_grid_makes_the_counted_faults_stale(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     measured_as_now(monkeypatch, tmp_path)
-    monkeypatch.setattr(chapter_faults, "MOST_STATES", chapter_faults.MOST_STATES + 1)
-    assert chapter_faults.stale() == list(chapter_faults.SIZES)
+    monkeypatch.setattr(tolerance, "MOST_STATES", tolerance.MOST_STATES + 1)
+    assert tolerance.stale() == list(tolerance.SIZES)
 
 
 def test_the_check_of_the_pages_fails_where_something_was_measured_of_an_older_state(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
-    monkeypatch.setattr(chapter, "stale", lambda: ["quorum"])
-    monkeypatch.setattr(chapter_faults, "stale", lambda: ["3"])
+    monkeypatch.setattr(matrices, "stale", lambda: ["quorum"])
+    monkeypatch.setattr(tolerance, "stale", lambda: ["3"])
     found = fencepost("guarantees", "--check", str(tmp_path))
     assert found.exit_code == 1
-    assert "quorum is not as it was measured; `python -m fencepost.cli.chapter docs quorum`" in found.stdout
+    assert "quorum is not as it was measured; `python -m fencepost.pages.matrices docs quorum`" in found.stdout
     assert "replication with 3 replicas is not as it was measured" in found.stdout
 
 
 def test_every_guard_of_the_measured_protocols_is_in_the_chapter() -> None:
-    text = "\n".join(chapter_page.chapter())
-    assert set(chapter.measured()) == set(chapter.BASES)
-    for name in chapter.measured():
+    text = "\n".join(checks.chapter())
+    assert set(matrices.measured()) == set(matrices.BASES)
+    for name in matrices.measured():
         assert f"## {name}" in text
         assert all(f"`{item.condition}`" in text for item in guards(PROTOCOLS[name].machine))
         assert all(item.sentence in text for item in PROTOCOLS[name].machine.actions)
 
 
 def test_every_needed_guard_is_shown_with_its_shortest_history_as_a_diagram() -> None:
-    for data in chapter.measured().values():
-        for row, _ in chapter_page.best_of(data).values():
+    for data in matrices.measured().values():
+        for row, _ in checks.best_of(data).values():
             if row["kind"] == "guard" and row["broken"]:
                 assert len(row["steps"]) == min(row["broken"].values()) - 1
                 assert row["diagram"].startswith("sequenceDiagram")
@@ -169,29 +171,29 @@ def test_every_needed_guard_is_shown_with_its_shortest_history_as_a_diagram() ->
 
 
 def test_every_check_of_a_kip_is_shown_necessary_or_has_a_reason() -> None:
-    best = {name: chapter_page.best_of(data) for name, data in chapter.measured().items()}
-    assert chapter_kips.unexplained(best) == []
-    text = "\n".join(chapter_kips.section(best))
+    best = {name: checks.best_of(data) for name, data in matrices.measured().items()}
+    assert kips.unexplained(best) == []
+    text = "\n".join(kips.section(best))
     assert all(f"### {kip}" in text for kip in ("KIP-320", "KIP-841", "KIP-903", "KIP-966"))
     assert "not measured" not in text
 
 
 def test_every_check_of_a_kip_is_a_row_of_a_matrix() -> None:
-    rows = {(name, row["row"]) for name, data in chapter.measured().items() for base in data["bases"] for row in base["rows"]}
-    assert {(name, row) for items in chapter_kips.ADDED.values() for name, row, _ in items} <= rows
+    rows = {(name, row["row"]) for name, data in matrices.measured().items() for base in data["bases"] for row in base["rows"]}
+    assert {(name, row) for items in kips.ADDED.values() for name, row, _ in items} <= rows
 
 
 def test_a_run_of_the_catalogue_shows_what_a_switch_is_for_where_it_alone_differs() -> None:
-    run = chapter_kips.of_catalogue("replication", "elr=off")
+    run = kips.of_catalogue("replication", "elr=off")
     assert run is not None
     assert run.title == "3 brokers, B19"
-    assert chapter_kips.of_catalogue("replication", "leader_eligibility_check=off") is None
-    assert chapter_kips.of_catalogue("replication", "leader-handles-fetch 1") is None
+    assert kips.of_catalogue("replication", "leader_eligibility_check=off") is None
+    assert kips.of_catalogue("replication", "leader-handles-fetch 1") is None
 
 
 def test_a_check_that_is_needed_with_a_reason_why_not_is_found() -> None:
-    assert "replication last_known_leader=off" not in chapter_kips.unexplained({})
-    assert "replication leader-handles-fetch 1" in chapter_kips.unexplained({})
+    assert "replication last_known_leader=off" not in kips.unexplained({})
+    assert "replication leader-handles-fetch 1" in kips.unexplained({})
 
 
 # -- guarantees without evidence
@@ -218,17 +220,17 @@ def test_a_property_of_one_protocol_is_no_evidence_for_one_of_another() -> None:
     assert len({families[name] for name in ("replication", "quorum", "metadata-reads", "leader-discovery", "kip320")}) == 5
 
 
-@pytest.mark.parametrize("name", list(chapter.BASES))
+@pytest.mark.parametrize("name", list(matrices.BASES))
 def test_vacuity_tells_of_each_protocol_what_was_never_seen(name: str) -> None:
     found = fencepost("vacuity", name, "--json")
     assert found.exit_code == 0, found.stdout
     (data,) = data_of(found)["protocols"]
     assert (data["protocol"], data["guarantees"], data["unreached"]) == (name, [], [])
-    assert data["bases"] == list(chapter.BASES[name])
+    assert data["bases"] == list(matrices.BASES[name])
     safety = {item.name for item in PROTOCOLS[name].properties if item.kind is not Kind.SOMETIMES}
     assert not safety & set(data["never_violated"])
     assert not set(data["idle"]) & {
-        row["row"] for base in chapter.measured()[name]["bases"] for row in base["rows"] if row["purpose"] == "needed"
+        row["row"] for base in matrices.measured()[name]["bases"] for row in base["rows"] if row["purpose"] == "needed"
     }
 
 
@@ -277,7 +279,7 @@ def point(min_isr: int, least: int | None, unknown: tuple[int, ...] = ()) -> dic
 def test_the_claim_of_kip_966_is_said_to_hold_only_where_every_search_below_it_ended(
     points: list[dict[str, Any]], says: str
 ) -> None:
-    assert says in chapter_faults.claim({"grid": points})
+    assert says in tolerance.claim({"grid": points})
 
 
 def test_what_no_matrix_was_measured_for_is_not_looked_at(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 import z3
-from fencepost.cli.proof_tables import MEASURED
 from fencepost.cli.theorems import settings_of, twin_fails
 from fencepost.explorers.plain import search
 from fencepost.explorers.symbolic.cache import digest
@@ -25,6 +24,7 @@ from fencepost.invariants.theorems import LEMMAS, THEOREMS, Theorem, theorem
 from fencepost.model.language import always
 from fencepost.model.language.interpreter import Interpreter
 from fencepost.model.quorum.leader import is_behind
+from fencepost.pages.proofs import MEASURED
 
 from tests.commands import data_of, fencepost
 
@@ -133,7 +133,7 @@ def test_a_theorem_names_what_exists(item: Theorem) -> None:
 
 @pytest.mark.parametrize("item", THEOREMS, ids=lambda item: item.name)
 def test_what_the_page_shows_was_measured_of_these_functions_and_constants(item: Theorem) -> None:
-    """If not: `fencepost prove --no-cache --workers 1 --json > docs/measured/proofs.json`, then `python -m fencepost.cli.tables docs`."""
+    """If not: `fencepost prove --no-cache --workers 1 --json > docs/measured/proofs.json`, then `python -m fencepost.pages.tables docs`."""
     measured = {found["name"]: found for found in json.loads(MEASURED.read_text())["proofs"]}
     machine = item.found.machine
     settings = settings_of(item, timeout=60.0, workers=1)

@@ -1,4 +1,4 @@
-"""What is measured for the chapter "Why every check is there": `python -m fencepost.cli.chapter docs` measures it anew.
+"""What is measured for the chapter "Why every check is there": `python -m fencepost.pages.matrices docs` measures it anew.
 
 The matrix of each protocol is made at several constants, those of small runs of the catalogue. Of each row is
 kept what it is for, what breaks without it, and the shortest history; `docs/checks.md` is written from that.
@@ -13,13 +13,13 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
-from fencepost.cli import chapter_faults
 from fencepost.cli.kept import Kept, digest
 from fencepost.explorers.evidence.rows import rows_of, settings
 from fencepost.explorers.verdict import Options
 from fencepost.invariants.catalogue import runs, values_of
 from fencepost.invariants.protocols import protocol
 from fencepost.model.language.fingerprint import texts
+from fencepost.pages import tolerance
 
 if TYPE_CHECKING:
     from fencepost.explorers.evidence.ablation import Ablation, Outcome
@@ -236,15 +236,15 @@ def condensed(found: Protocol, ablation: Ablation, outcome: Outcome) -> dict[str
 @click.argument("names", nargs=-1)
 @click.option("--keep", metavar="DIR", help="Keep finished rows and grid points there, and take those that are.")
 @click.option(
-    "--faults", type=click.Choice(list(chapter_faults.SIZES)), help="Count the faults that so many replicas survive instead."
+    "--faults", type=click.Choice(list(tolerance.SIZES)), help="Count the faults that so many replicas survive instead."
 )
 @click.option("--workers", type=click.IntRange(1), default=1, show_default=True, help="Rows at a time.")
 def main(docs: str, names: tuple[str, ...], keep: str | None, faults: str | None, workers: int) -> None:
     """Measure the named protocols, or those that are stale, and write the page in DOCS."""
-    from fencepost.cli.pages import pages
+    from fencepost.pages.build import pages
 
     if faults:
-        chapter_faults.store(faults, keep, workers)
+        tolerance.store(faults, keep, workers)
     else:
         for name in names or stale():
             known = {**measured(), name: measure(name, keep, workers)}

@@ -4,15 +4,15 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from fencepost.cli import chapter_kips
-from fencepost.cli.chapter import measured
-from fencepost.cli.chapter_faults import section
-from fencepost.cli.markdown import table
 from fencepost.cli.matrix import MEANING
-from fencepost.cli.vacuity import TELLS, UNBREAKABLE, decided_by, falsifiable, family_of, report, vacuous
 from fencepost.invariants.protocols import PROTOCOLS, protocol
 from fencepost.model.language.actions import Kind
 from fencepost.model.language.removal import guards
+from fencepost.pages import kips
+from fencepost.pages.markdown import table
+from fencepost.pages.matrices import measured
+from fencepost.pages.tolerance import section
+from fencepost.pages.vacuity import TELLS, UNBREAKABLE, decided_by, falsifiable, family_of, report, vacuous
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -47,7 +47,7 @@ def chapter() -> Iterator[str]:
         "*needed* if a property that holds with it is violated without it; then the shortest history is shown that goes wrong. What",
         "is said of the others reaches as far as the constants at which they were removed, and is the most that was found at any of",
         "them. `fencepost ablate PROTOCOL` makes such a matrix at any constants, with a trace for every cell, and",
-        "`python -m fencepost.cli.chapter docs` measures this page anew.",
+        "`python -m fencepost.pages.matrices docs` measures this page anew.",
         "",
     )
     yield from table(("purpose", "what it says"), ((f"**{name}**", text) for name, text in MEANING.items()))
@@ -56,7 +56,7 @@ def chapter() -> Iterator[str]:
     yield from (f"No matrix is shown of {', '.join(others)}; `fencepost ablate` makes one of any protocol.", "")
     for name, data in measured().items():
         yield from _protocol(name, data)
-    yield from chapter_kips.section({name: best_of(data) for name, data in measured().items()})
+    yield from kips.section({name: best_of(data) for name, data in measured().items()})
     yield from section()
     yield from _falsifiable()
 

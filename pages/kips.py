@@ -5,10 +5,10 @@ from __future__ import annotations
 from functools import cache
 from typing import TYPE_CHECKING, Any
 
-from fencepost.cli.markdown import table
 from fencepost.invariants.catalogue import runs, values_of
 from fencepost.invariants.protocols import protocol
 from fencepost.model.language.removal import guards
+from fencepost.pages.markdown import table
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping

@@ -1,4 +1,4 @@
-"""Tables of the catalogue inside pages that are written by hand: `python -m fencepost.cli.tables docs` makes them anew.
+"""Tables of the catalogue inside pages that are written by hand: `python -m fencepost.pages.tables docs` makes them anew.
 
 A table stands between `<!-- cases ID ... -->` and `<!-- end -->`. Instead of ids one of these words: `bugs`, `versions`,
 `settings`, `switches`, `largest`, `critical-path`, `operations`, `proofs`, `statements`, `loops`, `delays`,
@@ -16,13 +16,13 @@ from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from fencepost.cli import proof_tables, spark_tables
-from fencepost.cli.cells import cells
 from fencepost.cli.console import counted
-from fencepost.cli.delays import delays
 from fencepost.cli.evidence import answer_of, cases_of, of_kind, trace_of_case
 from fencepost.invariants.catalogue import entries, runs, status
 from fencepost.invariants.protocols import protocol
+from fencepost.pages import proofs, spark
+from fencepost.pages.cells import cells
+from fencepost.pages.delays import delays
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
@@ -261,15 +261,15 @@ _WORDS: dict[str, Callable[[], tuple[Row, Iterable[Row]]]] = {
     "largest": _largest,
     "critical-path": _critical_path,
     "operations": _operations,
-    "proofs": proof_tables.proofs,
-    "statements": proof_tables.statements,
-    "loops": proof_tables.loops,
-    "spark-cost": spark_tables.cost,
-    "spark-levels": spark_tables.levels,
-    "spark-figures": spark_tables.figures,
-    "spark-scale": spark_tables.scale,
+    "proofs": proofs.proofs,
+    "statements": proofs.statements,
+    "loops": proofs.loops,
+    "spark-cost": spark.cost,
+    "spark-levels": spark.levels,
+    "spark-figures": spark.figures,
+    "spark-scale": spark.scale,
 }
-_OF_PROOF: dict[str, Callable[[str], tuple[Row, Iterable[Row]]]] = {"lemmas": proof_tables.lemmas, "cuts": proof_tables.cuts}
+_OF_PROOF: dict[str, Callable[[str], tuple[Row, Iterable[Row]]]] = {"lemmas": proofs.lemmas, "cuts": proofs.cuts}
 
 
 @cache

@@ -1,6 +1,6 @@
 """How many crashes an acknowledged record survives: measured over a grid of settings, and told in the chapter of checks.
 
-`python -m fencepost.cli.chapter docs --faults 3` measures it anew for three replicas.
+`python -m fencepost.pages.matrices docs --faults 3` measures it anew for three replicas.
 """
 
 from __future__ import annotations
@@ -12,10 +12,10 @@ from typing import TYPE_CHECKING, Any
 from fencepost.cli.fault_text import breaks_with, left_out, tolerated, words_of
 from fencepost.cli.faulting import fault_data
 from fencepost.cli.kept import Kept, digest
-from fencepost.cli.markdown import table
 from fencepost.cli.targets import choose_constants
 from fencepost.invariants.protocols import protocol
 from fencepost.model.language.fingerprint import texts
+from fencepost.pages.markdown import table
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -104,7 +104,7 @@ def section() -> Iterator[str]:
         if replicas in known:
             yield from _tolerances(known[replicas])
         else:
-            yield from (f"Not measured yet: `python -m fencepost.cli.chapter docs --faults {replicas}` does it.", "")
+            yield from (f"Not measured yet: `python -m fencepost.pages.matrices docs --faults {replicas}` does it.", "")
 
 
 def _tolerances(data: dict[str, Any]) -> Iterator[str]:
