@@ -10,7 +10,7 @@ import argparse
 import json
 from pathlib import Path
 
-from fencepost.cli.catalogue import choose_runs
+from fencepost.cli.commands.catalogue import choose_runs
 from fencepost.explorers.judge import judge
 from fencepost.explorers.verdict import Options
 from fencepost.invariants.catalogue import Profile

@@ -10,22 +10,22 @@ from io import TextIOWrapper
 from typing import TYPE_CHECKING, Any, NoReturn
 
 import click
-from fencepost.cli.ablating import ablate
-from fencepost.cli.check import check
-from fencepost.cli.console import close_stdout
-from fencepost.cli.differing import diff
+from fencepost.cli.commands.ablate import ablate
+from fencepost.cli.commands.check import check
+from fencepost.cli.commands.diff import diff
+from fencepost.cli.commands.faults import faults
+from fencepost.cli.commands.graph import graph
+from fencepost.cli.commands.guarantees import guarantees
+from fencepost.cli.commands.listing import list_protocols
+from fencepost.cli.commands.prove import prove
+from fencepost.cli.commands.replay import replay, show
+from fencepost.cli.commands.shrink import shrink
+from fencepost.cli.commands.simulate import simulate
+from fencepost.cli.commands.sweep import sweep
+from fencepost.cli.commands.vacuity import vacuity
 from fencepost.cli.failures import debugging, explain
-from fencepost.cli.faulting import faults
-from fencepost.cli.graph import graph
-from fencepost.cli.guarantees import guarantees
-from fencepost.cli.listing import list_protocols
-from fencepost.cli.prove import prove
-from fencepost.cli.replaying import replay, show
-from fencepost.cli.shrinking import shrink
-from fencepost.cli.simulate import simulate
 from fencepost.cli.status import Exit
-from fencepost.cli.sweep import sweep
-from fencepost.cli.vacuity import vacuity
+from fencepost.cli.views.console import close_stdout
 from fencepost.model.language.errors import nearest
 
 if TYPE_CHECKING:

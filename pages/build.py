@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from fencepost.cli.evidence import KINDS, answer_of, cases_of, groups, of_kind, trace_of_case
+from fencepost.api.evidence import KINDS, answer_of, cases_of, groups, of_kind, trace_of_case
 from fencepost.invariants.catalogue import entries, status
 from fencepost.invariants.runs import lineage
 from fencepost.invariants.theorems import THEOREMS
@@ -189,7 +189,7 @@ def _title(run: Run) -> str:
 
 
 def _constants(run: Run) -> str:
-    from fencepost.cli.evidence import constants_of
+    from fencepost.api.evidence import constants_of
 
     shown = constants_of(run)
     return " ".join(f"{name}={str(shown[name]).lower()}" for name in run.constants)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from fencepost.cli.matrix import MEANING
+from fencepost.api.matrix import MEANING
 from fencepost.invariants.protocols import PROTOCOLS, protocol
 from fencepost.model.language.actions import Kind
 from fencepost.model.language.removal import guards

@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
-from fencepost.cli.kept import Kept, digest
+from fencepost.api.kept import Kept, digest
 from fencepost.explorers.evidence.rows import rows_of, settings
 from fencepost.explorers.verdict import Options
 from fencepost.invariants.catalogue import runs, values_of
@@ -200,7 +200,7 @@ def _base(found: Protocol, title: str, folder: str | None, workers: int) -> dict
 
 def _whole(found: Protocol, constants: Constants, source: Source, workers: int) -> tuple[dict[str, Any], Ablation]:
     """Explore the whole machine; return what is kept of that, and the matrix that rows are explored for."""
-    from fencepost.cli.matrix import whole_data
+    from fencepost.api.matrix import whole_data
     from fencepost.explorers.evidence.ablation import Ablation
     from fencepost.explorers.native.compile import load
 
@@ -211,7 +211,7 @@ def _whole(found: Protocol, constants: Constants, source: Source, workers: int) 
 
 def condensed(found: Protocol, ablation: Ablation, outcome: Outcome) -> dict[str, Any]:
     """Return what is kept of a row: of its traces only the shortest one that shows something new."""
-    from fencepost.cli.matrix import row_data, trace_of_cell
+    from fencepost.api.matrix import row_data, trace_of_cell
     from fencepost.counterexamples.render import render
     from fencepost.counterexamples.replay import follow
 

@@ -16,8 +16,8 @@ from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from fencepost.cli.console import counted
-from fencepost.cli.evidence import answer_of, cases_of, of_kind, trace_of_case
+from fencepost.api.evidence import answer_of, cases_of, of_kind, trace_of_case
+from fencepost.api.quantities import counted
 from fencepost.invariants.catalogue import entries, runs, status
 from fencepost.invariants.protocols import protocol
 from fencepost.pages import proofs, spark
@@ -149,7 +149,7 @@ def difference(run: Run, twin: Run) -> list[str]:
 
 
 def _shown(run: Run) -> dict[str, Any]:
-    from fencepost.cli.evidence import constants_of
+    from fencepost.api.evidence import constants_of
 
     return constants_of(run)
 

@@ -9,10 +9,10 @@ import json
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from fencepost.cli.fault_text import breaks_with, left_out, tolerated, words_of
-from fencepost.cli.faulting import fault_data
-from fencepost.cli.kept import Kept, digest
-from fencepost.cli.targets import choose_constants
+from fencepost.api.kept import Kept, digest
+from fencepost.api.targets import choose_constants
+from fencepost.cli.commands.faults import fault_data
+from fencepost.cli.views.faults import breaks_with, left_out, tolerated, words_of
 from fencepost.invariants.protocols import protocol
 from fencepost.model.language.fingerprint import texts
 from fencepost.pages.markdown import table
@@ -73,7 +73,7 @@ def stale() -> list[str]:
 
 def store(replicas: str, keep: str | None, workers: int) -> None:
     """Measure one grid and store it; finished points are kept in the folder."""
-    from fencepost.cli.display import Display
+    from fencepost.cli.views.display import Display
 
     given = {
         "workers": workers, "normalize": True, "compact": True, "budget": None, "max_states": MOST_STATES, "memory": None,

@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 import yaml
-from fencepost.cli.check import check
+from fencepost.cli.commands.check import check
 from junitparser import JUnitXml
 
 ROOT = Path(__file__).parent.parent

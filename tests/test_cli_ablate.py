@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pytest
-from fencepost.cli.kept import Kept
+from fencepost.api.kept import Kept
 from fencepost.explorers.evidence.ablation import Ablation
 
 from tests.commands import data_of, fencepost

@@ -10,12 +10,12 @@ from typing import Any
 from xml.etree import ElementTree as ET  # what is read here was written here
 
 import pytest
-from fencepost.cli import catalogue
-from fencepost.cli.github import ROOM, summary, workflow_commands
-from fencepost.cli.junit import junit
-from fencepost.cli.outcomes import End, Report, outcomes
-from fencepost.cli.sarif import sarif
-from fencepost.cli.targets import load_protocol
+from fencepost.api.targets import load_protocol
+from fencepost.cli.builds.github import ROOM, summary, workflow_commands
+from fencepost.cli.builds.junit import junit
+from fencepost.cli.builds.outcomes import End, Report, outcomes
+from fencepost.cli.builds.sarif import sarif
+from fencepost.cli.commands import catalogue
 from fencepost.invariants import lineage
 from fencepost.invariants.catalogue import Profile, runs
 from junitparser import Error, Failure, JUnitXml

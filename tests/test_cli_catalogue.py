@@ -7,8 +7,8 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import pytest
-from fencepost.cli import catalogue
-from fencepost.cli.catalogue import choose_runs
+from fencepost.cli.commands import catalogue
+from fencepost.cli.commands.catalogue import choose_runs
 from fencepost.invariants.catalogue import Profile, Run, runs
 
 from tests.commands import fencepost

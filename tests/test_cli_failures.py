@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 from click.testing import CliRunner
-from fencepost.cli import check as checking
+from fencepost.cli.commands import check as checking
 from fencepost.cli.main import run
 from fencepost.model.language.errors import MismatchError
 

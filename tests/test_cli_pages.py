@@ -8,7 +8,7 @@ from collections import Counter
 from typing import TYPE_CHECKING, Any
 
 import pytest
-from fencepost.cli.evidence import groups
+from fencepost.api.evidence import groups
 from fencepost.counterexamples.trace import ARCHIVE
 from fencepost.invariants.catalogue import entries, evidence, status
 from fencepost.invariants.runs import lineage

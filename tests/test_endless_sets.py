@@ -7,8 +7,8 @@ from typing import Any
 
 import pytest
 import z3
-from fencepost.cli.display import Display
-from fencepost.cli.proving import Report, explain
+from fencepost.api.proving import Report, explain
+from fencepost.cli.views.display import Display
 from fencepost.explorers.symbolic.proof import Settings, prove
 from fencepost.explorers.symbolic.terms import boolean, choose, endless_members, equal, member, with_member
 from fencepost.explorers.verdict import Verdict

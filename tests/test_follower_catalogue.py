@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 import pytest
-from fencepost.cli.engines import Question, source_of
+from fencepost.api.engines import Question, source_of
 from fencepost.explorers.verdict import Options
 from fencepost.invariants.catalogue import entries, runs
 from fencepost.invariants.protocols import protocol

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 import z3
-from fencepost.cli.display import Display
-from fencepost.cli.proving import Report, explain, report_text
+from fencepost.api.proving import Report, explain, report_text
+from fencepost.cli.views.display import Display
 from fencepost.explorers.symbolic import loops
 from fencepost.explorers.symbolic.places import agree, load
 from fencepost.explorers.symbolic.proof import Settings, prove

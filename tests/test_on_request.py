@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 import pytest
-from fencepost.cli import engines
-from fencepost.cli.asked import source_without_guards
+from fencepost.api import engines
+from fencepost.cli.commands.options import source_without_guards
 from fencepost.counterexamples import shrink
 from fencepost.counterexamples.replay import replay
 from fencepost.counterexamples.trace import ARCHIVE

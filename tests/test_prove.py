@@ -13,8 +13,9 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 import z3
-from fencepost.cli.console import results
-from fencepost.cli.proving import Report, print_report
+from fencepost.api.proving import Report
+from fencepost.cli.views.console import results
+from fencepost.cli.views.proving import print_report
 from fencepost.explorers.symbolic.cache import cached
 from fencepost.explorers.symbolic.induction import Asking
 from fencepost.explorers.symbolic.interrupts import BY_KEYBOARD, Stopped, interruptible

@@ -9,11 +9,11 @@ from importlib.metadata import entry_points
 from typing import TYPE_CHECKING
 
 import pytest
-from fencepost.cli import testing
-from fencepost.cli.testing import Search, check
 from fencepost.counterexamples.replay import write
 from fencepost.invariants.protocols import protocol
 from fencepost.model.language.errors import ExpectationError, UndeterminedError, UsageError
+from fencepost.testing import checks as testing
+from fencepost.testing.checks import Search, check
 from junitparser import JUnitXml
 
 from tests.machines import lamps, mailbox
@@ -58,20 +58,20 @@ def suite(pytester: pytest.Pytester) -> pytest.Pytester:
 
 
 def test_the_plugin_is_registered() -> None:
-    assert [item.value for item in entry_points(group="pytest11", name="fencepost")] == ["fencepost.cli.pytest_plugin"]
+    assert [item.value for item in entry_points(group="pytest11", name="fencepost")] == ["fencepost.testing.pytest_plugin"]
 
 
 def test_loading_the_plugin_loads_nothing_heavy() -> None:
     code = (
-        "import sys, pytest; before = set(sys.modules); import fencepost.cli.pytest_plugin; "
+        "import sys, pytest; before = set(sys.modules); import fencepost.testing.pytest_plugin; "
         "print(*sorted(set(sys.modules) - before))"
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)  # noqa: S603 (our own code)
-    assert done.stdout.split() == ["fencepost", "fencepost.cli", "fencepost.cli.pytest_plugin"]
+    assert done.stdout.split() == ["fencepost", "fencepost.testing", "fencepost.testing.pytest_plugin"]
 
 
 def test_the_plugin_leaves_the_hook_for_exceptions_alone() -> None:
-    code = "import sys, fencepost.cli.pytest_plugin; print(sys.excepthook is sys.__excepthook__)"
+    code = "import sys, fencepost.testing.pytest_plugin; print(sys.excepthook is sys.__excepthook__)"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)  # noqa: S603 (our own code)
     assert done.stdout == "True\n"
 

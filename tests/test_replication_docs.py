@@ -6,7 +6,7 @@ import re
 from pathlib import Path
 
 import pytest
-from fencepost.cli.evidence import of_kind
+from fencepost.api.evidence import of_kind
 from fencepost.invariants.catalogue import Profile
 from fencepost.invariants.runs.replication import RUNS
 from fencepost.model.cluster.machine import MACHINE

@@ -6,7 +6,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import pytest
-from fencepost.cli.shrinking import told
+from fencepost.cli.commands.shrink import told
 from fencepost.counterexamples.lowering import lower, named, shapes, sizes
 from fencepost.counterexamples.reader import read
 from fencepost.counterexamples.replay import follow, write

@@ -10,7 +10,7 @@ import pytest
 
 pytest.importorskip("pyspark", reason="these tests have an environment of their own: tox -e spark")
 
-from fencepost.cli import ablating
+from fencepost.cli.commands import ablate as ablating
 from fencepost.explorers.spark import tasks
 from fencepost.explorers.spark.session import Cluster, spark
 from fencepost.explorers.spark.tasks import run_tasks
@@ -56,7 +56,7 @@ def test_a_matrix_that_one_process_has_begun_is_finished_on_spark(tmp_path: Path
     for file in list(tmp_path.glob("enter-*")):
         file.unlink()
     seen: list[str] = []
-    from fencepost.cli import remote_rows
+    from fencepost.api import remote_rows
 
     explore_on = remote_rows.explore_on
 
@@ -86,7 +86,7 @@ def test_what_cannot_be_meant_is_refused(arguments: list[str], says: str) -> Non
 
 
 def test_a_matrix_that_was_interrupted_on_spark_says_so_and_goes_on(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    from fencepost.cli import remote_rows
+    from fencepost.api import remote_rows
 
     def cut(cluster: Any, plan: Any, rows: Any, done: Any, display: Any) -> str:
         del cluster, display

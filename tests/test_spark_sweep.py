@@ -10,8 +10,8 @@ import pytest
 
 pytest.importorskip("pyspark", reason="these tests have an environment of their own: tox -e spark")
 
-from fencepost.cli.grids import axes_of, settings_of
-from fencepost.cli.sweep_page import maps_of, page
+from fencepost.api.grids import axes_of, settings_of
+from fencepost.cli.views.sweep_page import maps_of, page
 from fencepost.explorers.spark import sweep as sweeping
 from fencepost.explorers.spark.frontier import Point, smallest_unsafe
 from fencepost.explorers.spark.machines import Origin

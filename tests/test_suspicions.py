@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from fencepost.cli.suspicions import suspicions
+from fencepost.api.suspicions import suspicions
 from fencepost.invariants.catalogue import values_of
 from fencepost.invariants.protocols import PROTOCOLS
 from fencepost.model.language.actions import Kind

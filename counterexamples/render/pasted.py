@@ -17,7 +17,7 @@ def render(made: Replay, model: str = "") -> str:
     trace = made.trace
     subject = f"{trace.protocol.name} {trace.prop.name if trace.prop else 'deadlock'}"
     name = re.sub(r"\W+", "_", subject).strip("_").lower()
-    own = "from fencepost.cli.targets import lookup_in\n" if model else ""
+    own = "from fencepost.api.targets import lookup_in\n" if model else ""
     lookup = f", lookup_in({model!r})" if model else ""
     return f'''"""{_prose(trace.title, "")}"""
 

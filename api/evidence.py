@@ -1,0 +1,121 @@
+"""The catalogue as data: entries in their groups, with what settles each of them."""
+
+from __future__ import annotations
+
+import re
+from functools import cache
+from importlib import resources
+from typing import TYPE_CHECKING, Any
+
+from fencepost.api.data import FORMAT
+from fencepost.api.targets import spelt
+from fencepost.api.traces import archived
+from fencepost.invariants.catalogue import entries, evidence, status, values_of
+from fencepost.invariants.protocols import protocol
+
+if TYPE_CHECKING:
+    from fencepost.invariants.catalogue import Case, Entry, Run
+
+GUARANTEES = ("always", "step", "leads-to", "bound")
+"""The kinds of entries that promise something."""
+KINDS = {
+    "guarantee": GUARANTEES,
+    "bug": ("bug",),
+    "hypothesis": ("hypothesis",),
+    "question": ("question",),
+    "claim": ("claim",),
+}
+
+
+def of_kind(name: str) -> list[Entry]:
+    """Return the entries of a kind, in the order of the file."""
+    return [entry for entry in entries().values() if entry.kind in KINDS[name]]
+
+
+@cache
+def groups() -> dict[str, tuple[str, ...]]:
+    """Return the ids under each heading of `claims.toml`, which only its comments tell."""
+    text = resources.files("fencepost.invariants").joinpath("claims.toml").read_text()
+    found: dict[str, list[str]] = {}
+    title = ""
+    for line in text.splitlines():
+        if heading := re.fullmatch(r"# -+ (.*?) -+", line):
+            title = heading[1]
+        elif named := re.fullmatch(r'id = "(.*)"', line):
+            found.setdefault(title, []).append(named[1])
+    return {title: tuple(ids) for title, ids in found.items()}
+
+
+def constants_of(run: Run) -> dict[str, Any]:
+    """Return all constants of a run as they read in JSON: its version's, its own, and the defaults."""
+    shown = protocol(run.protocol).machine.set_constants(values_of(run)).shown()
+    return {name: spelt(value) for name, value in shown.items()}
+
+
+def trace_of_case(case: Case) -> str:
+    """Return the archived trace of a case that must fail, or an empty string if there is none."""
+    return archived(case.run, case.prop) if case.expect == "violated" else ""
+
+
+def case_data(case: Case) -> dict[str, Any]:
+    """Return a case as JSON: the run, and what it must say of the property."""
+    run = case.run
+    return {
+        "protocol": run.protocol,
+        "version": run.version or None,
+        "constants": constants_of(run),
+        "engine": "native",
+        "property": case.prop,
+        "expect": case.expect,
+        **({} if case.worst is None else {"worst": case.worst}),
+        "length": case.length,
+        "distinct": run.distinct,
+        "depth": run.depth,
+        "profile": str(run.profile),
+        "trace": trace_of_case(case) or None,
+    }
+
+
+def cases_of(entry: Entry) -> tuple[Case, ...]:
+    """Return the cases that settle an entry itself, not those of what it is the same as."""
+    found = evidence().get(entry.id)
+    return found.cases if found else ()
+
+
+def answer_of(entry: Entry) -> str:
+    """Return what was found in words, or why it is not known."""
+    found = evidence().get(entry.id)
+    return " ".join(part for part in (found.answer, found.gap) if part) if found else ""
+
+
+def catalogue_data() -> dict[str, Any]:
+    """Return the whole catalogue as JSON."""
+    return {
+        "format": FORMAT,
+        "guarantees": [{**_common(item), "kind": item.kind, "status": status(item)} for item in of_kind("guarantee")],
+        "bugs": [
+            {**_common(item), "reference": item.reference, "switch": item.switch, "status": status(item)}
+            for item in of_kind("bug")
+        ],
+        "questions": [{**_common(item), "answer": answer_of(item), "status": status(item)} for item in of_kind("question")],
+        "hypotheses": [
+            {**_common(item), "switch": item.switch, "verdict": _hypothesis(item), "answer": answer_of(item)}
+            for item in of_kind("hypothesis")
+        ],
+        "claims": [{**_common(item), "same_as": list(item.same_as), "status": status(item)} for item in of_kind("claim")],
+    }
+
+
+def _common(entry: Entry) -> dict[str, Any]:
+    return {
+        "id": entry.id,
+        "protocol": entry.protocol,
+        "sentence": entry.sentence,
+        "source": entry.source,
+        "cases": [case_data(case) for case in cases_of(entry)],
+    }
+
+
+def _hypothesis(entry: Entry) -> str:
+    found = evidence().get(entry.id)
+    return (found.verdict if found else "") or "open"

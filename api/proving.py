@@ -1,0 +1,319 @@
+"""What came of a proof, for people, for scripts and as a file: verdicts, what is unbounded, and what breaks an induction."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any
+
+from fencepost.api.data import FORMAT
+from fencepost.api.interrupts import heard
+from fencepost.api.quantities import counted, show_seconds
+from fencepost.api.targets import spelt
+from fencepost.explorers.verdict import Path, Verdict, ended_by_signal
+from fencepost.model.language.errors import DisabledError, DomainError, MismatchError
+from fencepost.model.language.interpreter import Interpreter, Step
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from fencepost.api.watching import Watch
+    from fencepost.counterexamples.trace import Trace
+    from fencepost.explorers.symbolic.models import Pair
+    from fencepost.explorers.symbolic.proof import Proof, Settings
+    from fencepost.invariants.protocols import Protocol
+    from fencepost.model.language import Constants, Property
+    from fencepost.model.language.records import Key
+
+ANY_STATE = "any state"
+"""What the state before a step that breaks an induction is called: it need not be initial, nor reachable."""
+
+
+@dataclass(frozen=True)
+class Report:
+    """A proof with what it is about, and what the exhaustive engine says of the state that breaks an induction.
+
+    `lemmas` are the conjuncts that were found to make it inductive, in words.
+    """
+
+    found: Protocol
+    constants: Constants
+    properties: tuple[Property, ...]
+    settings: Settings
+    proof: Proof
+    reachable: str = ""
+    lemmas: tuple[str, ...] = ()
+
+    @property
+    def told(self) -> str:
+        """What the counterexample shows, as a clause."""
+        if self.proof.history is not None:
+            return f"{', '.join(self._violated())} is violated"
+        return f"{self.proof.broken[0].move} breaks the induction" if self.proof.broken else ""
+
+    def _violated(self) -> list[str]:
+        return [item.name for item in self.proof.findings if item.verdict is Verdict.VIOLATED]
+
+
+def explain(report: Report, seconds: float, display: Watch) -> Report:
+    """Confirm what z3 found on the plain carrier, and ask the exhaustive engine whether its first state can be reached."""
+    if report.proof.history is not None:
+        path_of_history(report)
+        return report
+    pair = report.proof.pair
+    if pair is None or not pair.action or report.proof.why_stopped:
+        return report
+    from fencepost.explorers.symbolic.interrupts import BY_KEYBOARD
+
+    if report.proof.broken[0].forgotten and not is_confirmed(report, pair):
+        why = f"{report.proof.broken[0].move} breaks the induction only if a loop without an end leaves what it may never leave"
+        return replace(report, reachable=why, proof=replace(report.proof, pair=None))
+    pair = replace(pair, after=confirm(report, pair))
+    report = replace(report, proof=replace(report.proof, pair=pair))
+    if seconds <= 0:
+        return report
+    constants = report.found.machine.set_constants(pair.constants)
+    with display.busy(f"searching {report.found.name} for the state that breaks the induction"):
+        try:
+            with heard():
+                answer, violated, stopped = search_for(report.found, constants, pair.before, seconds, told_values(report))
+        except KeyboardInterrupt:
+            answer, violated, stopped = "", {}, BY_KEYBOARD
+    report = replace(report, proof=replace(report.proof, why_stopped=stopped))
+    first = report.proof.broken[0]
+    if violated is None:
+        violated = dict.fromkeys(first.broken, f"a reachable state breaks it: {first.move}")
+    findings = tuple(
+        replace(item, verdict=Verdict.VIOLATED, why=violated[item.name]) if item.name in violated else item
+        for item in report.proof.findings
+    )
+    return replace(report, reachable=answer, proof=replace(report.proof, findings=findings))
+
+
+def is_confirmed(report: Report, pair: Pair) -> bool:
+    """Say whether the step happens on the plain carrier and breaks what it should: after loops without an end it need not."""
+    try:
+        confirm(report, pair)
+    except (MismatchError, DisabledError, DomainError):
+        return False
+    return True
+
+
+def confirm(report: Report, pair: Pair) -> Key:
+    """Take the step on the plain carrier and return the state after: something kept before must fail. Raises MismatchError if not."""
+    machine = report.found.machine
+    plain = Interpreter(machine, machine.set_constants(pair.constants), normalize=False)
+    step = Step(machine.action(pair.action), pair.args)
+    happened = plain.apply(pair.before, step)
+    names = report.proof.broken[0].broken
+    for item in report.properties:
+        if item.name in names:
+            holds = plain.holds_step(item, pair.before, happened) if item.over_steps else plain.holds(item, happened.after)
+            if not holds:
+                return happened.after
+    raise MismatchError(
+        f"z3 says that `{plain.show(step)}` breaks {', '.join(names)}, and the plain carrier says that it does not: "
+        f"{pair.before}."
+    )
+
+
+def path_of_history(report: Report) -> Path:
+    """Return the run that z3 found, replayed on the plain carrier. Raises MismatchError if it does not violate anything."""
+    history, machine = report.proof.history, report.found.machine
+    assert history is not None
+    plain = Interpreter(machine, machine.set_constants(history.constants))
+    states, steps, last = [history.start], [], None
+    if history.start not in plain.initial_states():
+        raise MismatchError("z3 found a run from a state that is not initial on the plain carrier.")
+    for name, args in history.steps:
+        step = Step(machine.action(name), args)
+        last = plain.apply(states[-1], step)
+        steps.append(step)
+        states.append(last.after)
+    for name in report._violated():
+        item = next(item for item in report.properties if item.name == name)
+        if item.over_steps and last is not None and not plain.holds_step(item, states[-2], last):
+            break
+        if not item.over_steps and not plain.holds(item, states[-1]):
+            break
+    else:
+        raise MismatchError("z3 found a run that violates nothing on the plain carrier.")
+    return Path(history.start, tuple(steps), tuple(states))
+
+
+def told_values(report: Report) -> str:
+    """Return what the constants that have any value are in the counterexample; nothing if there are none."""
+    pair = report.proof.pair
+    values = pair.constants if pair is not None else {}
+    return " ".join(f"{name}={values[name]}" for name in report.settings.lifted if name in values)
+
+
+def search_for(
+    found: Protocol, constants: Constants, state: Key, seconds: float, told: str = ""
+) -> tuple[str, dict[str, str] | None, str]:
+    """Search exhaustively for a state; `told` are the constants of which the answer must speak.
+
+    Returns what came of it, what is violated anyway (None if the state was reached), and the signal that ended it, if one did.
+    """
+    import numpy as np
+    from fencepost.api.quantities import default_memory
+    from fencepost.explorers.native.search import Search
+    from fencepost.explorers.verdict import Options
+
+    search = Search(found.machine, constants, found.properties, Options(workers=1, budget=seconds, memory=default_memory()))
+    result = search.run()
+    words = search.layout.words
+    wanted = search.layout.encode([state], constants).view(np.uint64).reshape(1, words)
+    reached = False
+    for part in search.partitions:
+        rows = part.rows[: part.count].view(np.uint64).reshape(part.count, words)
+        reached = reached or bool((rows == wanted).all(axis=1).any())
+    number = counted(result.distinct, "reachable state")
+    stopped = result.why_stopped if ended_by_signal(result.why_stopped) else ""
+    if reached:
+        return f"it is one of {number}{f' with {told}' if told else ''}", None, stopped
+    violated = {
+        item.name: f"violated by a run of {item.path.length} states, which `fencepost check` shows"
+        for item in result.properties
+        if item.verdict is Verdict.VIOLATED and item.path is not None
+    }
+    if result.complete:
+        where = f"with {told}" if told else "under these constants"
+        return f"it is none of the {number} {where}, so this step violates nothing there", violated, ""
+    return (
+        f"it is none of the first {number}{f' with {told}' if told else ''}, and there are more ({result.why_stopped})",
+        violated,
+        stopped,
+    )
+
+
+def reach(report: Report) -> Iterator[tuple[str, str]]:
+    """Yield the lines that say how far the verdicts reach: (label, text)."""
+    proof, settings = report.proof, report.settings
+    yield "method", proof.method
+    yield "unbounded", unbounded_of(settings)
+    yield "bounded", bounded_of(report.constants, settings)
+    steps = counted(proof.moves, "step")
+    branches = f", {counted(proof.branches, 'branch', 'branches')} followed both ways" if proof.branches else ""
+    yield "questions", f"{steps}{branches}, {counted(proof.queries, 'question')} to z3"
+    kept = " (kept from before)" if proof.cached else ""
+    yield "time", f"{show_seconds(proof.seconds)}, {show_seconds(proof.solver_seconds)} of processor time in z3{kept}"
+    if proof.forgotten:
+        yield "loops", f"of {', '.join(proof.forgotten)} have no end: what they write may hold anything after them"
+    for action, whats in proof.cuts.items():
+        where = f"{action}: " if action else ""
+        yield "cut", f"{where}{'; '.join(whats)}: such steps end with an error, and are not followed"
+
+
+def unbounded_of(settings: Settings) -> str:
+    """Return which constants have any value, and the number of steps if the method is induction."""
+    words = [name if most is None else f"{name} (64 bits)" for name, most in settings.lifted.items()]
+    return (
+        ", ".join([*([] if settings.depth is not None or settings.everywhere else ["the number of steps"]), *words])
+        or "nothing"
+    )
+
+
+def bounded_of(constants: Constants, settings: Settings) -> str:
+    """Return the numbers that stay as they are."""
+    declared = constants.declared()
+    kept = {
+        name: value
+        for name, value in constants.shown().items()
+        if name not in settings.lifted
+        and (not declared[name].spellings() or value != declared[name].show(declared[name].default))
+    }
+    return " ".join(f"{name}={str(spelt(value)).lower()}" for name, value in kept.items()) or "nothing"
+
+
+# -- as a file
+
+
+def trace_of(report: Report) -> Trace:
+    """Return the run that z3 found as a trace."""
+    from fencepost.counterexamples.trace import Trace, from_start
+
+    history, path = report.proof.history, path_of_history(report)
+    assert history is not None
+    name = report._violated()[0]
+    prop = next(item for item in report.properties if item.name == name)
+    constants = report.found.machine.set_constants(history.constants)
+    made = Trace(f"{report.found.name}: {name} is violated", report.found, constants, prop, path.steps)
+    return from_start(made, path)
+
+
+def pair_trace(report: Report) -> tuple[Trace, Path]:
+    """Return the step that breaks an induction as a trace that starts anywhere."""
+    from fencepost.counterexamples.trace import Trace
+
+    pair = report.proof.pair
+    assert pair is not None
+    machine = report.found.machine
+    step = Step(machine.action(pair.action), pair.args)
+    name = report.proof.broken[0].broken[0]
+    prop = next((item for item in report.properties if item.name == name), None)
+    trace = Trace(report.told, report.found, machine.set_constants(pair.constants), prop, (step,), normalize=False)
+    return trace, Path(pair.before, (step,), (pair.before, pair.after))
+
+
+def report_text(report: Report) -> str:
+    """Return the counterexample as a file: a run as a trace, a step that breaks the induction as two states; else nothing."""
+    from fencepost.counterexamples.history import states_text
+    from fencepost.counterexamples.trace import RULE
+
+    if report.proof.history is not None:
+        from fencepost.counterexamples.replay import follow
+
+        return follow(trace_of(report)).text
+    if report.proof.pair is None or not report.proof.pair.action:
+        return ""
+    trace, path = pair_trace(report)
+    plain = trace.interpreter()
+    head = [
+        "format: induction 1",
+        f"title: {report.found.name}: {report.told}",
+        f"protocol: {report.found.name}",
+        f"constants: {trace.constants_told}",
+        f"unbounded: {unbounded_of(report.settings)}",
+        f"properties: {' '.join(item.name for item in report.properties)}",
+        f"breaks: {' '.join(report.proof.broken[0].broken)}",
+        f"reachable: {report.reachable or 'not asked'}",
+    ]
+    return "\n".join(
+        [*head, RULE, plain.show(trace.steps[0]), RULE, states_text(trace, path, start=ANY_STATE, ending=report.told)]
+    )
+
+
+# -- for scripts
+
+
+def report_data(report: Report) -> dict[str, Any]:
+    """Return the report as JSON."""
+    proof, settings = report.proof, report.settings
+    found: dict[str, Any] = {
+        "format": FORMAT,
+        "protocol": report.found.name,
+        "constants": {name: spelt(value) for name, value in report.constants.shown().items() if name not in settings.lifted},
+        "unbounded": {name: "any" if most is None else most for name, most in settings.lifted.items()},
+        "method": proof.method,
+        "verdict": str(proof.verdict),
+        "properties": [
+            {"name": item.name, "kind": str(item.kind), "verdict": str(item.verdict), "why": item.why}
+            for item in proof.findings
+        ],
+        "steps": proof.moves,
+        "branches": proof.branches,
+        "questions": proof.queries,
+        "seconds": round(proof.seconds, 3),
+        "solver_seconds": round(proof.solver_seconds, 3),
+        "cached": proof.cached,
+        "why_stopped": proof.why_stopped,
+        "cuts": {name: list(whats) for name, whats in proof.cuts.items()},
+        "havoc_loops": list(proof.forgotten),
+        "broken": [{"step": item.move, "properties": list(item.broken)} for item in proof.broken],
+        "lemmas": list(report.lemmas),
+    }
+    if proof.pair is not None and proof.pair.action:
+        found["counterexample"] = {"text": report_text(report), "reachable": report.reachable}
+    if proof.history is not None:
+        found["counterexample"] = {"text": report_text(report)}
+    return found

@@ -1,0 +1,91 @@
+"""Sizes of memory and lengths of time, as people write and read them."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+from fencepost.model.language.errors import UsageError
+
+_UNITS = {"": 1, "K": 1 << 10, "M": 1 << 20, "G": 1 << 30, "T": 1 << 40}
+_SIZE = re.compile(r"(\d+(?:\.\d+)?)\s*([KMGT]?)(?:i?B)?", re.IGNORECASE)
+_SECONDS = {"ms": 0.001, "s": 1.0, "m": 60.0, "min": 60.0, "h": 3600.0, "d": 86400.0}
+_PART = re.compile(r"(\d+(?:\.\d+)?)(ms|s|min|m|h|d)")
+DEFAULT_SHARE = 0.8
+"""The share of the available memory that a search takes unless it is told otherwise."""
+
+
+def parse_size(text: str, option: str) -> int:
+    """Return the bytes that `text` means: `8G`, `512M`, `1.5GiB`; K, M, G and T are powers of 1024."""
+    found = _SIZE.fullmatch(text.strip())
+    size = int(float(found[1]) * _UNITS[found[2].upper()]) if found else 0
+    if size <= 0:
+        raise UsageError(
+            f"{option} was given {text!r}, which is no amount of memory: write a positive number with K, M, G or T, such as 8G."
+        )
+    return size
+
+
+def parse_duration(text: str, option: str) -> float:
+    """Return the seconds that `text` means: `10m`, `90s`, `1h30m`, `500ms`; a bare number is in seconds."""
+    word = text.strip().lower().replace(" ", "")
+    if re.fullmatch(r"\d+(\.\d+)?", word):
+        word += "s"
+    parts = _PART.findall(word)
+    seconds = sum(float(number) * _SECONDS[unit] for number, unit in parts)
+    if seconds <= 0 or "".join(number + unit for number, unit in parts) != word:
+        raise UsageError(
+            f"{option} was given {text!r}, which is no length of time: write a positive number with s, m or h, such as 10m or 1h30m."
+        )
+    return seconds
+
+
+def show_size(size: float) -> str:
+    """Return a number of bytes in the largest unit that leaves a number of at least 1."""
+    for unit in ("B", "KiB", "MiB"):
+        if size < 1000:
+            return f"{size:.0f} {unit}" if size >= 10 or unit == "B" else f"{size:.1f} {unit}"
+        size /= 1024
+    return f"{size:.1f} GiB"
+
+
+def show_seconds(seconds: float) -> str:
+    """Return a length of time to a precision that a person cares for."""
+    if seconds < 60:
+        return f"{seconds:.2f} s" if seconds < 10 else f"{seconds:.1f} s"
+    minutes, rest = divmod(round(seconds), 60)
+    if minutes < 60:
+        return f"{minutes} min {rest:02} s"
+    return f"{minutes // 60} h {minutes % 60:02} min"
+
+
+def show_rate(count: int, seconds: float, noun: str) -> str:
+    """Return how many there are per second, rounded: `1.05 M states/s`."""
+    rate = count / seconds if seconds > 0 else 0.0
+    for bound, unit in ((1e6, "M "), (1e3, "k ")):
+        if rate >= bound:
+            return f"{rate / bound:.3g} {unit}{noun}/s"
+    return f"{rate:.0f} {noun}/s"
+
+
+def default_memory() -> int:
+    """Return the bytes that a search may take by default: a share of what is available to this process."""
+    import psutil
+
+    available = int(psutil.virtual_memory().available)
+    limit = _control_group_rest()
+    return int(DEFAULT_SHARE * (available if limit is None else min(available, limit)))
+
+
+def _control_group_rest() -> int | None:
+    """Return what a container's memory limit leaves, or None without one; the system at large does not tell."""
+    folder = Path("/sys/fs/cgroup")
+    try:
+        return int((folder / "memory.max").read_text()) - int((folder / "memory.current").read_text())
+    except (OSError, ValueError):  # no such file, or "max"
+        return None
+
+
+def counted(number: int, one: str, many: str = "") -> str:
+    """Return a number with its noun: `1 state`, `12 states`."""
+    return f"{number:,} {one if number == 1 else many or one + 's'}"

@@ -1,0 +1,84 @@
+"""Rows of a matrix on Spark: what is sent to executors, and what they make of it."""
+
+from __future__ import annotations
+
+import os
+from contextlib import ExitStack
+from dataclasses import dataclass, replace
+from functools import cache, partial
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from fencepost.api.quantities import counted, default_memory
+from fencepost.explorers.spark.machines import Origin
+from fencepost.explorers.verdict import Options
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from fencepost.api.watching import Watch
+    from fencepost.explorers.evidence.ablation import Ablation
+    from fencepost.explorers.evidence.rows import Row
+    from fencepost.explorers.spark.session import Cluster
+    from fencepost.invariants.protocols import Protocol
+
+
+@dataclass(frozen=True)
+class Plan:
+    """What all rows of a matrix have in common, in a form that can be sent: an executor makes the same rows of it.
+
+    `memory` is in bytes for each row; 0: a share of what the executor's machine has.
+    """
+
+    origin: Origin
+    budget: float | None
+    max_states: int
+    memory: int
+
+
+def plan_of(name: str, found: Protocol, ablation: Ablation, asked: tuple[str, ...], memory: int) -> Plan:
+    """Return the plan of a matrix whose whole machine was explored here; `name` is what the user called the protocol."""
+    text = Path(name).read_text() if name.endswith(".py") or "/" in name else ""
+    values = tuple((key, int(value)) for key, value in ablation.constants.values.items())
+    options = ablation.options
+    assert options.max_states is not None
+    return Plan(Origin(found.name, text, values, asked, options.normalize), options.budget, options.max_states, memory)
+
+
+@cache
+def _ablation(plan: Plan) -> tuple[Protocol, Ablation]:
+    """Return a matrix whose whole machine is explored, once in a process: every row is compared with it."""
+    from fencepost.explorers.evidence.ablation import Ablation
+    from fencepost.explorers.native.compile import compiled
+
+    found, constants = plan.origin.protocol(), plan.origin.constants()
+    asked = found.select(plan.origin.properties)
+    kernels = compiled(found.machine, constants, found.compiled_with(asked), normalize=plan.origin.normalize, masked=True)
+    memory = plan.memory or default_memory() // (os.cpu_count() or 1)
+    options = Options(workers=1, normalize=plan.origin.normalize, budget=plan.budget, memory=memory)
+    made = Ablation(found.machine, constants, asked, options, kernels)
+    made.explore_whole()
+    made.options = replace(options, max_states=plan.max_states)
+    return found, made
+
+
+def row_there(plan: Plan, row: Row) -> dict[str, Any]:
+    """Return one row as data, explored where this runs."""
+    from fencepost.api.matrix import row_data
+
+    found, ablation = _ablation(plan)
+    return row_data(found, ablation, ablation.explore(row))
+
+
+def explore_on(
+    cluster: Cluster, plan: Plan, rows: tuple[Row, ...], done: Callable[[Row, dict[str, Any]], None], display: Watch
+) -> str:
+    """Explore rows on Spark; return why that ended early, or an empty string."""
+    from fencepost.explorers.spark.session import spark
+    from fencepost.explorers.spark.tasks import run_tasks
+
+    with ExitStack() as stack:
+        with display.busy(f"{plan.origin.name}: starting Spark with master {cluster.shown}"):
+            context = stack.enter_context(spark(cluster))
+        with display.busy(f"{plan.origin.name}: {counted(len(rows), 'row')} on {cluster.shown}"):
+            return run_tasks(context, partial(row_there, plan), rows, done)

@@ -1,0 +1,60 @@
+"""`fencepost prove --strengthen`: lemmas that make the properties inductive."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+from fencepost.api.quantities import counted
+
+if TYPE_CHECKING:
+    from fencepost.api.proving import Report
+    from fencepost.api.watching import Watch
+
+LOOKED_AT = 3_000
+"""States that refute candidates before z3 is asked: what they let pass, z3 decides."""
+
+
+def strengthened(report: Report, seconds: float, display: Watch) -> Report:
+    """Return the report of a proof with lemmas, if any were found; the properties' verdicts are then those with them.
+
+    After Ctrl-C it is the report as it was, or what was decided by then.
+    """
+    from fencepost.explorers.symbolic.interrupts import Stopped, interruptible
+    from fencepost.explorers.verdict import Verdict
+
+    if report.proof.verdict is not Verdict.UNDETERMINED or report.proof.why_stopped:
+        return report
+    try:
+        with interruptible():
+            return _with_lemmas(report, seconds, display)
+    except Stopped as signal:
+        return replace(report, proof=replace(report.proof, why_stopped=f"{signal} while lemmas were looked for"))
+
+
+def _with_lemmas(report: Report, seconds: float, display: Watch) -> Report:
+    from fencepost.explorers.plain import PlainSearch
+    from fencepost.explorers.symbolic.houdini import not_refuted, strengthen
+    from fencepost.explorers.symbolic.interrupts import BY_KEYBOARD, Stopped
+    from fencepost.explorers.symbolic.templates import candidates
+    from fencepost.explorers.verdict import Options, ended_by_signal
+
+    machine, constants = report.found.machine, report.constants
+    with display.busy(f"strengthening {machine.name}: looking at reachable states"):
+        search = PlainSearch(machine, constants, (), Options(workers=1, max_states=LOOKED_AT))
+        if ended_by_signal(search.run().why_stopped):
+            raise Stopped(BY_KEYBOARD)
+        every = candidates(machine)
+        left = not_refuted(machine, constants, every, search.parents)
+    display.note(
+        f"{counted(len(every), 'candidate')}, of which {len(left)} hold in {counted(len(search.parents), 'reachable state')}"
+    )
+
+    def tell(done: int, of: int) -> None:
+        display.spin(f"strengthening {machine.name} with {len(left)} candidates: {done} of {of} steps")
+
+    with display.busy(f"strengthening {machine.name}"):
+        proof, kept = strengthen(machine, constants, report.properties, left, report.settings, seconds, tell)
+    names = {item.name for item in report.properties}
+    own = tuple(item for item in proof.findings if item.name in names)
+    return replace(report, proof=replace(proof, findings=own), lemmas=tuple(item.sentence for item in kept))

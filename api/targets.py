@@ -1,0 +1,222 @@
+"""What a command is about: a protocol by name or in a user's own file, and its constants."""
+
+from __future__ import annotations
+
+import importlib.util
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from fencepost.api.places import USER_MODULE, near, placed
+from fencepost.invariants.protocols import PROTOCOLS, Protocol, protocol
+from fencepost.model.language.actions import Property
+from fencepost.model.language.errors import FencepostError, ModelError, UsageError, nearest
+from fencepost.model.language.machine import Machine, described
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from types import ModuleType
+
+    from fencepost.model.language.constants import Constant, Constants
+
+
+def find_protocol(name: str) -> Protocol:
+    """Return the protocol of this name, or the one that a file defines; raise UsageError if there is none."""
+    if name.endswith(".py") or "/" in name:
+        return load_protocol(Path(name))
+    known = name.replace("_", "-") if name not in PROTOCOLS else name
+    if known not in PROTOCOLS:
+        if Path(f"{name}.py").is_file():
+            raise UsageError(f"there is no protocol {name!r}, but a file {name}.py is here: write {name}.py to name it.")
+        if Path(name).is_file():
+            make_sure_file(Path(name))
+    return protocol(known)
+
+
+def lookup_in(model: str | None) -> Callable[[str], Protocol]:
+    """Return how a trace finds its protocol: in the user's file if it is the one defined there, else by name."""
+    own = find_protocol(model) if model else None
+
+    def find(name: str) -> Protocol:
+        if own is not None and own.name == name:
+            return own
+        try:
+            return protocol(name)
+        except UsageError as error:
+            raise UsageError(f"{error} A protocol of your own is found with --model FILE.py.") from None
+
+    return find
+
+
+def load_protocol(path: Path) -> Protocol:
+    """Return the protocol that a Python file defines as MACHINE and PROPERTIES."""
+    make_sure_file(path)
+    module = _run_file(path)
+    machine, properties = getattr(module, "MACHINE", None), getattr(module, "PROPERTIES", None)
+    if machine is None:
+        raise UsageError(f"{path} defines no MACHINE: assign a Machine to that name, and its properties to PROPERTIES.")
+    if not isinstance(machine, Machine):
+        raise UsageError(
+            f"{path}: MACHINE is {described(machine)}, which is no machine: write MACHINE = Machine(name=..., sentence=..., ...)."
+        )
+    for constant in machine.constants.declared().values():
+        if not constant.low <= constant.default <= constant.high:
+            raise UsageError(
+                f"{path}: constant {constant.name!r} has the default {int(constant.default)}, which is out of its range: "
+                f"write a default from {constant.low} to {constant.high}, or another range."
+            )
+    checked = _properties(path, properties)
+    names = [item.name for item in checked]
+    twice = next((name for name in names if names.count(name) > 1), None)
+    if twice:
+        raise UsageError(f"{path}: PROPERTIES has {twice!r} twice: give each property a name of its own.")
+    return Protocol(machine, checked)
+
+
+def make_sure_file(path: Path) -> None:
+    """Raise UsageError if this is no file that could define a protocol."""
+    if path.is_dir():
+        raise UsageError(f"{path} is a folder: name a protocol, or a Python file that defines MACHINE and PROPERTIES.")
+    if not path.is_file():
+        raise UsageError(f"there is no file {path}: name a protocol, or a Python file that defines MACHINE and PROPERTIES.")
+    if path.suffix != ".py":
+        raise UsageError(
+            f"{path} does not end in .py: a protocol of your own is a Python file, so give it a name such as {path.stem}.py."
+        )
+
+
+def _properties(path: Path, given: object) -> tuple[Property, ...]:
+    """Return what a file assigns to PROPERTIES; raise UsageError if that is no tuple of properties."""
+    what = "a tuple of what @always, @step and @sometimes return"
+    if given is None:
+        raise UsageError(f"{path} defines no PROPERTIES: assign to it {what}.")
+    if isinstance(given, Property):
+        name = given.function.__name__
+        raise UsageError(f"{path}: PROPERTIES is {described(given)}, alone: write a tuple, with its comma: ({name},).")
+    if not isinstance(given, tuple | list):
+        raise UsageError(f"{path}: PROPERTIES is {described(given)}, which is no tuple: write {what}.")
+    if not given:
+        raise UsageError(
+            f"{path}: PROPERTIES is empty, so there is nothing to say of the machine: "
+            "write at least one function under @always, @step(...) or @sometimes."
+        )
+    for item in given:
+        if not isinstance(item, Property):
+            hint = "put @always, @step(...) or @sometimes above it" if callable(item) else f"write {what}"
+            raise UsageError(f"{path}: PROPERTIES has {described(item)}, which is no property: {hint}.")
+    return tuple(given)
+
+
+def _run_file(path: Path) -> ModuleType:
+    """Run a model file as a module; its neighbours can be imported, as if it were a script."""
+    name = USER_MODULE + path.stem
+    spec = importlib.util.spec_from_file_location(name, path.resolve())
+    if spec is None or spec.loader is None:
+        raise UsageError(f"{path} is no Python file: name a file that ends in .py.")
+    module = importlib.util.module_from_spec(spec)
+    sys.modules[name] = module
+    sys.path.insert(0, str(path.resolve().parent))
+    try:
+        spec.loader.exec_module(module)
+    except FencepostError as error:
+        raise type(error)(placed(error)) from error
+    except SyntaxError as error:
+        raise ModelError(_pointed_at(error, path)) from error
+    except (Exception, SystemExit) as error:
+        raise ModelError(f"{placed(error, named=True)}. The file must run before its model can be read.") from error
+    finally:
+        sys.path.remove(str(path.resolve().parent))
+    return module
+
+
+def _pointed_at(error: SyntaxError, path: Path) -> str:
+    """Return what Python says of a text that it cannot read, with the line and a caret below the place."""
+    text, name = (error.text or "").rstrip(), near(Path(error.filename)) if error.filename else "the file"
+    if error.lineno is None:
+        return f"{near(path)}: {error.msg}. The file must be text that Python can read: save it anew as UTF-8."
+    said = f"{name}:{error.lineno}: {error.msg}."
+    if not text.strip() or not error.offset:
+        return said
+    column = max(0, error.offset - 1 - (len(text) - len(text.lstrip())))
+    return f"{said}\n  {text.strip()}\n  {' ' * column}^\nInstead, write what Python can read there."
+
+
+def choose_constants(
+    machine: Machine, version: str | None, settings: tuple[str, ...], switches: tuple[tuple[str, bool], ...]
+) -> Constants:
+    """Return constants from a version, `NAME=VALUE` settings and switches; later ones go over earlier ones."""
+    values = dict(machine.version(version).values) if version else {}
+    chosen: dict[str, tuple[str, int]] = {}
+    for text in settings:
+        name, value = parse_setting(machine, "--set", text)
+        _choose(chosen, name, f"--set {text}", value)
+    for text, on in switches:
+        name, option = _switch(machine, text, on=on)
+        _choose(chosen, name, option, int(on))
+    return machine.set_constants({**values, **{name: value for name, (_, value) in chosen.items()}})
+
+
+def parse_setting(machine: Machine, option: str, text: str) -> tuple[str, int]:
+    """Return the constant and the value that an option's `NAME=VALUE` means; raise UsageError if it means none."""
+    name, mark, value = text.partition("=")
+    if not mark:
+        raise UsageError(
+            f"{option} was given {text!r}, which has no value: write NAME=VALUE, such as {option} {_example(machine)}."
+        )
+    name = _constant_name(machine, name)
+    return name, _parse(machine.constants.declared()[name], name, value)
+
+
+def _constant_name(machine: Machine, text: str) -> str:
+    """Return the name of a constant as Python spells it; raise UsageError if there is none."""
+    name, known = text.strip().replace("-", "_"), list(machine.constants.declared())
+    if name not in known:
+        raise UsageError(
+            f"protocol {machine.name!r} has no constant {text.strip()!r}.{nearest(name, known)} Constants are: {', '.join(known)}."
+        )
+    return name
+
+
+def _switch(machine: Machine, text: str, *, on: bool) -> tuple[str, str]:
+    """Return the name of a switch and the option as it was given; raise UsageError if it is none."""
+    option, declared = "--with" if on else "--without", machine.constants.declared()
+    known = [name for name, constant in declared.items() if constant.kind is bool]
+    name, mark, value = text.strip().replace("-", "_").partition("=")
+    if mark and name in known:
+        word = value.lower() if on else {"true": "false", "false": "true", "on": "off", "off": "on"}.get(value.lower(), "")
+        instead = {"true": "--with", "on": "--with", "false": "--without", "off": "--without"}.get(word, option)
+        raise UsageError(f"{option} {text}: a switch is given without a value: write {instead} {name}.")
+    if name in declared and name not in known:
+        raise UsageError(
+            f"{option} {text}: constant {name!r} is no switch but a number or a choice: write --set {name}={value or 'VALUE'}."
+        )
+    if name not in known:
+        listed = f"Switches are: {', '.join(known)}." if known else "It has none."
+        raise UsageError(f"{option} {text}: protocol {machine.name!r} has no switch {name!r}.{nearest(name, known)} {listed}")
+    return name, f"{option} {text}"
+
+
+def _parse(constant: Constant[Any], name: str, text: str) -> int:
+    """Return the value that a text names; the error for an unknown word names the nearest."""
+    words = list(dict.fromkeys(spelt(item) for item in constant.spellings()))
+    if words and not text.strip().lstrip("-").isdigit() and spelt(text.strip().lower()) not in words:
+        close = nearest(spelt(text.strip().lower()), words)
+        raise UsageError(f"constant {name!r} was given {text!r}.{close} Write one of: {', '.join(words)}.")
+    return int(constant.parse(text))
+
+
+def spelt(value: Any) -> Any:
+    """Return a constant's value as it reads on the command line and in JSON: words have dashes."""
+    return value.replace("_", "-") if isinstance(value, str) else value
+
+
+def _choose(chosen: dict[str, tuple[str, int]], name: str, option: str, value: int) -> None:
+    if name in chosen and chosen[name][1] != value:
+        raise UsageError(f"constant {name!r} was given two values, by {chosen[name][0]} and by {option}: write one of them.")
+    chosen[name] = (option, value)
+
+
+def _example(machine: Machine) -> str:
+    return next(
+        (f"{name}={spelt(item.show(item.default))}" for name, item in machine.constants.declared().items()), "NAME=VALUE"
+    )

@@ -1,0 +1,88 @@
+"""The way of a command through the house: distinct pairs of a caller's module and a callee's, from typing to the answer.
+
+    python -m benchmarks.hops [--list] [--order] [ARGUMENT ...]
+
+Without arguments it is `check kip320 --set replicas=2`. The command runs once to import, compile and fill caches, and is then
+counted once more in the same process, all its threads together. A pair counts once, however often it is called.
+"""
+
+from __future__ import annotations
+
+import argparse
+import contextlib
+import io
+import sys
+import threading
+from typing import TYPE_CHECKING, Any, Self
+
+if TYPE_CHECKING:
+    from types import FrameType
+
+COMMAND = ("check", "kip320", "--set", "replicas=2", "--quiet")
+OURS = "fencepost."
+
+
+class Hops:
+    """The pairs of modules between which calls went, in the order in which each was first seen."""
+
+    def __init__(self) -> None:
+        self.pairs: dict[tuple[str, str], int] = {}
+
+    def __enter__(self) -> Self:
+        threading.setprofile(self._called)
+        sys.setprofile(self._called)
+        return self
+
+    def __exit__(self, *error: object) -> None:
+        sys.setprofile(None)
+        threading.setprofile(None)
+
+    def _called(self, frame: FrameType, event: str, _: Any) -> None:
+        if event != "call":
+            return
+        callee = _module(frame)
+        if not callee:
+            return
+        back = frame.f_back
+        while back is not None and not _module(back):  # what lies between is a library's: click, contextlib, a thread
+            back = back.f_back
+        caller = _module(back) if back is not None else ""
+        if caller and caller != callee:
+            self.pairs[caller, callee] = self.pairs.get((caller, callee), 0) + 1
+
+
+def _module(frame: FrameType) -> str:
+    name = str(frame.f_globals.get("__name__", ""))
+    return name if name.startswith(OURS) else ""
+
+
+def hops_of(command: tuple[str, ...]) -> dict[tuple[str, str], int]:
+    """Return the pairs of the second run of a command, with the calls of each."""
+    from fencepost.cli.main import run
+
+    def once() -> None:
+        with contextlib.redirect_stdout(io.StringIO()), contextlib.suppress(SystemExit):
+            run.main(list(command))
+
+    once()
+    with Hops() as found:
+        once()
+    return found.pairs
+
+
+def main() -> None:
+    """Print how many hops there are; with --list, between which modules; with --order, as they are first taken."""
+    parser = argparse.ArgumentParser()
+    parser.add_argument("--list", action="store_true")
+    parser.add_argument("--order", action="store_true")
+    known, command = parser.parse_known_args()
+    pairs = hops_of(tuple(command) or COMMAND)
+    if known.list or known.order:
+        for caller, callee in pairs if known.order else sorted(pairs):
+            print(f"{caller.removeprefix(OURS)} -> {callee.removeprefix(OURS)}  {pairs[caller, callee]:,}")
+    modules = {name for pair in pairs for name in pair}
+    print(f"{len(pairs)} hops between {len(modules)} modules")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,140 @@
+"""What a build must know of each property: passed, failed, or not known. JUnit, SARIF and GitHub tell the same.
+
+A violation that is expected passes. What is undetermined, and a witness that was not reached, is an error: neither
+counts as success, and neither is skipped.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from enum import StrEnum
+from typing import TYPE_CHECKING, Any
+
+from fencepost.api.quantities import counted
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator, Mapping
+
+    from fencepost.invariants.protocols import Protocol
+    from fencepost.model.language import Property
+
+CHECKED = ("holds", "proved")
+FAILING = ("violated",)
+
+
+class End(StrEnum):
+    """How a test case ended."""
+
+    PASSED = "passed"
+    FAILED = "failed"
+    ERROR = "error"
+
+
+@dataclass(frozen=True)
+class Report:
+    """One run as JSON data, with its protocol; `diagram(property)` draws a violation, or returns an empty text."""
+
+    found: Protocol
+    data: Mapping[str, Any]
+    diagram: Callable[[str], str] = field(default=lambda _: "")
+
+    @property
+    def name(self) -> str:
+        """The run: its name in the catalogue, or the protocol."""
+        return str(self.data.get("run", self.data["protocol"]))
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """One test case: a property of a run, or the run as a whole (`prop` is None)."""
+
+    report: Report
+    name: str
+    end: End
+    verdict: str
+    message: str
+    """One line: what was found, and what was expected if that is something else."""
+    prop: Property | None = None
+    steps: tuple[str, ...] = ()
+    length: int = 0
+
+    @property
+    def detail(self) -> str:
+        """The message, the sentence of the property, and the way to the violation."""
+        lines = [self.message]
+        if self.prop is not None:
+            lines += [self.prop.sentence]
+        if self.steps:
+            width = len(str(len(self.steps)))
+            lines += ["", *(f"{number:>{width}} {step}" for number, step in enumerate(self.steps, 1))]
+        return "\n".join(lines)
+
+
+def outcomes(report: Report) -> Iterator[Outcome]:
+    """Yield the test cases of one run."""
+    data = report.data
+    if "differences" in data:
+        yield from _of_catalogue(report)
+    elif "expected" in data:
+        yield _of_expectation(report)
+    else:
+        for item in data["properties"]:
+            yield _outcome(report, item, _END.get(item["verdict"], End.ERROR), _said(report, item))
+
+
+_END = {**dict.fromkeys(CHECKED, End.PASSED), **dict.fromkeys(FAILING, End.FAILED)}
+
+
+def _outcome(report: Report, item: Mapping[str, Any], end: End, message: str) -> Outcome:
+    prop = report.found.select((item["name"],))[0]
+    steps = tuple(item.get("steps", ()))
+    return Outcome(report, prop.name, end, item["verdict"], message, prop, steps, item.get("length", 0))
+
+
+def _said(report: Report, item: Mapping[str, Any]) -> str:
+    """Return what was found of one property."""
+    name, verdict = item["name"], item["verdict"]
+    if verdict == "violated":
+        culprit = f" for {item['culprit']}" if item.get("culprit") else ""
+        return f"{name} is violated{culprit}: the shortest trace has {counted(item['length'], 'state')}"
+    if verdict == "unreached":
+        return f"{name} is unreached: the search is complete, and no state or step shows this witness"
+    if verdict == "undetermined":
+        return f"{name} is undetermined: {report.data['why_stopped']}"
+    if item["kind"] == "sometimes":
+        return f"{name} was reached after {counted(item['length'], 'state')}" if "length" in item else f"{name} was reached"
+    return f"{name} holds in {counted(report.data['distinct'], 'state')}" if verdict == "holds" else f"{name} is {verdict}"
+
+
+def _of_expectation(report: Report) -> Outcome:
+    """Return the one test case of a check that expects a verdict: whether that is the verdict."""
+    data = report.data
+    wanted, got = data["expected"]["verdict"], data["verdict"]
+    shown = "; ".join(_said(report, item) for item in data["properties"] if item["verdict"] == got)
+    end = End.PASSED if data["as_expected"] else End.ERROR if got == "undetermined" else End.FAILED
+    message = f"{got}, as expected: {shown}" if data["as_expected"] else f"{got} where {wanted} is expected: {shown}"
+    worst: Mapping[str, Any] = next((item for item in data["properties"] if item["verdict"] == got), {})
+    prop = report.found.select((worst["name"],))[0] if worst else None
+    return Outcome(report, "verdict", end, got, message, prop, tuple(worst.get("steps", ())), worst.get("length", 0))
+
+
+def _of_catalogue(report: Report) -> Iterator[Outcome]:
+    """Yield the test cases of a run of the catalogue: its properties against what is expected of each, then the figures."""
+    data = report.data
+    wrong = End.FAILED if data["complete"] else End.ERROR
+    rest = list(data["differences"])
+    for item in data["properties"]:
+        expected = _expected(data["expected"], item["name"])
+        told = [text for text in rest if text.startswith(f"{item['name']}: ")]
+        rest = [text for text in rest if text not in told]
+        as_it_must = item["verdict"] == expected and not told
+        message = _said(report, item) if as_it_must else "; ".join(told) or f"{item['name']}: {data['why_stopped']}"
+        yield _outcome(report, item, End.PASSED if as_it_must else wrong, message)
+    message = "; ".join(rest) or f"{data['distinct']:,} distinct states, depth {data['depth']}, as pinned"
+    yield Outcome(report, "figures", wrong if rest else End.PASSED, data["verdict"], message)
+
+
+def _expected(expected: Mapping[str, Any], name: str) -> str:
+    if name in expected["violated"]:
+        return "violated"
+    return "unreached" if name in expected["unreached"] else "holds"

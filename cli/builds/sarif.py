@@ -1,0 +1,126 @@
+"""`--sarif FILE`: the Static Analysis Results Interchange Format 2.1.0, as code scanning reads it.
+
+A rule is a guarantee, a result is a finding at the line of the property, and its code flow is the trace, each step at the
+line of its action. What is as expected is no result. What is undetermined is a result of kind `open`.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from importlib.metadata import version
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from fencepost.cli.builds.outcomes import End, outcomes
+from fencepost.counterexamples.sources import near, place_of, promises
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Sequence
+
+    from fencepost.cli.builds.outcomes import Outcome, Report
+    from fencepost.invariants.protocols import Protocol
+
+SCHEMA = "https://json.schemastore.org/sarif-2.1.0.json"
+
+
+def sarif(reports: Sequence[Report], not_run: Sequence[str] = (), why: str = "") -> str:
+    """Return the log as JSON text."""
+    found = [item for report in reports for item in outcomes(report)]
+    rules = list({_rule_id(item): _rule(item) for item in found}.values())
+    places = {rule["id"]: number for number, rule in enumerate(rules)}
+    complete = not not_run and all(item.end is not End.ERROR for item in found)
+    data = {
+        "$schema": SCHEMA,
+        "version": "2.1.0",
+        "runs": [
+            {
+                "tool": {"driver": {"name": "Fencepost", "version": version("fencepost"), "rules": rules}},
+                "invocations": [{"executionSuccessful": complete, **_notifications(found, not_run, why)}],
+                "results": [_result(item, places[_rule_id(item)]) for item in found if item.end is not End.PASSED],
+                "columnKind": "unicodeCodePoints",
+            }
+        ],
+    }
+    return json.dumps(data, indent=2, ensure_ascii=False) + "\n"
+
+
+def _rule_id(item: Outcome) -> str:
+    return f"{item.report.found.name}/{item.prop.name if item.prop else item.name}"
+
+
+def _rule(item: Outcome) -> dict[str, Any]:
+    """Return the rule of a guarantee: its sentence, where it is promised, and how it is known there."""
+    if item.prop is None:
+        sentence = f"Runs of {item.report.found.name} find what is pinned for them."
+        return {"id": _rule_id(item), "name": item.name, "shortDescription": {"text": sentence}}
+    entries = promises(item.prop)
+    source = "; ".join(dict.fromkeys(entry.source for entry in entries)) or item.report.found.machine.source
+    promised = " ".join(f"{entry.id}: {entry.sentence}" for entry in entries)
+    told = " ".join(part for part in (item.prop.sentence, promised, f"Source: {source}." if source else "") if part)
+    return {
+        "id": _rule_id(item),
+        "name": item.prop.name,
+        "shortDescription": {"text": item.prop.sentence},
+        "fullDescription": {"text": told},
+        "help": {"text": told},
+        "defaultConfiguration": {"level": "error"},
+        "properties": {"tags": [str(item.prop.kind), *(entry.id for entry in entries)]},
+    }
+
+
+def _result(item: Outcome, rule: int) -> dict[str, Any]:
+    undetermined = item.end is End.ERROR
+    found: dict[str, Any] = {
+        "ruleId": _rule_id(item),
+        "ruleIndex": rule,
+        "kind": "open" if undetermined else "fail",
+        "level": "none" if undetermined else "error",
+        "message": {"text": f"{item.report.name}: {item.message}."},
+        "locations": [_location(_subject(item))],
+        "partialFingerprints": {"finding/v1": _fingerprint(item)},
+        "properties": {"verdict": item.verdict, "constants": dict(item.report.data["constants"])},
+    }
+    if item.steps:
+        found["codeFlows"] = [{"threadFlows": [{"locations": list(_flow(item.report.found, item.steps))}]}]
+    return found
+
+
+def _subject(item: Outcome) -> Callable[..., Any]:
+    """Return the function that a finding is about: the property, or where the machine starts."""
+    return item.prop.function if item.prop else item.report.found.machine.initial.function
+
+
+def _flow(found: Protocol, steps: Iterable[str]) -> Iterable[dict[str, Any]]:
+    """Yield the steps of a trace at the lines of their actions."""
+    first = found.machine.initial
+    yield {"location": _location(first.function, f"initial: {first.sentence}"), "executionOrder": 1}
+    for number, step in enumerate(steps, 1):
+        item = found.machine.action(step.partition(" ")[0])
+        where = _location(item.function, f"{number} {step}")
+        yield {"location": where, "executionOrder": number + 1, "importance": "essential"}
+
+
+def _location(function: Callable[..., Any], message: str = "") -> dict[str, Any]:
+    place = place_of(function)
+    name = near(place.file)
+    uri = place.file.as_uri() if Path(name).is_absolute() else name
+    found: dict[str, Any] = {
+        "physicalLocation": {"artifactLocation": {"uri": uri}, "region": {"startLine": place.line}},
+        "logicalLocations": [{"fullyQualifiedName": f"{function.__module__}.{function.__name__}", "kind": "function"}],
+    }
+    return {**found, "message": {"text": message}} if message else found
+
+
+def _fingerprint(item: Outcome) -> str:
+    """Return what makes two findings the same over time: the run and the property, under the same constants."""
+    text = json.dumps([item.report.name, item.name, item.verdict, dict(item.report.data["constants"])], sort_keys=True)
+    return hashlib.sha256(text.encode()).hexdigest()[:32]
+
+
+def _notifications(found: Sequence[Outcome], not_run: Sequence[str], why: str) -> dict[str, Any]:
+    """Return what could not be determined, as the tool's own notifications."""
+    texts = [f"{item.report.name}: {item.message}" for item in found if item.end is End.ERROR]
+    texts += [f"{name} was not run: {why or 'the catalogue ended before'}" for name in not_run]
+    told = [{"level": "error", "message": {"text": text}} for text in texts]
+    return {"toolExecutionNotifications": told} if told else {}

@@ -1,0 +1,94 @@
+"""`fencepost replay` and `fencepost show`: counterexamples in files."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+
+import click
+from fencepost.api.files import make_sure_writable, write_text
+from fencepost.api.quantities import counted
+from fencepost.api.targets import lookup_in
+from fencepost.api.traces import trace_text
+from fencepost.cli.failures import explain
+from fencepost.cli.status import Exit, worst_exit
+from fencepost.cli.views.console import print_text, results, styled
+from fencepost.cli.views.traces import print_trace
+from fencepost.counterexamples.render import FORMATS
+from fencepost.model.language.errors import FencepostError, UsageError, nearest
+
+TEXT = "text"
+MODEL_HELP = "The Python file that defines the trace's protocol, if it is your own."
+
+
+@click.command(short_help="Replay counterexamples on the plain carrier.")
+@click.argument("files", nargs=-1, required=True, metavar="FILE...")
+@click.option("--rewrite", is_flag=True, help="Write the states again; header and actions stay as they are.")
+@click.option("--model", metavar="FILE.py", help=MODEL_HELP)
+def replay(files: tuple[str, ...], rewrite: bool, model: str | None) -> Exit:  # noqa: FBT001 (as click calls it)
+    """Take every step of the trace in FILE and see that it ends in what it says.
+
+    \b
+    Exit status: 0 all replay, 2 a file is no trace or a step cannot be taken,
+    4 Fencepost is wrong about itself.
+    """  # noqa: D301 (\b is the mark by which click keeps lines)
+    from fencepost.counterexamples import replay as replaying
+
+    lookup, take = lookup_in(model), replaying.rewrite if rewrite else replaying.replay
+    ends, console = [], results()
+    for file in files:
+        try:
+            made = take(file, lookup)
+        except FencepostError as error:
+            status, message = explain(error)
+            sys.stderr.write(f"fencepost: {message}\n")
+            ends.append(status)
+            continue
+        ends.append(Exit.AS_EXPECTED)
+        shown = f"{made.trace.finding}: a trace of {counted(made.path.length, 'state')}, as it says"
+        console.print(
+            f"{file}: {made.trace.protocol.name}: {shown}" + ("; states rewritten" if rewrite else ""), soft_wrap=True
+        )
+    if len(files) > 1:
+        good = ends.count(Exit.AS_EXPECTED)
+        console.print(
+            styled(f"{good} of {counted(len(files), 'trace')} replayed.", "bold green" if good == len(files) else "bold red")
+        )
+    return worst_exit(ends)
+
+
+@click.command(short_help="Show a counterexample.")
+@click.argument("file", metavar="FILE")
+@click.option(
+    "--format", "form", default=TEXT, show_default=True, metavar="NAME", help=f"One of: {', '.join((TEXT, *FORMATS))}."
+)
+@click.option("--output", metavar="FILE", help="Write it there instead of printing it.")
+@click.option("--model", metavar="FILE.py", help=MODEL_HELP)
+def show(file: str, form: str, output: str | None, model: str | None) -> Exit:
+    """Show the trace in FILE step by step, with what each step changed.
+
+    As a diagram, a page or data, with --format: mermaid (a sequence diagram), html (a page to click through), itf (JSON
+    for Apalache's and Quint's viewers), pytest (a test to paste).
+    """
+    known = (TEXT, *FORMATS)
+    if form not in known:
+        raise UsageError(f"there is no format {form!r}.{nearest(form, list(known))} Formats are: {', '.join(known)}.")
+    from fencepost.counterexamples import replay as replaying
+
+    if output:
+        make_sure_writable(Path(output))
+    made = replaying.replay(file, lookup_in(model))
+    if form != TEXT:
+        from fencepost.counterexamples.render import render
+
+        text = render(form, made, model or "")
+    elif output:
+        text = trace_text(made.trace, made.path)
+    else:
+        print_trace(results(), made.trace, made.path)
+        return Exit.AS_EXPECTED
+    if output:
+        write_text(Path(output), text)
+    else:
+        print_text(text)
+    return Exit.AS_EXPECTED

@@ -1,0 +1,125 @@
+"""Where results go: stdout, in colours if it is a terminal that wants them."""
+
+from __future__ import annotations
+
+import json
+import os
+import sys
+from contextlib import suppress
+from typing import TYPE_CHECKING, Any, NoReturn
+
+from fencepost.api.traces import WIDTH, bare
+from fencepost.explorers.verdict import Verdict
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from rich.console import Console, RenderableType
+    from rich.text import Text
+
+GAP = 2
+"""Blanks between two columns."""
+NARROWEST = 24
+"""Columns that a paragraph gets at the least, even where the terminal has fewer."""
+_STYLES = {
+    Verdict.HOLDS: "green",
+    Verdict.PROVED: "green",
+    Verdict.VIOLATED: "red",
+    Verdict.UNREACHED: "yellow",
+    Verdict.UNDETERMINED: "yellow",
+    Verdict.NOT_FOUND: "yellow",
+}
+
+
+def results(*, must_be_read: bool = False) -> Console:
+    """Return the console for results. Rich reads NO_COLOR itself.
+
+    If the reader is gone the rest is printed nowhere, and the status is still that of the result; with `must_be_read`
+    BrokenPipeError is raised.
+    """
+    from rich.console import Console
+
+    fixed = None if sys.stdout.isatty() or os.environ.get("COLUMNS") else WIDTH
+    console = Console(file=sys.stdout, highlight=False, markup=False, emoji=False, width=fixed)
+    console.on_broken_pipe = _reader_gone if must_be_read else close_stdout  # type: ignore[method-assign]
+    return console
+
+
+def _reader_gone() -> NoReturn:
+    """Let the command end itself; Rich would end it with the status of a violation."""
+    raise BrokenPipeError
+
+
+def close_stdout() -> None:
+    """Send what is left of the output nowhere, or the interpreter complains when it ends."""
+    with suppress(OSError, ValueError):
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+
+
+def print_json(data: dict[str, Any]) -> None:
+    """Print one JSON object on stdout."""
+    print_text(json.dumps(data, indent=2, ensure_ascii=False) + "\n")
+
+
+def print_text(text: str) -> None:
+    """Print text on stdout; if the reader is gone the rest is printed nowhere."""
+    try:
+        sys.stdout.write(text)
+        sys.stdout.flush()
+    except BrokenPipeError:
+        close_stdout()
+
+
+def print_lines(console: Console, *lines: Text | str, indent: int = 0) -> None:
+    """Print paragraphs, each wrapped to the width and indented."""
+    from rich.text import Text
+
+    for line in lines:
+        print_hanging(console, Text(" " * indent), line if isinstance(line, Text) else Text(line))
+
+
+def print_rows(console: Console, rows: Sequence[Sequence[Text | str]], *, indent: int = 0) -> None:
+    """Print rows of columns, each as wide as its widest cell; the last column wraps under itself."""
+    from rich.text import Text
+
+    cells = [[item if isinstance(item, Text) else Text(item) for item in row] for row in rows]
+    widths = [max(item.cell_len for item in column) for column in zip(*cells, strict=True)]
+    for *first, last in cells:
+        head = Text(" " * indent)
+        for item, width in zip(first, widths, strict=False):
+            head += item + Text(" " * (width - item.cell_len + GAP))
+        print_hanging(console, head, last)
+
+
+def print_hanging(console: Console, head: Text, body: Text) -> None:
+    """Print `body` after `head`, wrapped so that its lines stand under each other; no line ends in blanks."""
+    from rich.text import Text
+
+    start = head
+    for piece in body.wrap(console, max(NARROWEST, console.width - head.cell_len)):
+        line = start + piece
+        line.rstrip()
+        console.print(line, soft_wrap=True)
+        start = Text(" " * head.cell_len)
+
+
+def print_bare(console: Console, content: RenderableType) -> None:
+    """Print what Rich lays out, without the blanks that it fills lines with."""
+    print_text(bare(console, content))
+
+
+def styled(text: str, style: str) -> Text:
+    """Return a piece of text in a style."""
+    from rich.text import Text
+
+    return Text(text, style=style)
+
+
+def heading(text: str) -> Text:
+    """Return the heading of a part of a page."""
+    return styled(text, "bold")
+
+
+def verdict_text(verdict: Verdict) -> Text:
+    """Return a verdict in its colour."""
+    return styled(str(verdict), f"bold {_STYLES[verdict]}")

@@ -1,0 +1,19 @@
+"""A matrix of necessity as one page of HTML that needs nothing else: a cell opens its counterexample."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from fencepost.api.matrix import meaning_for, not_run
+from fencepost.api.suspicions import TOLD
+
+
+def page(data: dict[str, Any]) -> str:
+    """Return the page."""
+    from jinja2 import Environment, PackageLoader
+
+    environment = Environment(loader=PackageLoader("fencepost.cli.views"), autoescape=True, trim_blocks=True)
+    sentences = {item["name"]: item["sentence"] for item in data["properties"]}
+    return environment.get_template("matrix.html").render(
+        data=data, meaning=meaning_for(data), not_run=not_run(data), sentences=sentences, told=TOLD
+    )

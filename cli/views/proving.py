@@ -1,0 +1,70 @@
+"""What came of a proof, on a terminal: verdicts, what is unbounded, and what breaks an induction."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from fencepost.api.proving import ANY_STATE, pair_trace, path_of_history, reach, told_values, trace_of
+from fencepost.cli.views.console import heading, print_bare, print_lines, print_rows, styled, verdict_text
+from fencepost.explorers.verdict import Verdict
+
+if TYPE_CHECKING:
+    from fencepost.api.proving import Report
+    from rich.console import Console
+
+SHOWN = 6
+"""Moves that are listed where many break an induction."""
+
+
+def print_report(console: Console, report: Report) -> None:
+    """Print the verdict on each property, how far it reaches, and what breaks the induction."""
+    from rich.text import Text
+
+    proof = report.proof
+    console.print(Text.assemble(heading(report.found.name), "  ", verdict_text(proof.verdict)), soft_wrap=True)
+    print_lines(console, styled(report.found.machine.sentence, "dim"))
+    console.print()
+    print_rows(
+        console,
+        [(item.name, verdict_text(item.verdict), item.why) for item in proof.findings],
+        indent=2,
+    )
+    if proof.why_stopped:
+        print_lines(console, styled(f"Partial: {proof.why_stopped}. What was not decided by then is undetermined.", "yellow"))
+    console.print()
+    print_rows(console, [(styled(name, "dim"), text) for name, text in reach(report)])
+    if report.lemmas:
+        console.print()
+        proves = any(item.verdict is Verdict.PROVED for item in proof.findings)
+        what = "together with what is proved" if proves else "by themselves; not enough to prove what was asked"
+        console.print(heading(f"Lemmas that are inductive {what}"))
+        print_lines(console, *report.lemmas, indent=2)
+    if proof.broken:
+        _print_broken(console, report)
+    if proof.history is not None:
+        console.print()
+        from fencepost.cli.views.traces import print_trace
+
+        print_trace(console, trace_of(report), path_of_history(report))
+
+
+def _print_broken(console: Console, report: Report) -> None:
+    proof = report.proof
+    console.print()
+    console.print(heading("What breaks the induction, the smallest counterexample first"))
+    rows = [(item.move, ", ".join(item.broken)) for item in proof.broken[:SHOWN]]
+    print_rows(console, rows, indent=2)
+    if len(proof.broken) > SHOWN:
+        print_lines(console, f"and {len(proof.broken) - SHOWN} more", indent=2)
+    if proof.pair is None or not proof.pair.action:
+        return
+    console.print()
+    console.print(heading(f"{report.told}: from a state in which all of them hold"))
+    if told_values(report):
+        print_lines(console, f"Constants that may have any value, here: {told_values(report)}.")
+    if report.reachable:
+        print_lines(console, f"This state: {report.reachable}.")
+    trace, path = pair_trace(report)
+    from fencepost.counterexamples.history import states_text
+
+    print_bare(console, states_text(trace, path, start=ANY_STATE, ending=report.told).rstrip())

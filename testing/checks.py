@@ -1,0 +1,190 @@
+"""Checks in a test suite of one's own: a machine, its properties, and what is expected of them.
+
+    from fencepost.testing.checks import check
+
+    def test_epochs() -> None:
+        check(MACHINE, PROPERTIES, brokers=3)
+
+Under pytest the fixture `fencepost` does the same with the options of the run (see `pytest_plugin`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from fencepost.model.language.errors import ExpectationError, UndeterminedError, UsageError
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable
+
+    from fencepost.counterexamples.replay import Replay
+    from fencepost.explorers.verdict import PropertyResult, Result
+    from fencepost.invariants.protocols import Protocol
+    from fencepost.model.language import Machine, Property
+
+
+@dataclass(frozen=True)
+class Search:
+    """How to search, apart from what is asked. `trace` is the file to which the first unexpected violation is written."""
+
+    engine: str = "native"
+    workers: int = 0
+    """0: as many as there are processors."""
+    budget: float | None = None
+    """Seconds; a search that does not finish is undetermined, which is an error."""
+    compact: bool = False
+    normalize: bool = True
+    max_states: int | None = None
+    trace: Path | None = None
+
+
+def check(
+    what: Machine | Protocol | str | Path,
+    properties: Iterable[Property] | None = None,
+    *,
+    constants: Mapping[str, Any] | None = None,
+    version: str = "",
+    only: Iterable[str] = (),
+    violated: Iterable[str] | Mapping[str, int] = (),
+    unreached: Iterable[str] = (),
+    search: Search | None = None,
+    **more: Any,
+) -> Result:
+    """Explore every reachable state and return the result; raise ExpectationError if it is not as expected.
+
+    `what` is a machine with its `properties`, the name of a protocol, or a file that defines one. Constants are given by
+    name, as `constants` or as further arguments: numbers, booleans or words. `only` limits the properties by name. Each must
+    hold, and each witness be reached, but for those named in `violated` (a mapping also gives the states of the shortest
+    trace) and in `unreached`. Raises UndeterminedError if the search did not finish, UsageError for what does not exist.
+    """
+    from fencepost.api.engines import Question, choose_engine, explore
+    from fencepost.api.targets import choose_constants
+    from fencepost.api.watching import Watch
+    from fencepost.explorers.verdict import Options, ended_by_signal
+    from fencepost.invariants.protocols import PROTOCOLS
+
+    how = search or Search()
+    found = _protocol(what, properties)
+    given = {**(constants or {}), **more}
+    settings = tuple(f"{name}={str(value).lower() if isinstance(value, bool) else value}" for name, value in given.items())
+    values = choose_constants(found.machine, version or None, settings, ())
+    chosen = found.select(tuple(only))
+    expected = _expected(found, violated, unreached)
+    options = Options(
+        workers=how.workers, compact=how.compact, normalize=how.normalize, budget=how.budget, max_states=how.max_states
+    )
+    result = explore(Question(found.machine, values, chosen), choose_engine(how.engine), options, Watch())
+    if ended_by_signal(result.why_stopped):
+        raise KeyboardInterrupt
+    judge(
+        found, result, expected, how, version, str(what) if found.name not in PROTOCOLS and isinstance(what, str | Path) else ""
+    )
+    return result
+
+
+def replay(file: str | Path, model: str | Path | None = None) -> Replay:
+    """Replay a trace file, whose protocol is in the file `model` if it is your own; raise UsageError if it does not."""
+    from fencepost.api.targets import lookup_in
+    from fencepost.counterexamples.replay import replay as take
+
+    return take(file, lookup_in(str(model) if model else None))
+
+
+def told(result: Result, *, as_expected: bool = False) -> str:
+    """Return a result on one line: constants, verdict, and how far it reaches."""
+    values = " ".join(f"{name}={str(value).lower()}" for name, value in result.constants.items())
+    reach = "" if result.complete else f"; {result.why_stopped}"
+    expected = ", as expected" if as_expected and result.verdict not in ("holds", "proved") else ""
+    figures = f"{result.distinct:,} distinct states, depth {result.depth}"
+    return f"{result.protocol} {values}: {result.verdict}{expected}; {figures} ({result.engine}, {result.seconds:.2f} s){reach}"
+
+
+def judge(
+    found: Protocol,
+    result: Result,
+    expected: Callable[[str], tuple[str, int | None]],
+    how: Search,
+    version: str = "",
+    model: str = "",
+) -> None:
+    """Raise what a result that is not as expected comes to: the differences, and the trace of the first of them."""
+    wrong = [(item, *expected(item.name)) for item in result.properties]
+    wrong = [(item, verdict, length) for item, verdict, length in wrong if not _is_as(item, verdict, length)]
+    unknown = [item for item, _, _ in wrong if item.verdict in ("undetermined", "not-found")]
+    wrong = [way for way in wrong if way[0] not in unknown]
+    lines = [told(result)]
+    for item, verdict, length in wrong:
+        lines.append(_difference(item, verdict, length))
+    lines += [f"{item.name} is {item.verdict}: {result.why_stopped}" for item in unknown]
+    for item, _, _ in wrong:
+        if item.verdict == "violated" and item.path is not None:
+            lines += ["", *_way(found, result, item, how, version, model)]
+            break
+    if wrong:
+        raise ExpectationError("\n".join(lines))
+    if unknown or not result.complete:
+        raise UndeterminedError("\n".join(lines))
+
+
+def _protocol(what: Machine | Protocol | str | Path, properties: Iterable[Property] | None) -> Protocol:
+    from fencepost.api.targets import find_protocol
+    from fencepost.invariants.protocols import Protocol
+    from fencepost.model.language import Machine
+    from fencepost.model.language.machine import described
+
+    if isinstance(what, Machine):
+        if properties is None:
+            raise UsageError(f"check() was given machine {what.name!r} alone: write check(MACHINE, PROPERTIES).")
+        return Protocol(what, tuple(properties))
+    if properties is not None:
+        raise UsageError(
+            "check() was given properties without a machine: write check(MACHINE, PROPERTIES), or name them in only=."
+        )
+    if isinstance(what, Protocol):
+        return what
+    if isinstance(what, str | Path):
+        return find_protocol(str(what) if str(what).endswith(".py") or not isinstance(what, Path) else f"./{what}")
+    raise UsageError(f"check() was given {described(what)}: write a machine, the name of a protocol, or the path of its file.")
+
+
+def _expected(
+    found: Protocol, violated: Iterable[str] | Mapping[str, int], unreached: Iterable[str]
+) -> Callable[[str], tuple[str, int | None]]:
+    """Return what is expected of a property by name: its verdict, and the length of its trace if that is given."""
+    known = violated if isinstance(violated, Mapping) else {}
+    lengths: dict[str, int | None] = {name: known.get(name) for name in violated}
+    others = tuple(unreached)
+    for name in (*lengths, *others):
+        found.select((name,))
+
+    def verdict(name: str) -> tuple[str, int | None]:
+        return ("violated", lengths[name]) if name in lengths else ("unreached" if name in others else "holds", None)
+
+    return verdict
+
+
+def _is_as(item: PropertyResult, verdict: str, length: int | None) -> bool:
+    same = item.verdict == verdict or (verdict == "holds" and item.verdict == "proved")
+    return same and (length is None or item.path is None or item.path.length == length)
+
+
+def _difference(item: PropertyResult, verdict: str, length: int | None) -> str:
+    if item.verdict == verdict and item.path is not None:
+        return f"{item.name}: the shortest trace has {item.path.length} states where {length} are expected"
+    return f"{item.name}: {item.verdict} where {verdict} is expected"
+
+
+def _way(found: Protocol, result: Result, item: PropertyResult, how: Search, version: str, model: str) -> Iterable[str]:
+    """Yield the trace of a violation as text; write it to its file if there is one."""
+    from fencepost.api.traces import make_trace, trace_text, write_trace
+
+    assert item.path is not None
+    trace = make_trace(found, result, item.name, version=version, normalize=how.normalize)
+    yield trace_text(trace, item.path).rstrip()
+    if how.trace is not None:
+        write_trace(trace, how.trace)
+        own = f" --model {model}" if model else ""
+        yield f"The trace is in {how.trace}: `fencepost replay {how.trace}{own}` replays it."
