@@ -159,7 +159,7 @@ def _refused(program: Program, step: Step, error: DisabledError, number: int, fi
     guard = guards.refused(step.action, error)
     if first is not None or guard < 0:
         return first or Ending(number, None, (), step.action.sentence)
-    line, _, condition = guards.lines[step.action.name][guard]
+    (line, _), _, condition = guards.found[step.action.name][guard]
     where = Line(Place(place_of(step.action.function).file, line), condition)
     return Ending(number, where, (), step.action.sentence)
 

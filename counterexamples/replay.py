@@ -165,7 +165,7 @@ class _Replaying:
         number = guards.refused(step.action, error)
         if number < 0:
             return "no such message is in flight"
-        line, _, condition = guards.lines[step.action.name][number]
+        (line, _), _, condition = guards.found[step.action.name][number]
         return f"the guard `{condition}` ({File(step.action.function.__code__.co_filename).name}:{line}) refuses"
 
     def enabled(self, step: Step) -> str:

@@ -119,12 +119,13 @@ class Bag(Generic[T]):
         return typing.cast("T", message)
 
     def remove(self, message: T) -> None:
-        """Take one message equal to `message` out of flight."""
+        """Take a message out of flight: itself if it is in this bag, else the first one that is equal to it."""
         wanted = key_of(message)
-        for position, item in enumerate(self._items):
-            if key_of(item) == wanted:
-                del self._items[position]
-                return
+        places = [place for place, item in enumerate(self._items) if item is message]
+        places += [place for place, item in enumerate(self._items) if key_of(item) == wanted]
+        if places:
+            del self._items[places[0]]
+            return
         raise DomainError(f"{self._label}: there is no message {message!r} in flight to remove.")
 
     def __iter__(self) -> Iterator[T]:

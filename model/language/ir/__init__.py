@@ -2,3 +2,27 @@
 
 `docs/ir.md` is its definition. The plain semantics is that of the Python text, and does not use it.
 """
+
+from fencepost.model.language.ir.nest import Compute, Guarded, Nest, Over, nest
+from fencepost.model.language.ir.program import Action, Behaviour, Effects, Function, Guard, Parameter, Program
+from fencepost.model.language.ir.switches import with_switches
+from fencepost.model.language.ir.text import text
+from fencepost.model.language.ir.translate import translate
+
+__all__ = [
+    "Action",
+    "Behaviour",
+    "Compute",
+    "Effects",
+    "Function",
+    "Guard",
+    "Guarded",
+    "Nest",
+    "Over",
+    "Parameter",
+    "Program",
+    "nest",
+    "text",
+    "translate",
+    "with_switches",
+]

@@ -22,12 +22,14 @@ class Effects:
     """What a function reads and writes, helpers included.
 
     Paths are those of scalars. A bag has a path of its own too (`box`): which messages are in it, and in which order.
-    `disorders` are the bags that may be out of canonical order afterwards.
+    `disorders` are the bags that may be out of canonical order afterwards, `gives` the places where a record that it returns
+    may be.
     """
 
     reads: Paths = frozenset()
     writes: Paths = frozenset()
     disorders: Paths = frozenset()
+    gives: Paths = frozenset()
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -45,9 +47,9 @@ class Function:
     slots: tuple[Slot, ...]
     body: Block
     returns: Type | None
-    calls: frozenset[int]
-    can_fail: bool
-    effects: Effects
+    calls: frozenset[int] = frozenset()
+    can_fail: bool = True
+    effects: Effects = Effects()
 
     @property
     def name(self) -> str:

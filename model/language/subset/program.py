@@ -6,6 +6,7 @@ import ast
 import inspect
 import textwrap
 from dataclasses import dataclass
+from itertools import islice
 from typing import TYPE_CHECKING, Any
 
 from fencepost.model.language.actions import Action, Property, require
@@ -260,20 +261,23 @@ def _is_write(made: Function, node: ast.AST) -> bool:
 class Guards:
     """The guards of every action: their text, and which one refused."""
 
-    lines: dict[str, list[tuple[int, int, str]]]
-    """By action: first line, last line, condition."""
+    found: dict[str, list[tuple[tuple[int, int], int, str]]]
+    """By action: where the call of `require` starts (line and column), its last line, its condition."""
 
     def texts(self, item: Action) -> list[str]:
         """Return the conditions of an action's guards, in order."""
-        return [text for _, _, text in self.lines[item.name]]
+        return [text for _, _, text in self.found[item.name]]
 
     def refused(self, item: Action, error: BaseException) -> int:
         """Return the number of the guard that raised this DisabledError; -1 if a message was no longer in flight."""
         trace = error.__traceback__
         while trace is not None:
-            if trace.tb_frame.f_code is item.function.__code__:
-                for number, (first, last, _) in enumerate(self.lines[item.name]):
-                    if first <= trace.tb_lineno <= last:
+            code = trace.tb_frame.f_code
+            if code is item.function.__code__:
+                line, _, column, _ = next(islice(code.co_positions(), trace.tb_lasti // 2, None))
+                for number, (start, last, _) in enumerate(self.found[item.name]):
+                    # Python leaves columns out under `-X no_debug_ranges`: then the line has to do
+                    if start == (line, column) or (column is None and start[0] <= trace.tb_lineno <= last):
                         return number
             trace = trace.tb_next
         return -1
@@ -281,12 +285,18 @@ class Guards:
 
 def guards_of(program: Program) -> Guards:
     """Return the guards of a checked machine."""
-    found: dict[str, list[tuple[int, int, str]]] = {}
+    found: dict[str, list[tuple[tuple[int, int], int, str]]] = {}
     for item in program.machine.actions:
         made = program.actions[item.name]
-        found[item.name] = [
-            (statement.lineno, statement.end_lineno or statement.lineno, ast.unparse(statement.value.args[0]))
+        first = inspect.getsourcelines(made.python)[0][0]
+        indent = len(first) - len(first.lstrip())
+        calls = [
+            statement.value
             for statement in made.node.body[: made.guards]
             if isinstance(statement, ast.Expr) and isinstance(statement.value, ast.Call) and is_require(made, statement)
+        ]
+        found[item.name] = [
+            ((call.lineno, call.col_offset + indent), call.end_lineno or call.lineno, ast.unparse(call.args[0]))
+            for call in calls
         ]
     return Guards(found)

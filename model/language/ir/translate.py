@@ -1,0 +1,118 @@
+"""From a checked model to its typed program."""
+
+from __future__ import annotations
+
+import ast
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+from fencepost.model.language.ir.effects import reads_of, with_effects
+from fencepost.model.language.ir.expressions import kind_of_value, where
+from fencepost.model.language.ir.nodes import Fold, FoldOp, Logic, Require
+from fencepost.model.language.ir.program import Action, Behaviour, Function, Guard, Parameter, Program
+from fencepost.model.language.ir.ranges import with_ranges
+from fencepost.model.language.ir.statements import Statements
+from fencepost.model.language.subset import check, is_require
+
+if TYPE_CHECKING:
+    from fencepost.model.language import subset
+    from fencepost.model.language.actions import Action as ModelAction
+    from fencepost.model.language.actions import Property
+    from fencepost.model.language.ir.nodes import Expression
+    from fencepost.model.language.machine import Machine
+
+
+def translate(machine: Machine, properties: tuple[Property, ...] = ()) -> Program:
+    """Return a machine and properties as a typed program; raise ModelError where the text is outside the language."""
+    checked = check(machine, properties)
+    translation = Translation(checked)
+    actions = [translation.action(item, checked.actions[item.name]) for item in machine.actions]
+    initial = translation.action(machine.initial, checked.initial)
+    whole = Program(
+        machine,
+        properties,
+        (),
+        initial,
+        tuple(actions),
+        None if checked.normalize is None else translation.function(checked.normalize),
+        {name: translation.function(item) for name, item in checked.properties.items()},
+        {
+            name: Behaviour(
+                None if item.when is None else translation.function(item.when),
+                translation.function(item.then),
+                None if item.cost is None else translation.function(item.cost),
+            )
+            for name, item in checked.behaviours.items()
+        },
+    )
+    whole = with_effects(with_ranges(replace(whole, functions=tuple(translation.functions))))
+    return with_guards(whole, {item.name: translation.texts[item.function] for item in (initial, *actions)})
+
+
+class Translation:
+    """One translation: the functions made so far, each after those that it calls."""
+
+    def __init__(self, checked: subset.Program) -> None:
+        self.checked = checked
+        self.functions: list[Function] = []
+        self.numbers: dict[object, int] = {}
+        self.prefixes: dict[int, int] = {}
+        """By function: how many of its statements are the guard part."""
+        self.texts: dict[int, list[str]] = {}
+        """By function: the conditions of its guards, as written."""
+
+    def function(self, made: subset.Function) -> int:
+        """Translate a function, if that was not done yet, and return its number."""
+        if made.python not in self.numbers:
+            statements = Statements(self, made)
+            body = statements.body()
+            number = len(self.functions)
+            self.numbers[made.python] = number
+            self.prefixes[number] = statements.prefix
+            self.texts[number] = [
+                ast.unparse(item.value.args[0])
+                for item in made.node.body
+                if isinstance(item, ast.Expr) and isinstance(item.value, ast.Call) and is_require(made, item)
+            ]
+            slots = tuple(statements.slots)
+            returns = kind_of_value(made.returns)
+            parameters = slots[: statements.parameters]
+            self.functions.append(Function(number, made.python, where(made.node), parameters, slots, body, returns))
+        return self.numbers[made.python]
+
+    def action(self, item: ModelAction, made: subset.Function) -> Action:
+        """Return an action, its guards left out."""
+        number = self.function(made)
+        slots = self.functions[number].parameters[1:]
+        parameters = tuple(Parameter(slot, domain) for slot, (_, domain) in zip(slots, item.params, strict=True))
+        return Action(item.name, number, parameters, self.prefixes[number], ())
+
+
+def with_guards(program: Program, texts: dict[str, list[str]]) -> Program:
+    """Return a program whose actions know their guards, counted through all actions."""
+    found = []
+    first = 0
+    for action in program.actions:
+        requires = [item for item in program.of(action).body[: action.prefix] if isinstance(item, Require)]
+        guards = tuple(
+            Guard(
+                first + item.number,
+                action.name,
+                texts[action.name][item.number],
+                item.at,
+                item.condition,
+                parts_of(item.condition),
+                reads_of(program, program.of(action), item.condition),
+            )
+            for item in requires
+        )
+        found.append(replace(action, guards=guards))
+        first += len(guards)
+    return replace(program, actions=tuple(found))
+
+
+def parts_of(condition: Expression) -> tuple[Expression, ...]:
+    """Return what a condition asks for, where that is several things at once: `a and b`, or `all(a and b for ...)`."""
+    if isinstance(condition, Fold) and condition.operator is FoldOp.ALL:
+        condition = condition.value
+    return condition.values if isinstance(condition, Logic) and condition.conjunction else ()

@@ -1,0 +1,135 @@
+"""A machine under the plain semantics and as its typed program: every reachable state, compared."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+from fencepost.model.language.errors import DisabledError, DomainError
+from fencepost.model.language.interpreter import Interpreter
+from fencepost.model.language.subset import check, guards_of
+
+from tests.typed import NumberError, Seen, Typed
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from fencepost.model.language import Constants, Machine, Property
+    from fencepost.model.language.records import Key
+
+NUMBER = "NUMBER"
+
+
+@dataclass
+class Compared:
+    """What a comparison came to: states that were compared, how often each thing happened."""
+
+    states: int = 0
+    steps: int = 0
+    refused: dict[tuple[str, int], int] = field(default_factory=dict)
+    errors: list[str] = field(default_factory=list)
+    numbers: int = 0
+    """Where only the typed program refused a number that leaves 64 bits."""
+    judged: int = 0
+
+
+class Comparison:
+    """A machine in both meanings."""
+
+    def __init__(
+        self, machine: Machine, constants: Constants, properties: tuple[Property, ...] = (), *, normalize: bool = True
+    ) -> None:
+        self.machine = machine
+        self.properties = tuple(item for item in properties if not item.kind.over_behaviours)
+        self.plain = Interpreter(machine, constants, normalize=normalize)
+        self.typed = Typed(machine, constants, properties, normalize=normalize)
+        self.guards = guards_of(check(machine, properties))
+        self.found = Compared()
+
+    def run(self, most: int = 300) -> Compared:
+        """Compare all reachable states, at most so many, breadth first."""
+        starts, error = attempt(self.plain.initial_states)
+        ours, other = attempt(self.typed.initial_states)
+        if other == NUMBER:
+            self.found.numbers += 1
+            return self.found
+        assert (starts, error) == (ours, other)
+        if starts is None:
+            self.found.errors.append(error)
+            return self.found
+        waiting, known = list(starts), set(starts)
+        while waiting and self.found.states < most:
+            state = waiting.pop(0)
+            self.found.states += 1
+            for after in self.state(state):
+                if after not in known:
+                    known.add(after)
+                    waiting.append(after)
+        return self.found
+
+    def state(self, key: Key) -> list[Key]:
+        """Compare one state; return its successors."""
+        expected, seen, nested = self.expected(key), self.typed.seen(key), self.typed.nested(key)
+        if seen.error == NUMBER:
+            self.found.numbers += 1
+            return []
+        assert seen == expected, f"in {key}"
+        if expected.error:
+            assert nested.error, f"in {key}"
+            self.found.errors.append(expected.error)
+            return []
+        assert sorted(nested.steps, key=repr) == sorted(expected.steps, key=repr), f"in {key}"
+        assert nested.refused == expected.refused, f"in {key}"
+        self.found.steps += len(expected.steps)
+        for guard, count in expected.refused.items():
+            self.found.refused[guard] = self.found.refused.get(guard, 0) + count
+        self.judge(key, expected)
+        return [after for _, _, after in expected.steps]
+
+    def expected(self, key: Key) -> Seen:
+        """Return what the plain semantics says of a state."""
+        found = Seen([], {})
+        try:
+            for item in self.machine.actions:
+                for step in self.plain.steps(item, key):
+                    try:
+                        done = self.plain.apply(key, step)
+                        found.steps.append((step, done.raw, done.after))
+                    except DisabledError as error:
+                        guard = item.name, self.guards.refused(item, error)
+                        found.refused[guard] = found.refused.get(guard, 0) + 1
+        except DomainError as error:
+            found.error = str(error)
+        return found
+
+    def judge(self, key: Key, expected: Seen) -> None:
+        """Compare what the properties say of a state and of the steps out of it."""
+        for prop in self.properties:
+            if not prop.over_steps:
+                self.agree(lambda prop=prop: self.plain.holds(prop, key), lambda prop=prop: self.typed.holds(prop, key))  # type: ignore[misc]
+                continue
+            for step, _, _ in expected.steps:
+                done = self.plain.apply(key, step)
+                self.agree(
+                    lambda prop=prop, done=done: self.plain.holds_step(prop, key, done),  # type: ignore[misc]
+                    lambda prop=prop, done=done: self.typed.holds_step(prop, key, done.step, done.raw),  # type: ignore[misc]
+                )
+
+    def agree(self, plain: Callable[[], bool], typed: Callable[[], bool]) -> None:
+        """Compare two answers."""
+        self.found.judged += 1
+        ours = attempt(typed)
+        if ours[1] == NUMBER:
+            self.found.numbers += 1
+            return
+        assert ours == attempt(plain)
+
+
+def attempt(question: Callable[[], Any]) -> tuple[Any, str]:
+    """Return an answer, or the message of an error."""
+    try:
+        return question(), ""
+    except NumberError:
+        return None, NUMBER
+    except DomainError as error:
+        return None, str(error)

@@ -1,0 +1,634 @@
+"""The typed program run as `docs/ir.md` says, with nothing left to the Python text: what tests compare with the plain semantics.
+
+While it runs it holds the program to its word: a number that leaves its range, a check that fails where none is noted, a read
+or a write that the effects of a function leave out, is an AssertionError.
+"""
+
+from __future__ import annotations
+
+import operator
+from dataclasses import dataclass
+from itertools import product
+from typing import TYPE_CHECKING, Any
+
+from fencepost.model.language.domains import NONE, Domain, InFlight
+from fencepost.model.language.errors import DisabledError, DomainError
+from fencepost.model.language.interpreter import Interpreter, Step
+from fencepost.model.language.ir import Compute, Guarded, Over, nest, nodes, translate
+from fencepost.model.language.ir.nodes import INT, LEAST, MOST, BinaryOp, Failure, FoldOp, Order, UnaryOp
+from fencepost.model.language.records import ArrayOf, BagOf, Nested, Scalar, fields
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
+    from fencepost.model.language import Constants, Machine, Property
+    from fencepost.model.language.ir import Action, Function, Program
+    from fencepost.model.language.records import FieldType, Key, Record
+
+
+class NumberError(DomainError):
+    """A result does not fit 64 bits: every engine but the plain one refuses it."""
+
+
+Path = tuple[str, str]
+"""The root of a record (a state, or a message that was received) and a path of the schema."""
+
+
+@dataclass(eq=False)
+class Row:
+    """A record."""
+
+    record: type[Record]
+    path: Path
+    values: dict[str, Any]
+
+    def __repr__(self) -> str:
+        return f"{self.record.__name__}({', '.join(f'{name}={value!r}' for name, value in self.values.items())})"
+
+
+@dataclass(eq=False)
+class Vector:
+    """An array."""
+
+    label: str
+    path: Path
+    kind: ArrayOf
+    items: list[Any]
+
+    def __repr__(self) -> str:
+        return repr(self.items)
+
+
+@dataclass(eq=False)
+class Box:
+    """A bag."""
+
+    label: str
+    path: Path
+    kind: BagOf
+    items: list[Row]
+
+
+def key_of(value: Any) -> Any:
+    """Return content as nested tuples, bags as they stand."""
+    if isinstance(value, Row):
+        return tuple(map(key_of, value.values.values()))
+    return tuple(map(key_of, value.items)) if isinstance(value, Vector | Box) else value
+
+
+def _below(path: Path, more: str) -> Path:
+    root, start = path
+    return root, f"{start}.{more}" if start and not more.startswith("[") else start + more
+
+
+def row_of(record: type[Record], key: Key, path: Path) -> Row:
+    """Return a record with this content."""
+    given = zip(fields(record), key, strict=True)
+    return Row(
+        record, path, {name: _made(f"{record.__name__}.{name}", kind, item, _below(path, name)) for (name, kind), item in given}
+    )
+
+
+def _made(label: str, kind: FieldType, key: Any, path: Path) -> Any:
+    match kind:
+        case Scalar():
+            return key
+        case Nested():
+            return row_of(kind.record, key, path)
+        case ArrayOf():
+            return Vector(label, path, kind, [_made(label, kind.element, item, _below(path, "[]")) for item in key])
+        case BagOf():
+            return Box(label, path, kind, [row_of(kind.record, item, _below(path, "[]")) for item in key])
+
+
+@dataclass(eq=False)
+class Return:
+    """A function was left with this value."""
+
+    value: Any
+
+
+BREAK, CONTINUE = object(), object()
+ORDERS: dict[Order, Callable[[int, int], bool]] = {
+    Order.EQUAL: operator.eq,
+    Order.DIFFERENT: operator.ne,
+    Order.LESS: operator.lt,
+    Order.AT_MOST: operator.le,
+    Order.MORE: operator.gt,
+    Order.AT_LEAST: operator.ge,
+}
+BINARY: dict[BinaryOp, Callable[[int, int], int]] = {
+    BinaryOp.ADD: operator.add,
+    BinaryOp.SUBTRACT: operator.sub,
+    BinaryOp.MULTIPLY: operator.mul,
+    BinaryOp.DIVIDE: operator.floordiv,
+    BinaryOp.MODULO: operator.mod,
+    BinaryOp.AND: operator.and_,
+    BinaryOp.OR: operator.or_,
+    BinaryOp.XOR: operator.xor,
+}
+
+
+class Machinery:
+    """A typed program under given constants."""
+
+    def __init__(self, program: Program, constants: Constants) -> None:
+        self.program, self.constants = program, constants
+        self.read: set[Path] = set()
+        self.written: set[Path] = set()
+        self.off: set[tuple[int, int]] = set()
+        """The switches of guards and parts that are off."""
+
+    def bounds(self, domain: Domain) -> tuple[int, int]:
+        """Return the ends of a domain."""
+        return domain.bounds(self.constants.values)
+
+    def call(self, function: Function, arguments: list[Any]) -> Any:
+        """Call a function."""
+        frame: list[Any] = [*arguments, *[None] * (len(function.slots) - len(arguments))]
+        done = self.block(frame, function.body)
+        return done.value if isinstance(done, Return) else None
+
+    # -- statements
+
+    def block(self, frame: list[Any], block: nodes.Block) -> Any:
+        """Run statements; return how they were left early, if they were."""
+        for item in block:
+            done = self.statement(frame, item)
+            if done is not None:
+                return done
+        return None
+
+    def statement(self, frame: list[Any], item: nodes.Statement) -> Any:
+        """Run one statement."""
+        match item:
+            case nodes.Assign():
+                frame[item.slot.number] = self.value(frame, item.value)
+            case nodes.Store():
+                self.store(frame, item)
+            case nodes.Copy():
+                source = self.value(frame, item.source)
+                self.copy(self.value(frame, item.place), source)
+            case nodes.Require():
+                if not self.value(frame, item.condition):
+                    raise DisabledError
+            case nodes.If():
+                return self.block(frame, item.then if self.value(frame, item.test) else item.other)
+            case nodes.For():
+                return self.loop(frame, item)
+            case nodes.Break():
+                return BREAK
+            case nodes.Continue():
+                return CONTINUE
+            case nodes.Return():
+                return Return(None if item.value is None else self.value(frame, item.value))
+            case nodes.Evaluate():
+                self.value(frame, item.call)
+            case nodes.Add():
+                self.add(frame, item)
+            case nodes.Remove():
+                self.remove(frame, item)
+        return None
+
+    def loop(self, frame: list[Any], item: nodes.For) -> Any:
+        """Run a loop."""
+        stored = False
+        for given in self.items(frame, item.source):
+            frame[item.slot.number] = given
+            done = self.block(frame, item.body)
+            stored |= frame[item.slot.number] is not given
+            if done is BREAK:
+                break
+            if isinstance(done, Return):
+                return done
+        assert item.stores or not stored
+        return None
+
+    def items(self, frame: list[Any], source: nodes.Source) -> Iterator[Any]:
+        """Yield what a loop runs over."""
+        if isinstance(source, nodes.Numbers):
+            start = self.value(frame, source.start)
+            yield from range(start, self.value(frame, source.stop))
+            return
+        over = self.value(frame, source)
+        if isinstance(over, Box):
+            self.read.add(over.path)
+            yield from reversed(over.items[:])
+            return
+        for number in range(len(over.items)):
+            if isinstance(over.kind.element, Scalar):
+                self.read.add(_below(over.path, "[]"))
+            yield over.items[number]
+
+    def failed(self, node: nodes.Node, failure: Failure, message: str) -> DomainError:
+        """Return the error of a check, which must be noted."""
+        assert failure in node.checks, f"{failure.name} without a check: {message}"
+        return NumberError(message) if failure is Failure.NUMBER else DomainError(message)
+
+    def store(self, frame: list[Any], item: nodes.Store) -> None:
+        """Store a number."""
+        value = self.value(frame, item.value)
+        if isinstance(item.place, nodes.Field):
+            row = self.value(frame, item.place.owner)
+            self.fits(item, value, item.domain, f"{row.record.__name__}.{item.place.name}")
+            row.values[item.place.name] = value
+            self.written.add(_below(row.path, item.place.name))
+        else:
+            array = self.value(frame, item.place.array)
+            index = self.index(item.place, array, self.value(frame, item.place.index))
+            self.fits(item, value, item.domain, f"{array.label}[{index}]")
+            array.items[index] = value
+            self.written.add(_below(array.path, "[]"))
+
+    def fits(self, node: nodes.Node, value: int, domain: Domain, label: str) -> None:
+        """Check a value against a domain."""
+        low, high = self.bounds(domain)
+        if not low <= value <= high:
+            raise self.failed(node, Failure.VALUE, f"{label}: {value} is out of its domain {low}..{high}.")
+
+    def copy(self, target: Any, source: Any) -> None:
+        """Copy content."""
+        pairs = target.values if isinstance(target, Row) else dict(enumerate(target.items))
+        for name, old in pairs.items():
+            new = source.values[name] if isinstance(source, Row) else source.items[name]
+            if isinstance(old, Row | Vector):
+                self.copy(old, new)
+                continue
+            self.read.add(_below(source.path, name if isinstance(source, Row) else "[]"))
+            self.written.add(_below(target.path, name if isinstance(target, Row) else "[]"))
+            if isinstance(target, Row):
+                target.values[name] = new
+            else:
+                target.items[name] = new
+
+    def add(self, frame: list[Any], item: nodes.Add) -> None:
+        """Put a message in flight."""
+        bag = self.value(frame, item.bag)
+        given = [self.value(frame, fill.value) for fill in item.fills]
+        room = bag.kind.room.value(self.constants.values)
+        if len(bag.items) >= room:
+            what = f"{bag.label}: the bag is full ({room} in flight). Raise the bound that sizes it."
+            raise self.failed(item, Failure.FULL, what)
+        record = bag.kind.record
+        row = row_of(record, self.zero(record), _below(bag.path, "[]"))
+        for fill, value in zip(item.fills, given, strict=True):
+            self.fits(fill, value, fill.domain, f"{record.__name__}.{fill.name}")
+            row.values[fill.name] = value
+        bag.items.append(row)
+        self.written.add(bag.path)
+        if item.slot is not None:
+            frame[item.slot.number] = row
+
+    def zero(self, record: type[Record]) -> Key:
+        """Return the content of a record that is all zero."""
+
+        def zero_of(kind: FieldType) -> Any:
+            if isinstance(kind, ArrayOf):
+                return (zero_of(kind.element),) * kind.length.value(self.constants.values)
+            return self.zero(kind.record) if isinstance(kind, Nested) else 0 if isinstance(kind, Scalar) else ()
+
+        return tuple(zero_of(kind) for _, kind in fields(record))
+
+    def remove(self, frame: list[Any], item: nodes.Remove) -> None:
+        """Take a message out of flight."""
+        bag, message = self.value(frame, item.bag), self.value(frame, item.message)
+        self.read.add(bag.path)
+        wanted = key_of(message)
+        places = [place for place, found in enumerate(bag.items) if found is message]
+        places += [place for place, found in enumerate(bag.items) if key_of(found) == wanted]
+        if not places:
+            what = f"{bag.label}: there is no message {message!r} in flight to remove."
+            raise self.failed(item, Failure.ABSENT, what)
+        del bag.items[places[0]]
+        self.written.add(bag.path)
+
+    # -- expressions
+
+    def value(self, frame: list[Any], node: nodes.Expression) -> Any:
+        """Evaluate an expression."""
+        found = self.evaluated(frame, node)
+        if isinstance(found, int):
+            if not LEAST <= found <= MOST:
+                raise self.failed(node, Failure.NUMBER, f"{found} does not fit 64 bits")
+            assert node.low <= found <= node.high, f"{found} is not in {node.low}..{node.high}: {node.at}"
+        return found
+
+    def evaluated(self, frame: list[Any], node: nodes.Expression) -> Any:
+        """Evaluate an expression, whatever its value."""
+        match node:
+            case nodes.Literal():
+                return node.value
+            case nodes.Constant():
+                return int(self.constants.values[node.name])
+            case nodes.Local():
+                found = frame[node.slot.number]
+                assert found is not None, f"{node.slot.name} is read before it is set"
+                return found
+            case nodes.Field():
+                row = self.value(frame, node.owner)
+                if node.type == INT:
+                    self.read.add(_below(row.path, node.name))
+                return row.values[node.name]
+            case nodes.Element():
+                array = self.value(frame, node.array)
+                index = self.index(node, array, self.value(frame, node.index))
+                if node.type == INT:
+                    self.read.add(_below(array.path, "[]"))
+                return array.items[index]
+            case nodes.Length():
+                of = self.value(frame, node.of)
+                if isinstance(of, Box):
+                    self.read.add(of.path)
+                return len(of.items)
+            case nodes.Unary():
+                value = self.value(frame, node.value)
+                return {UnaryOp.NEGATE: -value, UnaryOp.INVERT: ~value, UnaryOp.ABSOLUTE: abs(value)}[node.operator]
+            case nodes.Binary():
+                left = self.value(frame, node.left)
+                return self.binary(node, left, self.value(frame, node.right))
+            case nodes.Compare():
+                left = self.value(frame, node.first)
+                for order, item in node.rest:
+                    right = self.value(frame, item)
+                    if not ORDERS[order](left, right):
+                        return 0
+                    left = right
+                return 1
+            case nodes.Among():
+                wanted = self.value(frame, node.item)
+                return int((wanted in [self.value(frame, item) for item in node.others]) is not node.negated)
+            case nodes.Logic():
+                for item in node.values[:-1]:
+                    found = self.value(frame, item)
+                    if bool(found) is not node.conjunction:
+                        return found
+                return self.value(frame, node.values[-1])
+            case nodes.Not():
+                return int(not self.value(frame, node.value))
+            case nodes.Select():
+                return self.value(frame, node.then if self.value(frame, node.test) else node.other)
+            case nodes.Extreme():
+                return (max if node.greatest else min)([self.value(frame, item) for item in node.values])
+            case nodes.Fold():
+                return self.fold(frame, node)
+            case nodes.Call():
+                arguments = [self.value(frame, item) for item in node.arguments]
+                return self.call(self.program.functions[node.function], arguments)
+            case nodes.Switch():
+                return 1 if (node.guard, node.part) in self.off else self.value(frame, node.condition)
+        raise AssertionError(node)
+
+    def index(self, node: nodes.Node, array: Vector, index: int) -> int:
+        """Return an index that is inside an array."""
+        if 0 <= index < len(array.items):
+            return index
+        what = "NONE used as an index" if index == NONE else f"index {index} is outside the array"
+        message = f"{array.label}: {what}: it has {len(array.items)} elements, numbered from 0."
+        raise self.failed(node, Failure.INDEX, message)
+
+    def binary(self, node: nodes.Binary, left: int, right: int) -> int:
+        """Return the result of an operator."""
+        if node.operator not in (BinaryOp.LEFT, BinaryOp.RIGHT):
+            return BINARY[node.operator](left, right)
+        if right < 0:
+            raise self.failed(node, Failure.SHIFT, "negative shift count")
+        if node.operator is BinaryOp.RIGHT:
+            return left >> min(right, 64)
+        return left << min(right, 128)  # by 128 what is not 0 has left 64 bits
+
+    def fold(self, frame: list[Any], node: nodes.Fold) -> int:
+        """Return all, any or sum."""
+        total = 0
+        for value in self.folded(frame, node, node.clauses):
+            if node.operator is FoldOp.SUM:
+                total += value
+                if not LEAST <= total <= MOST:
+                    raise self.failed(node, Failure.NUMBER, f"{total} does not fit 64 bits")
+            elif bool(value) is (node.operator is FoldOp.ANY):
+                return int(node.operator is FoldOp.ANY)
+        return total if node.operator is FoldOp.SUM else int(node.operator is FoldOp.ALL)
+
+    def folded(self, frame: list[Any], node: nodes.Fold, clauses: tuple[nodes.Clause, ...]) -> Iterator[int]:
+        """Yield the values that a fold runs over."""
+        if not clauses:
+            yield self.value(frame, node.value)
+            return
+        first, *rest = clauses
+        for item in self.items(frame, first.source):
+            frame[first.slot.number] = item
+            if all(self.value(frame, test) for test in first.tests):
+                yield from self.folded(frame, node, tuple(rest))
+
+
+@dataclass
+class Seen:
+    """What a semantics says of one state: its steps with what they lead to, refusals by guard, an error."""
+
+    steps: list[tuple[Step, Key, Key]]
+    refused: dict[tuple[str, int], int]
+    error: str = ""
+
+
+class Typed:
+    """A machine as its typed program has it, with the questions that `Interpreter` answers."""
+
+    def __init__(
+        self, machine: Machine, constants: Constants, properties: tuple[Property, ...] = (), *, normalize: bool = True
+    ) -> None:
+        self.program = translate(machine, properties)
+        self.machinery = Machinery(self.program, constants)
+        self.plain = Interpreter(machine, constants, normalize=normalize)
+        """Knows how a step is shown."""
+        self.machine, self.constants = machine, constants
+        self.normalize = self.program.normalize if normalize else None
+        self.nests = {item.name: nest(self.program, item) for item in self.program.actions}
+
+    def initial_states(self) -> list[Key]:
+        """Return the different initial states."""
+        zero = self.machinery.zero(self.machine.state)
+        found = {}
+        for arguments in product(*self.choices(self.program.initial, zero)):
+            step = Step(self.machine.initial, arguments)
+            done = self.take(self.program.initial, zero, step)
+            if done is not None:
+                found[done[1]] = None
+        return list(found)
+
+    def choices(self, action: Action, before: Key) -> list[list[Any]]:
+        """Return the values of each parameter."""
+        return [self.values(item.domain, before) for item in action.parameters]
+
+    def values(self, domain: Domain | InFlight, before: Key) -> list[Any]:
+        """Return the values of a parameter: numbers, or the keys of messages."""
+        if isinstance(domain, InFlight):
+            names = [name for name, _ in fields(self.machine.state)]
+            return list(dict.fromkeys(reversed(before[names.index(domain.bag)])))
+        low, high = self.machinery.bounds(domain)
+        return list(range(0 if low == NONE else low, high + 1))
+
+    def arguments(self, action: Action, values: tuple[Any, ...]) -> list[Any]:
+        """Return values of parameters as a function gets them."""
+        return [
+            row_of(parameter.slot.type.record, value, (f"p{place}", "")) if isinstance(value, tuple) else value  # type: ignore[union-attr]
+            for place, (parameter, value) in enumerate(zip(action.parameters, values, strict=True), 1)
+        ]
+
+    def take(self, action: Action, before: Key, step: Step) -> tuple[Key, Key] | None:
+        """Take a step as the whole function has it; return the state before and after normalize, None if a guard refuses."""
+        function = self.program.functions[action.function]
+        state = row_of(self.machine.state, before, ("p0", ""))
+        try:
+            return self.watched(step, function, state, lambda: self.call(function, [state, *self.arguments(action, step.args)]))
+        except DisabledError:
+            return None
+
+    def watched(self, step: Step, function: Function, state: Row, run: Callable[[], Any]) -> tuple[Key, Key]:
+        """Run the function of an action, and normalize; hold both to their effects."""
+        try:
+            self.noted(function, run)
+            self.sort(state, function)
+            raw = key_of(state)
+            if self.normalize is not None:
+                last = self.program.functions[self.normalize]
+                self.noted(last, lambda: self.call(last, [state]))
+                self.sort(state, last)
+            return raw, key_of(state)
+        except DisabledError:
+            raise
+        except DomainError as error:
+            raise type(error)(f"{self.plain.show(step)}: {error}") from error
+
+    def noted(self, function: Function, run: Callable[[], Any]) -> Any:
+        """Run something of a function and see that it reads and writes only what the function is said to."""
+        machinery = self.machinery
+        machinery.read.clear()
+        machinery.written.clear()
+        try:
+            return run()
+        finally:
+            for done, said in ((machinery.read, function.effects.reads), (machinery.written, function.effects.writes)):
+                known = {(f"p{of}", path) for of, path in said}
+                assert done <= known, f"{function.name}: {sorted(done - known)} is left out of its effects"
+
+    def sort(self, state: Row, function: Function) -> None:
+        """Sort the bags that a function may leave out of order."""
+        for _, bag in function.effects.disorders:
+            state.values[bag].items.sort(key=key_of)
+
+    def call(self, function: Function, arguments: list[Any]) -> Any:
+        """Call a function."""
+        return self.machinery.call(function, arguments)
+
+    def seen(self, before: Key) -> Seen:
+        """Return what the program says of a state, combination by combination as the plain semantics does."""
+        found = Seen([], {})
+        try:
+            for action, item in zip(self.program.actions, self.machine.actions, strict=True):
+                for arguments in product(*self.choices(action, before)):
+                    self.one(action, before, Step(item, arguments), found)
+        except DomainError as error:
+            found.error = str(error)
+            if isinstance(error, NumberError):
+                found.error = "NUMBER"
+        return found
+
+    def one(self, action: Action, before: Key, step: Step, found: Seen) -> None:
+        """Take one step and note what happens."""
+        state = row_of(self.machine.state, before, ("p0", ""))
+        function = self.program.functions[action.function]
+        frame = [state, *self.arguments(action, step.args), *[None] * len(function.slots)]
+        try:
+            for item in function.body[: action.prefix]:
+                if isinstance(item, nodes.Require):
+                    if not self.noted(function, lambda item=item: self.machinery.value(frame, item.condition)):  # type: ignore[misc]
+                        guard = action.name, item.number
+                        found.refused[guard] = found.refused.get(guard, 0) + 1
+                        return
+                else:
+                    self.noted(function, lambda item=item: self.machinery.statement(frame, item))  # type: ignore[misc]
+        except DomainError as error:
+            raise type(error)(f"{self.plain.show(step)}: {error}") from error
+        raw, after = self.watched(step, function, state, lambda: self.machinery.block(frame, function.body[action.prefix :]))
+        found.steps.append((step, raw, after))
+
+    def nested(self, before: Key) -> Seen:
+        """Return what the program says of a state, run as the nests of its actions."""
+        found = Seen([], {})
+        try:
+            for action, item in zip(self.program.actions, self.machine.actions, strict=True):
+                self.run_nest(action, before, Step(item, ()), found)
+        except DomainError as error:
+            found.error = "NUMBER" if isinstance(error, NumberError) else str(error)
+        return found
+
+    def run_nest(self, action: Action, before: Key, step: Step, found: Seen) -> None:
+        """Run the nest of an action in a state."""
+        function = self.program.functions[action.function]
+        made = self.nests[action.name]
+        source = row_of(self.machine.state, before, ("p0", ""))
+        values = {item.slot: self.values(item.domain, before) for item in action.parameters}
+        if not all(values.values()):
+            return
+        chosen: dict[Any, Any] = {}
+
+        def go(frame: list[Any], place: int) -> None:
+            if place == len(made.steps):
+                arguments = tuple(chosen[item.slot] for item in action.parameters)
+                state = row_of(self.machine.state, before, ("p0", ""))
+                given = [state, *self.arguments(action, arguments)]
+                own = [*given, *[None] * (len(function.slots) - len(given))]
+                taken = Step(step.action, arguments)
+                raw, after = self.watched(taken, function, state, lambda: self.machinery.block(own, made.effect))
+                found.steps.append((taken, raw, after))
+                return
+            match made.steps[place]:
+                case Over(parameter):
+                    for value in values[parameter.slot]:
+                        chosen[parameter.slot] = value
+                        slot = parameter.slot
+                        given = row_of(slot.type.record, value, ("m", "")) if isinstance(value, tuple) else value  # type: ignore[union-attr]
+                        frame[slot.number] = given
+                        go(frame, place + 1)
+                case Compute(statements):
+                    self.machinery.block(frame, statements)
+                    go(frame, place + 1)
+                case Guarded(guard, statement, unchosen):
+                    assert statement.condition is guard.condition
+                    if self.machinery.value(frame, statement.condition):
+                        go(frame, place + 1)
+                        return
+                    times = 1
+                    for item in unchosen:
+                        times *= len(values[item.slot])
+                    key = action.name, statement.number
+                    found.refused[key] = found.refused.get(key, 0) + times
+
+        go([source, *[None] * len(function.slots)], 0)
+
+    # -- properties
+
+    def holds(self, prop: Property, state: Key) -> bool:
+        """Evaluate a predicate over states."""
+        return self.ask(prop, self.program.properties[prop.name], [row_of(self.machine.state, state, ("p0", ""))])
+
+    def holds_step(self, prop: Property, before: Key, step: Step, raw: Key) -> bool:
+        """Evaluate a predicate over steps."""
+        if prop.on is not None and prop.on.name != step.action.name:
+            return True
+        states = [row_of(self.machine.state, key, (f"p{place}", "")) for place, key in enumerate((before, raw))]
+        extra = []
+        if prop.on is not None:
+            action = next(item for item in self.program.actions if item.name == step.action.name)
+            extra = self.arguments(action, step.args)
+            for place, value in enumerate(extra, 2):
+                if isinstance(value, Row):
+                    extra[place - 2] = row_of(value.record, key_of(value), (f"p{place}", ""))
+        return self.ask(prop, self.program.properties[prop.name], [*states, *extra])
+
+    def ask(self, prop: Property, number: int, arguments: list[Any]) -> bool:
+        """Evaluate the function of a property."""
+        function = self.program.functions[number]
+        try:
+            return bool(self.noted(function, lambda: self.call(function, arguments)))
+        except DomainError as error:
+            raise type(error)(f"property {prop.name!r}: {error}") from error
