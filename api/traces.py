@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import cache
 from typing import TYPE_CHECKING
 
 from fencepost.invariants.catalogue import values_of
@@ -121,14 +122,22 @@ def archived(run: Run, prop: str) -> str:
 
     The archive has one trace for each protocol and property: it belongs to the run only if the constants are the same.
     """
-    from fencepost.counterexamples.reader import read
     from fencepost.counterexamples.trace import ARCHIVE
 
     name = run.traces.get(prop, "")
     if not name or not (ARCHIVE / name).is_file():
         return ""
-    same = read(ARCHIVE / name).trace.constants == protocol(run.protocol).machine.set_constants(values_of(run))
+    same = _constants_in(name) == protocol(run.protocol).machine.set_constants(values_of(run))
     return f"counterexamples/archive/{name}" if same else ""
+
+
+@cache
+def _constants_in(name: str) -> Constants:
+    """Return the constants of an archived trace; each file is read once."""
+    from fencepost.counterexamples.reader import read
+    from fencepost.counterexamples.trace import ARCHIVE
+
+    return read(ARCHIVE / name).trace.constants
 
 
 def to_be_written(result: Result) -> PropertyResult | None:

@@ -1,23 +1,20 @@
 """Seconds, rate and memory of the searches of replication: `python -m benchmarks.replication [--profile full [--only]]`.
 
-Writes docs/measured/replication.json, which the generated pages read; runs that are not measured keep what was measured
+Writes figures/replication.json, which the generated pages read; runs that are not measured keep what was measured
 before. Compilation is left out. A run that does not find what it must ends the measurement.
 """
 
 from __future__ import annotations
 
 import argparse
-import json
-from pathlib import Path
 
 from fencepost.cli.commands.catalogue import choose_runs
 from fencepost.explorers.judge import judge
 from fencepost.explorers.verdict import Options
+from fencepost.figures.store import load, save
 from fencepost.invariants.catalogue import Profile
 from fencepost.invariants.runs.replication import RUNS
 from rich.console import Console
-
-FILE = Path(__file__).parent.parent / "docs" / "measured" / "replication.json"
 
 
 def main() -> None:
@@ -28,7 +25,7 @@ def main() -> None:
     parser.add_argument("--only", action="store_true", help="leave out the runs of smaller profiles")
     given = parser.parse_args()
     console = Console(width=120)
-    measured = json.loads(FILE.read_text()) if FILE.is_file() else {}
+    measured = load("replication")
     names = {run.name for run in RUNS}
     measured = {name: row for name, row in measured.items() if name in names}
     peak = 0
@@ -50,8 +47,7 @@ def main() -> None:
         if result.peak_memory_bytes > peak:  # of the whole process: it says something of the run only where it rises
             peak = measured[run.name]["peak_memory_bytes"] = result.peak_memory_bytes
         console.print(f"{run.name:75} {result.distinct:>12,} {result.depth:>4} {result.seconds:>8.1f} s", highlight=False)
-        FILE.parent.mkdir(exist_ok=True)
-        FILE.write_text(json.dumps(dict(sorted(measured.items())), indent=1) + "\n")
+        save("replication", dict(sorted(measured.items())))
 
 
 if __name__ == "__main__":

@@ -2,19 +2,17 @@
 
 The parts: `search` (a search of tens of millions of states on local[2]), `levels` (what a level costs however small it is),
 `executors` (one and two executors, processes of their own), `sweep` (steps a second of random walks). Compilation and
-the start of a session are left out; the start is told. Writes docs/measured/spark.json, which docs/spark.md reads.
+the start of a session are left out; the start is told. Writes figures/spark.json, which docs/spark.md reads.
 """
 
 from __future__ import annotations
 
 import argparse
-import json
 import shutil
 import tempfile
 import time
 from contextlib import contextmanager
 from dataclasses import asdict
-from pathlib import Path
 from statistics import median
 from typing import TYPE_CHECKING, Any
 
@@ -30,6 +28,7 @@ from fencepost.explorers.spark.walking import Sweep, cell_of
 from fencepost.explorers.verdict import Options
 from fencepost.explorers.walk.sample import Plan, sample
 from fencepost.explorers.walk.walker import Walker
+from fencepost.figures.store import load, save
 from fencepost.invariants.catalogue import runs
 from fencepost.invariants.protocols import protocol
 from rich.console import Console
@@ -42,7 +41,6 @@ if TYPE_CHECKING:
     from fencepost.model.language.constants import Constants
     from pyspark import SparkContext
 
-FILE = Path(__file__).parent.parent / "docs" / "measured" / "spark.json"
 LARGE = "replication kafka-4.1 3 brokers and two records"
 MIDDLE = "replication kafka-4.1 3 brokers and two records, repaired, fenced first"
 SMALL = "kip320 3/2/2/1"
@@ -64,11 +62,10 @@ def main() -> None:
     given = parser.parse_args()
     if set(given.parts) - set(parts):
         parser.error(f"{given.parts} are not all parts: {', '.join(parts)}")
-    measured: dict[str, Any] = json.loads(FILE.read_text()) if FILE.is_file() else {}
+    measured = dict(load("spark"))
     for part in given.parts:
         measured[part] = parts[part](given)
-        FILE.parent.mkdir(exist_ok=True)
-        FILE.write_text(json.dumps(dict(sorted(measured.items())), indent=1) + "\n")
+        save("spark", dict(sorted(measured.items())))
 
 
 class Searches:

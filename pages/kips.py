@@ -8,12 +8,13 @@ from typing import TYPE_CHECKING, Any
 from fencepost.invariants.catalogue import runs, values_of
 from fencepost.invariants.protocols import protocol
 from fencepost.model.language.removal import guards
-from fencepost.pages.markdown import table
+from fencepost.pages.markdown import NOTICE, table
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
     from fencepost.invariants.catalogue import Run
+    from fencepost.model.language.removal import Guard
 
 Best = dict[str, dict[str, tuple[dict[str, Any], dict[str, Any]]]]
 """By protocol and row: the row where most was found, and the base at whose constants that was."""
@@ -81,16 +82,17 @@ ADDED: Mapping[str, tuple[tuple[str, str, str], ...]] = {
 off the model."""
 
 
-def section(best: Best) -> Iterator[str]:
-    """Yield the checks of each KIP with what was found of them."""
-    yield from ("## The checks that KIP-320, KIP-841, KIP-903 and KIP-966 added", "")
-    yield from (
-        "*Needed* is what breaks without the check in a matrix above, or in a run of the catalogue that differs from one that holds in",
-        "this switch alone. For every other check stands what the matrices found, and the reason as one reads it off the model.",
-        "",
+def page(best: Best) -> Iterator[str]:
+    """Yield the lines of the page: the checks of each KIP with what was found of them."""
+    yield from ("# The checks that KIP-320, KIP-841, KIP-903 and KIP-966 added", "", NOTICE, "")
+    yield (
+        "A check is *needed* if a property is violated without it, in a measured matrix or in a run of the catalogue that differs from "
+        "a run that holds in this switch alone. For every other check the table has what the matrices found, and the reason why "
+        "nothing broke, read off the model."
     )
+    yield ""
     for kip, items in ADDED.items():
-        yield from (f"### {kip}", "")
+        yield from (f"## {kip}", "")
         rows = ([name, f"`{row}`", _asks(name, row), *told(best, name, row, reason)] for name, row, reason in items)
         yield from table(("protocol", "without, or with", "it asks for", "found", "how"), rows)
         yield ""
@@ -101,7 +103,7 @@ def _asks(name: str, row: str) -> str:
     machine = protocol(name).machine
     if "=" in row:
         return machine.constants.declared()[row.partition("=")[0]].meaning
-    guard = next(item for item in guards(machine) if item.name == row)
+    guard = _guards(name)[row]
     return guard.sentence or f"`{guard.condition}`"
 
 
@@ -137,6 +139,11 @@ def of_catalogue(name: str, row: str) -> Run | None:
         )
     ]
     return min(broken, key=lambda run: min(run.violated.values()), default=None)
+
+
+@cache
+def _guards(name: str) -> dict[str, Guard]:
+    return {item.name: item for item in guards(protocol(name).machine)}
 
 
 @cache

@@ -1,4 +1,4 @@
-"""Tables in Markdown."""
+"""Markdown: tables, and the notice of a page that is built."""
 
 from __future__ import annotations
 
@@ -7,11 +7,29 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
 
+NOTICE = "<!-- Built by `fencepost guarantees --write docs`. Do not edit: edit `invariants/`, or measure `figures/` again. -->"
+ROW = 300
+"""Characters that a row of a table may have: wider ones cannot be read."""
+
 
 def table(head: Sequence[str], rows: Iterable[Sequence[str]], numbers: Iterable[int] = ()) -> Iterator[str]:
     """Yield the lines of a table; the columns at the places in `numbers` are set to the right."""
     right = set(numbers)
-    yield "| " + " | ".join(head) + " |"
-    yield "| " + " | ".join("--:" if place in right else "---" for place in range(len(head))) + " |"
-    for row in rows:
-        yield "| " + " | ".join(cell.replace("|", "\\|") for cell in row) + " |"
+    yield row(head)
+    yield row(["--:" if place in right else "---" for place in range(len(head))])
+    yield from map(row, rows)
+
+
+def row(cells: Sequence[str]) -> str:
+    """Return a row of a table."""
+    return "| " + " | ".join(cell.replace("|", "\\|") for cell in cells) + " |"
+
+
+def number(value: int | None) -> str:
+    """Return a number with commas; nothing for None."""
+    return "" if value is None else f"{value:,}"
+
+
+def text_of(lines: Iterable[str]) -> str:
+    """Return lines as the text of a page."""
+    return "\n".join(lines).rstrip("\n") + "\n"

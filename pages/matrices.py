@@ -1,35 +1,21 @@
-"""What is measured for the chapter "Why every check is there": `python -m fencepost.pages.matrices docs` measures it anew.
-
-The matrix of each protocol is made at several constants, those of small runs of the catalogue. Of each row is
-kept what it is for, what breaks without it, and the shortest history; `docs/checks.md` is written from that.
-"""
+"""The measured matrices: guards removed one by one and switches turned, at the constants of small runs of the catalogue."""
 
 from __future__ import annotations
 
-import json
-import sys
-from dataclasses import replace
-from pathlib import Path
+import re
 from typing import TYPE_CHECKING, Any
 
-import click
-from fencepost.api.kept import Kept, digest
-from fencepost.explorers.evidence.rows import rows_of, settings
-from fencepost.explorers.verdict import Options
+from fencepost.api.kept import digest
+from fencepost.explorers.evidence.rows import settings
+from fencepost.figures.store import load
 from fencepost.invariants.catalogue import runs, values_of
 from fencepost.invariants.protocols import protocol
 from fencepost.model.language.fingerprint import texts
-from fencepost.pages import tolerance
 
 if TYPE_CHECKING:
-    from fencepost.explorers.evidence.ablation import Ablation, Outcome
-    from fencepost.explorers.evidence.rows import Row
-    from fencepost.explorers.native.generate import Source
     from fencepost.invariants.catalogue import Run
     from fencepost.invariants.protocols import Protocol
-    from fencepost.model.language.constants import Constants
 
-MEASURED = Path(__file__).parent.parent / "docs" / "measured" / "checks.json"
 BASES: dict[str, tuple[str, ...]] = {
     "kip320": ("3/2/2/2",),
     "replication": (
@@ -106,6 +92,22 @@ LEAST_STATES, TIMES = 300_000, 3
 """A row may take so many states, or so many times those of the whole machine."""
 
 
+ORDER = (
+    "needed",
+    "nothing-broke",
+    "same-states",
+    "bound",
+    "implied",
+    "not-exercised",
+    "never-fires",
+    "refused",
+    "undetermined",
+)
+"""What is said of a row that has several purposes at several constants: the first of these."""
+Found = tuple[dict[str, Any], dict[str, Any]]
+"""A row, and the base at whose constants it was found."""
+
+
 def base_run(name: str, title: str) -> Run:
     """Return the run of the catalogue with this title."""
     return next(run for run in runs() if run.name == f"{name} {title}")
@@ -132,126 +134,44 @@ def stale() -> list[str]:
 
 
 def measured() -> dict[str, Any]:
-    """Return what was measured, by protocol."""
-    found: dict[str, Any] = json.loads(MEASURED.read_text()) if MEASURED.is_file() else {}
+    """Return the matrices by protocol, in the form in which `fencepost ablate --json` prints them."""
+    found = {name: load(f"matrices/{name}") for name in BASES}
+    return {
+        name: {"mark": data["mark"], "bases": [_whole(base) for base in data["bases"]]} for name, data in found.items() if data
+    }
+
+
+def _whole(base: dict[str, Any]) -> dict[str, Any]:
+    """Return a matrix with what is left out in its file because the rest says it."""
+    return {
+        **base,
+        "properties": [{"name": name, "verdict": verdict} for name, verdict in base["properties"].items()],
+        "actions": [{"name": name, "fired": fired} for name, fired in base["fired"].items()],
+        "rows": [_whole_row(row) for row in base["rows"]],
+    }
+
+
+def _whole_row(row: dict[str, Any]) -> dict[str, Any]:
+    guard = re.fullmatch(r"(.+) (\d+)[a-z]?", row["row"])
+    about = (
+        {"kind": "guard", "action": guard[1], "number": int(guard[2])}
+        if guard
+        else {"kind": "setting", "constant": row["row"].partition("=")[0]}
+    )
+    broken = row.get("broken", {})
+    cells = {name: {"verdict": "violated", "length": length} for name, length in {**broken, **row.get("also", {})}.items()}
+    return {"why": "", **row, **about, "broken": broken, "cells": cells}
+
+
+def best_of(data: dict[str, Any]) -> dict[str, Found]:
+    """Return for each row what is said of it: its first purpose in order, by the shortest trace."""
+    found: dict[str, Found] = {}
+    for base in data["bases"]:
+        for row in base["rows"]:
+            if row["row"] not in found or _rank(row) < _rank(found[row["row"]][0]):
+                found[row["row"]] = row, base
     return found
 
 
-def measure(name: str, folder: str | None, workers: int) -> dict[str, Any]:
-    """Return the matrices of a protocol, one for each of its bases; finished rows are kept in the folder."""
-    found = protocol(name)
-    return {"mark": mark_of(found), "bases": slim([_base(found, title, folder, workers) for title in BASES[name]])}
-
-
-def slim(bases: list[dict[str, Any]]) -> list[dict[str, Any]]:
-    """Drop what the page does not show: cells that nothing violates, and histories of a row but the shortest of all bases."""
-    shortest: dict[str, int] = {}
-    for base in bases:
-        for row in base["rows"]:
-            length = min(row["broken"].values(), default=0)
-            if length:
-                shortest[row["row"]] = min(length, shortest.get(row["row"], length))
-    for base in bases:
-        base["properties"] = [{"name": item["name"], "verdict": item["verdict"]} for item in base["properties"]]
-        for row in base["rows"]:
-            row["cells"] = {name: cell for name, cell in row["cells"].items() if cell["verdict"] == "violated"}
-            if shortest.get(row["row"]) == min(row["broken"].values(), default=0):
-                shortest.pop(row["row"])
-            else:
-                row.pop("steps", None)
-                row.pop("diagram", None)
-            if row["purpose"] != "bound":
-                row.pop("departure", None)
-    return bases
-
-
-def _base(found: Protocol, title: str, folder: str | None, workers: int) -> dict[str, Any]:
-    """Return one matrix; nothing is compiled or searched where everything is kept already."""
-    from fencepost.explorers.evidence.ablation import explore_rows
-    from fencepost.explorers.native.generate import generate
-
-    constants = found.machine.set_constants(values_of(base_run(found.name, title)))
-    source = generate(found.machine, constants, found.properties, normalize=True, compact=False, masked=True)
-    ready: list[Ablation] = []
-    name = f"{found.name} {title}"
-    wholes = Kept(folder, f"{constants!r}{source.text}", resume=folder is not None)
-    whole = wholes.recall(f"{name} whole")
-    if whole is None:
-        whole, ablation = _whole(found, constants, source, workers)
-        ready.append(ablation)
-        wholes.keep(f"{name} whole", whole)
-    limit = max(LEAST_STATES, TIMES * whole["distinct"])
-    kept = Kept(folder, f"{constants!r}{limit}{source.text}", resume=folder is not None)
-    rows = rows_of(found.machine, constants, MORE.get(found.name, {}))
-    finished = {row.name: item for row in rows if (item := kept.recall(f"{name} {row.name}")) is not None}
-    waiting: tuple[Row, ...] = tuple(row for row in rows if row.name not in finished)
-    if waiting:
-        ablation = ready[0] if ready else _whole(found, constants, source, workers)[1]
-        ablation.options = replace(ablation.options, max_states=limit)
-
-        def done(outcome: Outcome) -> None:
-            finished[outcome.row.name] = condensed(found, ablation, outcome)
-            kept.keep(f"{name} {outcome.row.name}", finished[outcome.row.name])
-
-        explore_rows(ablation, waiting, workers, done)
-    sys.stderr.write(f"{name}: {len(rows)} rows, {len(waiting)} of them searched\n")
-    return {"run": title, **whole, "rows": [finished[row.name] for row in rows]}
-
-
-def _whole(found: Protocol, constants: Constants, source: Source, workers: int) -> tuple[dict[str, Any], Ablation]:
-    """Explore the whole machine; return what is kept of that, and the matrix that rows are explored for."""
-    from fencepost.api.matrix import whole_data
-    from fencepost.explorers.evidence.ablation import Ablation
-    from fencepost.explorers.native.compile import load
-
-    ablation = Ablation(found.machine, constants, found.properties, Options(workers=workers), load(source, constants))
-    data = whole_data(found, ablation, ablation.explore_whole())
-    return {key: data[key] for key in ("constants", "properties", "asked", "distinct", "depth", "actions")}, ablation
-
-
-def condensed(found: Protocol, ablation: Ablation, outcome: Outcome) -> dict[str, Any]:
-    """Return what is kept of a row: of its traces only the shortest one that shows something new."""
-    from fencepost.api.matrix import row_data, trace_of_cell
-    from fencepost.counterexamples.render import render
-    from fencepost.counterexamples.replay import follow
-
-    row = row_data(found, ablation, outcome, texts=False)
-    kept = ("row", "kind", "action", "number", "part", "constant", "purpose", "why")
-    made = {key: row[key] for key in kept if row.get(key) is not None}
-    made["cells"] = {
-        name: {key: cell[key] for key in ("verdict", "length") if key in cell} for name, cell in row["cells"].items()
-    }
-    made["broken"] = {name: row["cells"][name]["length"] for name in row["broken"]}
-    if row["departure"]:
-        made["departure"] = row["departure"]["message"]
-    if outcome.broken:
-        first = outcome.broken[0]
-        made["steps"] = row["cells"][first]["steps"]
-        made["diagram"] = render("mermaid", follow(trace_of_cell(found, ablation, outcome, first)))
-    return made
-
-
-@click.command()
-@click.argument("docs")
-@click.argument("names", nargs=-1)
-@click.option("--keep", metavar="DIR", help="Keep finished rows and grid points there, and take those that are.")
-@click.option(
-    "--faults", type=click.Choice(list(tolerance.SIZES)), help="Count the faults that so many replicas survive instead."
-)
-@click.option("--workers", type=click.IntRange(1), default=1, show_default=True, help="Rows at a time.")
-def main(docs: str, names: tuple[str, ...], keep: str | None, faults: str | None, workers: int) -> None:
-    """Measure the named protocols, or those that are stale, and write the page in DOCS."""
-    from fencepost.pages.build import pages
-
-    if faults:
-        tolerance.store(faults, keep, workers)
-    else:
-        for name in names or stale():
-            known = {**measured(), name: measure(name, keep, workers)}
-            MEASURED.parent.mkdir(parents=True, exist_ok=True)
-            MEASURED.write_text(json.dumps({key: known[key] for key in BASES if key in known}, indent=1) + "\n")
-    (Path(docs) / "checks.md").write_text(pages()["checks.md"])
-
-
-if __name__ == "__main__":
-    main()
+def _rank(row: dict[str, Any]) -> tuple[int, int]:
+    return ORDER.index(row["purpose"]), min(row["broken"].values(), default=0)

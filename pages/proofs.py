@@ -2,26 +2,22 @@
 
 from __future__ import annotations
 
-import json
-from functools import cache
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from fencepost.figures.store import load
 from fencepost.invariants.theorems import THEOREMS
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
 Row = list[str]
-MEASURED = Path(__file__).parent.parent / "docs" / "measured" / "proofs.json"
-"""What the proofs took; made anew by `fencepost prove --no-cache --workers 1 --json > docs/measured/proofs.json`."""
+MOST_NAMES = 4
+"""Names in a cell; `fencepost prove` prints all of them."""
 
 
-@cache
 def measured_proofs() -> dict[str, dict[str, Any]]:
     """Return what was measured of each proof, by its name."""
-    data = json.loads(MEASURED.read_text()) if MEASURED.is_file() else {"proofs": []}
-    return {item["name"]: item for item in data["proofs"]}
+    return {item["name"]: item for item in load("proofs").get("proofs", ())}
 
 
 def proofs() -> tuple[Row, Iterable[Row]]:
@@ -37,7 +33,7 @@ def _proof(name: str) -> Row:
     return [
         f"`{name}`",
         found["verdict"],
-        found["unbounded"],
+        _many(found["unbounded"]),
         _sizes(found["bounded"]),
         f"{found['steps']:,}",
         f"{found['branches']:,}",
@@ -47,17 +43,23 @@ def _proof(name: str) -> Row:
     ]
 
 
+def _many(text: str) -> str:
+    """Return the first names of a long list, and how many more there are."""
+    names = text.split(", ")
+    return text if len(names) <= MOST_NAMES else f"{', '.join(names[:MOST_NAMES])} and {len(names) - MOST_NAMES} more"
+
+
 def _sizes(text: str) -> str:
     """Return the constants that are not zero: what is zero cannot happen."""
     return " ".join(item for item in text.split() if not item.endswith("=0")) or "no bound"
 
 
-def statements() -> tuple[Row, Iterable[Row]]:
-    """Return what each proof says, with the entries of the catalogue that it is about."""
-    return ["proof", "says", "entries", "protocol", "goals"], (
-        [f"`{item.name}`", item.says, ", ".join(item.entries), item.protocol, ", ".join(f"`{name}`" for name in item.goals)]
-        for item in THEOREMS
-    )
+def statements() -> Iterable[str]:
+    """Yield what each proof says, of which properties, for which constants, and the entries of the catalogue that it is about."""
+    for item in THEOREMS:
+        goals = ", ".join(f"`{name}`" for name in item.goals)
+        entries = f" Entries: {', '.join(item.entries)}." if item.entries else ""
+        yield f"`{item.name}` on {item.protocol}: {item.says} Goals: {goals}.{entries}"
 
 
 def lemmas(name: str) -> tuple[Row, Iterable[Row]]:

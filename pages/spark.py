@@ -2,16 +2,14 @@
 
 from __future__ import annotations
 
-import json
-from functools import cache
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
+
+from fencepost.figures.store import load
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
 Row = list[str]
-MEASURED = Path(__file__).parent.parent / "docs" / "measured" / "spark.json"
 EXECUTORS = (10, 100, 1000)
 STATES = (10**9, 10**10, 10**11, 10**12)
 LEVELS = 60
@@ -25,11 +23,9 @@ MEASURED_CORES = 2
 """Of the machine on which the levels were measured."""
 
 
-@cache
 def measured_spark() -> dict[str, Any]:
     """Return what was measured, by part of the benchmark."""
-    found: dict[str, Any] = json.loads(MEASURED.read_text()) if MEASURED.is_file() else {}
-    return found
+    return load("spark")
 
 
 def cost() -> tuple[Row, Iterable[Row]]:

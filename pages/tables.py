@@ -1,4 +1,4 @@
-"""Tables of the catalogue inside pages that are written by hand: `python -m fencepost.pages.tables docs` makes them anew.
+"""Tables of the catalogue inside pages that are written by hand.
 
 A table stands between `<!-- cases ID ... -->` and `<!-- end -->`. Instead of ids one of these words: `bugs`, `versions`,
 `settings`, `switches`, `largest`, `critical-path`, `operations`, `proofs`, `statements`, `loops`, `delays`,
@@ -9,20 +9,18 @@ Seconds, rates and memory are those that `python -m benchmarks.replication` meas
 
 from __future__ import annotations
 
-import json
 import re
-import sys
-from functools import cache
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from fencepost.api.evidence import answer_of, cases_of, of_kind, trace_of_case
 from fencepost.api.quantities import counted
+from fencepost.figures.store import load
 from fencepost.invariants.catalogue import entries, runs, status
 from fencepost.invariants.protocols import protocol
 from fencepost.pages import proofs, spark
 from fencepost.pages.cells import cells
 from fencepost.pages.delays import delays
+from fencepost.pages.markdown import ROW, table
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
@@ -30,36 +28,49 @@ if TYPE_CHECKING:
     from fencepost.invariants.catalogue import Case, Entry, Run
 
 Row = list[str]
-PAGES = ("bugs.md", "findings.md", "proofs.md", "replication.md")
-CLIENT_PAGES = ("findings/consistency-tokens.md", "findings/kip-392.md", "findings/kip-951.md")
-"""Pages on the client models, which name ids of `claims.toml` only."""
-QUORUM_PAGES = ("findings/kip-1166.md", "quorum.md")
-SPARK_PAGES = ("spark.md",)
-_MEASURED = Path(__file__).parent.parent / "docs" / "measured" / "replication.json"
+MARK = "<!-- cases "
+"""What stands before each table that is built."""
 _LARGEST = 8
 _SWITCHES = 2
 """Constants in which a bug and its twin may differ."""
 
 
 def with_tables(text: str, page: str = "") -> str:
-    """Return the text of a page (its path in the folder of documentation) with its tables made anew."""
+    """Return the text of a page (its path in the folder of documentation) with its tables built again."""
     made = re.sub(
         r"(<!-- cases (.*?) -->\n).*?(<!-- end -->)",
         lambda found: f"{found[1]}\n{_made(found[2].split())}\n\n{found[3]}",
         text,
         flags=re.DOTALL,
     )
-    return made.replace("](../counterexamples/", f"]({'../' * (page.count('/') + 1)}counterexamples/")
+    up = "../" * (page.count("/") + 1)
+    return re.sub(r"(\]\(|\]: )\.\./counterexamples/", rf"\g<1>{up}counterexamples/", made)
 
 
 def _made(words: list[str]) -> str:
+    """Return what stands behind a mark: a table, or a list."""
+    if words[0] in _LISTS:
+        return "\n".join(f"- {item}" for item in _LISTS[words[0]]())
     if words[0] in _OF_PROOF:
         head, rows = _OF_PROOF[words[0]](words[1])
     else:
         head, rows = _WORDS[words[0]]() if words[0] in _WORDS else _cases(words)
     right = {place for place, name in enumerate(head) if name in _NUMBERS}
-    lines = [head, ["--:" if place in right else "---" for place in range(len(head))], *rows]
-    return "\n".join("| " + " | ".join(cell.replace("|", "\\|") for cell in line) + " |" for line in lines)
+    return with_short_rows(list(table(head, rows, right)))
+
+
+def with_short_rows(lines: list[str]) -> str:
+    """Return the lines of a table; if a row is too wide to read, links are named in the rows and resolved below the table."""
+    targets: dict[str, str] = {}
+
+    def named(found: re.Match[str]) -> str:
+        name = found[2].rpartition("/")[2].removesuffix(".trace")
+        targets[name] = found[2]
+        return f"[{name}]" if found[1] == name else f"[{found[1]}][{name}]"
+
+    if max(map(len, lines)) > ROW:
+        lines = [re.sub(r"\[([^\]]+)\]\(([^)]+)\)", named, line) for line in lines]
+    return "\n".join([*lines, *([""] if targets else []), *(f"[{name}]: {target}" for name, target in targets.items())])
 
 
 _NUMBERS = {
@@ -87,20 +98,27 @@ _NUMBERS = {
 
 
 def _cases(ids: Sequence[str]) -> tuple[Row, Iterable[Row]]:
-    return ["id", "run", "property", "expected", "length", "distinct", "depth", "trace"], (
-        [
-            name,
-            case.run.name,
-            case.prop,
-            case.expect,
-            _number(case.length),
-            _number(case.run.distinct),
-            _number(case.run.depth),
-            _link(case),
-        ]
-        for name in ids
-        for case in cases_of(entries()[name])
+    return ["id", "property", "expected", "runs", "length", "distinct", "trace"], (
+        row for name in ids for row in _cases_of(entries()[name])
     )
+
+
+def _cases_of(entry: Entry) -> Iterable[Row]:
+    """Yield a row for each property, verdict and archived trace: the run with the shortest trace, or with most states."""
+    cases = cases_of(entry)
+    for key in dict.fromkeys((case.prop, case.expect, _link(case)) for case in cases):
+        mine = [case for case in cases if (case.prop, case.expect, _link(case)) == key]
+        first = min(mine, key=lambda case: (case.length or 0, -(case.run.distinct or 0)))
+        others = f" and {len(mine) - 1} more" if len(mine) > 1 else ""
+        yield [
+            entry.id,
+            key[0],
+            key[1],
+            f"{first.run.name}{others}",
+            _number(first.length),
+            _number(first.run.distinct),
+            key[2],
+        ]
 
 
 def _bugs() -> tuple[Row, Iterable[Row]]:
@@ -262,21 +280,19 @@ _WORDS: dict[str, Callable[[], tuple[Row, Iterable[Row]]]] = {
     "critical-path": _critical_path,
     "operations": _operations,
     "proofs": proofs.proofs,
-    "statements": proofs.statements,
     "loops": proofs.loops,
     "spark-cost": spark.cost,
     "spark-levels": spark.levels,
     "spark-figures": spark.figures,
     "spark-scale": spark.scale,
 }
+_LISTS: dict[str, Callable[[], Iterable[str]]] = {"statements": proofs.statements}
 _OF_PROOF: dict[str, Callable[[str], tuple[Row, Iterable[Row]]]] = {"lemmas": proofs.lemmas, "cuts": proofs.cuts}
 
 
-@cache
 def measured() -> dict[str, dict[str, Any]]:
     """Return what was measured of each run, by its name."""
-    found: dict[str, dict[str, Any]] = json.loads(_MEASURED.read_text()) if _MEASURED.is_file() else {}
-    return found
+    return load("replication")
 
 
 def _figure(run: Run, name: str, show: Callable[[float], str]) -> str:
@@ -294,14 +310,3 @@ def _number(value: int | None) -> str:
 def _link(case: Case) -> str:
     file = trace_of_case(case)
     return f"[{file.rpartition('/')[2].removesuffix('.trace')}](../{file})" if file else ""
-
-
-def main(folder: str) -> None:
-    """Make the tables of all pages in a folder anew."""
-    for name in (*PAGES, *CLIENT_PAGES, *QUORUM_PAGES, *SPARK_PAGES):
-        page = Path(folder) / name
-        page.write_text(with_tables(page.read_text(), name))
-
-
-if __name__ == "__main__":
-    main(sys.argv[1])

@@ -1,28 +1,22 @@
-"""How many crashes an acknowledged record survives: measured over a grid of settings, and told in the chapter of checks.
-
-`python -m fencepost.pages.matrices docs --faults 3` measures it anew for three replicas.
-"""
+"""How many crashes an acknowledged record survives, measured over a grid of settings."""
 
 from __future__ import annotations
 
-import json
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from fencepost.api.kept import Kept, digest
+from fencepost.api.fault_words import breaks_with, left_out, tolerated, words_of
+from fencepost.api.kept import digest
 from fencepost.api.targets import choose_constants
-from fencepost.cli.commands.faults import fault_data
-from fencepost.cli.views.faults import breaks_with, left_out, tolerated, words_of
+from fencepost.figures.store import load
 from fencepost.invariants.protocols import protocol
 from fencepost.model.language.fingerprint import texts
-from fencepost.pages.markdown import table
+from fencepost.pages.markdown import NOTICE, table
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from fencepost.model.language import Constants
 
-FAULTS = Path(__file__).parent.parent / "docs" / "measured" / "faults.json"
 PROPERTY = "leader-has-acknowledged"
 CLAIM = (
     "max_records=1 shrinks=0 loss=any equal_partition_epoch_overwrites=off "
@@ -58,8 +52,7 @@ def mark_of(replicas: str) -> str:
 
 def measured() -> dict[str, Any]:
     """Return what was measured, by the number of replicas."""
-    found: dict[str, Any] = json.loads(FAULTS.read_text()) if FAULTS.is_file() else {}
-    return found
+    return load("faults")
 
 
 def stale() -> list[str]:
@@ -71,40 +64,22 @@ def stale() -> list[str]:
     return [replicas for replicas in SIZES if replicas in known and known[replicas].get("mark") != mark_of(replicas)]
 
 
-def store(replicas: str, keep: str | None, workers: int) -> None:
-    """Measure one grid and store it; finished points are kept in the folder."""
-    from fencepost.cli.views.display import Display
-
-    given = {
-        "workers": workers, "normalize": True, "compact": True, "budget": None, "max_states": MOST_STATES, "memory": None,
-        "trace": None,
-    }  # fmt: skip
-    mark = mark_of(replicas)
-    kept = Kept(keep, mark, resume=keep is not None)
-    with Display(quiet=False) as display:
-        made = fault_data(
-            protocol("replication"), constants_of(replicas), PROPERTY, ("crashes",), (), grid_of(replicas), given, display, kept
-        )
-    counted = {**measured(), replicas: {"mark": mark, **made}}
-    FAULTS.write_text(json.dumps(dict(sorted(counted.items())), indent=1) + "\n")
-
-
-def section() -> Iterator[str]:
-    """Yield what settings tolerate, and what that says of KIP-966's claim."""
+def page() -> Iterator[str]:
+    """Yield the lines of the page: what settings tolerate, and what that says of KIP-966's claim."""
     known = measured()
-    yield from ("## How many crashes an acknowledged record survives", "")
-    yield from (
-        "KIP-966 says that with eligible leader replicas an acknowledged record survives min ISR - 1 unclean shutdowns. So",
-        f"`{PROPERTY}` was asked with more and more crashes, each of which may lose the whole log. Other faults may happen as",
-        "often as the constants allow. *Tolerates* counts crashes that break nothing.",
-        "",
+    yield from ("# How many crashes an acknowledged record survives", "", NOTICE, "")
+    yield (
+        "KIP-966 says that with eligible leader replicas an acknowledged record survives min ISR - 1 unclean shutdowns. So "
+        f"`{PROPERTY}` was checked with more and more crashes, each of which may lose the whole log. Other faults may happen as often "
+        "as the constants allow. *Tolerates* counts crashes that break nothing."
     )
+    yield ""
     for replicas in SIZES:
-        yield from (f"### {replicas} replicas", "")
+        yield from (f"## {replicas} replicas", "")
         if replicas in known:
             yield from _tolerances(known[replicas])
         else:
-            yield from (f"Not measured yet: `python -m fencepost.pages.matrices docs --faults {replicas}` does it.", "")
+            yield from (f"Not measured yet: `python -m benchmarks.matrices --faults {replicas}` measures it.", "")
 
 
 def _tolerances(data: dict[str, Any]) -> Iterator[str]:
@@ -129,12 +104,21 @@ def _tolerances(data: dict[str, Any]) -> Iterator[str]:
         f"Up to {words_of(first['most'])} were tried, by searches of {sum(point['states'] for point in data['grid']):,} states"
     )
     yield from ("", claim(data), "", f"{tried}{left_out(omission)}. The other constants: `{fixed}`.", "")
-    for point in data["grid"]:
+    yield from ("Shortest histories:", "")
+    for settings, item in _shortest(data["grid"]):
+        yield f"- {words_of(item['faults'], first['kinds'])}, {item['length'] - 1} steps, with {'; '.join(settings)}:"
+        yield f"  {', '.join(f'`{step}`' for step in item['steps'])}"
+    yield ""
+
+
+def _shortest(grid: list[dict[str, Any]]) -> Iterator[tuple[list[str], dict[str, Any]]]:
+    """Yield each history once, with the settings whose shortest history it is."""
+    found: dict[str, tuple[list[str], dict[str, Any]]] = {}
+    for point in grid:
+        setting = " ".join(f"{name}={str(value).lower()}" for name, value in point["setting"].items())
         for item in point["front"]:
-            where = ", ".join(f"{name} {str(value).lower()}" for name, value in point["setting"].items())
-            yield f"<details><summary>{where}: {words_of(item['faults'], point['kinds'])}, {item['length'] - 1} steps</summary>"
-            yield from ("", "```text", *(f"{number:>2} {step}" for number, step in enumerate(item["steps"], 1)), "```", "")
-            yield from ("</details>", "")
+            found.setdefault(repr((item["faults"], item["steps"])), ([], item))[0].append(setting)
+    yield from found.values()
 
 
 def reach(point: dict[str, Any]) -> str:

@@ -8,7 +8,7 @@ import subprocess
 import sys
 from concurrent.futures import ThreadPoolExecutor
 
-PACKAGES = ("model", "invariants", "explorers", "counterexamples", "api", "testing", "pages", "cli")
+PACKAGES = ("model", "figures", "invariants", "explorers", "counterexamples", "api", "testing", "pages", "cli")
 NOT_FOR_ITSELF = {"fencepost.explorers.native.kernels", "fencepost.explorers.walk.kernel"}
 
 

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from fencepost.cli.views.faults import breaks_with, either, tolerated
+from fencepost.api.fault_words import breaks_with, either, tolerated
 from fencepost.explorers.evidence.faults import fault_kinds, tolerance
 from fencepost.explorers.native.compile import compiled
 from fencepost.explorers.verdict import Options, Verdict

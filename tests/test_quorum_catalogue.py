@@ -14,7 +14,6 @@ from fencepost.invariants.runs.quorum import EVIDENCE, RUNS
 from fencepost.invariants.runs.quorum_delays import SLOW
 from fencepost.model.quorum.machine import MACHINE
 from fencepost.pages.delays import shares
-from fencepost.pages.tables import QUORUM_PAGES, with_tables
 
 from tests.archive import archived, fired_in, lengths_of_archived
 from tests.search import Search
@@ -142,14 +141,8 @@ def test_two_runs_that_are_no_pair_are_not_taken_for_one() -> None:
 DOCS = Path(__file__).parent.parent / "docs"
 
 
-@pytest.mark.parametrize("name", QUORUM_PAGES)
-def test_the_pages_on_the_quorum_say_what_the_catalogue_says(name: str) -> None:
-    """If not: `python -m fencepost.pages.tables docs`."""
-    text = (DOCS / name).read_text()
-    assert with_tables(text, name) == text
-    links = re.findall(r"\]\(([^)#:]+)\)", text)
-    assert [link for link in links if not ((DOCS / name).parent / link).is_file()] == []
-    written = re.sub(r"<!-- cases .*?<!-- end -->", "", text, flags=re.DOTALL)
-    assert re.findall(r"\d,\d{3}|\d+ (?:states|steps)\b", written) == []
+@pytest.mark.parametrize("name", ["findings/kip-1166.md", "quorum.md"])
+def test_settings_that_the_pages_on_the_quorum_name_exist(name: str) -> None:
+    written = re.sub(r"<!-- cases .*?<!-- end -->", "", (DOCS / name).read_text(), flags=re.DOTALL)
     settings = set(re.findall(r"`([a-z_]+)=[a-z0-9-]+`", written))
     assert settings <= set(MACHINE.constants.declared())

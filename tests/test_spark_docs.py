@@ -2,24 +2,8 @@
 
 from __future__ import annotations
 
-import re
-from pathlib import Path
-
-import pytest
 from fencepost.invariants.catalogue import runs
 from fencepost.pages.spark import EXECUTORS, LEVELS, STATES, fixed, measured_spark, predicted
-from fencepost.pages.tables import SPARK_PAGES, with_tables
-
-DOCS = Path(__file__).parent.parent / "docs"
-
-
-@pytest.mark.parametrize("name", SPARK_PAGES)
-def test_the_page_says_what_was_measured(name: str) -> None:
-    """If not: `python -m fencepost.pages.tables docs`."""
-    text = (DOCS / name).read_text()
-    assert with_tables(text, name) == text
-    links = re.findall(r"\]\(([^)#:]+)\)", text)
-    assert [link for link in links if not (DOCS / link).is_file()] == []
 
 
 def test_the_searches_that_were_measured_found_what_the_catalogue_pins() -> None:

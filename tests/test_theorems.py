@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import random
 from typing import TYPE_CHECKING, Any
 
@@ -24,7 +23,7 @@ from fencepost.invariants.theorems import LEMMAS, THEOREMS, Theorem, theorem
 from fencepost.model.language import always
 from fencepost.model.language.interpreter import Interpreter
 from fencepost.model.quorum.leader import is_behind
-from fencepost.pages.proofs import MEASURED
+from fencepost.pages.proofs import measured_proofs
 
 from tests.commands import data_of, fencepost
 
@@ -133,8 +132,8 @@ def test_a_theorem_names_what_exists(item: Theorem) -> None:
 
 @pytest.mark.parametrize("item", THEOREMS, ids=lambda item: item.name)
 def test_what_the_page_shows_was_measured_of_these_functions_and_constants(item: Theorem) -> None:
-    """If not: `fencepost prove --no-cache --workers 1 --json > docs/measured/proofs.json`, then `python -m fencepost.pages.tables docs`."""
-    measured = {found["name"]: found for found in json.loads(MEASURED.read_text())["proofs"]}
+    """If not: `fencepost prove --no-cache --workers 1 --json > FILE`, then `python -m benchmarks.matrices --proofs FILE`."""
+    measured = measured_proofs()
     machine = item.found.machine
     settings = settings_of(item, timeout=60.0, workers=1)
     now = digest(machine, machine.set_constants(item.constants), item.properties, settings, carrier="")

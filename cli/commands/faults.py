@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 import click
 from fencepost.api.data import FORMAT
 from fencepost.api.fault_options import costs_of, options_of, points_of, refuse_early
+from fencepost.api.fault_words import name_of, one_of, words_of
 from fencepost.api.files import make_sure_folder, write_text
 from fencepost.api.kept import Kept, digest
 from fencepost.api.quantities import counted
@@ -16,7 +17,6 @@ from fencepost.cli.commands.options import asked, constants_options
 from fencepost.cli.status import Exit
 from fencepost.cli.views.console import print_json, results
 from fencepost.cli.views.display import Display
-from fencepost.cli.views.faults import name_of, one_of, words_of
 from fencepost.model.language.fingerprint import texts
 
 if TYPE_CHECKING:

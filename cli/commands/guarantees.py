@@ -8,28 +8,40 @@ from typing import TYPE_CHECKING
 import click
 from fencepost.api.files import make_sure_folder, write_text
 from fencepost.cli.status import Exit
-from fencepost.cli.views.console import heading, print_json, print_lines, print_rows, results, styled
-from fencepost.model.language.errors import UsageError
+from fencepost.cli.views.console import print_json, results
+from fencepost.cli.views.entries import print_entry, print_settled
+from fencepost.model.language.errors import UsageError, nearest
 
 if TYPE_CHECKING:
-    from rich.console import Console
+    from fencepost.invariants.catalogue import Entry
 
 DOCS = "docs"
-_STYLES = {"holds": "green", "settled": "green", "broken": "red", "known-gap": "yellow"}
 
 
 @click.command(short_help="Show what is promised, and what the runs say of it.")
+@click.argument("names", metavar="[ID]...", nargs=-1)
 @click.option("--json", "as_json", is_flag=True, help="Print the whole catalogue as JSON.")
-@click.option("--write", metavar="DIR", help="Write guarantees.md and coverage.md there.")
+@click.option("--write", metavar="DIR", help="Build the pages there, and the tables inside other pages.")
 @click.option(
-    "--check", is_flag=False, flag_value=DOCS, metavar="[DIR]", help=f"Fail if the pages there are stale.  [default: {DOCS}]"
+    "--check",
+    is_flag=False,
+    flag_value=DOCS,
+    metavar="[DIR]",
+    help=f"Fail if a page there differs from what would be built, or a verdict is no longer true.  [default: {DOCS}]",
 )
-def guarantees(as_json: bool, write: str | None, check: str | None) -> Exit:  # noqa: FBT001 (as click calls it)
-    """Show the guarantees, bugs, hypotheses and questions that runs of the catalogue have settled."""
-    if sum((as_json, write is not None, check is not None)) > 1:
+def guarantees(names: tuple[str, ...], as_json: bool, write: str | None, check: str | None) -> Exit:  # noqa: FBT001 (click)
+    """Show the guarantees, bugs, hypotheses and questions that runs of the catalogue have settled.
+
+    With IDs, show these entries with every run that decides them, and all its constants.
+    """
+    if sum((bool(names), as_json, write is not None, check is not None)) > 1:
         raise UsageError(
-            "--json, --write and --check were given together, and each is an action of its own: write one of them."
+            "of IDs, --json, --write and --check more than one was given, and each is an action of its own: write one of them."
         )
+    if names:
+        for entry in [entry_of(name) for name in names]:
+            print_entry(results(), entry)
+        return Exit.AS_EXPECTED
     if as_json:
         from fencepost.api.evidence import catalogue_data
 
@@ -39,56 +51,53 @@ def guarantees(as_json: bool, write: str | None, check: str | None) -> Exit:  # 
         return _write(Path(write))
     if check is not None:
         return _check(Path(check))
-    _print(results())
+    print_settled(results())
     return Exit.AS_EXPECTED
+
+
+def entry_of(name: str) -> Entry:
+    """Return the entry of this id; raise UsageError if there is none."""
+    from fencepost.invariants.catalogue import entries
+
+    known = {item.lower(): entry for item, entry in entries().items()}
+    if name.lower() not in known:
+        raise UsageError(
+            f"there is no entry {name!r}.{nearest(name.upper(), list(entries()))} `fencepost guarantees --json` has all of them."
+        )
+    return known[name.lower()]
 
 
 def _write(folder: Path) -> Exit:
     from fencepost.pages.build import pages
 
-    made = pages()
+    made = pages(folder)
     make_sure_folder(folder)
     for name, text in made.items():
+        make_sure_folder((folder / name).parent)
         write_text(folder / name, text)
         click.echo(f"wrote {folder / name}")
     return Exit.AS_EXPECTED
 
 
 def _check(folder: Path) -> Exit:
-    """Compare the pages with what would be written; print those that differ or are missing."""
+    """Compare the pages with what would be written, and verdicts with the models; figures that are only stale are named."""
     from fencepost.pages.build import pages
-
-    stale = [name for name, text in pages().items() if _read(folder / name) != text]
-    for name in stale:
-        click.echo(f"stale: {folder / name}")
-    if stale:
-        click.echo(f"`fencepost guarantees --write {folder}` writes them anew.")
-    return Exit.FAILED if [*stale, *_suspicious()] else Exit.AS_EXPECTED
-
-
-def _suspicious() -> list[str]:
-    """Print and return what nothing was seen to break, and what was measured of another state of a protocol than the present one."""
-    from fencepost.pages import matrices, tolerance
+    from fencepost.pages.stale import refuted, stale
     from fencepost.pages.vacuity import UNBREAKABLE, vacuous
 
-    again = "python -m fencepost.pages.matrices docs"
-    said = [
-        f"stale: docs/measured/checks.json: {name} is not as it was measured; `{again} {name}` measures it anew"
-        for name in matrices.stale()
-    ]
-    said += [
-        f"stale: docs/measured/faults.json: replication with {name} replicas is not as it was measured; "
-        f"`{again} --faults {name}` measures it anew"
-        for name in tolerance.stale()
-    ]
-    said += [
+    differing = [name for name, text in pages(folder).items() if _read(folder / name) != text]
+    wrong = [f"differs: {folder / name}" for name in differing]
+    if differing:
+        wrong.append(f"`fencepost guarantees --write {folder}` builds the pages again.")
+    wrong += refuted()
+    wrong += [
         f"vacuous: {name} holds, and nothing shows that it can fail: add a variant that violates it"
         for name in vacuous()
         if name not in UNBREAKABLE
     ]
-    for line in said:
+    for line in [*wrong, *stale()]:
         click.echo(line)
-    return said
+    return Exit.FAILED if wrong else Exit.AS_EXPECTED
 
 
 def _read(path: Path) -> str | None:
@@ -97,36 +106,3 @@ def _read(path: Path) -> str | None:
         return path.read_bytes().decode()
     except (OSError, UnicodeDecodeError):
         return None
-
-
-def _print(console: Console) -> None:
-    from fencepost.api.evidence import KINDS, answer_of, cases_of, of_kind
-    from fencepost.invariants.catalogue import status
-
-    open_ones = []
-    for kind in KINDS:
-        everything = of_kind(kind)
-        settled = [entry for entry in everything if status(entry) != "open"]
-        open_ones.append((kind, str(len(everything) - len(settled)), str(len(everything))))
-        for entry in settled:
-            word = status(entry)
-            print_rows(console, [(heading(entry.id), styled(word, _STYLES.get(word, "")), entry.sentence)])
-            print_lines(console, styled(entry.source, "dim"), indent=2)
-            if answer_of(entry):
-                print_lines(console, answer_of(entry), indent=2)
-            rows = [
-                (
-                    case.run.name,
-                    case.prop,
-                    case.expect
-                    + (f": worst {case.worst}" if case.worst is not None else "")
-                    + (f": shortest trace {case.length} states" if case.length else ""),
-                )
-                for case in cases_of(entry)
-            ]
-            if rows:
-                print_rows(console, rows, indent=2)
-            console.print()
-    print_rows(console, [(heading("open"), "", heading("of")), *((kind, count, total) for kind, count, total in open_ones)])
-    console.print()
-    print_lines(console, styled("`fencepost check` runs a selection of these; `--profile ci` all that fit a build.", "dim"))

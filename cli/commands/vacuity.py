@@ -1,6 +1,6 @@
 """`fencepost vacuity`: what of a protocol was never seen to fail, to happen, or to matter. Nothing is searched for it.
 
-It is read off the runs of the catalogue and the matrices that were measured for the chapter of checks.
+It is read off the runs of the catalogue and the measured matrices. With `--row` it shows one row of a matrix.
 """
 
 from __future__ import annotations
@@ -10,24 +10,30 @@ from typing import TYPE_CHECKING, Any
 
 import click
 from fencepost.api.data import FORMAT
+from fencepost.api.files import write_text
 from fencepost.api.quantities import counted
 from fencepost.api.suspicions import TOLD
 from fencepost.api.targets import make_sure_file
 from fencepost.cli.status import Exit
-from fencepost.cli.views.console import heading, print_json, print_lines, results, styled
+from fencepost.cli.views.console import heading, print_json, print_lines, print_rows, results, styled
 from fencepost.invariants.protocols import PROTOCOLS, protocol
-from fencepost.model.language.errors import UsageError
-from fencepost.pages.matrices import MEASURED, stale
+from fencepost.model.language.errors import UsageError, nearest
+from fencepost.model.language.removal import guards
+from fencepost.pages.histories import history
+from fencepost.pages.matrices import best_of, measured, stale
 from fencepost.pages.vacuity import TELLS, report
 
 if TYPE_CHECKING:
+    from fencepost.pages.matrices import Found
     from rich.console import Console
 
 
 @click.command(short_help="Say what was never seen to fail, to happen, or to matter.")
 @click.argument("names", metavar="[PROTOCOL]...", nargs=-1)
+@click.option("--row", metavar="GUARD", help="Show what was measured without this guard, or with a setting such as elr=off.")
+@click.option("--trace", metavar="FILE", help="With --row: write its shortest history there, as a trace.")
 @click.option("--json", "as_json", is_flag=True, help="Print JSON.")
-def vacuity(names: tuple[str, ...], as_json: bool) -> Exit:  # noqa: FBT001 (as click calls it)
+def vacuity(names: tuple[str, ...], row: str | None, trace: str | None, as_json: bool) -> Exit:  # noqa: FBT001 (as click calls it)
     """Say of each PROTOCOL (all if none is named) which properties no variant violates, and what nothing depends on.
 
     Told are properties that no run of the catalogue and no row of a measured matrix violates, witnesses that no run reaches,
@@ -44,8 +50,10 @@ def vacuity(names: tuple[str, ...], as_json: bool) -> Exit:  # noqa: FBT001 (as 
             raise UsageError(
                 f"no matrix is kept for {name}: `fencepost ablate {name}` makes one, and tells what is suspicious."
             )
-    if not MEASURED.is_file():
-        raise UsageError(f"{MEASURED} is missing: run this in a copy of the repository, or `fencepost ablate PROTOCOL`.")
+    if row is not None:
+        return show_row(names, row, trace, as_json=as_json)
+    if trace:
+        raise UsageError("--trace was given without --row, and only a row has a history: write --row GUARD --trace FILE.")
     told = [report(protocol(name)) for name in names or PROTOCOLS]
     old = [name for name in stale() if name in (names or PROTOCOLS)]
     if as_json:
@@ -56,6 +64,53 @@ def vacuity(names: tuple[str, ...], as_json: bool) -> Exit:  # noqa: FBT001 (as 
     if any(data["guarantees"] for data in told):
         return Exit.FAILED
     return Exit.UNDETERMINED if old else Exit.AS_EXPECTED
+
+
+def show_row(names: tuple[str, ...], row: str, trace: str | None, *, as_json: bool) -> Exit:
+    """Show one row of the matrices of one protocol at each set of constants, and its shortest history."""
+    if len(names) != 1 or names[0] not in measured():
+        raise UsageError(
+            f"--row was given with {' '.join(names) or 'no protocol'}, and a row is one of one measured protocol: "
+            f"write one of {', '.join(measured())}."
+        )
+    (name,) = names
+    data = measured()[name]
+    known = list(best_of(data))
+    if row not in known:
+        raise UsageError(
+            f"no row {row!r} was measured of {name}.{nearest(row, known)} `fencepost ablate {name}` makes any row."
+        )
+    found = [(item, base) for base in data["bases"] for item in base["rows"] if item["row"] == row]
+    shown = next((history(name, pair) for pair in found if "steps" in pair[0]), None)
+    if trace:
+        if shown is None:
+            raise UsageError(f"{row!r} of {name} has no history, as nothing was violated: leave --trace out.")
+        write_text(Path(trace), shown.text)
+    if as_json:
+        rows = [{"run": base["run"], "constants": base["constants"], **item} for item, base in found]
+        print_json({"format": FORMAT, "protocol": name, "row": row, "rows": rows})
+    else:
+        print_row(results(), name, row, found)
+    return Exit.AS_EXPECTED
+
+
+def print_row(console: Console, name: str, row: str, found: list[Found]) -> None:
+    """Print a row at each set of constants, and the steps of its history."""
+    console.print(heading(f"{name} {row}"))
+    asks = next((item for item in guards(protocol(name).machine) if item.name == row), None)
+    if asks:
+        print_lines(console, styled(asks.condition, "dim"), *([f"{asks.sentence}."] if asks.sentence else []), indent=2)
+    rows = []
+    for item, base in found:
+        broken = ", ".join(f"{prop} {length}" for prop, length in item["broken"].items())
+        rows.append((base["run"], item["purpose"], broken or item.get("departure") or item["why"]))
+    print_rows(console, rows, indent=2)
+    for item, base in found:
+        if "steps" in item:
+            console.print()
+            print_lines(console, f"{next(iter(item['broken']))} is violated ({base['run']}):", indent=2)
+            print_lines(console, *(f"{place:>2} {step}" for place, step in enumerate(item["steps"], 1)), indent=2)
+    console.print()
 
 
 def _print(console: Console, data: dict[str, Any], *, old: bool) -> None:

@@ -1,10 +1,10 @@
-"""Fault budgets in words: what settings tolerate, and how they break."""
+"""Fault tables on the console."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from fencepost.api.quantities import counted
+from fencepost.api.fault_words import breaks_with, left_out, name_of, tolerated, words_of
 from fencepost.cli.views.console import heading, print_lines, print_rows, styled
 
 if TYPE_CHECKING:
@@ -39,58 +39,3 @@ def print_faults(console: Console, data: dict[str, Any]) -> None:
             (styled("searches", "dim"), f"{searches:,}, of {states:,} states together{left_out(omission)}"),
         ],
     )
-
-
-def tolerated(point: dict[str, Any]) -> str:
-    """Return how many faults a setting tolerates, in words."""
-    if point["undetermined"]:
-        return "undetermined"
-    if point["least"] is None:
-        return f"all that were tried ({words_of(point['most'])})"
-    if point["least"]:
-        return counted(max(point["least"] - 1, 0), "fault")
-    return f"none: it fails without any{'' if _all_spent(point) else ' ' + either(point['kinds'])}"
-
-
-def _all_spent(point: dict[str, Any]) -> bool:
-    """Say whether a history without counted faults is known to be one without any fault at all."""
-    return any(item.get("free") == {} for item in point["front"] if not item["faults"])
-
-
-def breaks_with(point: dict[str, Any]) -> str:
-    """Return every minimal set of faults, with what happened for free in its history, and the states of its trace."""
-    return "; ".join(_broken(item, point["kinds"]) for item in point["front"])
-
-
-def _broken(item: dict[str, Any], kinds: list[str]) -> str:
-    free = item.get("free")
-    counted_ones = words_of(item["faults"], [] if free == {} else kinds)
-    return f"{counted_ones}{f', for free {words_of(free)}' if free else ''} ({counted(item['length'], 'state')})"
-
-
-def words_of(used: dict[str, int], kinds: list[str] | tuple[str, ...] = ()) -> str:
-    """Return faults in words: `crashes 2, fences 1`; where there is none, `no crash or fence` if only these kinds are counted."""
-    told = ", ".join(f"{name.replace('_', ' ')} {count}" for name, count in used.items() if count)
-    return told or f"no {either(kinds) if kinds else 'fault'}"
-
-
-def either(kinds: list[str] | tuple[str, ...]) -> str:
-    """Return kinds of faults as alternatives: `crash or fence`."""
-    *first, last = [one_of(name) for name in kinds]
-    return f"{', '.join(first)} or {last}" if first else last
-
-
-def one_of(kind: str) -> str:
-    """Return what one fault of a kind is called: `crash` of `crashes`, `unclean election` of `unclean_elections`."""
-    words = kind.replace("_", " ")
-    return words.removesuffix("es") if words.endswith(("sses", "shes", "ches", "xes")) else words.removesuffix("s")
-
-
-def name_of(told: dict[str, Any]) -> str:
-    """Return a setting in a few words, as it is written on the command line."""
-    return " ".join(f"{name}={str(value).lower()}" for name, value in told.items()) or "as set"
-
-
-def left_out(omission: float) -> str:
-    """Return how sure it is that no state was left out, in words; nothing where all states were kept whole."""
-    return f", kept as fingerprints: one was left out with a probability of at most {omission:.1g}" if omission else ""

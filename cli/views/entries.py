@@ -1,0 +1,65 @@
+"""Entries of the catalogue on the console: each with its verdict, and with the runs that decide it."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from fencepost.api.evidence import KINDS, answer_of, cases_of, constants_of, of_kind, trace_of_case
+from fencepost.cli.views.console import heading, print_lines, print_rows, styled
+from fencepost.invariants.catalogue import status
+
+if TYPE_CHECKING:
+    from fencepost.invariants.catalogue import Case, Entry
+    from rich.console import Console
+
+_STYLES = {"holds": "green", "settled": "green", "broken": "red", "known-gap": "yellow"}
+
+
+def print_settled(console: Console) -> None:
+    """Print every entry that has a verdict, and how many of each kind are open."""
+    open_ones = []
+    for kind in KINDS:
+        everything = of_kind(kind)
+        settled = [entry for entry in everything if status(entry) != "open"]
+        open_ones.append((kind, str(len(everything) - len(settled)), str(len(everything))))
+        for entry in settled:
+            _head(console, entry)
+            rows = [(case.run.name, case.prop, _expected(case)) for case in cases_of(entry)]
+            if rows:
+                print_rows(console, rows, indent=2)
+            console.print()
+    print_rows(console, [(heading("open"), "", heading("of")), *((kind, count, total) for kind, count, total in open_ones)])
+    console.print()
+    print_lines(console, styled("`fencepost check` runs a selection of these; `--profile ci` all that fit a build.", "dim"))
+
+
+def print_entry(console: Console, entry: Entry) -> None:
+    """Print an entry with every run that decides it: its constants, how far it reached, and its trace."""
+    _head(console, entry)
+    if entry.same_as:
+        print_lines(console, f"same as {', '.join(entry.same_as)}", indent=2)
+    for case in cases_of(entry):
+        run = case.run
+        console.print()
+        print_rows(console, [(styled(run.name, "bold"), case.prop, _expected(case))], indent=2)
+        print_lines(console, " ".join(f"{name}={str(value).lower()}" for name, value in constants_of(run).items()), indent=4)
+        reach = (
+            f"{run.distinct:,} states, depth {run.depth}, profile {run.profile}" if run.distinct else f"profile {run.profile}"
+        )
+        print_lines(console, styled(reach, "dim"), indent=4)
+        if trace_of_case(case):
+            print_lines(console, trace_of_case(case), indent=4)
+    console.print()
+
+
+def _head(console: Console, entry: Entry) -> None:
+    word = status(entry)
+    print_rows(console, [(heading(entry.id), styled(word, _STYLES.get(word, "")), entry.sentence)])
+    print_lines(console, styled(entry.source, "dim"), indent=2)
+    if answer_of(entry):
+        print_lines(console, answer_of(entry), indent=2)
+
+
+def _expected(case: Case) -> str:
+    worst = f": worst {case.worst}" if case.worst is not None else ""
+    return case.expect + worst + (f": shortest trace {case.length} states" if case.length else "")

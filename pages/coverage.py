@@ -1,0 +1,44 @@
+"""The page that has the verdict of every entry: decided, a known gap, or open."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from fencepost.api.evidence import KINDS, groups, of_kind
+from fencepost.invariants.catalogue import entries, status
+from fencepost.pages.guarantees import STATUS, link_to
+from fencepost.pages.markdown import NOTICE, number, table
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+
+def page() -> Iterator[str]:
+    """Yield the lines of the page."""
+    yield from ("# Coverage", "", NOTICE, "")
+    yield (
+        "Every guarantee, bug, hypothesis and question, and every claim that the KIPs make themselves, by verdict. What is open has "
+        "no verdict yet. Each id leads to its sentence, its source and the runs that decide it."
+    )
+    yield ""
+    yield from table(("kind", "entries", "decided", "known gap", "open"), _counts(), numbers=(1, 2, 3, 4))
+    yield ""
+    for title, ids in groups().items():
+        yield from (f"## {title}", "")
+        for word, label in STATUS.items():
+            mine = [name for name in ids if status(entries()[name]) == word]
+            if mine:
+                links = ", ".join(link_to(name, "guarantees/") for name in mine)
+                yield f"- **{label.partition(':')[0]}** ({len(mine)}): {links}"
+        yield ""
+
+
+def _counts() -> Iterator[list[str]]:
+    total = [0, 0, 0, 0]
+    for kind in KINDS:
+        found = [status(entry) for entry in of_kind(kind)]
+        gaps, still_open = found.count("known-gap"), found.count("open")
+        row = [len(found), len(found) - gaps - still_open, gaps, still_open]
+        total = [before + more for before, more in zip(total, row, strict=True)]
+        yield [kind, *map(number, row)]
+    yield ["**all**", *(f"**{number(count)}**" for count in total)]

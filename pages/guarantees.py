@@ -1,0 +1,210 @@
+"""The pages of guarantees, bugs, hypotheses, questions and claims: an index, and a page for each protocol or KIP."""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from functools import cache
+from typing import TYPE_CHECKING
+
+from fencepost.api.evidence import answer_of, cases_of, constants_of, groups, trace_of_case
+from fencepost.invariants.catalogue import entries, runs, status
+from fencepost.invariants.theorems import THEOREMS
+from fencepost.pages.markdown import NOTICE, number, table
+from fencepost.pages.vacuity import family_of
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Sequence
+
+    from fencepost.invariants.catalogue import Case, Entry, Run
+
+STATUS = {
+    "holds": "Holds",
+    "broken": "Broken: the protocol does not keep it",
+    "settled": "Settled",
+    "known-gap": "Known gap",
+    "open": "Open",
+}
+COLUMNS = {"holds": "hold", "broken": "broken", "settled": "settled", "known-gap": "known gaps", "open": "open"}
+PAGES = {
+    "lineage": ("The published models", ("published models",)),
+    "replication": ("Replication", ("Global", "across KIPs")),
+    "controller-failover": ("Fail-over of the active controller", ("active controller",)),
+    "kraft": ("The metadata quorum", ("KRaft base",)),
+    "kip-903": ("KIP-903: stale broker epochs", ("KIP-903",)),
+    "kip-392": ("KIP-392: fetching from followers", ("KIP-392",)),
+    "kip-951": ("KIP-951: leader discovery", ("KIP-951",)),
+    "kip-1166": ("KIP-1166: the high watermark in the fetch request", ("KIP-1166",)),
+    "consistency-tokens": ("Consistency tokens", ("onsistency token",)),
+    "bugs": ("Historic bugs", ("Historic bugs",)),
+    "hypotheses": ("Hypotheses", ("Hypotheses",)),
+}
+"""The pages: title, and words by which a heading of `claims.toml` is known to belong there."""
+INTRODUCTION = (
+    "Each entry is decided by runs of the catalogue: `fencepost check --profile ci` explores all of them, and fails if a verdict, a "
+    "count of states, a depth or the length of a shortest trace differs from what is pinned. A verdict reaches as far as the "
+    "constants of its runs. `fencepost guarantees ID` shows an entry with every run and all its constants."
+)
+
+
+@cache
+def page_of() -> dict[str, str]:
+    """Return the page of each entry by id; a heading that no page claims is on the page of replication."""
+    found: dict[str, str] = {}
+    for title, ids in groups().items():
+        page = next((name for name, (_, words) in PAGES.items() if any(word in title for word in words)), "replication")
+        found |= dict.fromkeys(ids, page)
+    return found
+
+
+def link_to(name: str, folder: str = "") -> str:
+    """Return a link to an entry, from a page that sees the pages in this folder."""
+    return f"[{name}]({folder}{page_of()[name]}.md#{name.lower()})"
+
+
+def pages() -> dict[str, Iterator[str]]:
+    """Return the lines of each page by its path."""
+    return {"guarantees.md": index(), **{f"guarantees/{name}.md": page(name) for name in PAGES}}
+
+
+def index() -> Iterator[str]:
+    """Yield the lines of the index: what holds, what is broken, and on which page it is."""
+    yield from ("# Guarantees", "", NOTICE, "")
+    yield from (INTRODUCTION, "", "[coverage.md](coverage.md) has the verdict of every entry on one page.", "")
+    counts = {name: Counter(status(entries()[item]) for item in own(name)) for name in PAGES}
+    rows = (
+        [f"[{PAGES[name][0]}](guarantees/{name}.md)", *(number(count[item]) if count[item] else "" for item in COLUMNS)]
+        for name, count in counts.items()
+    )
+    yield from table(("page", *COLUMNS.values()), rows, numbers=range(1, 6))
+    broken = [
+        item for item in entries().values() if status(item) == "broken" and item.kind in ("always", "step", "leads-to", "bound")
+    ]
+    yield from ("", "## Guarantees that the protocol does not keep", "")
+    for item in broken:
+        yield f"- {link_to(item.id, 'guarantees/')}: {item.sentence}"
+    yield ""
+
+
+def own(name: str) -> list[str]:
+    """Return the ids of the entries on a page."""
+    return [item for item, found in page_of().items() if found == name]
+
+
+def page(name: str) -> Iterator[str]:
+    """Yield the lines of a page, under the headings of `claims.toml`."""
+    yield from (f"# {PAGES[name][0]}", "", NOTICE, "")
+    count = Counter(status(entries()[item]) for item in own(name))
+    told = ", ".join(
+        f"{count[item]} {COLUMNS[item].replace('gaps', 'gap' if count[item] == 1 else 'gaps')}"
+        for item in COLUMNS
+        if count[item]
+    )
+    yield (
+        f"{len(own(name))} entries: {told}. [All guarantees](../guarantees.md). A length counts the states of the shortest trace; "
+        "`fencepost guarantees ID` shows every run with all its constants."
+    )
+    yield ""
+    for title, ids in groups().items():
+        if page_of()[ids[0]] != name:
+            continue
+        yield from (f"## {title}", "")
+        for item in ids:
+            entry = entries()[item]
+            yield from _claim(entry) if entry.kind == "claim" else _entry(entry)
+        yield ""
+    if name == "lineage":
+        yield from _against_tlc()
+
+
+def _entry(entry: Entry) -> Iterator[str]:
+    """Yield a guarantee, bug, hypothesis or question with its answer and its evidence."""
+    yield from (f"### {entry.id}", "", entry.sentence, "")
+    parts = [f"**{STATUS[status(entry)]}.**", answer_of(entry)]
+    parts += [f"Comes back with `{entry.switch}`."] if entry.switch else []
+    parts += [f"Reference: {entry.reference}."] if entry.reference else []
+    parts += [f"Source: {entry.source}."] if entry.source else []
+    parts += [_proved(item.name, item.unbounded) for item in THEOREMS if entry.id in item.entries]
+    yield (" ".join(part for part in parts if part))
+    for line in _evidence(cases_of(entry)):
+        yield "- " + line
+    yield ""
+
+
+def _proved(name: str, unbounded: Iterable[str]) -> str:
+    return f"[Proved](../proofs.md) for any {', '.join(f'`{item}`' for item in unbounded)} (`{name}`)."
+
+
+def _claim(entry: Entry) -> Iterator[str]:
+    """Yield a claim of a KIP as an item of a list."""
+    if entry.same_as and not cases_of(entry):
+        evidence = f"Same as {', '.join(link_to(name) for name in entry.same_as)}."
+    else:
+        evidence = " ".join(f"{line}." for line in _evidence(cases_of(entry)))
+    parts = (f'<a id="{entry.id.lower()}"></a>**{entry.id}**, *{STATUS[status(entry)].lower()}*:', entry.sentence)
+    yield "- " + " ".join(part for part in (*parts, answer_of(entry), evidence, f"({entry.source})") if part)
+
+
+def _evidence(cases: Sequence[Case]) -> Iterator[str]:
+    """Yield for each property and protocol where it holds and where it fails, by the widest run and the shortest trace."""
+    for prop, name in dict.fromkeys((case.prop, case.run.protocol) for case in cases):
+        mine = [case for case in cases if (case.prop, case.run.protocol) == (prop, name)]
+        yield f"`{prop}` on {name}: " + "; ".join(_verdicts(mine))
+
+
+def _verdicts(cases: Sequence[Case]) -> Iterator[str]:
+    for word in dict.fromkeys(case.expect for case in cases):
+        mine = [case for case in cases if case.expect == word]
+        many = f"in {len(mine)} runs" if len(mine) > 1 else f"at *{_run(mine[0].run)}*"
+        if word == "violated":
+            first = min(mine, key=lambda case: (case.length or 0, not trace_of_case(case)))
+            where = f" at *{_run(first.run)}*" if len(mine) > 1 else ""
+            yield f"violated {many}, shortest {first.length} states{where}{_trace(first, mine)}"
+        elif any(case.worst is not None for case in mine):
+            costs = sorted({str(case.worst) for case in mine}, key=lambda text: (len(text), text))
+            yield f"{word} {many}, costs {', '.join(costs)}"
+        else:
+            most = max((case.run.distinct or 0 for case in mine), default=0)
+            yield f"{word} {many}" + (f", up to {most:,} states" if most else "")
+
+
+def _run(run: Run) -> str:
+    return run.name.removeprefix(f"{run.protocol} ")
+
+
+def _trace(first: Case, cases: Sequence[Case]) -> str:
+    """Return a link to the trace of the first case, or else to the shortest one that is archived, with its length."""
+    others = [case for case in sorted(cases, key=lambda case: case.length or 0) if trace_of_case(case)]
+    if trace_of_case(first):
+        return f" ([trace](../../{trace_of_case(first)}))"
+    if others:
+        return f"; a [trace](../../{trace_of_case(others[0])}) of {others[0].length} states is archived"
+    return ""
+
+
+def _against_tlc() -> Iterator[str]:
+    yield from ("## Compared with TLC", "")
+    yield (
+        "The published models (hachikuji/kafka-specification). Distinct states, depths and the lengths of shortest traces are those "
+        "that TLC gives, breadth first, without symmetry or view; every run of Fencepost has to give the same ones."
+    )
+    yield ""
+    head = ("protocol", "constants", "distinct", "depth", "weak-isr", "strong-isr")
+    rows = (
+        [
+            run.protocol,
+            " ".join(f"{name}={str(constants_of(run)[name]).lower()}" for name in run.constants),
+            number(run.distinct),
+            number(run.depth),
+            *(f"violated, {run.violated[name]}" if name in run.violated else "holds" for name in ("weak-isr", "strong-isr")),
+        ]
+        for run in runs()
+        if family_of(run.protocol) == "lineage"
+    )
+    yield from table(head, rows, numbers=(2, 3))
+    yield ""
+
+
+def slug(title: str) -> str:
+    """Return the anchor of a heading."""
+    return re.sub(r"[^a-z0-9 -]", "", title.lower()).replace(" ", "-")

@@ -1,0 +1,40 @@
+"""Figures that were measured with another model than the present one: which they are, and whether their histories are still possible."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from fencepost.invariants.protocols import protocol
+from fencepost.model.language.errors import FencepostError
+from fencepost.pages import matrices, tolerance
+from fencepost.pages.histories import histories, history
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+
+def stale() -> Iterator[str]:
+    """Yield a line for each file of figures whose model has changed since: which one, and how to measure it again."""
+    for name in matrices.stale():
+        was = matrices.measured().get(name, {}).get("mark", "none")
+        yield (
+            f"stale: figures/matrices/{name}.json: measured with model {was}, which is {matrices.mark_of(protocol(name))} now; "
+            f"`python -m benchmarks.matrices {name}` measures it again."
+        )
+    for replicas in tolerance.stale():
+        was = tolerance.measured()[replicas]["mark"]
+        yield (
+            f"stale: figures/faults.json: {replicas} replicas were measured with model {was}, which is {tolerance.mark_of(replicas)} "
+            f"now; `python -m benchmarks.matrices --faults {replicas}` measures them again."
+        )
+
+
+def refuted() -> Iterator[str]:
+    """Yield a line for each verdict of a stale matrix that is no longer true: its history is impossible, or violates nothing."""
+    known = matrices.measured()
+    for name in matrices.stale():
+        for row, base in histories(known.get(name, {"bases": []})):
+            try:
+                history(name, (row, base))
+            except FencepostError as error:
+                yield f"refuted: figures/matrices/{name}.json: {row['row']} is said to be needed, and its history fails: {error}"
