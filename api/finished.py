@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import hashlib
-import json
 import re
-import shutil
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
-from fencepost.api.files import make_sure_folder, write_text
+from fencepost.api.files import make_sure_folder, unwritable
+from fencepost.explorers import sealed
+from fencepost.explorers.native.checkpoint import discard
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -33,20 +33,22 @@ class Finished:
         return replace(options, checkpoint=str(own), resume=options.resume and there)
 
     def recall(self, run: Run, source: Source) -> dict[str, Any] | None:
-        """Return what a finished run found, or None if it is not finished."""
+        """Return what a finished run found, or None if it is not finished, or its file is not as it was written."""
         try:
-            stored = json.loads(self._file(run).read_text())
-        except (OSError, ValueError):
+            with sealed.opened(self._file(run)) as file:
+                stored = sealed.unsealed(sealed.object_in(file.read()))
+        except (OSError, sealed.BrokenSealError):
             return None
-        if not isinstance(stored, dict) or stored.get("mark") != _mark(run, source):
-            return None
-        found: dict[str, Any] = stored["found"]
-        return found
+        found: dict[str, Any] | None = stored.get("found")
+        return found if stored.get("mark") == _mark(run, source) else None
 
     def keep(self, run: Run, source: Source, found: dict[str, Any]) -> None:
         """Store what a run found, and drop the checkpoint that it does not need any more."""
-        shutil.rmtree(self.folder / _slug(run), ignore_errors=True)
-        write_text(self._file(run), json.dumps({"mark": _mark(run, source), "found": found}))
+        try:
+            discard(self.folder / _slug(run))
+            sealed.write(self._file(run), sealed.sealed({"mark": _mark(run, source), "found": found}))
+        except OSError as error:
+            raise unwritable(self._file(run), error) from error
 
     def _file(self, run: Run) -> Path:
         return self.folder / f"{_slug(run)}.json"

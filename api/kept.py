@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import hashlib
-import json
 import re
 from pathlib import Path
 from typing import Any
 
 from fencepost.api.files import make_sure_folder
+from fencepost.explorers import sealed
 from fencepost.model.language.errors import UsageError
+
+FORMAT = 2
 
 
 def digest(parts: list[str]) -> str:
@@ -49,15 +51,26 @@ class Kept:
             return None
         file = self._file(name)
         try:
-            stored = json.loads(file.read_text())
-            mark, found, checksum = stored["mark"], stored["found"], stored["sum"]
+            with sealed.opened(file) as opened:
+                stored = sealed.object_in(opened.read())
+            self._look_at_format(file, name, stored)
+            row = sealed.unsealed(stored)
         except FileNotFoundError:
             return None
-        except (OSError, ValueError, KeyError, TypeError) as error:
+        except (OSError, sealed.BrokenSealError) as error:
             raise self._damaged(file, name) from error
-        if not isinstance(found, dict) or checksum != _checksum(name, mark, found):
+        if row.get("row") != name or not isinstance(row.get("found"), dict):
             raise self._damaged(file, name)
-        return found if mark == self.mark else None
+        found: dict[str, Any] = row["found"]
+        return found if row.get("mark") == self.mark else None
+
+    @staticmethod
+    def _look_at_format(file: Path, name: str, stored: dict[str, Any]) -> None:
+        if stored.get("format") != FORMAT:
+            raise UsageError(
+                f"{file}: the row {name!r} of the checkpoint has format {str(stored.get('format', 1))[:20]}, and this version of "
+                f"Fencepost reads format {FORMAT}. Start afresh without --resume, or go on with the version that wrote it."
+            )
 
     @staticmethod
     def _damaged(file: Path, name: str) -> UsageError:
@@ -71,10 +84,8 @@ class Kept:
         if not self.folder:
             return
         file = self._file(name)
-        fresh = file.with_suffix(".new")
         try:
-            fresh.write_text(json.dumps({"mark": self.mark, "sum": _checksum(name, self.mark, found), "found": found}))
-            fresh.replace(file)
+            sealed.write(file, sealed.sealed({"format": FORMAT, "row": name, "mark": self.mark, "found": found}))
         except OSError as error:
             raise UsageError(f"{file} cannot be written: {error.strerror or error}. Name a folder with room.") from error
 
@@ -83,16 +94,10 @@ class Kept:
         return self.folder / f"{re.sub(r'[^a-z0-9._=]+', '-', name.lower())}.json"
 
 
-def _checksum(name: str, mark: object, found: dict[str, Any]) -> str:
-    """Return what tells a row from one that was edited, or was put in the place of another one."""
-    read_back = json.loads(json.dumps(found))
-    return hashlib.sha256(json.dumps([name, mark, read_back], sort_keys=True).encode()).hexdigest()
-
-
-def _mark_in(file: Path) -> str:
-    """Return the mark of the question that a file in a folder answers, or an empty string if it is no row."""
+def _mark_in(file: Path) -> object:
+    """Return what the row in a file is an answer to, or None where nothing says so."""
     try:
-        stored = json.loads(file.read_text())
-    except (OSError, ValueError):
-        return ""
-    return str(stored.get("mark", "")) if isinstance(stored, dict) else ""
+        with sealed.opened(file) as opened:
+            return sealed.object_in(opened.read()).get("mark")
+    except (OSError, sealed.BrokenSealError):
+        return None

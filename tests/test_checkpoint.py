@@ -11,8 +11,8 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-import numpy as np
 import pytest
+from fencepost.explorers import sealed
 from fencepost.explorers.native.search import search
 from fencepost.explorers.verdict import Options, Result, Verdict
 from fencepost.model.language.errors import UsageError
@@ -123,6 +123,11 @@ def stopped(folder: Path, **options: Any) -> dict[str, Any]:
     return found
 
 
+def forge(folder: Path, manifest: dict[str, Any]) -> None:
+    """Write a manifest with a checksum that fits it."""
+    (folder / "manifest.json").write_bytes(sealed.sealed({key: item for key, item in manifest.items() if key != "sum"}))
+
+
 def refusal(folder: Path, name: str = "grid", values: dict[str, int] | None = None, **options: Any) -> str:
     """Return the message of a resume that is refused."""
     with pytest.raises(UsageError) as caught:
@@ -154,9 +159,12 @@ def test_a_file_is_no_folder(tmp_path: Path) -> None:
     [
         ("{", "the manifest of the checkpoint is damaged"),
         ("", "the manifest of the checkpoint is damaged"),
-        ("[1]", "this is no manifest of a checkpoint"),
-        ('{"format": 1}', "the manifest of the checkpoint is damaged"),
-        ('{"format": 1, "question": [], "files": 3}', "the manifest of the checkpoint is damaged"),
+        ("[1]", "the manifest of the checkpoint is damaged"),
+        ("[" * 100_000, "the manifest of the checkpoint is damaged"),
+        ("1" * 10_000, "the manifest of the checkpoint is damaged"),
+        ('{"format": 2}', "the manifest of the checkpoint is damaged"),
+        ('{"format": 2, "question": [], "files": 3, "sum": 1}', "the manifest of the checkpoint is damaged"),
+        ('{"format": 2, "seconds": NaN}', "the manifest of the checkpoint is damaged"),
     ],
 )
 def test_a_damaged_manifest_is_refused(tmp_path: Path, text: str, says: str) -> None:
@@ -164,16 +172,20 @@ def test_a_damaged_manifest_is_refused(tmp_path: Path, text: str, says: str) -> 
     assert refusal(tmp_path) == f"{tmp_path}/manifest.json: {says}. Start afresh without --resume."
 
 
-def test_a_manifest_of_another_format_is_refused(tmp_path: Path) -> None:
-    (tmp_path / "manifest.json").write_text('{"format": 99}')
-    assert refusal(tmp_path) == f"{tmp_path}/manifest.json: it has format 99, this version reads 1: start afresh."
+@pytest.mark.parametrize("number", [1, 99])
+def test_a_checkpoint_of_another_format_is_refused_by_name(tmp_path: Path, number: int) -> None:
+    (tmp_path / "manifest.json").write_text(f'{{"format": {number}}}')
+    assert refusal(tmp_path) == (
+        f"{tmp_path}/manifest.json: the checkpoint has format {number}, and this version of Fencepost reads format 2. "
+        "Start afresh without --resume, or go on with the version that wrote it."
+    )
 
 
 @group("grid", GRID)
 def test_a_manifest_that_misses_a_part_is_refused(tmp_path: Path) -> None:
     manifest = stopped(tmp_path)
-    for part in ("question", "position", "bases", "files"):
-        (tmp_path / "manifest.json").write_text(json.dumps({key: item for key, item in manifest.items() if key != part}))
+    for part in ("question", "position", "bases", "files", "slot"):
+        forge(tmp_path, {key: item for key, item in manifest.items() if key != part})
         assert refusal(tmp_path) == (
             f"{tmp_path}/manifest.json: the manifest of the checkpoint is damaged. Start afresh without --resume."
         )
@@ -182,7 +194,7 @@ def test_a_manifest_that_misses_a_part_is_refused(tmp_path: Path) -> None:
 @group("grid", GRID)
 @pytest.mark.parametrize("damage", ["missing", "cut", "changed"])
 def test_a_damaged_file_is_named(tmp_path: Path, damage: str) -> None:
-    name = sorted(stopped(tmp_path)["files"])[3]
+    name = f"states-0/{sorted(stopped(tmp_path)['files'])[3]}.bin"
     content = (tmp_path / name).read_bytes()
     if damage == "missing":
         (tmp_path / name).unlink()
@@ -215,7 +227,7 @@ def test_a_checkpoint_serves_no_other_question(tmp_path: Path, other: dict[str, 
 def test_a_checkpoint_serves_no_other_model_or_start(tmp_path: Path, part: str) -> None:
     manifest = stopped(tmp_path)
     manifest["question"][part] = "another"
-    (tmp_path / "manifest.json").write_text(json.dumps(manifest))
+    forge(tmp_path, manifest)
     assert refusal(tmp_path) == (
         f"the checkpoint in {tmp_path} is of another search: the {part} changed since. "
         "Ask the same question, or start afresh in another folder."
@@ -227,7 +239,7 @@ def test_a_checkpoint_serves_no_other_properties(tmp_path: Path) -> None:
     manifest = stopped(tmp_path)
     mine = manifest["question"]["properties"]
     manifest["question"]["properties"] = ["another"]
-    (tmp_path / "manifest.json").write_text(json.dumps(manifest))
+    forge(tmp_path, manifest)
     assert refusal(tmp_path) == (
         f"the checkpoint in {tmp_path} is of another search: properties: another there, {', '.join(mine)} here. "
         "Ask the same question, or start afresh in another folder."
@@ -255,7 +267,7 @@ def test_a_checkpoint_cut_short_leaves_the_one_before(tmp_path: Path, limit: int
         raise OSError(28, "No space left on device")
 
     with monkeypatch.context() as patch:
-        patch.setattr(np, "save", full)
+        patch.setattr(sealed, "create", full)
         message = refusal(tmp_path, max_states=limit)
     assert message == (f"the checkpoint could not be written to {tmp_path}: No space left on device. Name a folder with room.")
     result = ask("grid", GRID, replace(RUN, checkpoint=str(tmp_path), resume=True))

@@ -15,6 +15,7 @@ import pytest
 
 pytest.importorskip("pyspark", reason="these tests have an environment of their own: tox -e spark")
 
+from fencepost.explorers import sealed
 from fencepost.explorers.native.search import search
 from fencepost.explorers.spark.explore import Explore
 from fencepost.explorers.spark.machines import Origin
@@ -213,9 +214,79 @@ def test_a_missing_block_is_refused_by_its_name(context: SparkContext, stopped: 
 
 def test_a_damaged_manifest_is_refused(context: SparkContext, stopped: Path, tmp_path: Path) -> None:
     shutil.copytree(stopped, tmp_path / "kept")
-    (tmp_path / "kept" / "spark.json").write_text('{"format": 1, "question"')
+    (tmp_path / "kept" / "spark.json").write_text('{"format": 2, "question"')
     with pytest.raises(ValueError, match="the manifest of the checkpoint is damaged"):
         resumed(context, tmp_path / "kept")
+
+
+def test_a_manifest_of_another_format_is_refused_by_name(context: SparkContext, stopped: Path, tmp_path: Path) -> None:
+    shutil.copytree(stopped, tmp_path / "kept")
+    (tmp_path / "kept" / "spark.json").write_text('{"format": 1, "manifest": {}}')
+    with pytest.raises(ValueError, match="the checkpoint has format 1, and this version of Fencepost reads format 2"):
+        resumed(context, tmp_path / "kept")
+
+
+EDITS = {
+    "no partitions": {"partitions": 0},
+    "another partition": {"partitions": 5},
+    "a level later": {"level": 11},
+    "a base before the first level": {"base": 0},
+    "fewer levels": {"levels": [1, 2]},
+    "levels that are a word": {"levels": "many"},
+    "no actions": {"fired": []},
+    "a negative count": {"deadlocks": -1},
+    "a deadlock nowhere": {"deadlock": [1, 99, 0], "deadlocks": 1},
+    "a finding of no property": {"found": {"nothing": [1, 0, 0]}},
+    "no blocks": {"blocks": []},
+    "seconds that are a word": {"seconds": "soon"},
+    "a part that nobody knows": {"bogus": 1},
+}
+
+
+@pytest.mark.parametrize("name", EDITS)
+def test_an_edited_manifest_is_refused_with_and_without_a_checksum_that_fits(
+    name: str, context: SparkContext, stopped: Path, tmp_path: Path
+) -> None:
+    shutil.copytree(stopped, tmp_path / "kept")
+    file = tmp_path / "kept" / "spark.json"
+    manifest = json.loads(file.read_text())
+    manifest["manifest"].update(EDITS[name])
+    file.write_text(json.dumps(manifest))
+    with pytest.raises(ValueError, match="the manifest of the checkpoint is damaged"):
+        resumed(context, tmp_path / "kept")
+    del manifest["sum"]
+    file.write_bytes(sealed.sealed(manifest))
+    with pytest.raises(ValueError, match="the manifest of the checkpoint is damaged"):
+        resumed(context, tmp_path / "kept")
+
+
+def test_a_block_in_the_place_of_another_one_is_refused(context: SparkContext, stopped: Path, tmp_path: Path) -> None:
+    shutil.copytree(stopped, tmp_path / "kept")
+    shutil.copy(tmp_path / "kept/level-0009/00000.block", tmp_path / "kept/level-0010/00000.block")
+    with pytest.raises(ValueError, match=r"level-0010/00000\.block: this block of the checkpoint is damaged"):
+        resumed(context, tmp_path / "kept")
+
+
+def test_blocks_stay_in_the_folder_of_the_checkpoint(context: SparkContext, stopped: Path, tmp_path: Path) -> None:
+    shutil.copytree(stopped, tmp_path / "kept")
+    shutil.move(tmp_path / "kept/level-0010", tmp_path / "elsewhere")
+    (tmp_path / "kept/level-0010").symlink_to(tmp_path / "elsewhere")
+    with pytest.raises(ValueError, match="level-0010 is a symbolic link"):
+        resumed(context, tmp_path / "kept")
+
+
+def test_only_blocks_of_the_level_that_was_cut_short_are_removed(context: SparkContext, stopped: Path, tmp_path: Path) -> None:
+    shutil.copytree(stopped, tmp_path / "kept")
+    mine = [
+        tmp_path / "kept" / name for name in ("level-0011/notes.txt", "level-0012/00000.block", "level-0011/old/00000.block")
+    ]
+    for file in mine:
+        file.parent.mkdir(parents=True, exist_ok=True)
+        file.write_text("mine")
+    (tmp_path / "kept/level-0011/00000.block").write_text("cut short")
+    explored(context, "kip320", {"replicas": 2}, checkpoint=str(tmp_path / "kept"), resume=True, max_depth=10)
+    assert [file.read_text() for file in mine] == ["mine"] * 3
+    assert not (tmp_path / "kept/level-0011/00000.block").exists()
 
 
 def test_a_checkpoint_serves_no_other_question(context: SparkContext, stopped: Path) -> None:

@@ -1,23 +1,19 @@
 """Checkpoints: everything a search needs to go on, in a folder.
 
-The manifest names the files, their checksums and what they belong to; it is replaced last and in one step, so a folder
-always holds one whole checkpoint, even if writing the next one was cut short.
+The manifest names the data files, their sizes and checksums, and what they belong to, and has a checksum of its own. It is
+replaced last and in one step, so a folder always holds one whole checkpoint, even if writing the next one was cut short.
 """
 
 from __future__ import annotations
 
 import hashlib
-import itertools
-import json
-import re
-import shutil
-import zlib
 from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
-from fencepost.explorers.native.position import Position
+from fencepost.explorers import sealed
+from fencepost.explorers.native import parts
+from fencepost.explorers.native.manifest import InvalidError, files_in, look_at_parents, look_at_rows, position_in
 from fencepost.model.language.errors import UsageError
 
 if TYPE_CHECKING:
@@ -27,10 +23,8 @@ if TYPE_CHECKING:
     from fencepost.model.language.constants import Constants
     from fencepost.model.language.machine import Machine
 
-FORMAT = 1
+FORMAT = 2
 MANIFEST = "manifest.json"
-PARTS = re.compile(r"\d+-\d+-\d+-\d+")
-"""Names of folders of parts; nothing else in the folder is ours to remove."""
 
 
 def save(search: Search) -> Path:
@@ -41,28 +35,26 @@ def save(search: Search) -> Path:
         position["judged"], position["found"] = search.before_judging
     try:
         folder.mkdir(parents=True, exist_ok=True)
-        stems = (f"{search.distinct}-{position['depth']}-{position['next_round']}-{number}" for number in itertools.count())
-        parts = next(path for path in map(folder.joinpath, stems) if not path.exists())
-        parts.mkdir()
-        files = {}
-        for owner, part in enumerate(search.partitions):
-            for name, array in part.content().items():
-                path = parts / f"{owner}-{name}.npy"
-                np.save(path, array)
-                files[f"{parts.name}/{path.name}"] = _checksum(path)
+        there = _slot_in_use(folder)
+        here = next(name for name in parts.SLOTS if name != there)
+        slot = parts.emptied(folder / here)
+        files = {
+            f"{owner}-{name}": parts.write(slot, f"{owner}-{name}", array)
+            for owner, part in enumerate(search.partitions)
+            for name, array in part.content().items()
+        }
+        sealed.settle(slot)
         manifest = {
             "format": FORMAT,
             "question": question(search),
+            "slot": here,
             "position": position,
             "bases": [[part.count, part.base, part.fresh_base] for part in search.partitions],
             "files": files,
         }
-        fresh = folder / f"{MANIFEST}.new"
-        fresh.write_text(json.dumps(manifest))
-        fresh.replace(folder / MANIFEST)
-        for old in folder.iterdir():
-            if PARTS.fullmatch(old.name) and old != parts:
-                shutil.rmtree(old)
+        sealed.write(folder / MANIFEST, sealed.sealed(manifest))
+        if there:
+            parts.remove(folder / there)
     except OSError as error:
         raise UsageError(
             f"the checkpoint could not be written to {folder}: {error.strerror}. Name a folder with room."
@@ -70,45 +62,52 @@ def save(search: Search) -> Path:
     return folder
 
 
+def discard(folder: Path) -> None:
+    """Remove a checkpoint that is needed no more, and its folder if nothing else is in it."""
+    (folder / MANIFEST).unlink(missing_ok=True)
+    for name in parts.SLOTS:
+        parts.remove(folder / name)
+    if folder.is_dir() and not any(folder.iterdir()):
+        folder.rmdir()
+
+
 def load(search: Search) -> None:
-    """Bring a search to where its checkpoint stands; raise UsageError if there is none that fits."""
+    """Bring a search to where its checkpoint stands; raise UsageError if there is none that fits, or it is damaged."""
     folder = _folder(search)
     manifest = _manifest(folder)
-    if manifest.get("format") != FORMAT:
-        raise UsageError(
-            f"{folder / MANIFEST}: it has format {manifest.get('format')!r}, this version reads {FORMAT}: start afresh."
-        )
+    refuse_other_question(folder, manifest["question"], question(search))
     try:
         _restore(search, folder, manifest)
-    except (KeyError, TypeError, AttributeError, IndexError, ValueError) as error:
-        if isinstance(error, UsageError):
-            raise
+    except parts.DamagedPartError as error:
+        path = folder / manifest["slot"] / f"{error}.bin"
         raise UsageError(
-            f"{folder / MANIFEST}: the manifest of the checkpoint is damaged. Start afresh without --resume."
+            f"{path}: this file of the checkpoint is missing or damaged. Start afresh without --resume."
         ) from error
+    except InvalidError as error:
+        raise _damaged(folder) from error
 
 
 def _restore(search: Search, folder: Path, manifest: dict[str, Any]) -> None:
-    refuse_other_question(folder, manifest["question"], question(search))
-    for name, checksum in manifest["files"].items():
-        path = folder / name
-        if not path.exists() or _checksum(path) != checksum:
-            raise UsageError(f"{path}: this file of the checkpoint is missing or damaged. Start afresh without --resume.")
-    position = Position(**manifest["position"])
-    for owner, part in enumerate(search.partitions):
-        count, base, fresh_base = manifest["bases"][owner]
-        prefix = next(iter(manifest["files"])).split("/")[0]
-        arrays = {name: np.load(folder / prefix / f"{owner}-{name}.npy") for name in part.content()}
-        part.restore(arrays, count, base, fresh_base)
+    position, bases = position_in(manifest, search)
+    slot = folder / manifest["slot"]
+    shapes = [part.shapes(*base) for part, base in zip(search.partitions, bases, strict=True)]
+    told = files_in(manifest, {f"{owner}-{name}" for owner, needed in enumerate(shapes) for name in needed})
+    for owner, (part, base) in enumerate(zip(search.partitions, bases, strict=True)):
+        arrays = {
+            name: parts.read(slot, f"{owner}-{name}", told[f"{owner}-{name}"], dtype, count)
+            for name, (dtype, count) in shapes[owner].items()
+        }
+        look_at_parents(arrays["parents"], position, search.owners)
+        for name in {"rows", "fresh"} & set(arrays):
+            look_at_rows(arrays[name], search.layout, search.constants.values)
+        part.restore(arrays, *base)
     search.position = position
 
 
 def look_at_question(machine: Machine, constants: Constants, properties: tuple[Property, ...], options: Options) -> None:
     """Raise UsageError if the checkpoint is of another question, as far as that can be seen before anything is compiled."""
     folder = Path(options.checkpoint or "")
-    stored = _manifest(folder).get("question")
-    if isinstance(stored, dict):
-        refuse_other_question(folder, stored, _asked(machine, constants, properties, options))
+    refuse_other_question(folder, _manifest(folder)["question"], _asked(machine, constants, properties, options))
 
 
 def refuse_other_question(folder: Path | str, stored: dict[str, Any], asked: dict[str, Any]) -> None:
@@ -129,7 +128,7 @@ def _differing(name: str, there: Any, here: Any) -> str:
         sides = (" ".join(f"{key}={str(side.get(key)).lower()}" for key in names) for side in (there, here))
         return "{} there, {} here".format(*sides)
     if isinstance(there, list) and isinstance(here, list):
-        return f"{name}: {', '.join(there) or 'none'} there, {', '.join(here) or 'none'} here"
+        return f"{name}: {', '.join(map(str, there)) or 'none'} there, {', '.join(here) or 'none'} here"
     if name == "protocol":
         return f"{there} there, {here} here"
     if isinstance(here, bool):
@@ -167,21 +166,35 @@ def _folder(search: Search) -> Path:
 
 
 def _manifest(folder: Path) -> dict[str, Any]:
+    """Return the manifest of a checkpoint, which is as it was written; raise UsageError if it is not, or there is none."""
     path = folder / MANIFEST
     try:
-        found = json.loads(path.read_text())
+        with sealed.opened(path) as file:
+            text = file.read()
     except OSError:
         raise UsageError(f"there is no checkpoint in {folder}: run once with --checkpoint {folder} and a budget.") from None
-    except ValueError:
-        raise UsageError(f"{path}: the manifest of the checkpoint is damaged. Start afresh without --resume.") from None
-    if not isinstance(found, dict):
-        raise UsageError(f"{path}: this is no manifest of a checkpoint. Start afresh without --resume.")
-    return found
+    try:
+        found = sealed.object_in(text)
+        if found.get("format") != FORMAT:
+            raise UsageError(
+                f"{path}: the checkpoint has format {str(found.get('format'))[:20]}, and this version of Fencepost reads format "
+                f"{FORMAT}. Start afresh without --resume, or go on with the version that wrote it."
+            )
+        manifest = sealed.unsealed(found)
+    except sealed.BrokenSealError:
+        raise _damaged(folder) from None
+    if not isinstance(manifest.get("question"), dict) or manifest.get("slot") not in parts.SLOTS:
+        raise _damaged(folder)
+    return manifest
 
 
-def _checksum(path: Path) -> int:
-    value = 0
-    with path.open("rb") as file:
-        while block := file.read(1 << 22):
-            value = zlib.crc32(block, value)
-    return value
+def _slot_in_use(folder: Path) -> str:
+    """Return which folder the checkpoint that is there uses; an empty string if there is none that could be resumed."""
+    try:
+        return str(_manifest(folder)["slot"])
+    except UsageError:
+        return ""
+
+
+def _damaged(folder: Path) -> UsageError:
+    return UsageError(f"{folder / MANIFEST}: the manifest of the checkpoint is damaged. Start afresh without --resume.")

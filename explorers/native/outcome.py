@@ -131,6 +131,8 @@ def trail(search: Search, state: int) -> Iterator[Callable[[Key], bool]]:
     chain: list[int] = []
     while state != NO_PARENT:
         chain.append(state)
+        if len(chain) > search.position.depth + 1:
+            raise MismatchError("the parents of a state go round in a circle.")
         state = int(search.partitions[state % search.owners].parents[state // search.owners])
     return (_recogniser(search, item) for item in reversed(chain))
 

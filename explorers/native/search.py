@@ -19,7 +19,7 @@ from fencepost.explorers.native.position import Position, Progress
 from fencepost.explorers.native.store import Buffers, Partition, TooManyStates
 from fencepost.explorers.verdict import Options, Result
 from fencepost.model.language.actions import Kind
-from fencepost.model.language.errors import UsageError
+from fencepost.model.language.errors import MismatchError, UsageError
 from fencepost.model.language.interpreter import Interpreter
 
 if TYPE_CHECKING:
@@ -94,7 +94,15 @@ class Search:
             from fencepost.explorers.native.checkpoint import save
 
             save(self)
-        return result_of(self, why)
+        try:
+            return result_of(self, why)
+        except MismatchError as error:
+            if not self.options.resume:
+                raise
+            raise UsageError(
+                f"the checkpoint in {self.options.checkpoint} holds what no search of this model finds: {error} "
+                "Start afresh without --resume."
+            ) from error
 
     def _begin(self) -> None:
         keys = self.plain.initial_states()

@@ -110,22 +110,33 @@ class Partition:
             self._reserve(int(buffers.starts[batch, owner + 1]) - position)
 
     def content(self) -> dict[str, np.ndarray[Any, Any]]:
-        """Return what a checkpoint has to keep: rows as bytes, parents, fingerprints."""
+        """Return what a checkpoint has to keep; `shapes` says the same before there is any."""
         found: dict[str, np.ndarray[Any, Any]] = {"parents": self.parents[: self.count]}
         if self.compact:
             found["hashes"] = self.hashes[: self.count]
-            found["rows"] = self.rows.view(np.uint8)
-            found["fresh"] = self.fresh[: self.count - self.fresh_base].view(np.uint8)
+            found["rows"] = self.rows[: self.fresh_base - self.base]
+            found["fresh"] = self.fresh[: self.count - self.fresh_base]
         else:
-            found["rows"] = self.rows[: self.count].view(np.uint8)
+            found["rows"] = self.rows[: self.count]
+        return found
+
+    def shapes(self, count: int, base: int, fresh_base: int) -> dict[str, tuple[np.dtype[Any], int]]:
+        """Return type and length of each array of a checkpoint with these counts."""
+        found: dict[str, tuple[np.dtype[Any], int]] = {"parents": (self.parents.dtype, count)}
+        if self.compact:
+            found["hashes"] = (self.hashes.dtype, count)
+            found["rows"] = (self.dtype, fresh_base - base)
+            found["fresh"] = (self.dtype, count - fresh_base)
+        else:
+            found["rows"] = (self.dtype, count)
         return found
 
     def restore(self, arrays: dict[str, np.ndarray[Any, Any]], count: int, base: int, fresh_base: int) -> None:
         """Take over the content of a checkpoint."""
         self.parents = arrays["parents"]
-        self.rows = arrays["rows"].view(self.dtype)
+        self.rows = arrays["rows"]
         if self.compact:
-            self.hashes, self.fresh = arrays["hashes"], arrays["fresh"].view(self.dtype)
+            self.hashes, self.fresh = arrays["hashes"], arrays["fresh"]
         self.counts[:] = count, fresh_base
         self.base = base
         self._bind()

@@ -98,12 +98,20 @@ class Explore:
             try:
                 with Signals(native._ask):
                     exchange = Exchange(context, manifest.partitions)
-                    work = Work(self.origin, run, store.url, manifest.partitions, manifest.level, manifest.base, ())
+                    foreign = manifest.level if self.options.resume else 0
+                    work = Work(self.origin, run, store.url, manifest.partitions, manifest.level, manifest.base, (), foreign)
                     why = self._levels(exchange, work, manifest, native)
             finally:
                 _clean(context, run)
             workers = context.defaultParallelism
-        return result_of(native, store, manifest, why, workers)
+        try:
+            return result_of(native, store, manifest, why, workers)
+        except MismatchError as error:
+            if not self.options.resume:
+                raise
+            raise UsageError(
+                f"the checkpoint in {store.url} holds what no search of this model finds: {error} Start afresh without --resume."
+            ) from error
 
     def _levels(self, exchange: Exchange, work: Work, manifest: Manifest, native: Search) -> str:
         store, began = Store(work.store), time.perf_counter() - manifest.seconds
@@ -118,7 +126,7 @@ class Explore:
             self._take(manifest, answers, native)
             metrics.fresh = manifest.levels[-1] if manifest.level == now.level + 1 else 0
             metrics.received = sum(item.received for item in answers)
-            metrics.block_bytes = sum(item.block_bytes for item in answers)
+            metrics.block_bytes = sum(item.block[0] for item in answers)
             self.levels_told.append(metrics)
             manifest.seconds = time.perf_counter() - began
             save(store, manifest, native)
@@ -172,6 +180,7 @@ class Explore:
             for name, state in answer.found.items():
                 manifest.found.setdefault(name, [manifest.level, answer.partition, state])
         manifest.levels.append(sum(answer.fresh for answer in answers))
+        manifest.blocks.append([list(answer.block) for answer in sorted(answers, key=lambda answer: answer.partition)])
 
     def _limit(self, manifest: Manifest, native: Search, seconds: float) -> str:
         options = self.options

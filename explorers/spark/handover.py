@@ -29,14 +29,15 @@ def hand_over(native: Search, store: Store, partitions: int) -> Manifest:
     ]
     level = position.depth
     base = max(1, level - 1)
+    blocks: list[list[list[int]]] = [[] for _ in range(base, level + 1)]
     for partition in range(partitions):
         chosen = [np.flatnonzero(found == partition) for found in to]
         earlier = [numbers[numbers < start] for numbers, start in zip(chosen, position.starts, strict=True)]
         newest = [numbers[numbers >= start] for numbers, start in zip(chosen, position.starts, strict=True)]
         firsts = [len(numbers) for numbers in earlier]
         if base < level:
-            store.write_block(_block(native, base, partition, [0] * owners, earlier, identities))
-        store.write_block(_block(native, level, partition, firsts, newest, identities))
+            blocks[0].append(list(store.write_block(_block(native, base, partition, [0] * owners, earlier, identities))))
+        blocks[-1].append(list(store.write_block(_block(native, level, partition, firsts, newest, identities))))
     manifest = Manifest(
         partitions=partitions,
         base=base,
@@ -45,6 +46,7 @@ def hand_over(native: Search, store: Store, partitions: int) -> Manifest:
         initial=position.initial,
         fired=list(position.fired),
         refused=list(position.refused),
+        blocks=blocks,
         deadlocks=position.deadlocks,
         seconds=position.seconds,
     )

@@ -12,6 +12,7 @@ from fencepost.explorers.paths import Found, confirm
 from fencepost.explorers.spark.store import NO_ANCESTOR, SOURCE_SHIFT, Block
 from fencepost.explorers.verdict import GuardCount, PropertyResult, Result, Verdict
 from fencepost.model.language.actions import Kind
+from fencepost.model.language.errors import MismatchError
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -71,7 +72,7 @@ class _Trails:
     """Ways from an initial state, followed backwards through the blocks."""
 
     def __init__(self, native: Search, store: Store, manifest: Manifest) -> None:
-        self.native, self.base = native, manifest.base
+        self.native, self.store, self.base = native, store, manifest.base
         dtype = native.layout.dtype
 
         @lru_cache(REMEMBERED)
@@ -83,23 +84,27 @@ class _Trails:
     def to(self, state: State) -> Iterator[Callable[[Key], bool]]:
         """Return, from the initial state on, how to recognise each state on the way."""
         level, partition, number = state
-        keys = []
-        while True:
+        longest = level
+        keys: list[Key] = []
+        while len(keys) <= longest:
             level, block = self._holding(level, partition, number)
-            place = block.place(number)
+            try:
+                place = block.place(number)
+            except IndexError:
+                raise self.store.damaged(level, partition) from None
             keys.append(self.native.layout.decode(block.rows[place], self.native.constants))
             ancestor = int(block.ancestors[place])
             if ancestor == NO_ANCESTOR:
-                break
+                return (partial(eq, key) for key in reversed(keys))
             partition, number = ancestor >> SOURCE_SHIFT, ancestor & ((1 << SOURCE_SHIFT) - 1)
             level = max(self.base, level - 1)
-        return (partial(eq, key) for key in reversed(keys))
+        raise MismatchError("the ancestors of a state go round in a circle.")
 
     def _holding(self, level: int, partition: int, number: int) -> tuple[int, Block]:
         """Return the block that holds a state of `level` or of a level before it that shares its block."""
-        while True:
-            block = self.block(level, partition)
+        for candidate in range(level, self.base - 1, -1):
+            block = self.block(candidate, partition)
             owner, local = number % len(block.firsts), number // len(block.firsts)
             if local >= block.firsts[owner]:
-                return level, block
-            level -= 1
+                return candidate, block
+        raise self.store.damaged(level, partition)

@@ -7,12 +7,18 @@ are local, or anything that PyArrow reads by its URL (hdfs://, s3://, gs://, abf
 from __future__ import annotations
 
 import json
+import os
+import re
 import struct
 import zlib
+from contextlib import suppress
 from dataclasses import dataclass
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
+from uuid import uuid4
 
 import numpy as np
+from fencepost.explorers import sealed
 from fencepost.model.language.errors import UsageError
 
 if TYPE_CHECKING:
@@ -24,6 +30,10 @@ MAGIC = b"FPB1"
 HEAD = struct.Struct("<4sII")
 """Magic, length of the JSON header, CRC-32 of what follows it."""
 NO_ANCESTOR = (1 << 64) - 1
+ANCESTOR = 8
+"""Bytes of an ancestor."""
+OURS = re.compile(r"\d{5,}\.block(\.[0-9a-f]{32})?")
+"""Names of the files in the folder of a level: nothing else is removed."""
 SOURCE_SHIFT = 32
 """An ancestor is its partition << 32 | its number inside: owner + number of the owner * OWNERS."""
 
@@ -46,9 +56,25 @@ class Block:
         return [first + share for first, share in zip(self.firsts, self.shares, strict=True)]
 
     def place(self, number: int) -> int:
-        """Return where in the block a state is, given its number inside the partition."""
+        """Return where in the block a state is, given its number inside the partition; raise IndexError if it is not there."""
         owner, local = number % len(self.shares), number // len(self.shares)
+        if not 0 <= local - self.firsts[owner] < self.shares[owner]:
+            raise IndexError(number)
         return sum(self.shares[:owner]) + local - self.firsts[owner]
+
+
+@dataclass(frozen=True)
+class Head:
+    """What a block says of itself, and what the manifest has to say of it."""
+
+    level: int
+    partition: int
+    firsts: list[int]
+    shares: list[int]
+    itemsize: int
+    size: int
+    """Bytes of the file."""
+    checksum: int
 
 
 class DamagedError(UsageError):
@@ -57,8 +83,6 @@ class DamagedError(UsageError):
 
 def folder_of(url: str) -> tuple[FileSystem, str]:
     """Return the file system of a folder and its path there; raise UsageError if there is none."""
-    from pathlib import Path
-
     from pyarrow import ArrowInvalid
     from pyarrow.fs import FileSystem, LocalFileSystem
 
@@ -80,8 +104,8 @@ class Store:
         self.url = url
         self.system, self.path = folder_of(url)
 
-    def write_block(self, block: Block) -> int:
-        """Keep a block; return its bytes. Written aside first, so that a block is whole or absent."""
+    def write_block(self, block: Block) -> tuple[int, int]:
+        """Keep a block; return its bytes and its checksum. Written aside first, so that a block is whole or absent."""
         head = json.dumps(
             {
                 "level": block.level,
@@ -95,33 +119,73 @@ class Store:
         checksum = zlib.crc32(ancestors.data, zlib.crc32(rows.data, zlib.crc32(head)))
         text = b"".join((HEAD.pack(MAGIC, len(head), checksum), head, rows.data, ancestors.data))
         self.write(self.name(block.level, block.partition), text)
-        return len(text)
+        return len(text), checksum
 
     def read_block(self, level: int, partition: int, dtype: np.dtype[Any]) -> Block:
         """Return a block; raise DamagedError if it is missing or not what was written."""
         name = self.name(level, partition)
         text = self.read(name)
         try:
-            head, rows, ancestors = _parts(text, dtype)
-            return Block(level, partition, tuple(head["firsts"]), tuple(head["shares"]), rows, ancestors)
-        except (ValueError, KeyError, TypeError, struct.error):
-            raise DamagedError(
-                f"{self.path}/{name}: this block of the checkpoint is damaged. Start afresh without --resume."
-            ) from None
+            head = _head_of(text, len(text))
+            body = memoryview(text)[HEAD.size :]
+            fits = (head.level, head.partition, head.itemsize) == (level, partition, dtype.itemsize)
+            if not fits or zlib.crc32(body) != head.checksum:
+                raise self.damaged(level, partition)
+            count = sum(head.shares)
+            begin = len(body) - count * (dtype.itemsize + ANCESTOR)
+            rows = np.frombuffer(body, dtype, count, begin)
+            ancestors = np.frombuffer(body, np.uint64, count, begin + rows.nbytes)
+            return Block(level, partition, tuple(head.firsts), tuple(head.shares), rows, ancestors)
+        except (ValueError, KeyError, TypeError, struct.error, RecursionError):
+            raise self.damaged(level, partition) from None
+
+    def read_head(self, level: int, partition: int) -> Head:
+        """Return what a block says of itself; raise DamagedError if it is missing or not a block."""
+        name = self.name(level, partition)
+        try:
+            with self._opened(name) as file:
+                size = file.seek(0, os.SEEK_END) if self.local else file.size()
+                file.seek(0)
+                start = file.read(HEAD.size)
+                return _head_of(start + file.read(min(HEAD.unpack(start)[1], size)), size)
+        except DamagedError:
+            raise
+        except OSError:
+            raise self._missing(name) from None
+        except (ValueError, KeyError, TypeError, struct.error, RecursionError):
+            raise self.damaged(level, partition) from None
+
+    def damaged(self, level: int, partition: int) -> DamagedError:
+        """Return the error for a block that is not what was written."""
+        return DamagedError(
+            f"{self.path}/{self.name(level, partition)}: this block of the checkpoint is damaged. Start afresh without --resume."
+        )
+
+    def _missing(self, name: str) -> DamagedError:
+        return DamagedError(f"{self.path}/{name}: this file of the checkpoint is missing. Start afresh without --resume.")
 
     @staticmethod
     def name(level: int, partition: int) -> str:
         """Return the name of a block's file."""
         return f"level-{level:04}/{partition:05}.block"
 
-    def write(self, name: str, text: bytes) -> None:
-        """Write a file aside and move it to its place."""
-        from uuid import uuid4
+    @property
+    def local(self) -> bool:
+        """Whether the folder is on this machine's own file system, where links lead elsewhere."""
+        return bool(self.system.type_name == "local")
 
+    def write(self, name: str, text: bytes) -> None:
+        """Write a file aside, bring it to the disk and move it to its place."""
         path = f"{self.path}/{name}"
+        aside = f"{path}.{uuid4().hex}"
         try:
             self.system.create_dir(path.rpartition("/")[0], recursive=True)
-            aside = f"{path}.{uuid4().hex}"
+            if self.local:
+                self._refuse_link(name)
+                sealed.create(Path(aside), text)
+                os.replace(aside, path)  # noqa: PTH105 (these are strings)
+                sealed.settle(Path(path).parent)
+                return
             with self.system.open_output_stream(aside) as file:
                 file.write(text)
             self.system.move(aside, path)
@@ -131,32 +195,56 @@ class Store:
     def read(self, name: str) -> bytes:
         """Return a file's content; raise DamagedError if it is not there."""
         try:
-            with self.system.open_input_file(f"{self.path}/{name}") as file:
+            with self._opened(name) as file:
                 return bytes(file.read())
         except OSError:
-            raise DamagedError(
-                f"{self.path}/{name}: this file of the checkpoint is missing. Start afresh without --resume."
-            ) from None
+            raise self._missing(name) from None
+
+    def _opened(self, name: str) -> Any:
+        if not self.local:
+            return self.system.open_input_file(f"{self.path}/{name}")
+        self._refuse_link(name)
+        return sealed.opened(Path(self.path, name))
+
+    def _refuse_link(self, name: str) -> None:
+        """Raise DamagedError for the folder of a level that is a link: blocks stay in the folder of the checkpoint."""
+        folder = Path(self.path, name).parent
+        if folder != Path(self.path) and folder.is_symlink():
+            raise DamagedError(f"{folder} is a symbolic link, and a checkpoint stays in its own folder: remove the link.")
 
     def exists(self, name: str) -> bool:
         """Say whether a file is there."""
         return bool(self.system.get_file_info(f"{self.path}/{name}").is_file)
 
     def remove(self, levels: Sequence[int]) -> None:
-        """Remove the blocks of these levels, which no manifest names."""
+        """Remove the blocks of these levels, which no manifest names, and their folders if nothing else is in them."""
+        from pyarrow.fs import FileSelector
+
         for level in levels:
-            path = f"{self.path}/level-{level:04}"
-            if self.system.get_file_info(path).type.name == "Directory":
-                self.system.delete_dir(path)
+            name = self.name(level, 0)
+            path = f"{self.path}/{name}".rpartition("/")[0]
+            if self.system.get_file_info(path).type.name != "Directory":
+                continue
+            if self.local:
+                self._refuse_link(name)
+            for entry in self.system.get_file_info(FileSelector(path)):
+                if entry.is_file and OURS.fullmatch(entry.base_name):
+                    self.system.delete_file(entry.path)
+            if self.local:
+                with suppress(OSError):
+                    Path(path).rmdir()
 
 
-def _parts(text: bytes, dtype: np.dtype[Any]) -> tuple[dict[str, Any], np.ndarray[Any, Any], np.ndarray[Any, Any]]:
-    """Return a block's header, rows and ancestors; raise ValueError if it is not what was written."""
+def _head_of(text: bytes, size: int) -> Head:
+    """Return what the beginning of a block says; raise ValueError, KeyError or TypeError if it is no block of this size."""
     magic, length, checksum = HEAD.unpack_from(text)
-    body = memoryview(text)[HEAD.size :]
-    if magic != MAGIC or zlib.crc32(body) != checksum:
+    if magic != MAGIC or length > len(text) - HEAD.size:
         raise ValueError(magic)
-    head = json.loads(bytes(body[:length]))
-    count = sum(head["shares"])
-    rows = np.frombuffer(body, dtype, count, length)
-    return head, rows, np.frombuffer(body, np.uint64, count, length + rows.nbytes)
+    told = json.loads(text[HEAD.size : HEAD.size + length])
+    head = Head(told["level"], told["partition"], told["firsts"], told["shares"], told["itemsize"], size, checksum)
+    numbers = [head.level, head.partition, head.itemsize, *head.firsts, *head.shares]
+    if any(type(number) is not int or number < 0 for number in numbers) or len(head.firsts) != len(head.shares):
+        raise ValueError(numbers)
+    if size != HEAD.size + length + sum(head.shares) * (head.itemsize + ANCESTOR):
+        raise ValueError(size)
+    return head

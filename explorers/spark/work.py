@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+from fencepost.explorers.native.manifest import InvalidError, look_at_rows
 from fencepost.explorers.native.search import BATCH, UNDECIDED
 from fencepost.explorers.native.store import Buffers, Partition
 from fencepost.explorers.spark.shelf import Shelf, locked
@@ -51,6 +52,8 @@ class Work:
     """The first level that has a block."""
     waiting: tuple[str, ...]
     """Properties that are not decided."""
+    foreign: int = 0
+    """The last level whose blocks an earlier run wrote: they may be anyone's, and are looked at before they are believed."""
 
 
 @dataclass
@@ -78,7 +81,8 @@ class Received:
     partition: int
     counts: list[int]
     fresh: int
-    block_bytes: int
+    block: tuple[int, int]
+    """Bytes and checksum of its block."""
     received: int
     expanded: Expanded
     found: dict[str, int] = field(default_factory=dict)
@@ -97,7 +101,7 @@ def send(work: Work, number: int) -> Iterator[tuple[int, bytes]]:
     kernels = work.origin.kernels()
     outbox = _Outbox(kernels, work.partitions, number)
     try:
-        block = Store(work.store).read_block(work.level, number, kernels.source.layout.dtype)
+        block = _block(work, kernels, Store(work.store), work.level, number)
         yield from _expand(work, kernels, block, outbox)
         yield from outbox.rest()
     except UsageError as error:
@@ -174,7 +178,7 @@ def _expand(work: Work, kernels: Kernels, block: Block, outbox: _Outbox) -> Iter
         for item, row in zip(steps, found, strict=False):
             if 0 <= row < UNDECIDED:
                 counts.found[item.name] = _least(counts.found.get(item.name, -1), owner + (first + int(row)) * owners)
-    counts.fired, counts.refused, counts.ends = fired.tolist(), refused.tolist(), int(ends[0])
+    counts.fired, counts.refused, counts.ends = fired.tolist(), refused[: len(source.guards)].tolist(), int(ends[0])
 
 
 def _least(one: int, other: int) -> int:
@@ -187,7 +191,7 @@ def receive(work: Work, number: int, blocks: list[bytes]) -> bytes:
     try:
         return pickle.dumps(_receive(work, number, blocks))
     except UsageError as error:
-        return pickle.dumps(Received(number, [], 0, 0, 0, Expanded([], [], 0, -1), message=str(error)))
+        return pickle.dumps(Received(number, [], 0, (0, 0), 0, Expanded([], [], 0, -1), message=str(error)))
 
 
 def _receive(work: Work, number: int, blocks: list[bytes]) -> Received:
@@ -219,24 +223,34 @@ def _receive(work: Work, number: int, blocks: list[bytes]) -> Received:
         if rows:
             origin = np.concatenate(senders) << np.uint64(SOURCE_SHIFT) | np.concatenate(parents)
             ancestors = origin[positions]
-        answer = Received(number, shelf.counts.tolist(), len(positions), 0, len(arrived), expanded)
+        answer = Received(number, shelf.counts.tolist(), len(positions), (0, 0), len(arrived), expanded)
         new = [shelf.of(owner, first) for owner, first in enumerate(firsts)]
         _judge(work, kernels, new, firsts, answer)
         block = Block(work.level + 1, number, tuple(firsts), tuple(len(item) for item in fresh), np.concatenate(new), ancestors)
-        answer.block_bytes = store.write_block(block)
+        answer.block = store.write_block(block)
     return answer
+
+
+def _block(work: Work, kernels: Kernels, store: Store, level: int, number: int) -> Block:
+    """Return a block; raise DamagedError if it is not as it was written, or holds what is no state."""
+    block = store.read_block(level, number, kernels.source.layout.dtype)
+    if level <= work.foreign:
+        try:
+            look_at_rows(block.rows, kernels.source.layout, work.origin.constants().values)
+        except InvalidError:
+            raise store.damaged(level, number) from None
+    return block
 
 
 def _shelf(work: Work, kernels: Kernels, store: Store, number: int, folder: Path) -> Shelf:
     """Return the partition's shelf as it was after the level that is expanded, built again if need be."""
     shelf = Shelf(kernels, folder)
-    dtype = kernels.source.layout.dtype
-    newest = store.read_block(work.level, number, dtype)
+    newest = _block(work, kernels, store, work.level, number)
     if shelf.open(work.level, newest.ends):
         return shelf
     shelf.create()
     for level in range(work.base, work.level + 1):
-        block = newest if level == work.level else store.read_block(level, number, dtype)
+        block = newest if level == work.level else _block(work, kernels, store, level, number)
         shelf.put(block.rows, list(block.shares))
     shelf.index()
     shelf.close_level(work.level)

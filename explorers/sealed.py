@@ -1,0 +1,93 @@
+"""Files that are whole or absent, and JSON that shows whether it is as it was written.
+
+A file is written aside, brought to the disk, and only then put in its place, so whoever is killed in between leaves the one
+that was there before.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+import stat
+from typing import TYPE_CHECKING, Any, NoReturn
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+SUM = "sum"
+"""The key of the checksum, over everything else."""
+
+
+class BrokenSealError(ValueError):
+    """A text is not what was written."""
+
+
+def checksum(data: Any) -> str:
+    """Return the SHA-256 of what `data` says, however it is laid out as JSON."""
+    read_back = json.loads(json.dumps(data))
+    return hashlib.sha256(json.dumps(read_back, sort_keys=True, separators=(",", ":")).encode()).hexdigest()
+
+
+def sealed(data: dict[str, Any]) -> bytes:
+    """Return data as JSON with a checksum."""
+    return json.dumps({**data, SUM: checksum(data)}, allow_nan=False).encode()
+
+
+def unsealed(data: dict[str, Any]) -> dict[str, Any]:
+    """Return data without its checksum; raise BrokenSealError if that does not fit."""
+    rest = {name: value for name, value in data.items() if name != SUM}
+    if data.get(SUM) != checksum(rest):
+        raise BrokenSealError("the checksum does not fit")
+    return rest
+
+
+def object_in(text: bytes) -> dict[str, Any]:
+    """Return the JSON object that a text is, checksum and all; raise BrokenSealError if it is none."""
+    try:
+        found = json.loads(text, parse_constant=_refuse)
+    except (ValueError, RecursionError) as error:
+        raise BrokenSealError(str(error)) from error
+    if not isinstance(found, dict):
+        raise BrokenSealError("not an object")
+    return found
+
+
+def _refuse(constant: str) -> NoReturn:
+    raise ValueError(f"{constant} is not JSON")
+
+
+def write(path: Path, content: bytes) -> None:
+    """Replace a file in one step; after a crash there is the old one or the new one."""
+    aside = path.with_name(f"{path.name}.new")
+    aside.unlink(missing_ok=True)
+    create(aside, content)
+    os.replace(aside, path)  # noqa: PTH105 (beside the other calls of the system)
+    settle(path.parent)
+
+
+def create(path: Path, content: bytes | memoryview) -> None:
+    """Write a file that does not exist yet and bring it to the disk; a link in its place is not followed."""
+    descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC, 0o666)
+    with os.fdopen(descriptor, "wb") as file:
+        file.write(content)
+        file.flush()
+        os.fsync(file.fileno())
+
+
+def settle(folder: Path) -> None:
+    """Bring the names in a folder to the disk."""
+    descriptor = os.open(folder, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
+    try:
+        os.fsync(descriptor)
+    finally:
+        os.close(descriptor)
+
+
+def opened(path: Path) -> Any:
+    """Open a file to read it; raise OSError for a link, a pipe or anything else that is not a file."""
+    descriptor = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC)
+    if not stat.S_ISREG(os.fstat(descriptor).st_mode):
+        os.close(descriptor)
+        raise OSError(f"{path} is not a file")
+    return os.fdopen(descriptor, "rb")
