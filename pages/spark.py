@@ -41,10 +41,10 @@ def cost() -> tuple[Row, Iterable[Row]]:
             "at most 4 times as long",
             f"{times:.1f} times ({search['spark']['seconds']:.0f} s, {search['native_seconds']:.0f} s)",
         ],
-        ["the start of that session", "told", f"{search['spark']['session_seconds']:.1f} s"],
+        ["the start of that session", "reported", f"{search['spark']['session_seconds']:.1f} s"],
         ["a level, however small, in 4 partitions", "below 1.5 s", f"{few['median_seconds']:.2f} s, {few['most_seconds']:.2f} s at most"],
-        ["a level, however small, in 64 partitions", "told", f"{many['median_seconds']:.2f} s"],
-        [f"two executors of one core against one ({found['executors']['one']['distinct']:,} states)", "told", f"{one / two:.2f} times as fast"],
+        ["a level, however small, in 64 partitions", "reported", f"{many['median_seconds']:.2f} s"],
+        [f"two executors of one core against one ({found['executors']['one']['distinct']:,} states)", "reported", f"{one / two:.2f} times as fast"],
         [
             "steps a second of a sweep on `local[2]`, against the walker on two threads",
             "at least 70 %",
