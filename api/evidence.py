@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-import re
-from functools import cache
-from importlib import resources
 from typing import TYPE_CHECKING, Any
 
 from fencepost.api.data import FORMAT
@@ -30,20 +27,6 @@ KINDS = {
 def of_kind(name: str) -> list[Entry]:
     """Return the entries of a kind, in the order of the file."""
     return [entry for entry in entries().values() if entry.kind in KINDS[name]]
-
-
-@cache
-def groups() -> dict[str, tuple[str, ...]]:
-    """Return the ids under each heading of `claims.toml`, which only its comments tell."""
-    text = resources.files("fencepost.invariants").joinpath("claims.toml").read_text()
-    found: dict[str, list[str]] = {}
-    title = ""
-    for line in text.splitlines():
-        if heading := re.fullmatch(r"# -+ (.*?) -+", line):
-            title = heading[1]
-        elif named := re.fullmatch(r'id = "(.*)"', line):
-            found.setdefault(title, []).append(named[1])
-    return {title: tuple(ids) for title, ids in found.items()}
 
 
 def constants_of(run: Run) -> dict[str, Any]:

@@ -12,8 +12,7 @@ from fencepost.cli.commands.catalogue import choose_runs
 from fencepost.explorers.judge import judge
 from fencepost.explorers.verdict import Options
 from fencepost.figures.store import load, save
-from fencepost.invariants.catalogue import Profile
-from fencepost.invariants.runs.replication import RUNS
+from fencepost.invariants.catalogue import Profile, runs_of
 from rich.console import Console
 
 
@@ -26,11 +25,11 @@ def main() -> None:
     given = parser.parse_args()
     console = Console(width=120)
     measured = load("replication")
-    names = {run.name for run in RUNS}
+    names = {run.name for run in runs_of("replication") if not run.properties}
     measured = {name: row for name, row in measured.items() if name in names}
     peak = 0
     for run in choose_runs(given.profile, ("replication",)):
-        if run not in RUNS or (given.only and run.profile is not given.profile):
+        if run.name not in names or (given.only and run.profile is not given.profile):
             continue
         found = judge(run, Options(workers=given.workers))
         if not found.as_expected:

@@ -1,4 +1,4 @@
-"""What a leader comes to in the end after a refusal, across a fail-over: on request, since it takes the whole graph of states. G-L5, B15."""
+"""What a leader comes to in the end after a refusal, across a fail-over: on request, as it takes the whole graph. G-L5, B15."""
 
 from fencepost.model.controllers.brokers import broker_applies_metadata
 from fencepost.model.controllers.constants import C

@@ -170,7 +170,8 @@ consumers_get_data = leads_to(
 
 consumers_get_data_soon = leads_to(
     "consumers-get-data-soon",
-    "K392-L2: a consumer on a replica that is out of sync, and stays so, gets the next record without waiting for its preference to expire.",
+    "K392-L2: a consumer on a replica that is out of sync, and stays so, gets the next record without waiting for its preference "
+    "to expire.",
     when=lacks_data,
     then=has_data_or_all_are_in_sync,
     fair=(*CONSUMER, weak(metadata_expires)),

@@ -115,6 +115,9 @@ PROTOCOLS: dict[str, Protocol] = {
     for machine in MACHINES
 }
 
+LINEAGE = tuple(machine.name for machine in MACHINES if machine.state is base.State)
+"""The published models."""
+
 
 def protocol(name: str) -> Protocol:
     """Return the protocol of this name; raise UsageError if there is none."""

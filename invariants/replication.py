@@ -205,10 +205,11 @@ def maximal_isr_covers_isr(s: State, c: C) -> bool:
 
 @always
 def maximal_isr_covers_requests(s: State, c: C) -> bool:
-    """KIP903-S3, as it shows in a state: the current leader counts the members of every request of its own that the controller may still apply.
+    """KIP903-S3, as it shows in a state: the current leader counts the members of every request of its own that the controller
+    may still apply.
 
     So a leader that went back to the committed ISR was right: its request has not been and will not be applied.
-    """
+    """  # noqa: D205 (one sentence)
     return not has_current_leader(s) or all(
         not is_sent(m) or not passes_epoch_checks(c, newest(s), m) or bits.is_subset(m.isr, maximal_isr(c, s.replica[m.leader]))
         for m in s.alter_partitions

@@ -18,7 +18,7 @@ from fencepost.invariants import (
     replication_lemmas,
     token_store,
 )
-from fencepost.invariants.protocols import PROTOCOLS, Protocol, protocol
+from fencepost.invariants.protocols import LINEAGE, PROTOCOLS, Protocol, protocol
 from fencepost.model.clients.discovery.constants import Accepts
 from fencepost.model.language.errors import UsageError, nearest
 
@@ -65,7 +65,7 @@ class Theorem:
     everywhere: bool = False
     havoc_loops: bool = False
     entries: tuple[str, ...] = ()
-    """The entries of `claims.toml` that it is about."""
+    """The entries that it is about."""
 
     @property
     def found(self) -> Protocol:
@@ -80,9 +80,8 @@ class Theorem:
 
 OWN = {token_store.MACHINE.name: Protocol(token_store.MACHINE, token_store.PROPERTIES)}
 """Machines that are there for a proof alone."""
-_LINEAGE = ("truncate-to-hwm", "kip101", "kip279", "kip320-first-try", "kip320")
 LEMMAS: dict[str, tuple[Property, ...]] = {
-    **dict.fromkeys(_LINEAGE, lineage_lemmas.LEMMAS),
+    **dict.fromkeys(LINEAGE, lineage_lemmas.LEMMAS),
     "replication": replication_lemmas.LEMMAS,
     "quorum": quorum_lemmas.LEMMAS,
     "metadata-reads": metadata_reads_lemmas.LEMMAS,

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from fencepost.api.evidence import KINDS, groups, of_kind
-from fencepost.invariants.catalogue import entries, status
+from fencepost.api.evidence import KINDS, of_kind
+from fencepost.invariants.catalogue import entries, sections, status
 from fencepost.pages.guarantees import STATUS, link_to
 from fencepost.pages.markdown import NOTICE, number, table
 
@@ -23,7 +23,7 @@ def page() -> Iterator[str]:
     yield ""
     yield from table(("kind", "entries", "decided", "known gap", "open"), _counts(), numbers=(1, 2, 3, 4))
     yield ""
-    for title, ids in groups().items():
+    for title, ids in sections().items():
         yield from (f"## {title}", "")
         for word, label in STATUS.items():
             mine = [name for name in ids if status(entries()[name]) == word]

@@ -8,10 +8,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from fencepost.invariants.catalogue import values_of
+from fencepost.invariants.catalogue import runs_of, values_of
 from fencepost.invariants.protocols import protocol
-from fencepost.invariants.runs.quorum import RUNS
-from fencepost.invariants.runs.quorum_delays import DELAY, SLOW
 
 if TYPE_CHECKING:
     from fencepost.invariants.catalogue import Run
@@ -21,14 +19,16 @@ MAX_WAIT_MS = 500
 ROUND_TRIP_MS = 10
 """A round trip in one data centre, with slack; chosen so that a message takes a hundredth of a maximum wait."""
 
-
+DELAY = "commit-is-known-in-time"
+SLOW = ", two ticks"
+"""How the second run of a pair is called, in which a message takes two ticks."""
 _SAME = {"nodes", "voters", "max_epoch", "max_records", "clock", "max_wait", "latency", "longest_delay"}
 
 
 def delays() -> tuple[list[str], list[list[str]]]:
     """Return the head and the rows of the table."""
-    by_name = {run.name: run for run in RUNS}
-    pairs = [(run, by_name[run.name + SLOW]) for run in RUNS if run.name + SLOW in by_name]
+    by_name = {run.name: run for run in runs_of("quorum")}
+    pairs = [(run, by_name[name + SLOW]) for name, run in by_name.items() if name + SLOW in by_name]
     head = ["run", "differs in", "maximum waits", "round trips", "milliseconds", "distinct", "trace"]
     return head, [_row(fast, slow) for fast, slow in pairs]
 

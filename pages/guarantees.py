@@ -7,8 +7,8 @@ from collections import Counter
 from functools import cache
 from typing import TYPE_CHECKING
 
-from fencepost.api.evidence import answer_of, cases_of, constants_of, groups, trace_of_case
-from fencepost.invariants.catalogue import entries, runs, status
+from fencepost.api.evidence import answer_of, cases_of, constants_of, trace_of_case
+from fencepost.invariants.catalogue import entries, runs, sections, status
 from fencepost.invariants.theorems import THEOREMS
 from fencepost.pages.markdown import NOTICE, number, table
 from fencepost.pages.vacuity import family_of
@@ -39,7 +39,7 @@ PAGES = {
     "bugs": ("Historic bugs", ("Historic bugs",)),
     "hypotheses": ("Hypotheses", ("Hypotheses",)),
 }
-"""The pages: title, and words by which a heading of `claims.toml` is known to belong there."""
+"""The pages: title, and words by which a heading of the entries is known to belong there."""
 INTRODUCTION = (
     "Each entry is decided by runs of the catalogue: `fencepost check --profile ci` explores all of them, and fails if a verdict, a "
     "count of states, a depth or the length of a shortest trace differs from what is pinned. A verdict reaches as far as the "
@@ -51,7 +51,7 @@ INTRODUCTION = (
 def page_of() -> dict[str, str]:
     """Return the page of each entry by id; a heading that no page claims is on the page of replication."""
     found: dict[str, str] = {}
-    for title, ids in groups().items():
+    for title, ids in sections().items():
         page = next((name for name, (_, words) in PAGES.items() if any(word in title for word in words)), "replication")
         found |= dict.fromkeys(ids, page)
     return found
@@ -92,7 +92,7 @@ def own(name: str) -> list[str]:
 
 
 def page(name: str) -> Iterator[str]:
-    """Yield the lines of a page, under the headings of `claims.toml`."""
+    """Yield the lines of a page, under the headings of its entries."""
     yield from (f"# {PAGES[name][0]}", "", NOTICE, "")
     count = Counter(status(entries()[item]) for item in own(name))
     told = ", ".join(
@@ -105,7 +105,7 @@ def page(name: str) -> Iterator[str]:
         "`fencepost guarantees ID` shows every run with all its constants."
     )
     yield ""
-    for title, ids in groups().items():
+    for title, ids in sections().items():
         if page_of()[ids[0]] != name:
             continue
         yield from (f"## {title}", "")

@@ -9,13 +9,13 @@ from fencepost.counterexamples.replay import replay
 from fencepost.counterexamples.trace import ARCHIVE
 from fencepost.explorers.judge import judge
 from fencepost.explorers.verdict import Options
-from fencepost.invariants.catalogue import values_of
+from fencepost.invariants.catalogue import evidence, values_of
 from fencepost.invariants.protocols import protocol
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
-    from fencepost.invariants.catalogue import Run
+    from fencepost.invariants.catalogue import Evidence, Run
 
 
 def lengths_of_archived(run: Run) -> Iterator[tuple[str, int]]:
@@ -41,3 +41,8 @@ def fired_in(runs: Iterable[Run]) -> Counter[str]:
         assert found.as_expected, (run.name, found.differences)
         fired.update(found.result.fired)  # keeps those that never happened, at 0
     return fired
+
+
+def evidence_on(*names: str) -> list[Evidence]:
+    """Return the evidence that runs of these protocols give."""
+    return [item for item in evidence().values() if any(case.run.protocol in names for case in item.cases)]

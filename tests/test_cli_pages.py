@@ -8,9 +8,8 @@ from collections import Counter
 from typing import TYPE_CHECKING, Any
 
 import pytest
-from fencepost.api.evidence import groups
 from fencepost.counterexamples.trace import ARCHIVE
-from fencepost.invariants.catalogue import entries, evidence, runs, status
+from fencepost.invariants.catalogue import entries, evidence, runs, sections, status
 from fencepost.pages.build import pages
 from fencepost.pages.guarantees import page_of
 from fencepost.pages.vacuity import family_of
@@ -120,7 +119,7 @@ def test_the_pages_of_guarantees_show_all_evidence(made: dict[str, str]) -> None
 
 
 def test_every_heading_of_the_catalogue_has_a_page(made: dict[str, str]) -> None:
-    for title, ids in groups().items():
+    for title, ids in sections().items():
         (name,) = {page_of()[item] for item in ids}
         assert f"\n## {title}\n" in made[f"guarantees/{name}.md"]
 
@@ -133,10 +132,10 @@ def test_the_page_of_the_lineage_compares_it_with_tlc(made: dict[str, str]) -> N
 
 def test_coverage_has_every_entry_under_its_heading_with_a_verdict_or_open(made: dict[str, str]) -> None:
     text = made["coverage.md"]
-    for title, ids in groups().items():
+    for title, ids in sections().items():
         part = text.split(f"\n## {title}\n")[1].split("\n## ")[0]
         assert sorted(re.findall(r"\[([A-Z][^\]]*)\]\(", part)) == sorted(ids)
-    assert [name for ids in groups().values() for name in ids] == list(entries())
+    assert [name for ids in sections().values() for name in ids] == list(entries())
     assert "- **Holds** (3): [LIN-1](guarantees/lineage.md#lin-1), " in text
 
 

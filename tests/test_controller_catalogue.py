@@ -5,16 +5,16 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 import pytest
-from fencepost.invariants.catalogue import Profile, entries
+from fencepost.invariants.catalogue import Profile, entries, runs_of
 from fencepost.invariants.protocols import protocol
-from fencepost.invariants.runs.failover import EVIDENCE, RUNS
 
-from tests.archive import archived, fired_in, lengths_of_archived
+from tests.archive import archived, evidence_on, fired_in, lengths_of_archived
 
 if TYPE_CHECKING:
     from fencepost.invariants.catalogue import Run
 
 NAME = "controller-failover"
+RUNS = runs_of(NAME)
 SAFETY = {item.name for item in protocol(NAME).properties if item.kind in ("always", "step")}
 WITNESSES = {item.name for item in protocol(NAME).every_property if item.kind == "sometimes"}
 SMALL = (
@@ -69,7 +69,7 @@ def test_every_run_that_fails_has_a_twin_that_holds_but_for_its_switch() -> None
 
 
 def test_what_is_broken_has_a_run_that_fails() -> None:
-    for item in EVIDENCE:
+    for item in evidence_on(NAME):
         found = {case.expect for case in item.cases}
         assert "violated" in found or entries()[item.entry].kind != "bug", item.entry
 

@@ -7,18 +7,17 @@ from typing import TYPE_CHECKING
 import pytest
 from fencepost.api.engines import Question, source_of
 from fencepost.explorers.verdict import Options
-from fencepost.invariants.catalogue import entries, runs
+from fencepost.invariants.catalogue import entries, runs_of
 from fencepost.invariants.protocols import protocol
-from fencepost.invariants.runs import follower_evidence
-from fencepost.invariants.runs.follower_cells import CELLS, OUTCOMES
+from fencepost.pages.cells import every_cell
 
-from tests.archive import archived, fired_in, lengths_of_archived
+from tests.archive import archived, evidence_on, fired_in, lengths_of_archived
 
 if TYPE_CHECKING:
     from fencepost.invariants.catalogue import Run
 
 NAMES = ("follower-reads", "watermark-propagation")
-RUNS = tuple(run for run in runs() if run.protocol in NAMES)
+RUNS = runs_of(*NAMES)
 AT_ONCE = {"follower-reads": {"waits-until-known"}, "watermark-propagation": set[str]()}
 """What no switch breaks: a new leader waits for first fetches, and these never wait."""
 SMALL = 30_000
@@ -78,18 +77,18 @@ def test_every_archived_trace_belongs_to_a_run(name: str) -> None:
 
 
 def test_what_is_broken_has_a_run_that_fails() -> None:
-    for item in follower_evidence.EVIDENCE:
+    for item in evidence_on(*NAMES):
         found = {case.expect for case in item.cases}
         if item.verdict == "broken" or entries()[item.entry].kind == "bug":
             assert "violated" in found, item.entry
 
 
 def test_every_cell_says_what_may_happen_and_has_a_history_of_the_worst() -> None:
-    asked = {(cell.version, cell.policy, cell.case, cell.epochs) for cell in CELLS}
-    assert len(asked) == len(CELLS) == 4 * 3 * 3 + 2 * 3 * 3
-    for cell in CELLS:
-        assert set(cell.outcomes) <= set(OUTCOMES)
-        assert bool(cell.outcomes) == bool(cell.run.trace)
+    cells = every_cell()
+    asked = {(cell.version, cell.policy, cell.case, cell.epochs) for cell in cells}
+    assert len(asked) == len(cells) == 4 * 3 * 3 + 2 * 3 * 3
+    for cell in cells:
+        assert list(cell.run.trace) == [f"case-{cell.outcomes[0]}"]
 
 
 @pytest.mark.parametrize("name", NAMES)

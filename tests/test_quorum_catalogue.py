@@ -9,13 +9,11 @@ from typing import TYPE_CHECKING
 import pytest
 from fencepost.explorers.judge import values_of
 from fencepost.invariants import quorum, quorum_answers, quorum_liveness
-from fencepost.invariants.catalogue import Profile, entries, evidence
-from fencepost.invariants.runs.quorum import EVIDENCE, RUNS
-from fencepost.invariants.runs.quorum_delays import SLOW
+from fencepost.invariants.catalogue import Profile, entries, evidence, runs_of
 from fencepost.model.quorum.machine import MACHINE
-from fencepost.pages.delays import shares
+from fencepost.pages.delays import SLOW, shares
 
-from tests.archive import archived, fired_in, lengths_of_archived
+from tests.archive import archived, evidence_on, fired_in, lengths_of_archived
 from tests.search import Search
 
 if TYPE_CHECKING:
@@ -23,6 +21,7 @@ if TYPE_CHECKING:
 
 pytestmark = pytest.mark.xdist_group("quorum")
 
+RUNS = runs_of("quorum")
 BY_NAME = {run.name: run for run in RUNS}
 SMALL = (
     "kafka-4.0 3 voters",
@@ -68,7 +67,7 @@ def test_every_witness_is_reached_by_some_run_that_keeps_all_properties() -> Non
     assert reached == names("sometimes")
 
 
-@pytest.mark.parametrize("entry", [item.entry for item in EVIDENCE if item.cases and entries()[item.entry].kind == "bug"])
+@pytest.mark.parametrize("entry", [item.entry for item in evidence_on("quorum") if entries()[item.entry].kind == "bug"])
 def test_a_bug_fails_with_its_switch_and_not_without_it_at_the_same_constants(entry: str) -> None:
     cases = [case for case in evidence()[entry].cases if case.run.protocol == "quorum"]
     failing = [case for case in cases if case.expect == "violated"]

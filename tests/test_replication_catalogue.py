@@ -6,13 +6,11 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 from fencepost.invariants import replication as properties
-from fencepost.invariants.catalogue import entries, evidence, values_of
-from fencepost.invariants.runs import replication_liveness
-from fencepost.invariants.runs.replication import EVIDENCE, RUNS
+from fencepost.invariants.catalogue import entries, evidence, runs_of, values_of
 from fencepost.model.cluster.machine import MACHINE
 from fencepost.model.language.interpreter import Interpreter
 
-from tests.archive import archived, fired_in, lengths_of_archived
+from tests.archive import archived, evidence_on, fired_in, lengths_of_archived
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -21,6 +19,8 @@ if TYPE_CHECKING:
 
 pytestmark = pytest.mark.xdist_group("replication")
 
+RUNS = tuple(run for run in runs_of("replication") if not run.properties)
+EVIDENCE = [item for item in evidence_on("replication") if any(case.run in RUNS for case in item.cases)]
 BY_NAME = {run.name: run for run in RUNS}
 HOLDS_ANYWAY = {"B07", "B26"}
 """Questions more than bugs: with the switch nothing fails."""
@@ -69,7 +69,7 @@ def test_a_run_of_a_version_that_fails_says_why_and_has_a_twin_that_holds() -> N
             assert any(other.version == run.version and not other.violated for other in RUNS), run.name
 
 
-@pytest.mark.parametrize("entry", [item.entry for item in EVIDENCE if item.cases and entries()[item.entry].kind == "bug"])
+@pytest.mark.parametrize("entry", [item.entry for item in EVIDENCE if entries()[item.entry].kind == "bug"])
 def test_a_bug_fails_with_its_switch_and_not_without_it_at_the_same_constants(entry: str) -> None:
     cases = [case for case in evidence()[entry].cases if case.run.protocol == "replication"]
     failing = [case for case in cases if case.expect == "violated"]
@@ -98,7 +98,7 @@ def test_archived_traces_are_of_their_run_and_as_long_as_it_says(run: Run) -> No
 
 
 def test_every_archived_trace_of_the_model_belongs_to_a_run() -> None:
-    assert archived("replication") == {name for run in (*RUNS, *replication_liveness.RUNS) for name in run.trace.values()}
+    assert archived("replication") == {name for run in runs_of("replication") for name in run.trace.values()}
 
 
 def test_hypotheses_and_bugs_that_are_found_have_a_trace() -> None:

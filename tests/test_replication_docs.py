@@ -7,13 +7,13 @@ from pathlib import Path
 
 import pytest
 from fencepost.api.evidence import of_kind
-from fencepost.invariants.catalogue import Profile
-from fencepost.invariants.runs.replication import RUNS
+from fencepost.invariants.catalogue import Profile, runs_of
 from fencepost.model.cluster.machine import MACHINE
 from fencepost.pages.tables import measured
 
 PAGES = ("bugs.md", "findings.md", "proofs.md", "replication.md")
 DOCS = Path(__file__).parent.parent / "docs"
+RUNS = tuple(run for run in runs_of("replication") if not run.properties)
 BY_NAME = {run.name: run for run in RUNS}
 
 

@@ -8,9 +8,8 @@ from typing import TYPE_CHECKING
 import pytest
 from fencepost.explorers.native.search import search
 from fencepost.explorers.verdict import Options
-from fencepost.invariants.catalogue import values_of
+from fencepost.invariants.catalogue import runs_of, values_of
 from fencepost.invariants.replication import PROPERTIES
-from fencepost.invariants.runs.replication import RUNS
 from fencepost.model.cluster.machine import MACHINE
 
 if TYPE_CHECKING:
@@ -21,6 +20,7 @@ if TYPE_CHECKING:
 pytestmark = pytest.mark.xdist_group("replication-folds")
 """Two compiled machines, shared by all of these."""
 
+RUNS = tuple(run for run in runs_of("replication") if not run.properties)
 ROOM = {"metadata_lag": 12, "alter_partitions": 4, "late_fetches": 2}
 """Enough for a run that drops no image and no message, and one compilation for all."""
 FITS = 27_000

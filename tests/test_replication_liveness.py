@@ -8,12 +8,11 @@ import pytest
 from fencepost.explorers.judge import judge
 from fencepost.explorers.verdict import Options
 from fencepost.invariants import replication_liveness
-from fencepost.invariants.catalogue import entries, values_of
-from fencepost.invariants.runs.replication_liveness import EVIDENCE, RUNS
-from fencepost.invariants.runs.replication_rows import constants
-from fencepost.invariants.runs.replication_stuck import FIELD
+from fencepost.invariants.catalogue import entries, evidence, runs_of, values_of
 from fencepost.model.cluster.machine import MACHINE
 from fencepost.model.language.interpreter import Interpreter
+
+from tests.archive import evidence_on
 
 if TYPE_CHECKING:
     from fencepost.invariants.catalogue import Run
@@ -21,7 +20,8 @@ if TYPE_CHECKING:
 pytestmark = pytest.mark.xdist_group("replication")
 
 SMALL = 60_000
-CASES = [case for item in EVIDENCE for case in item.cases]
+RUNS = tuple(run for run in runs_of("replication") if run.properties)
+CASES = [case for item in evidence().values() for case in item.cases if case.run in RUNS]
 
 
 @pytest.mark.parametrize("run", [run for run in RUNS if (run.distinct or 0) < SMALL], ids=lambda run: run.name)
@@ -45,22 +45,23 @@ def difference(one: Run, other: Run) -> set[str]:
     return {name for name in left if left[name] != right[name]}
 
 
-BUGS = [item for item in EVIDENCE if entries()[item.entry].kind == "bug" and not item.gap]
+BUGS = [item.entry for item in evidence_on("replication") if entries()[item.entry].kind == "bug" and not item.gap]
+BY_BUG = {bug: cases for bug in BUGS if (cases := [case for case in evidence()[bug].cases if case.run in RUNS])}
 
 
-@pytest.mark.parametrize("bug", BUGS, ids=lambda item: item.entry)
-def test_a_bug_fails_by_one_switch_alone(bug: object) -> None:
-    (found,) = (item for item in BUGS if item is bug)
-    failing = [case for case in found.cases if case.expect == "violated"]
+@pytest.mark.parametrize("bug", BY_BUG)
+def test_a_bug_fails_by_one_switch_alone(bug: str) -> None:
+    failing = [case for case in BY_BUG[bug] if case.expect == "violated"]
     assert failing
     for case in failing:
-        twins = [other for other in found.cases if other.expect == "holds" and other.prop == case.prop]
+        twins = [other for other in BY_BUG[bug] if other.expect == "holds" and other.prop == case.prop]
         assert any(len(difference(case.run, other.run)) == 1 for other in twins)
 
 
-def steps(text: str) -> set[tuple[Any, Any]]:
-    """Return every step between two states of replication, each state as its key."""
-    plain = Interpreter(MACHINE, MACHINE.set_constants(constants(text)))
+def steps(title: str) -> set[tuple[Any, Any]]:
+    """Return every step between two states of a run with one record, each state as its key."""
+    (run,) = (run for run in RUNS if run.title == title)
+    plain = Interpreter(MACHINE, MACHINE.set_constants({**values_of(run), "max_records": 1}))
     found: set[tuple[Any, Any]] = set()
     ahead = list(plain.initial_states())
     seen = set(ahead)
@@ -76,11 +77,9 @@ def steps(text: str) -> set[tuple[Any, Any]]:
 
 def test_data_replication_takes_the_same_steps_whatever_fetches_report() -> None:
     """K1166-S4: brokers ignore the field HighWatermark; if leaders heeded it, steps would differ."""
-    small = f"{FIELD} max_records=1"
-    ignored = [steps(f"{small} fetches_report={reports}") for reports in ("absent", "own", "unknown")]
+    ignored = [steps(f"2 brokers, fetches report {reports}") for reports in ("absent", "own", "unknown")]
     assert ignored[0] == ignored[1] == ignored[2]
-    heeded = f"{small} reported_high_watermark_counts=on"
-    assert all(steps(f"{heeded} fetches_report={reports}") != ignored[0] for reports in ("absent", "unknown"))
+    assert all(steps(f"2 brokers, the field counts and is {reports}") != ignored[0] for reports in ("absent", "unknown"))
 
 
 def test_every_property_of_whole_behaviours_is_evidence_of_something() -> None:

@@ -21,8 +21,8 @@ from fencepost.explorers.spark.explore import Explore
 from fencepost.explorers.spark.machines import Origin
 from fencepost.explorers.spark.session import Cluster, spark
 from fencepost.explorers.verdict import Options
-from fencepost.invariants.protocols import protocol
-from fencepost.invariants.runs import RUNS
+from fencepost.invariants.catalogue import runs_of
+from fencepost.invariants.protocols import LINEAGE, protocol
 
 from tests.commands import start
 from tests.sparks import MARKS
@@ -36,12 +36,7 @@ if TYPE_CHECKING:
     from pyspark import SparkContext
 
 pytestmark = MARKS
-LINEAGE = ("truncate-to-hwm", "kip101", "kip279", "kip320-first-try", "kip320")
-SMALL = {
-    run.name: run
-    for run in RUNS
-    if run.protocol in LINEAGE and run.distinct is not None and run.distinct < 100_000 and not run.compact
-}
+SMALL = {run.name: run for run in runs_of(*LINEAGE) if run.distinct is not None and run.distinct < 100_000 and not run.compact}
 
 
 @pytest.fixture(scope="module")

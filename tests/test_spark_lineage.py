@@ -12,8 +12,8 @@ pytest.importorskip("pyspark", reason="these tests have an environment of their 
 from fencepost.explorers.native.search import search
 from fencepost.explorers.spark.session import Cluster, spark
 from fencepost.explorers.verdict import Options
-from fencepost.invariants.protocols import protocol
-from fencepost.invariants.runs import lineage
+from fencepost.invariants.catalogue import runs_of
+from fencepost.invariants.protocols import LINEAGE, protocol
 
 from tests.sparks import MARKS
 from tests.test_spark_explore import alike, explored
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from pyspark import SparkContext
 
 pytestmark = [pytest.mark.long, *MARKS]
-SIZES = {run.name: run for run in lineage.RUNS}
+SIZES = {run.name: run for run in runs_of(*LINEAGE)}
 
 
 @pytest.fixture(scope="module", params=["local[2]", "local-cluster[2,1,2048]"])

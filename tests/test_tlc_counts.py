@@ -9,9 +9,8 @@ import pytest
 from fencepost.explorers.judge import judge
 from fencepost.explorers.native.search import search
 from fencepost.explorers.verdict import Options, Verdict
-from fencepost.invariants.catalogue import values_of
+from fencepost.invariants.catalogue import runs_of, values_of
 from fencepost.invariants.protocols import protocol
-from fencepost.invariants.runs.lineage import RUNS
 
 from benchmarks import handwritten
 from tests.machines import LINEAGE
@@ -33,6 +32,7 @@ VIOLATIONS = {
     ("kip320-first-try", "3/2/2/2"): (12, 13),
 }
 """States of the shortest traces to violations of weak-isr and strong-isr."""
+RUNS = runs_of(*LINEAGE)
 RUNS_BY_NAME = {run.name: run for run in RUNS}
 FOUND_HERE = {("truncate-to-hwm", "2/2/2/1")}
 """Rows whose properties TLC was not asked about, and which fail."""

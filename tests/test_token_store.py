@@ -6,7 +6,7 @@ from itertools import product
 from typing import Any
 
 import pytest
-from fencepost.invariants.runs.tokens import RUNS
+from fencepost.invariants.catalogue import runs_of
 from fencepost.model.clients.tokens import store
 from fencepost.model.clients.tokens.constants import C
 from fencepost.model.clients.tokens.operations import LISTED, Operation
@@ -94,7 +94,7 @@ def test_the_repaired_draft_keeps_what_the_draft_is_for_at_full_size() -> None:
 
     All but what is said of STALE_METADATA, and that tokens never fall: of two writes the earlier may be answered last.
     """
-    named = {run.title: run for run in RUNS if run.version == "repaired"}
+    named = {run.title: run for run in runs_of("metadata-reads") if run.version == "repaired"}
     for title in ("2 clients", "2 clients, component", "2 clients, writes", "2 processes"):
         run = named[title]
         assert run.constants.get("offsets", 3) == 3

@@ -1,0 +1,190 @@
+"""What Fencepost gives a verdict on, read from `invariants/claims/`: TOML, and this is all of its schema.
+
+    [texts]                              # what several entries say, put where they write {rule}
+    rule = "A rule that the model follows: nothing is left to judge."
+
+    [[section]]                          # a heading of docs/coverage.md; its `kind`, `protocol` and `source` are those of its entries
+    title = "KIP-903: stale broker epochs"
+    kind = "step"
+    protocol = "replication"
+
+    [section.KIP903-S2]
+    sentence = "A replica that joins the ISR has every committed record."
+    source = "KIP-903, Controller"
+    verdict = "broken"
+    answer = "In kafka-3.5 both halves of KAFKA-15221 are needed."
+    by = "KIP903-S2, KIP903-S2b"
+    runs.replication = ["2 brokers, KIP-903", "2 brokers, B09: KIP903-S2"]
+
+What an entry says; all but the sentence may be missing:
+
+    kind       always, step, leads-to, bound: a property; bug: a historic bug or hazard to find again; hypothesis: a
+               conjecture of this project; question: two readings of a KIP; claim: a statement of a KIP itself
+    protocol   where it is checked; cross: in several
+    sentence   what is promised, suspected or asked
+    source     the KIP and its section, the Kafka issue, pull request or specification
+    reference  (bugs) where it was reported or repaired
+    switch     (bugs, hypotheses) the constants that bring it back: "," joins those needed together, ";" separates alternatives
+    depends    constants, and ids of other entries, that it refers to
+    same_as    (claims) the entries that decide it: the claim is that entry, or a part of it
+    verdict    broken: the protocol does not keep it; confirmed or refuted: of a hypothesis
+    answer     what was found, in words
+    gap        why it is not settled, or only in part
+    by         the properties that its runs are asked about, as the protocol's file of runs calls them; without it the entry's own id
+    runs       the runs that settle it, by protocol: "kafka-4.0|kafka-4.1 3 brokers: G-S7" is a run in two versions; what follows
+               the colon is what these runs are asked about instead
+    as         the entry whose runs, verdict and answer it has
+
+A bug or a hypothesis need not name the runs whose titles name it, as "2 brokers, B09" does: it has each of them with its twins,
+the runs at the same constants but for the switch. Where it names runs of a protocol it has those instead.
+
+The verdict of each run, the lengths of traces and the counts of states are read from the runs.
+"""
+
+from __future__ import annotations
+
+import re
+import tomllib
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from fencepost.invariants.run import Case, Entry, Evidence
+from fencepost.invariants.run_files import judged_by, only, words
+from fencepost.model.language.errors import UsageError
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping
+
+    from fencepost.invariants.run_files import Runs
+
+KINDS = ("always", "step", "leads-to", "bound", "bug", "hypothesis", "question", "claim")
+VERDICTS = ("broken", "confirmed", "refuted")
+SHARED_KEYS = ("kind", "protocol", "source")
+ENTRY_KEYS = (
+    *SHARED_KEYS,
+    *("sentence", "reference", "switch", "depends", "same_as", "verdict", "answer", "gap", "by", "runs", "as"),
+)
+
+
+@dataclass(frozen=True)
+class Claim:
+    """An entry, with what its file says of its evidence."""
+
+    entry: Entry
+    section: str
+    said: Mapping[str, Any]
+
+
+def read_claims(name: str, text: str) -> Iterator[Claim]:
+    """Yield the entries of a file in its order; raise UsageError, which names the entry, for anything that makes no sense."""
+    try:
+        data = tomllib.loads(text)
+    except tomllib.TOMLDecodeError as error:
+        raise UsageError(f"{name} is no TOML: {error}.") from None
+    texts = data.get("texts", {})
+    for section in data.get("section", ()):
+        shared = {key: section[key] for key in SHARED_KEYS if key in section}
+        for item, said in section.items():
+            if isinstance(said, dict):
+                try:
+                    yield _claim(item, section["title"], shared | said, texts)
+                except UsageError as error:
+                    raise UsageError(f"{name}: entry {item}: {error}") from None
+
+
+def _claim(item: str, section: str, said: dict[str, Any], texts: Mapping[str, str]) -> Claim:
+    said |= said.pop("about", {})
+    only(said, ENTRY_KEYS, "key of an entry")
+    for key in ("sentence", "kind", "protocol", "source"):
+        if key not in said:
+            raise UsageError(f"it has no {key}: write one.")
+    only([said["kind"]], KINDS, "kind")
+    only([said["verdict"]] if "verdict" in said else [], VERDICTS, "verdict")
+    prose = {key: _put(texts, said[key]) for key in said if isinstance(said[key], str)}
+    lists = {key: tuple(said.get(key, ())) for key in ("depends", "same_as")}
+    own = {key: prose.get(key, "") for key in ("kind", "protocol", "sentence", "source", "switch", "reference")}
+    return Claim(Entry(item, **own, **lists), section, said | prose)
+
+
+def _put(texts: Mapping[str, str], text: str) -> str:
+    """Return a text on one line, with the shared texts in their places."""
+
+    def shared(found: re.Match[str]) -> str:
+        only([found[1]], texts, "shared text")
+        return texts[found[1]]
+
+    return " ".join(re.sub(r"\{([\w.-]+)\}", shared, text).split())
+
+
+def settle(claims: Mapping[str, Claim], runs: Runs) -> dict[str, Evidence]:
+    """Return the evidence by entry; raise UsageError where an entry names what is not there, or a run serves nothing."""
+    found = {}
+    for item, claim in claims.items():
+        try:
+            only(claim.entry.same_as, claims, "entry")
+            evidence = _evidence(item, claims, runs)
+        except UsageError as error:
+            raise UsageError(f"entry {item}: {error}") from None
+        if evidence:
+            found[item] = evidence
+    named = {case.run.name for evidence in found.values() for case in evidence.cases}
+    for run in runs.all:
+        if run.name not in named and not run.serves:
+            raise UsageError(f"run {run.name!r} settles nothing: name it in an entry, or say under `serves` what it is for.")
+    return found
+
+
+def _evidence(item: str, claims: Mapping[str, Claim], runs: Runs) -> Evidence | None:
+    claim = claims[item]
+    if other := claim.said.get("as"):
+        only([other], claims, "entry")
+        claim = claims[other]
+    cases = tuple({(case.run.name, case.prop): case for case in _cases(claim, runs)}.values())
+    texts = {key: claim.said.get(key, "") for key in ("answer", "verdict", "gap")}
+    return Evidence(item, cases, **texts) if cases or any(texts.values()) else None
+
+
+def _cases(claim: Claim, runs: Runs) -> Iterator[Case]:
+    """Yield the cases: the named runs and then those whose titles name the entry, each with what it is asked about."""
+    named = claim.said.get("runs", {})
+    only(named, runs.by_protocol, "protocol")
+    by = claim.said.get("by", claim.entry.id)
+    for protocol, items in named.items():
+        for item in items:
+            title, _, ids = item.rpartition(": ") if ": " in item else (item, "", by)
+            for name in _in_each_version(title):
+                only([name], runs.by_protocol[protocol], f"run of {protocol}")
+                yield from _asked(protocol, name, ids, runs)
+    if claim.entry.kind in ("bug", "hypothesis"):
+        for protocol in runs.by_protocol:
+            if protocol not in named:
+                for title in _with_twins(claim.entry, protocol, runs):
+                    yield from _asked(protocol, title, by, runs)
+
+
+def _in_each_version(title: str) -> list[str]:
+    """Return the names that a title with several versions stands for."""
+    versions, _, rest = title.partition(" ")
+    return [f"{version} {rest}" for version in versions.split("|")] if "|" in versions else [title]
+
+
+def _asked(protocol: str, title: str, ids: str, runs: Runs) -> Iterator[Case]:
+    """Yield what a run says of properties, of those that it judges."""
+    run = runs.by_protocol[protocol][title]
+    asked = runs.names(protocol, ids)
+    judged = judged_by(run)
+    if not set(asked) & judged:
+        raise UsageError(
+            f"run {run.name!r} judges nothing of {', '.join(words(ids))}: write after {title!r} and a colon what it judges."
+        )
+    yield from (Case(run, name) for name in asked if name in judged)
+
+
+def _with_twins(entry: Entry, protocol: str, runs: Runs) -> Iterator[str]:
+    """Yield the runs whose titles name the entry, each followed by the runs that differ from it in the switch alone."""
+    switch = set(re.findall(r"(\w+)=", entry.switch))
+    own = runs.by_protocol[protocol]
+    about = [title for title, run in own.items() if entry.id in words(run.title)]
+    for title in about:
+        yield title
+        yield from (twin for twin in runs.twins(own[title], switch) if twin not in about)

@@ -1,0 +1,120 @@
+"""What the catalogue is made of: runs, the entries that they settle, and how."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from enum import StrEnum
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+
+class Profile(StrEnum):
+    """How much of the catalogue is run; each includes the ones before it."""
+
+    QUICK = "quick"
+    """A selection that shows every protocol: minutes."""
+    CI = "ci"
+    """The whole catalogue at sizes that fit a build."""
+    FULL = "full"
+    """Sizes that may take hours."""
+
+
+@dataclass(frozen=True)
+class Run:
+    """One exploration and what it must find.
+
+    `violated` gives for each property that must fail the states of its shortest trace; every other property must hold
+    and every other witness must be reached, but for those listed in `unreached`. Figures that are None are not pinned.
+    """
+
+    protocol: str
+    constants: Mapping[str, int] = field(default_factory=dict)
+    version: str = ""
+    profile: Profile = Profile.CI
+    distinct: int | None = None
+    depth: int | None = None
+    violated: Mapping[str, int] = field(default_factory=dict)
+    unreached: tuple[str, ...] = ()
+    worst: Mapping[str, int | str] = field(default_factory=dict)
+    """For at-most properties what the dearest way costs: a number, `unbounded` or `never`."""
+    properties: tuple[str, ...] = ()
+    """The properties to evaluate; all of the protocol's if empty, but for those that are on request."""
+    compact: bool = False
+    why: str = ""
+    title: str = ""
+    """What tells the run from others of its protocol, where its constants are too many to be its name."""
+    trace: Mapping[str, str] = field(default_factory=dict)
+    """The archived traces that are not named after protocol and property: file name by property."""
+    serves: str = ""
+    """What the run is for, where no entry names it."""
+
+    @property
+    def name(self) -> str:
+        """The run in a few words, unique in the catalogue: `kip320 3/2/2/2`, `replication 2 brokers, B09`."""
+        return f"{self.protocol} {self.short_name}"
+
+    @property
+    def short_name(self) -> str:
+        """The name without that of the protocol: version and title, as entries name the run."""
+        values = self.title or "/".join(str(value) for value in self.constants.values())
+        return " ".join(part for part in (self.version, values) if part)
+
+    @property
+    def traces(self) -> dict[str, str]:
+        """The archived trace of each property that must fail, by file name; it need not exist for every run."""
+        return {name: self.trace.get(name, f"{self.protocol}-{name}.trace") for name in self.violated}
+
+
+@dataclass(frozen=True)
+class Case:
+    """One run as evidence: what it says about `prop`."""
+
+    run: Run
+    prop: str
+
+    @property
+    def expect(self) -> str:
+        """The verdict that the property must get in this run."""
+        if self.prop in self.run.violated:
+            return "violated"
+        return "unreached" if self.prop in self.run.unreached else "holds"
+
+    @property
+    def worst(self) -> int | str | None:
+        """What the dearest way costs, where that is pinned."""
+        return self.run.worst.get(self.prop)
+
+    @property
+    def length(self) -> int | None:
+        """States of the shortest trace, where the property must fail."""
+        return self.run.violated.get(self.prop)
+
+
+@dataclass(frozen=True)
+class Entry:
+    """A guarantee, bug, hypothesis, question or claim."""
+
+    id: str
+    kind: str
+    protocol: str
+    sentence: str
+    source: str
+    depends: tuple[str, ...] = ()
+    same_as: tuple[str, ...] = ()
+    switch: str = ""
+    reference: str = ""
+
+
+@dataclass(frozen=True)
+class Evidence:
+    """What settles an entry: cases, and for a question or a hypothesis the answer in words."""
+
+    entry: str
+    cases: tuple[Case, ...]
+    answer: str = ""
+    verdict: str = ""
+    """For a hypothesis: confirmed or refuted. For a guarantee that the protocol does not keep: broken."""
+    gap: str = ""
+    """Why the entry is not settled, or only in part: a known gap."""
