@@ -101,8 +101,8 @@ def _claim(item: str, section: str, said: dict[str, Any], texts: Mapping[str, st
     only([said["kind"]], KINDS, "kind")
     only([said["verdict"]] if "verdict" in said else [], VERDICTS, "verdict")
     prose = {key: _put(texts, said[key]) for key in said if isinstance(said[key], str)}
-    lists = {key: tuple(said.get(key, ())) for key in ("depends", "same_as")}
-    own = {key: prose.get(key, "") for key in ("kind", "protocol", "sentence", "source", "switch", "reference")}
+    lists: Any = {key: tuple(said.get(key, ())) for key in ("depends", "same_as")}
+    own: Any = {key: prose.get(key, "") for key in ("kind", "protocol", "sentence", "source", "switch", "reference")}
     return Claim(Entry(item, **own, **lists), section, said | prose)
 
 
