@@ -53,7 +53,7 @@ class Comparison:
         if other == NUMBER:
             self.found.numbers += 1
             return self.found
-        assert (starts, error) == (ours, other)
+        assert (starts, error) == (ours, other), "the initial states differ"
         if starts is None:
             self.found.errors.append(error)
             return self.found
@@ -133,3 +133,22 @@ def attempt(question: Callable[[], Any]) -> tuple[Any, str]:
         return None, NUMBER
     except DomainError as error:
         return None, str(error)
+
+
+def typed_search(machine: Machine, constants: Constants, properties: tuple[Property, ...]) -> dict[str, bool]:
+    """Search a machine as its typed program has it; return for each property over states whether it holds everywhere."""
+    typed = Typed(machine, constants, properties)
+    waiting = typed.initial_states()
+    known = set(waiting)
+    holds = {item.name: True for item in properties}
+    while waiting:
+        state = waiting.pop()
+        for item in properties:
+            holds[item.name] &= typed.holds(item, state)
+        for step in (step for item in machine.actions for step in typed.plain.steps(item, state)):
+            action = next(item for item in typed.program.actions if item.name == step.action.name)
+            done = typed.take(action, state, step)
+            if done is not None and done[1] not in known:
+                known.add(done[1])
+                waiting.append(done[1])
+    return holds

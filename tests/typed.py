@@ -429,13 +429,25 @@ class Seen:
     error: str = ""
 
 
+_TRANSLATED: dict[tuple[int, ...], tuple[Program, object]] = {}
+"""By the identity of machine and properties, which are kept beside the program."""
+
+
+def translated(machine: Machine, properties: tuple[Property, ...]) -> Program:
+    """Return a machine as its typed program, translated once."""
+    asked = (id(machine), *map(id, properties))
+    if asked not in _TRANSLATED:
+        _TRANSLATED[asked] = translate(machine, properties), (machine, properties)
+    return _TRANSLATED[asked][0]
+
+
 class Typed:
     """A machine as its typed program has it, with the questions that `Interpreter` answers."""
 
     def __init__(
         self, machine: Machine, constants: Constants, properties: tuple[Property, ...] = (), *, normalize: bool = True
     ) -> None:
-        self.program = translate(machine, properties)
+        self.program = translated(machine, properties)
         self.machinery = Machinery(self.program, constants)
         self.plain = Interpreter(machine, constants, normalize=normalize)
         """Knows how a step is shown."""

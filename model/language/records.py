@@ -141,7 +141,8 @@ class Bag(Generic[T]):
 
 
 def _outside(label: str, index: Any, length: int) -> str:
-    what = "NONE used as an index" if index == -1 else f"index {index!r} is outside the array"
+    shown = index if type(index) is slice else int(index)  # enum members and flags read as numbers, as in every engine
+    what = "NONE used as an index" if index == -1 else f"index {shown!r} is outside the array"
     return f"{label}: {what}: it has {length} elements, numbered from 0."
 
 

@@ -57,6 +57,8 @@ class Expressions:
         self.whole: ast.expr | None = None
         """The call that makes up the statement at hand, where it is one."""
         self.folding = ""
+        self.coming: frozenset[str] = frozenset()
+        """Variables of the generators around that a later clause binds: Python takes them for unassigned until then."""
 
     def declare(self, node: ast.AST, name: str) -> None:
         """Check the name of a parameter or a local."""
@@ -154,6 +156,8 @@ class Expressions:
                 f"{name!r} refers to a place that `{self.scope.stale[name]}` has overwritten",
                 "copy what you need into locals before the write",
             )
+        if name in self.coming:
+            self.scope.refuse(node, f"{name!r} is the variable of a loop that comes later", "give one of them another name")
         if name in self.scope.places.gone:
             self.scope.made.reads_gone.add(name)
         if name in self.scope.env:
@@ -167,8 +171,14 @@ class Expressions:
             self.scope.refuse(
                 node, f"{name!r} is no number, parameter or local here.{hint}".rstrip("."), "pass what is needed as an argument"
             )
-        self.scope.made.static[node] = found
+        self.scope.made.static[node] = self.fitting(node, found)
         return INT
+
+    def fitting(self, node: ast.expr, found: int) -> int:
+        """Check a number of the module: it is as large as a literal may be at most."""
+        if abs(found) > MOST:
+            self.scope.refuse(node, f"{ast.unparse(node)} is {found}, which does not fit a number", f"use {-MOST} to {MOST}")
+        return found
 
     def attribute(self, node: ast.Attribute) -> Type:
         """Check `record.field`, `c.constant` or a global number."""
@@ -179,7 +189,7 @@ class Expressions:
             found = self.scope.static(node)
             if found is None:
                 self.scope.refuse(node, f"{ast.unparse(node)!r} is no number", "use an enum member or a module-level number")
-            self.scope.made.static[node] = found
+            self.scope.made.static[node] = self.fitting(node, found)
             return INT
         owner = self.value(node.value)
         if isinstance(owner, Consts):
@@ -340,12 +350,15 @@ class Expressions:
         generator = node.args[0]
         before, stale, of = dict(self.scope.env), dict(self.scope.stale), dict(self.scope.places.of)
         folding, self.folding = self.folding, name
-        for clause in generator.generators:
+        coming = self.coming
+        names = [item.target.id for item in generator.generators if isinstance(item.target, ast.Name)]
+        for number, clause in enumerate(generator.generators, 1):
             self.iterate(clause.target, clause.iter)
+            self.coming = (coming | set(names[number:])) - set(names[:number])
             for test in clause.ifs:
                 self.number(test)
         self.number(generator.elt)
-        self.folding = folding
+        self.folding, self.coming = folding, coming
         self.scope.env, self.scope.stale, self.scope.places.of = before, stale, of
         return INT
 
@@ -395,6 +408,8 @@ class Expressions:
         if not isinstance(target, ast.Name):
             self.scope.refuse(target, "a loop unpacks its variable", "loop over one name")
         if isinstance(source, ast.Call) and isinstance(source.func, ast.Name) and source.func.id == "range":
+            if self.scope.global_of(source.func) is not range:
+                self.scope.refuse(source.func, "'range' is something else in this module", "give that another name")
             if not 1 <= len(source.args) <= 2 or source.keywords:
                 self.scope.refuse(source, "range() takes a stop, or a start and a stop", "write range(n) or range(a, b)")
             for item in source.args:

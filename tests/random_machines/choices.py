@@ -1,0 +1,78 @@
+"""What a machine is drawn from: a sequence of whole numbers, which can be recorded, replayed and made smaller.
+
+A choice is a number below a limit; 0 is the simplest. A text that is drawn from smaller numbers, or from fewer, is simpler, so
+a failing machine is made small by making its numbers small.
+"""
+
+from __future__ import annotations
+
+import random
+from typing import TYPE_CHECKING, TypeVar
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator, Sequence
+
+T = TypeVar("T")
+MOST = 2_000
+"""Texts that are tried at most to make a failing machine small."""
+
+
+class Choices:
+    """Choices that are given, then drawn from a seed; without a seed they go on as zeros."""
+
+    def __init__(self, given: Sequence[int] = (), seed: int | None = None) -> None:
+        self.given = list(given)
+        self.random = None if seed is None else random.Random(seed)  # noqa: S311 (no secret)
+        self.made: list[int] = []
+
+    def below(self, limit: int) -> int:
+        """Return a number from 0 to below a limit."""
+        place = len(self.made)
+        if place < len(self.given):
+            number = min(self.given[place], limit - 1)
+        else:
+            number = self.random.randrange(limit) if self.random else 0
+        self.made.append(number)
+        return number
+
+    def pick(self, items: Sequence[T]) -> T:
+        """Return one of several things, the simplest of which stands first."""
+        return items[self.below(len(items))]
+
+    def chance(self, percent: int) -> bool:
+        """Say yes so often; no is simpler."""
+        return self.below(100) >= 100 - percent
+
+
+def shrink(choices: list[int], fails: Callable[[list[int]], bool], most: int = MOST) -> list[int]:
+    """Return a shorter or smaller sequence that still fails, after so many tries at most."""
+    tried = {tuple(choices)}
+    better = True
+    while better:
+        better = False
+        for candidate in _simpler(choices):
+            if tuple(candidate) in tried:
+                continue
+            if len(tried) > most:
+                return choices
+            tried.add(tuple(candidate))
+            if fails(candidate):
+                choices, better = candidate, True
+                break
+    return choices
+
+
+def _simpler(choices: list[int]) -> Iterator[list[int]]:
+    size = max(1, len(choices) // 2)
+    while size:
+        for start in range(0, len(choices), size):
+            yield choices[:start] + choices[start + size :]
+        size //= 2
+    for size in (8, 4, 2, 1):
+        for start in range(0, len(choices), size):
+            if any(choices[start : start + size]):
+                yield choices[:start] + [0] * len(choices[start : start + size]) + choices[start + size :]
+    for place, number in enumerate(choices):
+        for smaller in (number // 2, number - 1):
+            if 0 < smaller < number:
+                yield [*choices[:place], smaller, *choices[place + 1 :]]

@@ -1,0 +1,104 @@
+"""What two meanings or two engines say of one random machine, compared."""
+
+from __future__ import annotations
+
+import importlib.util
+import itertools
+import sys
+import tempfile
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from fencepost.explorers.plain import search as plain_search
+from fencepost.explorers.verdict import Options
+from fencepost.model.language.errors import DomainError, ModelError
+from fencepost.model.language.subset import check
+
+from tests.compared import Comparison
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from fencepost.explorers.verdict import Result
+    from fencepost.model.language import Machine, Property
+
+    Question = Callable[[Machine, tuple[Property, ...]], str]
+    """Returns what differs in a machine, or an empty string."""
+
+STATES = 25
+"""States of a machine that are compared one by one."""
+LIMIT = 4_000
+"""States of a machine that a whole search may have; a larger one is left out."""
+_NUMBERS = itertools.count()
+
+
+def load(text: str, folder: Path) -> tuple[Machine, tuple[Property, ...]]:
+    """Write a model to a file and return its machine and properties; raise ModelError if the language refuses it."""
+    name = f"random_machine_{next(_NUMBERS)}"
+    path = folder / f"{name}.py"
+    path.write_text(text)
+    spec = importlib.util.spec_from_file_location(name, path)
+    assert spec is not None
+    assert spec.loader is not None
+    module = importlib.util.module_from_spec(spec)
+    sys.modules[name] = module
+    spec.loader.exec_module(module)
+    check(module.MACHINE, module.PROPERTIES)
+    return module.MACHINE, module.PROPERTIES
+
+
+def compare_typed(machine: Machine, properties: tuple[Property, ...]) -> str:
+    """Compare the typed program with the text, state by state; return what differs, or an empty string."""
+    try:
+        Comparison(machine, machine.set_constants({}), properties).run(STATES)
+    except AssertionError as error:
+        return str(error) or "they differ"
+    return ""
+
+
+def answer(search: Callable[..., Result], machine: Machine, properties: tuple[Property, ...]) -> dict[str, Any]:
+    """Return what a whole search says, the order of its findings left out; or its error."""
+    options = Options(workers=1, deadlock=True, max_states=LIMIT)
+    try:
+        found = search(machine, machine.set_constants({}), properties, options)
+    except (DomainError, ModelError) as error:
+        return {"error": str(error)}
+    return {
+        "complete": found.complete,
+        "distinct": found.distinct,
+        "generated": found.generated,
+        "depth": found.depth,
+        "levels": found.levels,
+        "fired": found.fired,
+        "guards": [(item.action, item.condition, item.refused) for item in found.guards],
+        "deadlocks": found.deadlocks,
+        "properties": [(item.name, item.verdict, item.path.length if item.path else None) for item in found.properties],
+    }
+
+
+def compare_searches(machine: Machine, properties: tuple[Property, ...], other: Callable[..., Result]) -> str:
+    """Compare whole searches of the plain engine and of another one; return what differs, or an empty string."""
+    expected = answer(plain_search, machine, properties)
+    if not expected.get("complete", True):
+        return ""
+    found = answer(other, machine, properties)
+    if "error" in found and "fit" in found["error"]:
+        return ""  # a number leaves what compiled code can hold
+    if "error" in expected and "error" in found:
+        return ""  # of several errors, engines may come to different ones first
+    differing = [name for name in expected if expected[name] != found.get(name)]
+    return "; ".join(f"{name}: plain {expected[name]}, other {found.get(name)}" for name in differing)
+
+
+def with_folder(question: Question) -> Callable[[str], str | None]:
+    """Return a function that asks a question of a text: what differs, or None where the language refuses the text."""
+
+    def ask(text: str) -> str | None:
+        with tempfile.TemporaryDirectory() as folder:
+            try:
+                machine, properties = load(text, Path(folder))
+            except ModelError:
+                return None
+            return question(machine, properties)
+
+    return ask

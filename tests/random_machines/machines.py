@@ -1,0 +1,283 @@
+"""Whole random machines, as the text of a model file."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from tests.random_machines.expressions import LOCALS, Helper, Scope
+from tests.random_machines.schema import records
+from tests.random_machines.statements import Statements, indented
+
+if TYPE_CHECKING:
+    from tests.random_machines.choices import Choices
+
+HEAD = '''"""A random machine."""
+
+from enum import IntEnum
+from typing import Annotated
+
+from fencepost.model.language import (
+    NONE, Array, Bag, BitSet, Constants, InFlight, Index, Machine, Per, Range, Record, Size, action, always, bits, bound, capacity,
+    choice, require, shape, sometimes, step, switch,
+)
+
+
+class Mood(IntEnum):
+    A = 0
+    B = 1
+    C = 2
+
+
+class Sour(IntEnum):
+    BAD = -1
+    FAIR = 0
+    GOOD = 1
+
+
+class C(Constants):
+    n = shape({n}, low=1, high=3, meaning="things")
+    k = capacity({k}, low=1, high=4, room=3, meaning="room")
+    b = bound({b}, low=0, high=3, meaning="a bound")
+    on = switch(default={on}, meaning="a switch")
+    mood = choice(Mood.{mood}, meaning="a choice")
+
+
+FOUR = 4
+Small = Annotated[int, Range(-3, 3)]
+Offset = Annotated[int, Range(0, C.k)]
+Thing = Annotated[int, Index(C.n)]
+MaybeThing = Annotated[int, Index(C.n, none=True)]
+Things = Annotated[int, BitSet(C.n)]
+Large = Annotated[int, Range(-1000000, 1000000)]
+Wide = Annotated[int, Range(-4611686018427387903, 4611686018427387903)]
+Counter = Annotated[int, Range(0, 3)]
+'''
+PARAMETERS = [("Thing", "c.n"), ("MaybeThing", "c.n"), ("Range(-1, 1)", ""), ("Range(0, C.b)", ""), ("Mood", "")]
+"""Domains of parameters, with the length that their values stay below."""
+
+
+class Author:
+    """Draws one machine."""
+
+    def __init__(self, choices: Choices) -> None:
+        self.choices = choices
+        self.records = records(choices)
+        self.state = self.records[-1]
+        self.has_bag = any(kind.bag for _, kind in self.state.fields)
+        self.helpers: list[Helper] = []
+        self.statements = Statements(choices, self.helpers, self.records)
+        self.expressions = self.statements.expressions
+
+    def text(self) -> str:
+        """Return the whole file."""
+        choices = self.choices
+        parts = [
+            HEAD.format(
+                n=choices.pick([2, 1, 3]),
+                k=choices.pick([2, 1, 3, 4]),
+                b=choices.below(3),
+                on=choices.pick([False, True]),
+                mood=choices.pick("ABC"),
+            ),
+            *(record.text for record in self.records),
+        ]
+        parts += [
+            self.helper(number, 1 if number == 0 and choices.chance(75) else choices.below(6))
+            for number in range(choices.below(5))
+        ]
+        parts.append(self.initial())
+        names = [f"act{number}" for number in range(1 + choices.below(3))]
+        parts += [self.action(name) for name in names]
+        properties = [self.property(number, names) for number in range(choices.below(4))]
+        parts += [text for _, text in properties]
+        normal = self.normalize() if choices.chance(30) else ""
+        parts.append(normal)
+        more = ", normalize=normalize" if normal else ""
+        parts.append(f'MACHINE = Machine("random", "A random machine", State, C, initial, ({", ".join(names)},){more})')
+        parts.append(f"PROPERTIES = ({''.join(f'{name}, ' for name, _ in properties)})")
+        return "\n\n\n".join(part for part in parts if part) + "\n"
+
+    def scope(self, *, effects: bool) -> Scope:
+        """Return the scope of a function of the state."""
+        return Scope(records={"s": self.state}, fixed={"s", "c"}, effects=effects)
+
+    def helper(self, number: int, what: int) -> str:
+        """Return a helper."""
+        inner, outer = self.records[0], self.records[1]
+        name = self.choices.pick([f"help{number}", f"f{number}", f"less_{number}"])
+        v = self.choices.pick(["v", "a", "x"])
+        scope = self.scope(effects=False)
+        if what == 0:  # a number of the state and a number
+            scope.numbers[v] = ""
+            scope.fixed |= {v}
+            body = self.locals(scope) if self.choices.chance(40) else []
+            lines = [
+                f"def {name}(s, c, {v}):",
+                *indented([*body, *self.early(scope), f"return {self.expressions.number(scope, 2)}"]),
+            ]
+            made = Helper(name, ["State", "C", "int"], effect=False, returns="int")
+        elif what == 1:  # counts on, and gives a number
+            scope.effects = True
+            place = self.expressions.scalar(scope, 0, written=True)
+            assert place is not None
+            step = f"{place[0]} = {place[0]} + 1 if {place[0]} < {place[1].high} else {place[1].low}"
+            lines = [f"def {name}(s, c):", *indented([step, f"return {self.expressions.number(scope, 1)}"])]
+            made = Helper(name, ["State", "C"], effect=True, returns="int")
+        elif what == 2:  # a record of the state
+            scope.numbers[v] = ""
+            scope.fixed |= {v}
+            place = self.expressions.record(scope, "R")
+            other = self.expressions.record(scope, "R")
+            assert place is not None
+            assert other is not None
+            lines = [
+                f"def {name}(s, c, {v}):",
+                *indented([f"if {self.expressions.condition(scope, 1)}:", f"    return {other}", f"return {place}"]),
+            ]
+            made = Helper(name, ["State", "C", "int"], effect=False, returns="R")
+        elif what == 3:  # changes a record
+            record = self.choices.pick([outer, inner])
+            scope = Scope(records={"r": record}, numbers={v: ""}, fixed={"r", "c", v}, effects=True)
+            lines = [f"def {name}(r, c, {v}):", *indented(self.statements.block(scope, 1, 2))]
+            made = Helper(name, [record.name, "C", "int"], effect=True, returns=None)
+        elif what == 4 and self.has_bag:  # sends
+            scope.numbers[v] = ""
+            scope.fixed |= {v}
+            lines = [f"def {name}(s, c, {v}):", *indented(self.statements.add(scope, 0))]
+            made = Helper(name, ["State", "C", "int"], effect=True, returns=None)
+        else:  # a number of a record
+            record = self.choices.pick([outer, inner])
+            scope = Scope(records={"r": record}, fixed={"r", "c"})
+            lines = [f"def {name}(r, c):", *indented([*self.early(scope), f"return {self.expressions.number(scope, 2)}"])]
+            made = Helper(name, [record.name, "C"], effect=False, returns="int")
+        self.helpers.append(made)
+        return "\n".join(lines)
+
+    def early(self, scope: Scope) -> list[str]:
+        """Return an early return, or a loop with one, or nothing."""
+        if self.choices.chance(25):
+            return [f"if {self.expressions.condition(scope, 1)}:", f"    return {self.expressions.number(scope, 1)}"]
+        if self.choices.chance(25):
+            source, kind, below = self.expressions.source(scope, 1)
+            inner = scope.inner()
+            name = self.choices.pick([item for item in LOCALS if item not in scope.fixed and item not in scope.numbers])
+            self.expressions.bind(inner, name, kind, below)
+            return [
+                f"for {name} in {source}:",
+                f"    if {self.expressions.condition(inner, 1)}:",
+                f"        return {self.expressions.number(inner, 1)}",
+            ]
+        return []
+
+    def initial(self) -> str:
+        """Return the initial action."""
+        scope = self.scope(effects=True)
+        lines = ['"""Begin."""']
+        given = ""
+        if self.choices.chance(30):
+            given = ", v"
+            scope.numbers["v"] = ""
+            scope.fixed |= {"v"}
+        for _ in range(self.choices.below(4)):
+            lines += self.statements.store(scope, 0)
+        for _ in range(self.choices.below(3)):
+            lines += self.statements.add(scope, 0)
+        return "\n".join(
+            ["@action(" + ("v=Range(0, 1)" if given else "") + ")", f"def initial(s, c{given}):", *indented(lines)]
+        )
+
+    def action(self, name: str) -> str:
+        """Return an action."""
+        scope = self.scope(effects=False)
+        domains = []
+        for parameter in self.choices.pick([[], ["t"], ["t", "u"], ["v"]]):
+            domain, below = self.choices.pick(PARAMETERS)
+            domains.append(f"{parameter}={domain}")
+            scope.numbers[parameter] = below
+            scope.fixed.add(parameter)
+        received = self.has_bag and self.choices.chance(35)
+        if received:
+            domains.append('m=InFlight("box")')
+            scope.records["m"] = self.records[2]
+            scope.fixed.add("m")
+            scope.received.add("m")
+        lines = ['"""Go on."""', "require(s.pc < 3)", *self.guards(scope)]
+        scope.effects = True
+        self.statements.added = False
+        if received and self.choices.chance(70):
+            lines.append("s.box.remove(m)")
+        lines.append("s.pc += 1")
+        lines += self.statements.block(scope, 2, 4)
+        names = "".join(f", {item.split('=')[0]}" for item in domains)
+        return "\n".join([f"@action({', '.join(domains)})", f"def {name}(s, c{names}):", *indented(lines)])
+
+    def guards(self, scope: Scope) -> list[str]:
+        """Return guards and locals that they read."""
+        lines: list[str] = []
+        for _ in range(self.choices.pick([0, 0, 1, 1, 2, 3])):
+            if self.choices.chance(30):
+                lines += self.locals(scope)
+            weaker = f" or {self.expressions.condition(scope, 1)}" if self.choices.chance(40) else ""
+            guard = f"require({self.expressions.condition(scope, 2)}{weaker})"
+            if lines and lines[-1].startswith("require") and self.choices.chance(15):
+                lines[-1] += f"; {guard}"
+            else:
+                lines.append(guard)
+        return lines
+
+    def locals(self, scope: Scope) -> list[str]:
+        """Return statements that assign locals, and write nothing."""
+        what = self.choices.below(4)
+        if what == 0:
+            return self.statements.local(scope, 0)
+        if what == 1:
+            return self.statements.reference(scope, 0)
+        if what == 2:
+            return self.statements.tuple(scope, 0)
+        source, kind, below = self.expressions.source(scope, 1)
+        name = self.statements.target(scope)
+        inner = scope.inner()
+        item = self.choices.pick(
+            [other for other in LOCALS if other not in (name, *scope.fixed, *scope.numbers, *scope.records)] or ["z"]
+        )
+        self.expressions.bind(inner, item, kind, below)
+        scope.numbers[name] = ""
+        inner.numbers[name] = ""
+        return [f"{name} = 0", f"for {item} in {source}:", f"    {name} += {self.expressions.number(inner, 1)}"]
+
+    def property(self, number: int, actions: list[str]) -> tuple[str, str]:
+        """Return a property: its name and its text."""
+        what = self.choices.below(4)
+        name = f"prop{number}"
+        if what in (0, 1):
+            scope = self.scope(effects=False)
+            word = ["@always", "@sometimes"][what]
+            head = f"def {name}(s, c):"
+        else:
+            scope = Scope(
+                records={"before": self.state, "after": self.state, "s": self.state}, fixed={"before", "after", "s", "c"}
+            )
+            word = "@step()" if what == 2 else "@sometimes"
+            head = f"def {name}(before, after, c):"
+        lines = ['"""A property."""']
+        if what >= 2:
+            lines.append("s = after")
+        if self.choices.chance(40):
+            lines += self.locals(scope)
+        lines.append(f"return {self.expressions.condition(scope, 3)}")
+        del actions
+        return name, "\n".join([word, head, *indented(lines)])
+
+    def normalize(self) -> str:
+        """Return a function that drops something; doing it again changes nothing."""
+        numbers = [name for name, kind in self.state.fields if kind.domain is not None]
+        lines = ['"""Drop what nobody sees."""', f"if s.pc == {self.choices.below(4)}:", f"    s.{numbers[1]} = 0"]
+        messages = [name for name, kind in self.records[2].fields if kind.domain is not None]
+        if self.has_bag and self.choices.chance(50):
+            lines += ["for m in s.box:", f"    m.{messages[0]} = 0"]
+        return "\n".join(["def normalize(s, c):", *indented(lines)])
+
+
+def machine_text(choices: Choices) -> str:
+    """Return the text of a random machine."""
+    return Author(choices).text()

@@ -1,0 +1,130 @@
+"""What a random machine's state is made of: domains, records, arrays, a bag."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from tests.random_machines.choices import Choices
+
+NASTY = [
+    "count",
+    "items",
+    "row",
+    "words",
+    "out",
+    "shape",
+    "dtype",
+    "real",
+    "np",
+    "f0",
+    "rows",
+    "kernel",
+    "helper",
+    "hashes",
+    "label",
+]
+"""Names that mean something to a back end."""
+
+
+@dataclass(frozen=True)
+class Domain:
+    """A domain's alias, and the ends of it as text in a function."""
+
+    alias: str
+    low: str
+    high: str
+
+
+SMALL = Domain("Small", "-3", "3")
+WIDE = Domain("Wide", "-4611686018427387903", "4611686018427387903")
+DOMAINS = [
+    SMALL,
+    Domain("Offset", "0", "c.k"),
+    Domain("Thing", "0", "c.n - 1"),
+    Domain("MaybeThing", "-1", "c.n - 1"),
+    Domain("Things", "0", "(1 << c.n) - 1"),
+    Domain("bool", "0", "1"),
+    Domain("Mood", "0", "2"),
+    Domain("Sour", "-1", "1"),
+    Domain("Large", "-1000000", "1000000"),
+    WIDE,
+]
+
+
+@dataclass
+class Type:
+    """The type of a field: a number of a domain, a record, an array (`size` as text), or a bag."""
+
+    domain: Domain | None = None
+    record: Record | None = None
+    element: Type | None = None
+    size: str = ""
+    bag: bool = False
+
+    @property
+    def text(self) -> str:
+        """The annotation."""
+        if self.domain is not None:
+            return self.domain.alias
+        if self.element is not None:
+            return f"Annotated[Array[{self.element.text}], {SIZES[self.size]}]"
+        assert self.record is not None
+        return f"Annotated[Bag[{self.record.name}], Size({self.size})]" if self.bag else self.record.name
+
+
+@dataclass
+class Record:
+    """A record class."""
+
+    name: str
+    fields: list[tuple[str, Type]] = field(default_factory=list)
+
+    @property
+    def text(self) -> str:
+        """The class."""
+        return "\n".join([f"class {self.name}(Record):", *(f"    {name}: {kind.text}" for name, kind in self.fields)])
+
+
+SIZES = {"c.n": "Per(Thing)", "c.k": "Size(C.k)", "2": "Size(2)", "c.k + 1": "Size(C.k + 1)"}
+"""By length, as text in a function: the size as text in an annotation."""
+
+
+def scalar(choices: Choices) -> Type:
+    """Return a number of some domain."""
+    return Type(domain=choices.pick(DOMAINS))
+
+
+def array(choices: Choices, element: Type) -> Type:
+    """Return an array."""
+    return Type(element=element, size=choices.pick(list(SIZES)))
+
+
+def records(choices: Choices) -> list[Record]:
+    """Return the records of a machine, the state last."""
+    letters = iter("abdeghjklopqtuwz")
+
+    def fresh() -> str:
+        letter = next(letters)
+        return choices.pick(NASTY) + letter if choices.chance(10) else letter
+
+    inner = Record("P", [(fresh(), scalar(choices)) for _ in range(1 + choices.below(3))])
+    outer = Record("R", [(fresh(), scalar(choices)) for _ in range(1 + choices.below(2))])
+    outer.fields.append((fresh(), Type(record=inner)))
+    if choices.chance(60):
+        outer.fields.append((fresh(), array(choices, Type(record=inner) if choices.chance(40) else scalar(choices))))
+    message = Record("M", [(fresh(), scalar(choices)) for _ in range(1 + choices.below(2))])
+    if choices.chance(30):
+        message.fields.append((fresh(), array(choices, Type(record=inner) if choices.chance(50) else scalar(choices))))
+    state = Record(
+        "State", [("pc", Type(domain=Domain("Counter", "0", "3"))), ("out", Type(domain=WIDE)), (fresh(), Type(domain=SMALL))]
+    )
+    state.fields += [(fresh(), scalar(choices)) for _ in range(choices.below(3))]
+    state.fields.append((fresh(), array(choices, scalar(choices))))
+    state.fields.append((fresh(), array(choices, Type(record=outer))))
+    if choices.chance(50):
+        state.fields.append((fresh(), Type(record=outer)))
+    if choices.chance(75):
+        state.fields.append(("box", Type(record=message, bag=True, size=choices.pick(["2", "C.k", "3"]))))
+    return [inner, outer, message, state]

@@ -1,0 +1,259 @@
+"""Random statements: stores, copies, branches, loops, bags."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from tests.random_machines.expressions import LOCALS, Expressions, Helper, Scope
+
+if TYPE_CHECKING:
+    from tests.random_machines.choices import Choices
+    from tests.random_machines.schema import Domain, Record
+
+DEPTH = 3
+"""How deep expressions are."""
+
+
+class Statements:
+    """Draws statements."""
+
+    def __init__(self, choices: Choices, helpers: list[Helper], records: list[Record]) -> None:
+        self.choices, self.helpers = choices, helpers
+        self.expressions = Expressions(choices, helpers)
+        self.classes = {record.name: record for record in records}
+        self.returns = ""
+        self.added = False
+
+    def block(self, scope: Scope, depth: int, most: int = 3, *, loop: bool = False) -> list[str]:
+        """Return statements, the last of which may leave the block early."""
+        lines: list[str] = []
+        for _ in range(1 + self.choices.below(most)):
+            lines += self.statement(scope, depth)
+        if depth < 2 and self.choices.chance(18):
+            ways = ["break", "continue"] if loop else []
+            lines.append(self.choices.pick([*ways, self.leave(scope)]))
+        return lines
+
+    def leave(self, scope: Scope) -> str:
+        """Return a return statement."""
+        return (
+            f"return {self.expressions.number(scope, 2)}" if self.returns == "int" else "return" if not self.returns else "pass"
+        )
+
+    def statement(self, scope: Scope, depth: int) -> list[str]:
+        """Return one statement, as lines."""
+        simple = [
+            self.store,
+            self.local,
+            self.augment,
+            self.augment_local,
+            self.tuple,
+            self.reference,
+            self.effect,
+            self.copy,
+            self.add,
+        ]
+        simple += [self.alias, self.digest]
+        compound = [self.branch, self.loop, self.loop]
+        return self.choices.pick([*simple, *(compound if depth > 0 else [])])(scope, depth)
+
+    def number(self, scope: Scope) -> str:
+        """Return a number."""
+        return self.expressions.number(scope, DEPTH)
+
+    def store(self, scope: Scope, _: int) -> list[str]:
+        """Store a number in a place: often in one that keeps all of it."""
+        if "s" in scope.records and self.choices.chance(35):
+            return [f"s.out = {self.wide(scope)}"]
+        found = self.expressions.scalar(scope, 2, written=True)
+        if found is None:
+            return ["pass"]
+        place, domain = found
+        return [f"{place} = {self.fitting(scope, domain)}"]
+
+    def wide(self, scope: Scope) -> str:
+        """Return a number that depends on two, one evaluated after the other."""
+        values = [self.number(scope), self.number(scope)]
+        return f"max(-1000000000, min(1000000000, {values[0]} * 1000 + {values[1]}))"
+
+    def fitting(self, scope: Scope, domain: Domain) -> str:
+        """Return a number that is mostly in a domain."""
+        value = self.number(scope)
+        return value if self.choices.chance(4) else f"max({domain.low}, min({domain.high}, {value}))"
+
+    def augment(self, scope: Scope, _: int) -> list[str]:
+        """Change the number in a place."""
+        found = self.expressions.scalar(scope, 2, written=True)
+        if found is None:
+            return ["pass"]
+        place, domain = found
+        if domain.alias in ("Small", "Large", "Wide"):
+            more = self.number(scope)
+            step = more if self.choices.chance(15) else f"(max(-1, min(1, {more})))"
+            return [f"{place} {self.choices.pick(['+=', '-=', '|='])} {step}"]
+        return [
+            f"{place} {self.choices.pick(['&=', '%= 2 #', '//= 2 #', '>>= 1 #', '*='])} {self.expressions.condition(scope, 2)}"
+        ]
+
+    def target(self, scope: Scope) -> str:
+        """Return a name for a number, which may have been one before."""
+        names = [name for name in LOCALS if name not in scope.fixed and name not in scope.records and name not in scope.arrays]
+        return self.choices.pick(names)
+
+    def local(self, scope: Scope, _: int) -> list[str]:
+        """Give a local a number."""
+        value, name = self.number(scope), self.target(scope)
+        scope.numbers[name] = ""
+        return [f"{name} = {value}"]
+
+    def augment_local(self, scope: Scope, _: int) -> list[str]:
+        """Change a local."""
+        known = [name for name in scope.numbers if name not in scope.fixed]
+        if not known:
+            return self.local(scope, 0)
+        name = self.choices.pick(known)
+        scope.numbers[name] = ""
+        return [f"{name} {self.choices.pick(['+=', '-=', '*='])} {self.number(scope)}"]
+
+    def tuple(self, scope: Scope, _: int) -> list[str]:
+        """Give two locals their numbers at once."""
+        values = [self.number(scope), self.number(scope)]
+        names = [self.target(scope), self.target(scope)]
+        for name in names:
+            scope.numbers[name] = ""
+        return [f"{', '.join(names)} = {', '.join(values)}"]
+
+    def reference(self, scope: Scope, _: int) -> list[str]:
+        """Let a name stand for a record."""
+        kind = self.choices.pick(["P", "R"])
+        place = self.expressions.record(scope, kind)
+        names = [
+            name
+            for name in ("l", "h", "q")
+            if name not in scope.fixed and name not in scope.numbers and name not in scope.arrays
+        ]
+        names = [name for name in names if name not in scope.records or scope.records[name].name == kind]
+        if place is None or not names:
+            return ["pass"]
+        name = self.choices.pick(names)
+        scope.records[name] = self.classes[kind]
+        scope.received.discard(name)
+        if place.split(".")[0] in scope.received:
+            scope.received.add(name)
+        return [f"{name} = {place}"]
+
+    def alias(self, scope: Scope, _: int) -> list[str]:
+        """Let a name stand for an array."""
+        found = [
+            (f"{text}.{name}", kind)
+            for text, record in self.expressions.records(scope)
+            for name, kind in record.fields
+            if kind.element is not None and text.split(".")[0] not in scope.received
+        ]
+        names = [name for name in ("w", "z") if name not in scope.numbers and name not in scope.records]
+        if not found or not names:
+            return ["pass"]
+        text, kind = self.choices.pick(found)
+        name = self.choices.pick(names)
+        if name in scope.arrays and scope.arrays[name] is not kind:
+            return ["pass"]
+        scope.arrays[name] = kind
+        return [f"{name} = {text}"]
+
+    def digest(self, scope: Scope, depth: int) -> list[str]:
+        """Note what a loop sees, in its order."""
+        bags = [name for name, kind in scope.records["s"].fields if kind.bag] if "s" in scope.records else []
+        if not bags or "m" in scope.records or "m" in scope.numbers or "m" in scope.fixed:
+            return self.store(scope, depth)
+        field = self.choices.pick([name for name, kind in self.classes["M"].fields if kind.domain is not None])
+        lines = ["for m in s.box:", f"    s.out = max(-1000000000, min(1000000000, s.out * 7 + m.{field}))"]
+        return [*lines, "    break"] if self.choices.chance(30) else lines
+
+    def effect(self, scope: Scope, depth: int) -> list[str]:
+        """Call a helper that changes something, or give what it returns to a local."""
+        known = [item for item in self.helpers if item.effect and self.expressions.callable(scope, item)]
+        if not known:
+            return self.store(scope, depth)
+        helper = self.choices.pick(known)
+        text = self.expressions.call(scope, helper, 2)
+        self.added = True
+        if helper.returns == "int" and self.choices.chance(50):
+            name = self.target(scope)
+            scope.numbers[name] = ""
+            return [f"{name} = {text}"]
+        return [text]
+
+    def copy(self, scope: Scope, depth: int) -> list[str]:
+        """Copy a record; names that refer to records are not used after that."""
+        kind = self.choices.pick(["P", "R"])
+        source, target = self.expressions.record(scope, kind), self.expressions.record(scope, kind)
+        if (
+            source is None
+            or target is None
+            or "(" in target.split("[")[0]
+            or target.isidentifier()
+            or target.split(".")[0] in scope.received
+        ):
+            return self.store(scope, depth)
+        self.refresh(scope)
+        return [f"{target} = {source}"]
+
+    def refresh(self, scope: Scope) -> None:
+        """Forget the names that may be stale."""
+        for name in list(scope.records):
+            if name not in scope.fixed:
+                del scope.records[name]
+        scope.arrays.clear()
+
+    def branch(self, scope: Scope, depth: int) -> list[str]:
+        """Run one of two blocks."""
+        lines = [f"if {self.expressions.condition(scope, 2)}:", *indented(self.block(scope.inner(), depth - 1, 2))]
+        if self.choices.chance(40):
+            lines += ["else:", *indented(self.block(scope.inner(), depth - 1, 2))]
+        return lines
+
+    def loop(self, scope: Scope, depth: int) -> list[str]:
+        """Run a block for each of some items; a message of the bag at hand may be removed."""
+        source, kind, below = self.expressions.source(scope, 2)
+        inner = scope.inner()
+        names = [
+            name
+            for name in [*LOCALS, "m"]
+            if name not in scope.fixed and name not in scope.records and name not in scope.arrays
+        ]
+        if kind is not None and kind.domain is None:
+            names = [name for name in names if name not in scope.numbers]
+        if not names:
+            return ["pass"]
+        name = self.choices.pick(names)
+        self.expressions.bind(inner, name, kind, below)
+        body = self.block(inner, depth - 1, 2, loop=True)
+        if source == "s.box" and kind is not None and not self.added and self.choices.chance(50):
+            condition = self.expressions.condition(inner, 1)
+            body = (
+                [*body, f"if {condition}:", f"    s.box.remove({name})"]
+                if not body[-1].startswith(("return", "break", "continue"))
+                else body
+            )
+        for known in set(scope.numbers) & set(LOCALS) - scope.fixed:
+            scope.numbers[known] = ""
+        return [f"for {name} in {source}:", *indented(body)]
+
+    def add(self, scope: Scope, depth: int) -> list[str]:
+        """Put a message in flight, and perhaps write to it."""
+        if "s" not in scope.records or not any(kind.bag for _, kind in scope.records["s"].fields):
+            return self.store(scope, depth)
+        fields = [(name, kind.domain) for name, kind in self.classes["M"].fields if kind.domain is not None]
+        given = ", ".join(f"{name}={self.fitting(scope, domain)}" for name, domain in fields if self.choices.chance(75))
+        self.added = True
+        line = f"s.box.add({given})"
+        lines = [line]
+        if self.choices.chance(40) and "m" not in scope.fixed and "m" not in scope.records:
+            inner = Scope(numbers=dict(scope.numbers), records={"m": self.classes["M"]}, fixed=scope.fixed)
+            lines = [f"m = {line}", *self.store(inner, 0)]
+        return lines if self.choices.chance(25) else ["if len(s.box) < 2:", *indented(lines)]
+
+
+def indented(lines: list[str]) -> list[str]:
+    """Return lines one level in."""
+    return ["    " + line for line in lines]
