@@ -21,9 +21,11 @@ if TYPE_CHECKING:
     from fencepost.explorers.symbolic.models import Pair
     from fencepost.explorers.symbolic.proof import Proof, Settings
     from fencepost.invariants.protocols import Protocol
-    from fencepost.model.language import Constants, Property
+    from fencepost.model.language import Constants, Machine, Property
     from fencepost.model.language.records import Key
 
+FIRST_STATES = 500
+"""States that are gone through for a step that ends with an error."""
 ANY_STATE = "any state"
 """What the state before a step that breaks an induction is called: it need not be initial, nor reachable."""
 
@@ -47,11 +49,8 @@ class Report:
     def told(self) -> str:
         """What the counterexample shows, as a clause."""
         if self.proof.history is not None:
-            return f"{', '.join(self._violated())} is violated"
+            return f"{self.proof.history.violates} is violated"
         return f"{self.proof.broken[0].move} breaks the induction" if self.proof.broken else ""
-
-    def _violated(self) -> list[str]:
-        return [item.name for item in self.proof.findings if item.verdict is Verdict.VIOLATED]
 
 
 def explain(report: Report, seconds: float, display: Watch) -> Report:
@@ -59,6 +58,8 @@ def explain(report: Report, seconds: float, display: Watch) -> Report:
     if report.proof.history is not None:
         path_of_history(report)
         return report
+    if report.proof.cuts:
+        look_for_errors(report.found.machine, report.constants)
     pair = report.proof.pair
     if pair is None or not pair.action or report.proof.why_stopped:
         return report
@@ -79,9 +80,9 @@ def explain(report: Report, seconds: float, display: Watch) -> Report:
         except KeyboardInterrupt:
             answer, violated, stopped = "", {}, BY_KEYBOARD
     report = replace(report, proof=replace(report.proof, why_stopped=stopped))
-    first = report.proof.broken[0]
     if violated is None:
-        violated = dict.fromkeys(first.broken, f"a reachable state breaks it: {first.move}")
+        why = f"a reachable state breaks it: {report.proof.broken[0].move}"
+        violated = dict.fromkeys(broken_from(report, pair, normalize=True), why)
     findings = tuple(
         replace(item, verdict=Verdict.VIOLATED, why=violated[item.name]) if item.name in violated else item
         for item in report.proof.findings
@@ -103,41 +104,66 @@ def confirm(report: Report, pair: Pair) -> Key:
     machine = report.found.machine
     plain = Interpreter(machine, machine.set_constants(pair.constants), normalize=False)
     step = Step(machine.action(pair.action), pair.args)
-    happened = plain.apply(pair.before, step)
-    names = report.proof.broken[0].broken
-    for item in report.properties:
-        if item.name in names:
-            holds = plain.holds_step(item, pair.before, happened) if item.over_steps else plain.holds(item, happened.after)
-            if not holds:
-                return happened.after
+    if broken_from(report, pair, normalize=False):
+        return plain.apply(pair.before, step).after
     raise MismatchError(
-        f"z3 says that `{plain.show(step)}` breaks {', '.join(names)}, and the plain carrier says that it does not: "
-        f"{pair.before}."
+        f"z3 says that `{plain.show(step)}` breaks {', '.join(report.proof.broken[0].broken)}, and the plain carrier says that it "
+        f"does not: {pair.before}."
     )
+
+
+def broken_from(report: Report, pair: Pair, *, normalize: bool) -> list[str]:
+    """Return which of the properties that the step breaks somewhere it breaks here, as the plain carrier has it.
+
+    Without `normalize`, which is a step of its own in a proof, one that ends with an error is broken; with it, the state before
+    can be reached, and the error is raised.
+    """
+    machine = report.found.machine
+    plain = Interpreter(machine, machine.set_constants(pair.constants), normalize=normalize)
+    happened = plain.apply(pair.before, Step(machine.action(pair.action), pair.args))
+    found = []
+    for item in report.properties:
+        if item.name in report.proof.broken[0].broken:
+            try:
+                holds = plain.holds_step(item, pair.before, happened) if item.over_steps else plain.holds(item, happened.after)
+            except DomainError:
+                if normalize:
+                    raise
+                holds = False
+            found += [] if holds else [item.name]
+    return found
+
+
+def look_for_errors(machine: Machine, constants: Constants) -> None:
+    """Take the first steps of a machine on the plain carrier: raises DomainError if one ends with an error.
+
+    A proof says nothing of steps that end with one. Those that are found at once are told at once, as by `check`.
+    """
+    plain = Interpreter(machine, constants)
+    parents: dict[Key, tuple[Key, Step] | None] = dict.fromkeys(plain.initial_states())
+    waiting = list(parents)
+    for state in waiting:
+        try:
+            for item in plain.transitions(state):
+                if item.after not in parents and len(parents) < FIRST_STATES:
+                    parents[item.after] = (state, item.step)
+                    waiting.append(item.after)
+        except DomainError as error:
+            states: list[Key] = [state]
+            steps: list[Step] = []
+            while (parent := parents[states[0]]) is not None:
+                states.insert(0, parent[0])
+                steps.insert(0, parent[1])
+            error.states, error.steps = tuple(states), tuple(steps)
+            raise
 
 
 def path_of_history(report: Report) -> Path:
     """Return the run that z3 found, replayed on the plain carrier. Raises MismatchError if it does not violate anything."""
-    history, machine = report.proof.history, report.found.machine
-    assert history is not None
-    plain = Interpreter(machine, machine.set_constants(history.constants))
-    states, steps, last = [history.start], [], None
-    if history.start not in plain.initial_states():
-        raise MismatchError("z3 found a run from a state that is not initial on the plain carrier.")
-    for name, args in history.steps:
-        step = Step(machine.action(name), args)
-        last = plain.apply(states[-1], step)
-        steps.append(step)
-        states.append(last.after)
-    for name in report._violated():
-        item = next(item for item in report.properties if item.name == name)
-        if item.over_steps and last is not None and not plain.holds_step(item, states[-2], last):
-            break
-        if not item.over_steps and not plain.holds(item, states[-1]):
-            break
-    else:
-        raise MismatchError("z3 found a run that violates nothing on the plain carrier.")
-    return Path(history.start, tuple(steps), tuple(states))
+    from fencepost.explorers.symbolic.replays import replay
+
+    assert report.proof.history is not None
+    return replay(report.found.machine, report.proof.history, report.properties)
 
 
 def told_values(report: Report) -> str:
@@ -201,7 +227,7 @@ def reach(report: Report) -> Iterator[tuple[str, str]]:
         yield "loops", f"of {', '.join(proof.forgotten)} have no end: what they write may hold anything after them"
     for action, whats in proof.cuts.items():
         where = f"{action}: " if action else ""
-        yield "cut", f"{where}{'; '.join(whats)}: such steps end with an error, and are not followed"
+        yield "cut", f"{where}{'; '.join(whats)}: such steps end with an error, and nothing is said of runs with one"
 
 
 def unbounded_of(settings: Settings) -> str:
@@ -234,10 +260,9 @@ def trace_of(report: Report) -> Trace:
 
     history, path = report.proof.history, path_of_history(report)
     assert history is not None
-    name = report._violated()[0]
-    prop = next(item for item in report.properties if item.name == name)
+    prop = next(item for item in report.properties if item.name == history.violates)
     constants = report.found.machine.set_constants(history.constants)
-    made = Trace(f"{report.found.name}: {name} is violated", report.found, constants, prop, path.steps)
+    made = Trace(f"{report.found.name}: {report.told}", report.found, constants, prop, path.steps)
     return from_start(made, path)
 
 

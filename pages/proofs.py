@@ -77,6 +77,6 @@ def loops() -> tuple[Row, Iterable[Row]]:
 
 
 def cuts(name: str) -> tuple[Row, Iterable[Row]]:
-    """Return the bounds that steps of one proof may leave: such steps end with an error and are not followed."""
+    """Return the bounds that steps of one proof may leave: such steps end with an error, and nothing is said of runs with one."""
     found = measured_proofs().get(name, {"cuts": {}})
     return ["action", "bound"], ([f"`{action}`", "; ".join(whats)] for action, whats in found["cuts"].items())

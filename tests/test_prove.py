@@ -277,7 +277,7 @@ def test_an_interrupted_proof_proves_nothing_and_says_why(
 
 def test_what_was_decided_before_an_interrupt_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
     whole = register("first-is-empty", "moves-are-bounded").of("first-is-empty")
-    interrupt_after(8, monkeypatch)
+    interrupt_after(9, monkeypatch)
     found = register("first-is-empty", "moves-are-bounded")
     assert found.why_stopped
     assert found.of("first-is-empty") == whole

@@ -9,7 +9,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 import pytest
-from fencepost.explorers.symbolic import expressions, terms
+from fencepost.explorers.symbolic import expressions, folds, references, terms
 
 from tests.machines import LINEAGE, faulty
 from tests.symbols import Symbols
@@ -84,7 +84,8 @@ def test_a_planted_difference_is_caught(planted: tuple[str, str, Callable[..., A
         for key, item in table.items():
             if item is right:
                 monkeypatch.setitem(table, key, wrong)
-    monkeypatch.setattr(expressions, function, wrong, raising=False)
+    for module in (expressions, folds, references):
+        monkeypatch.setattr(module, function, wrong, raising=False)
     symbols = Symbols(*_with_values(name, {"replicas": 2}))
     with pytest.raises(AssertionError):
         symbols.walk(60, seed=3, solve=True)

@@ -7,15 +7,15 @@ import builtins
 from functools import partial, reduce
 from typing import TYPE_CHECKING, Any
 
-from fencepost.explorers.symbolic import terms
-from fencepost.explorers.symbolic.places import Bag, Cell, Slot
-from fencepost.explorers.symbolic.references import Refs, merge
+from fencepost.explorers.symbolic import folds, terms
+from fencepost.explorers.symbolic.places import MOST_MEMBERS, Bag, Cell, Slot
+from fencepost.explorers.symbolic.references import Refs, merge, read
 from fencepost.explorers.symbolic.terms import (
     Members,
+    Num,
     UnknownOperation,
     at_most,
     both,
-    bounds,
     choose,
     either,
     equal,
@@ -31,7 +31,7 @@ from fencepost.model.language.subset.kinds import Consts
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from fencepost.explorers.symbolic.terms import Flag, Num, Value
+    from fencepost.explorers.symbolic.terms import Flag, Value
     from fencepost.explorers.symbolic.walk import Frame, Walk
 
 CONSTANTS = object()
@@ -133,15 +133,6 @@ def element(run: Walk, frame: Frame, owner: Refs, index: Value) -> Refs:
     return Refs(tuple(found))
 
 
-def read(refs: Refs) -> Value:
-    """Return the value of the cell that is referred to."""
-    *others, (_, last) = refs.options
-    found = last.get()
-    for on, cell in reversed(others):
-        found = choose(on, cell.get(), found)
-    return found
-
-
 # -- operators
 
 
@@ -221,6 +212,13 @@ def _conditional(run: Walk, frame: Frame, node: ast.IfExp) -> Any:
 # -- calls
 
 
+def is_small_set(value: Value) -> bool:
+    """Say whether a number is no negative one and has no more bits than `bits.size` counts."""
+    if isinstance(value, Num):
+        return value.lo is not None and value.hi is not None and value.lo >= 0 and value.hi.bit_length() <= MOST_MEMBERS
+    return isinstance(value, int) or is_flag(value) or (value.sign is False and len(value.bits) <= MOST_MEMBERS)
+
+
 def _call(run: Walk, frame: Frame, node: ast.Call) -> Any:
     if isinstance(node.func, ast.Attribute) and node.func.attr in ("add", "remove") and node not in frame.made.calls:
         bag = value(run, frame, node.func.value).first
@@ -236,13 +234,15 @@ def _call(run: Walk, frame: Frame, node: ast.Call) -> Any:
         ]
         endless = any(isinstance(item, Members) for item in arguments)
         shortcut = (_ENDLESS if endless else _SHORTCUTS).get(callee.python)
+        if callee.python is bits.size and not endless and not is_small_set(arguments[0]):
+            shortcut = None
         if shortcut is not None and not all(isinstance(item, int) for item in arguments):
             return shortcut(*arguments)
         return run.call(callee, arguments, frame.where)
     assert isinstance(node.func, ast.Name)
     name = node.func.id
     if name in ("all", "any", "sum"):
-        return _fold(run, frame, name, node.args[0])
+        return folds.fold(run, frame, name, node.args[0])
     if name == "len":
         return _length(value(run, frame, node.args[0]))
     if name in _BUILTINS and frame.made.python.__globals__.get(name, getattr(builtins, name)) is getattr(builtins, name):
@@ -257,67 +257,4 @@ def _length(owner: Refs) -> Value:
     return found
 
 
-def _fold(run: Walk, frame: Frame, name: str, generator: ast.expr) -> Value:
-    """Evaluate all(), any() or sum(): an element only where those before it leave the result open.
-
-    A range without a bound makes all() a "for all" and any() an "exists", over one variable.
-    """
-    assert isinstance(generator, ast.GeneratorExp)
-    entry, names = frame.live, dict(frame.names)
-    found: list[Any] = []
-
-    def visit(clauses: list[ast.comprehension], where: Flag) -> None:
-        if not clauses:
-            frame.live = both(entry, where, *((item if name == "all" else negate(item)) for item in found if name != "sum"))
-            item = value(run, frame, generator.elt)
-            if name == "sum":
-                found.append(choose(where, number(item), 0))
-            else:
-                found.append(either(negate(where), truth(item)) if name == "all" else both(where, truth(item)))
-            return
-        frame.live = both(entry, where)
-        endless = None if name == "sum" else run.endless(frame, clauses[0].iter)
-        if endless is not None:
-            quantify(clauses, where, *endless)
-            return
-        for condition, item in run.rounds(frame, clauses[0].iter):
-            enter(clauses, both(where, condition), item)
-            frame.live = both(entry, where)
-
-    def enter(clauses: list[ast.comprehension], inner: Flag, item: Any) -> None:
-        assert isinstance(clauses[0].target, ast.Name)
-        frame.names[clauses[0].target.id] = item.get() if isinstance(item, Cell | Slot) else item
-        for test in clauses[0].ifs:
-            if inner is False:
-                return
-            frame.live = both(entry, inner)
-            inner = both(inner, truth(value(run, frame, test)))
-        if inner is not False:
-            visit(clauses[1:], inner)
-
-    def quantify(clauses: list[ast.comprehension], where: Flag, variable: Num, condition: Flag) -> None:
-        outer, first = found[:], len(run.checks)
-        found.clear()
-        enter(clauses, both(where, condition), variable)
-        body = both(*found) if name == "all" else either(*found)
-        found[:] = [*outer, terms.for_all(variable, body) if name == "all" else terms.exists(variable, body)]
-        run.checks[first:] = [item.for_all(variable) for item in run.checks[first:]]
-
-    visit(generator.generators, True)
-    frame.live, frame.names = entry, names
-    if name == "sum":
-        return terms.total(found)
-    return both(*found) if name == "all" else either(*found)
-
-
-def least(item: Value) -> int | None:
-    """Return the lower bound of a number."""
-    return bounds(number(item))[0]
-
-
-def greatest(item: Value) -> int | None:
-    """Return the upper bound of a number."""
-    return bounds(number(item))[1]
-
-
-__all__ = ["CONSTANTS", "check_shift", "element", "is_flag", "operate", "part", "place", "read", "value"]
+__all__ = ["CONSTANTS", "check_shift", "element", "is_flag", "operate", "part", "place", "value"]

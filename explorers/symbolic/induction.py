@@ -79,7 +79,7 @@ def step_properties(properties: tuple[Property, ...]) -> tuple[Property, ...]:
 def initiation(system: System, timeout: float) -> list[Answer]:
     """Ask for every initial state whether the predicates hold in it."""
     found = []
-    for happened in system.initial():
+    for happened in system.starts():
         asking = Asking(timeout)
         goals = {item.name: system.holds(item, happened.after) for item in state_properties(system.properties)}
         asking.add(system.lifting.domain(), happened.happens)

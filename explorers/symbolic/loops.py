@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 import z3
 from fencepost.explorers.symbolic.places import Cell, Kind, Slot
-from fencepost.explorers.symbolic.references import Refs
+from fencepost.explorers.symbolic.references import Numbers, Refs
 from fencepost.explorers.symbolic.terms import (
     Flag,
     Mask,
@@ -67,9 +67,9 @@ def _set(place: Cell | Slot, content: Any) -> None:
         place.array.terms[place.path] = content
 
 
-def forget(run: Walk, frame: Frame, node: ast.For) -> None:
+def forget(run: Walk, frame: Frame, node: ast.For, source: Numbers) -> None:
     """Run a loop without an end: what it may write holds any value after it, if it goes round at all."""
-    start, stop = run.ends(frame, node.iter)  # type: ignore[arg-type]
+    start, stop = source
     entry, known = frame.live, dict(frame.names)
     enter = both(entry, less(start, stop))
     if enter is False:

@@ -55,7 +55,7 @@ def smallest_model(system: System, asking: Asking, before: Rec, happened: Happen
     """
     solver = asking.solver
     solver.push()
-    solver.add(*(boolean(strict(system, place)) for place in (before, happened.after)), *_strict_arguments(system, happened))
+    solver.add(*(boolean(strict(system, place)) for place in (before, happened.after)), *strict_arguments(system, happened))
     if asking.ask() != z3.sat:
         solver.pop()
         return None
@@ -91,13 +91,17 @@ def _wishes(cell: Any, start: Any) -> Iterator[Flag]:
 
 def strict(system: System, place: Rec) -> Flag:
     """Return that the lifted constants are in their ranges, and every value in the domain that they give."""
-    lifting = system.lifting
+    return both(*strict_constants(system), *_strict(system, place, Nested(place.record)))
+
+
+def strict_constants(system: System) -> list[Flag]:
+    """Return that the lifted constants are in their ranges."""
     declared = system.constants.declared()
-    ranges = [at_most(item, int(declared[name].high)) for name, item in lifting.values.items() if isinstance(item, Num)]
-    return both(*ranges, *_strict(system, place, Nested(place.record)))
+    return [at_most(item, int(declared[name].high)) for name, item in system.lifting.values.items() if isinstance(item, Num)]
 
 
-def _strict_arguments(system: System, happened: Happening) -> Iterator[Any]:
+def strict_arguments(system: System, happened: Happening) -> Iterator[Any]:
+    """Yield that the arguments of a step are in the domains that the lifted constants give."""
     for (_, domain), value in zip(happened.move.action.params if happened.move.action else (), happened.args, strict=True):
         if isinstance(domain, Range) and system.lifting.is_lifted(domain.high):
             yield boolean(at_most(value, length_of(system.lifting, linear(domain.high))))

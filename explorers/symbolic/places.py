@@ -5,7 +5,7 @@ Storing under a condition keeps the old value where the condition fails, so no s
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import z3
@@ -203,6 +203,12 @@ class Endless:
             first = z3.Select(self.base[path][0], index)
             self.facts[first] = self.kinds[path].domain(Num(first, None, None))
 
+    def chosen(self, flag: Flag, other: Endless) -> Endless:
+        """Return the content of this array where a flag holds, else that of another of its kind."""
+        pairs = {path: zip(terms, other.terms[path], strict=True) for path, terms in self.terms.items()}
+        terms = {path: tuple(z3.If(flag, a, b) for a, b in items) for path, items in pairs.items()}
+        return Endless(self.label, self.element, self.size, self.length, self.kinds, terms, self.base, self.facts)
+
     def options(self, index: Value) -> Iterator[tuple[Flag, Any]]:
         """Yield the one element that an index stands for."""
         yield True, View(self, as_term(index), "") if isinstance(self.element, Nested) else Slot(self, as_term(index), "")
@@ -287,12 +293,23 @@ def _leaves_of(kind: Kind, value: Value) -> Iterator[Any]:
 
 @dataclass
 class Bag:
-    """Messages in flight: slots that hold a message where `present` is on. Their order means nothing."""
+    """Messages in flight: slots that hold a message where `present` is on, in the order of the bag (see `bags`)."""
 
     label: str
     record: type[Record]
+    room: int
     present: list[Flag]
     slots: list[Rec]
+    blank: Rec
+    """A message with every field zero."""
+    first: list[Rec]
+    """The messages as they were when the walk began."""
+    removed: list[Flag]
+    """Whether the message of a slot was taken out since then."""
+    ordered: bool
+    """Whether the messages can be compared."""
+    fact: Flag = True
+    """That it is in canonical order, if it is made of variables."""
 
 
 # -- going through a state
@@ -319,7 +336,14 @@ def clone(place: Any) -> Any:
     if isinstance(place, Arr):
         return Arr(place.label, [clone(item) for item in place.items])
     if isinstance(place, Bag):
-        return Bag(place.label, place.record, list(place.present), [clone(item) for item in place.slots])
+        return replace(
+            place,
+            present=list(place.present),
+            slots=[clone(item) for item in place.slots],
+            first=place.slots,
+            removed=[False] * len(place.slots),
+            fact=True,
+        )
     return Endless(
         place.label, place.element, place.size, place.length, place.kinds, dict(place.terms), place.base, place.facts
     )
@@ -426,12 +450,17 @@ def _build(lifting: Lifting, field: FieldType, leaf: Callable[[str, Kind], Value
         count = field.length.value(lifting.constants.values)
         return Arr(label, [_build(lifting, field.element, leaf, f"{path}[{index}]", label) for index in range(count)])
     room = lifting.fixed(field.room, label)
-    return Bag(
-        label,
-        field.record,
-        [truth(leaf(f"{path}[{slot}]?", Kind(label, 0, 1, flag=True))) for slot in range(room)],
-        [build(lifting, field.record, leaf, f"{path}[{slot}].") for slot in range(room)],
-    )
+    slots = [build(lifting, field.record, leaf, f"{path}[{slot}].") for slot in range(room)]
+    present = [truth(leaf(f"{path}[{slot}]?", Kind(label, 0, 1, flag=True))) for slot in range(room)]
+    blank = zero(lifting, field.record)
+    return Bag(label, field.record, room, present, slots, blank, slots, [False] * room, is_comparable(blank))
+
+
+def is_comparable(place: Any) -> bool:
+    """Say whether records with this content can be compared: nothing in them is endless."""
+    if isinstance(place, Rec | Arr):
+        return all(map(is_comparable, place.parts.values() if isinstance(place, Rec) else place.items))
+    return isinstance(place, Cell) and not isinstance(place.value, Members)
 
 
 def _endless(lifting: Lifting, field: ArrayOf, leaf: Callable[[str, Kind], Value], path: str, label: str) -> Endless:
@@ -491,7 +520,7 @@ def in_domain(place: Any) -> Flag:
         if isinstance(item, Cell):
             found.append(item.kind.domain(item.value))
         elif isinstance(item, Bag):
-            found += [in_domain(slot) for slot in item.slots]
+            found += [item.fact, *(in_domain(slot) for slot in item.slots)]
         elif isinstance(item, Endless):
             found += item.facts.values()
     return both(*found)
@@ -551,7 +580,8 @@ def key_under(place: Any, value_of: Callable[[Any], Any], length_under: Callable
         return tuple(key_under(item, value_of, length_under) for item in place.items)
     if isinstance(place, Bag):
         slots = zip(place.present, place.slots, strict=True)
-        return tuple(sorted(key_under(slot, value_of, length_under) for on, slot in slots if plain(on, value_of)))
+        found = [key_under(slot, value_of, length_under) for on, slot in slots if plain(on, value_of)]
+        return tuple(found if place.ordered else sorted(found))
     found = []
     for index in range(length_under(place.length)):
         found += [key_under(element, value_of, length_under) for _, element in place.options(index)]

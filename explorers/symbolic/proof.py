@@ -6,15 +6,18 @@ import time
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
+import z3
 from fencepost.explorers.symbolic.induction import Answer, Asking, consecution, initiation, state_properties
 from fencepost.explorers.symbolic.interrupts import Stopped, interruptible
 from fencepost.explorers.symbolic.pool import apart, over
+from fencepost.explorers.symbolic.replays import replay
 from fencepost.explorers.symbolic.system import System
 from fencepost.explorers.symbolic.terms import negate
 from fencepost.explorers.symbolic.unroll import History, Reached, bounded, over_steps
 from fencepost.explorers.verdict import Verdict, refuse_behaviours, worst
 from fencepost.model.language.actions import Kind
 from fencepost.model.language.errors import UsageError
+from fencepost.model.language.interpreter import Interpreter
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -116,6 +119,11 @@ def prove(
                 f"{item.name!r} says {item.kind}, and a proof is about what always holds, of states or of steps. "
                 f"Write `fencepost check {machine.name} --property {item.name}`."
             )
+    if not properties:
+        raise UsageError(
+            f"{machine.name!r} was given no property that must hold in every state or of every step, so there is nothing to prove: "
+            f"write `fencepost check`, or add a property to its PROPERTIES."
+        )
     began = time.perf_counter()
     try:
         with interruptible():
@@ -155,6 +163,7 @@ def _inductive(
     stopped = ""
     if settings.lifted:
         System(machine, constants, properties, settings.lifted, havoc_loops=settings.havoc_loops).look()
+    _make_sure_it_starts(machine, constants, settings)
     while True:
         rounds += 1
         system = System(machine, constants, left, settings.lifted, havoc_loops=settings.havoc_loops)
@@ -208,17 +217,29 @@ def _inductive(
     )
 
 
+def _make_sure_it_starts(machine: Machine, constants: Constants, settings: Settings) -> None:
+    """Raise what the plain carrier does if there is no initial state, or if one ends with an error."""
+    said = []
+    for found in System(machine, constants).starts():
+        asking = Asking(settings.timeout)
+        said += [asking.ask(found.happens) != z3.unsat, found.cut is not False and asking.ask(found.cut) == z3.sat]
+    if not any(said[::2]) or any(said[1::2]):
+        Interpreter(machine, constants).initial_states()
+
+
 def _initial_failures(system: System, answers: list[Answer], settings: Settings) -> dict[str, Finding]:
     """Return what fails initially: violated if it does under the constants as they are, not only for some other values."""
     found: dict[str, Finding] = {}
     broken = {name for item in answers for name in item.broken}
-    as_they_are = broken
-    if broken and settings.lifted:
+    shown: set[str] = set()
+    if broken:
         small = System(system.machine, system.constants, system.properties)
-        as_they_are = {name for item in initiation(small, settings.timeout) for name in item.broken}
+        shown = {item.name for item in _runs(small, 0, settings.timeout).failures}
     for name in broken:
-        violated = name in as_they_are
-        why = "fails initially" if violated else "fails initially for some value of the constants that have any"
+        violated = name in shown
+        why = "fails initially"
+        if not violated:
+            why += " for some value of the constants that have any" if settings.lifted else ", as z3 says without showing how"
         found[name] = Finding(name, _kind(system.properties, name), Verdict.VIOLATED if violated else Verdict.UNDETERMINED, why)
     for name in {name for item in answers for name in item.unknown}:
         why = "z3 cannot say of the initial states"
@@ -331,42 +352,66 @@ def _ask_everywhere(system: System, settings: Settings, tell: Callable[[tuple[st
 
 def _bounded(machine: Machine, constants: Constants, properties: tuple[Property, ...], settings: Settings) -> Proof:
     assert settings.depth is not None
+    _make_sure_it_starts(machine, constants, settings)
     system = System(machine, constants, properties, settings.lifted)
-    return _of_runs(system, bounded(system, settings.depth, settings.timeout), f"every run of {settings.depth} steps")
+    return _of_runs(system, _runs(system, settings.depth, settings.timeout), f"every run of {settings.depth} steps")
+
+
+def _runs(system: System, depth: int, timeout: float) -> Reached:
+    """Return what runs of so many steps say, every one that z3 found replayed on the plain carrier.
+
+    Raises DomainError if one of them ends with an error there, in a step or in a property.
+    """
+    reached = bounded(system, depth, timeout)
+    for history in (reached.error, *(item.history for item in reached.failures)):
+        if history is not None:
+            replay(system.machine, history, system.properties)
+    return reached
 
 
 def _of_runs(system: System, reached: Reached, method: str) -> Proof:
     """Return what runs from the initial states say of the properties."""
     found = []
+    failures = {item.name: item for item in reached.failures}
+    far = f"no violation within {_steps(reached.depth)} of an initial state"
     for item in system.properties:
-        if item.name in reached.broken:
-            found.append(Finding(item.name, item.kind, Verdict.VIOLATED, f"fails after {reached.depth} steps"))
+        failure = failures.get(item.name)
+        if failure is not None and failure.history is not None:
+            found.append(Finding(item.name, item.kind, Verdict.VIOLATED, f"fails after {_steps(failure.depth)}"))
+        elif failure is not None:
+            why = f"fails after {_steps(failure.depth)}, but only with constants beyond their ranges"
+            found.append(Finding(item.name, item.kind, Verdict.UNDETERMINED, why))
         elif reached.why_stopped:
-            far = f"no violation within {reached.depth} steps of an initial state; " if reached.depth >= 0 else ""
-            found.append(Finding(item.name, item.kind, Verdict.UNDETERMINED, far + reached.why_stopped))
-        elif reached.unknown:
-            why = f"z3 cannot say what holds after {reached.depth + 1} steps, within the time limit"
+            why = f"{far}; {reached.why_stopped}" if reached.depth >= 0 else reached.why_stopped
+            found.append(Finding(item.name, item.kind, Verdict.UNDETERMINED, why))
+        elif item.name in reached.unknown:
+            why = f"z3 cannot say what holds after {_steps(reached.unknown[item.name])}, within the time limit"
             found.append(Finding(item.name, item.kind, Verdict.UNDETERMINED, why))
         else:
-            why = f"no violation within {reached.depth} steps of an initial state"
-            found.append(Finding(item.name, item.kind, Verdict.NOT_FOUND, why))
+            found.append(Finding(item.name, item.kind, Verdict.NOT_FOUND, far))
     return _told(system, method, tuple(found), reached)
+
+
+def _steps(number: int) -> str:
+    return f"{number} step{'' if number == 1 else 's'}"
 
 
 def _over_steps(machine: Machine, constants: Constants, properties: tuple[Property, ...], settings: Settings) -> Proof:
     """Prove a conjunction by induction over k steps: the first k states first, then any k states in a row."""
+    _make_sure_it_starts(machine, constants, settings)
     system = System(machine, constants, properties, settings.lifted)
-    first = bounded(system, settings.k - 1, settings.timeout)
-    if first.broken or first.unknown:
+    first = _runs(system, settings.k - 1, settings.timeout)
+    if first.failures or first.unknown or first.why_stopped:
         return _of_runs(system, first, f"induction over {settings.k} steps")
     then = over_steps(system, settings.k, settings.timeout)
     conjunction_fails = {item.name for item in state_properties(properties)} & set(then.broken)
+    unsure = {item.name for item in state_properties(properties)} & set(then.unknown)
     found = []
     for item in properties:
         if item.name in then.broken:
             why = f"no induction over {settings.k} steps: it may fail after {settings.k} states in which all hold"
             found.append(Finding(item.name, item.kind, Verdict.UNDETERMINED, why))
-        elif then.unknown:
+        elif then.why_stopped or unsure or item.name in then.unknown:
             why = then.why_stopped or "z3 cannot say, within the time limit"
             found.append(Finding(item.name, item.kind, Verdict.UNDETERMINED, why))
         elif conjunction_fails:
@@ -374,7 +419,12 @@ def _over_steps(machine: Machine, constants: Constants, properties: tuple[Proper
             found.append(Finding(item.name, item.kind, Verdict.UNDETERMINED, why))
         else:
             found.append(Finding(item.name, item.kind, Verdict.PROVED))
-    both = replace(then, cuts=first.cuts, queries=first.queries + then.queries, seconds=first.seconds + then.seconds)
+    both = replace(
+        then,
+        cuts=tuple(dict.fromkeys([*first.cuts, *then.cuts])),
+        queries=first.queries + then.queries,
+        seconds=first.seconds + then.seconds,
+    )
     return _told(system, f"induction over {settings.k} steps", tuple(found), both)
 
 
@@ -389,6 +439,6 @@ def _told(system: System, method: str, findings: tuple[Finding, ...], reached: R
         cuts={"": reached.cuts} if reached.cuts else {},
         history=reached.history,
         depth=reached.depth,
-        gave_up=reached.unknown,
+        gave_up=bool(reached.unknown or reached.why_stopped),
         why_stopped=reached.why_stopped,
     )

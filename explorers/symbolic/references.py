@@ -1,11 +1,11 @@
-"""References: the places that a name of a model may stand for, each under its condition."""
+"""References: the places that a name of a model may stand for, each under its condition; and what loops run over."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
-from fencepost.explorers.symbolic.terms import Flag, both, choose, either, negate
+from fencepost.explorers.symbolic.terms import Flag, Value, both, bounds, choose, either, negate, number
 
 
 @dataclass(frozen=True)
@@ -34,3 +34,34 @@ def merge(condition: Flag, one: Any, other: Any) -> Any:
             before = found.get(id(item), (False, item))[0]
             found[id(item)] = (either(before, both(side, on)), item)
     return Refs(tuple(found.values()))
+
+
+def read(refs: Refs) -> Value:
+    """Return the value of the cell that is referred to."""
+    *others, (_, last) = refs.options
+    found = last.get()
+    for on, cell in reversed(others):
+        found = choose(on, cell.get(), found)
+    return found
+
+
+class Numbers(NamedTuple):
+    """A `range` whose ends are evaluated."""
+
+    start: Value
+    stop: Value
+
+    @property
+    def low(self) -> int | None:
+        """The least number that it may hold, None where there is no bound."""
+        return bounds(number(self.start))[0]
+
+    @property
+    def high(self) -> int | None:
+        """What all its numbers are below, None where there is no bound."""
+        return bounds(number(self.stop))[1]
+
+    @property
+    def is_endless(self) -> bool:
+        """Whether it has no bound."""
+        return self.low is None or self.high is None

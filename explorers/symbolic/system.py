@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import product
 from typing import TYPE_CHECKING, Any
 
+from fencepost.explorers.symbolic.bags import canonical, settle
 from fencepost.explorers.symbolic.expressions import CONSTANTS
 from fencepost.explorers.symbolic.places import Bag, Kind, Lifting, Rec, clone, fresh, in_domain, zero
 from fencepost.explorers.symbolic.references import Refs
@@ -128,6 +129,8 @@ class System:
         if isinstance(domain, InFlight):
             bag = zero(self.lifting, self.machine.state).parts[domain.bag]
             return list(range(len(bag.slots)))
+        if isinstance(domain, Index | BitSet):
+            self.lifting.fixed(domain.count, f"the parameters of {self.machine.name}")
         if isinstance(domain, Index | BitSet | FlagDomain | Member):
             low, high = domain.bounds(self.constants.values)
             return list(range(max(low, 0) if low == -1 else low, high + 1))
@@ -137,7 +140,11 @@ class System:
 
     def state(self, prefix: str) -> Rec:
         """Return a state of variables whose names begin with `prefix`."""
-        return fresh(self.lifting, self.machine.state, prefix)[0]
+        made = fresh(self.lifting, self.machine.state, prefix)[0]
+        for part in made.parts.values():
+            if isinstance(part, Bag):
+                part.fact = canonical(part)
+        return made
 
     def look(self) -> None:
         """Walk through every step once: raises ModelError for what the carrier does not know, before z3 is asked anything."""
@@ -163,6 +170,25 @@ class System:
         for args in product(*(self._choices(domain) for _, domain in item.params)):
             yield self.happening(before, Move(item, args), "initial.")
 
+    def starts(self) -> list[Happening]:
+        """Return what leads to the initial states as the plain carrier has them, normalized."""
+        return [self.normalized(found, "initial.") for found in self.initial()]
+
+    def normalized(self, found: Happening, prefix: str) -> Happening:
+        """Return a happening that leads to the normalized state; `raw` is what step properties judge."""
+        if self.normalize is None:
+            return found
+        then = self.happening(found.after, self.moves[-1], f"{prefix}{NORMALIZE}.")
+        return replace(
+            found,
+            present=both(found.present, then.present),
+            after=then.after,
+            checks=found.checks + tuple(replace(item, where=both(found.enabled, item.where)) for item in then.checks),
+            branches=found.branches + then.branches,
+            raw=found.after,
+            forgotten=tuple(dict.fromkeys([*found.forgotten, *then.forgotten])),
+        )
+
     def happening(self, before: Rec, move: Move, prefix: str = "") -> Happening:
         """Return what a move does to a state."""
         state = clone(before)
@@ -171,6 +197,7 @@ class System:
         if move.action is None:
             assert self.program.normalize is not None
             run.call(self.program.normalize, [root, CONSTANTS], True)
+            settle_all(state)
             return Happening(
                 move, (), both(*run.facts), (), state, tuple(run.checks), run.branches, forgotten=tuple(run.forgotten)
             )
@@ -200,6 +227,7 @@ class System:
                 values.append(chosen)
         made = self.program.initial if move.action is self.machine.initial else self.program.actions[move.action.name]
         run.call(made, [root, CONSTANTS, *args], True)
+        settle_all(state)
         return Happening(
             move,
             tuple(values),
@@ -242,6 +270,13 @@ class System:
             found.append(both(before, negate(item)))
             before = both(before, item)
         return found
+
+
+def settle_all(state: Rec) -> None:
+    """Bring the bags of a state into canonical order."""
+    for name, part in state.parts.items():
+        if isinstance(part, Bag):
+            state.parts[name] = settle(part)
 
 
 __all__ = ["NORMALIZE", "Happening", "Move", "Num", "System"]

@@ -12,13 +12,20 @@ from typing import TYPE_CHECKING, Any
 import z3
 from fencepost.explorers.symbolic.induction import Asking, state_properties, step_properties
 from fencepost.explorers.symbolic.interrupts import Stopped
-from fencepost.explorers.symbolic.models import arguments, number_under, strict, value_under
+from fencepost.explorers.symbolic.models import (
+    arguments,
+    number_under,
+    strict,
+    strict_arguments,
+    strict_constants,
+    value_under,
+)
 from fencepost.explorers.symbolic.places import Rec, agree, key_under
 from fencepost.explorers.symbolic.pool import apart
-from fencepost.explorers.symbolic.terms import Flag, boolean, both, either, negate
+from fencepost.explorers.symbolic.terms import Flag, boolean, both, either, implies, negate
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Mapping
 
     from fencepost.explorers.symbolic.system import Happening, System
     from fencepost.model.language.records import Key
@@ -31,73 +38,114 @@ class History:
     constants: dict[str, int]
     start: Key
     steps: tuple[tuple[str, tuple[Any, ...]], ...]
+    violates: str = ""
+    """The property that it violates; it ends with an error if there is none."""
+
+
+@dataclass(frozen=True)
+class Failure:
+    """A property that can fail after `depth` steps. Without a history, only for constants beyond their ranges."""
+
+    name: str
+    depth: int
+    history: History | None
 
 
 @dataclass(frozen=True)
 class Reached:
     """How far a question about several steps got.
 
-    `depth` steps were looked at in full. `broken` names what fails after them, `cuts` what may leave its bounds; `unknown`
-    says that z3 gave up there.
+    `depth` steps were looked at in full. `failures` has for each property that fails the fewest steps after which it does,
+    `unknown` the steps after which z3 gave up on one. `cuts` names what may leave its bounds, `error` is a run whose
+    last step does. `broken` are the properties that an induction does not keep.
     """
 
     depth: int
+    failures: tuple[Failure, ...] = ()
     broken: tuple[str, ...] = ()
     cuts: tuple[str, ...] = ()
-    unknown: bool = False
+    unknown: Mapping[str, int] = field(default_factory=dict)
     why_stopped: str = ""
     """Why a signal ended this, if one did: nothing is known of what was asked then."""
-    history: History | None = None
+    error: History | None = None
     queries: int = 0
     seconds: float = 0.0
+
+    @property
+    def history(self) -> History | None:
+        """The shortest run that violates a property."""
+        return min((item.history for item in self.failures if item.history), key=lambda item: len(item.steps), default=None)
 
 
 @dataclass
 class Chain:
-    """States in a row, the steps between them, and a solver that knows both."""
+    """States in a row, the steps between them, and a solver that knows both.
+
+    `inside` is a flag that may be asked for: that constants are in their ranges, and states and arguments in the domains that
+    these give, as on the plain carrier.
+    """
 
     system: System
     asking: Asking
     states: list[Rec] = field(default_factory=list)
     steps: list[list[Happening]] = field(default_factory=list)
     choices: list[Any] = field(default_factory=list)
+    inside: Flag = True
+    walked: dict[int, list[Happening]] = field(default_factory=dict)
 
-    def begin(self, *, initially: bool) -> None:
-        """Add the first state: an initial one, or any."""
+    def begin(self, *, initially: bool) -> History | None:
+        """Add the first state: an initial one, or any. Return a start that ends with an error, if there is one."""
+        if self.system.lifting.names:
+            self.inside = z3.Bool("inside")
         state = self.system.state("s0.")
         self.states.append(state)
+        error = None
         if initially:
-            starts = [both(found.happens, agree(state, found.after)) for found in self._starts()]
-            self.asking.add(either(*starts))
-        self.asking.add(self.system.typed(state))
+            starts = self.system.starts()
+            error = self._error_at_start(starts)
+            limits = [implies(self.inside, both(*strict_arguments(self.system, found))) for found in starts]
+            pairs = zip(starts, limits, strict=True)
+            self.asking.add(either(*(both(found.happens, agree(state, found.after), limit) for found, limit in pairs)))
+        self._limit(state)
+        return error
 
-    def _starts(self) -> list[Happening]:
-        return [self._normalized(found) for found in self.system.initial()]
+    def _error_at_start(self, starts: list[Happening]) -> History | None:
+        for found in starts:
+            limits = (self.system.lifting.domain(), *strict_arguments(self.system, found), *strict_constants(self.system))
+            if found.cut is not False and self.asking.ask(found.cut, *limits) == z3.sat:
+                number_of = number_under(self.asking.solver.model())
+                constants = {name: number_of(value) for name, value in self.system.lifting.values.items()}
+                return History(constants, (), ())
+        return None
+
+    def _limit(self, state: Rec) -> None:
+        self.asking.add(self.system.typed(state), implies(self.inside, strict(self.system, state)))
 
     def grow(self) -> None:
         """Add a step and the state after it."""
         number = len(self.states)
         before, after = self.states[-1], self.system.state(f"s{number}.")
         choice = z3.Int(f"choice{number}")
-        found = [
-            self._normalized(self.system.happening(before, move, f"a{number}."))
-            for move in self.system.moves
-            if move.action is not None
-        ]
+        found = self.ways()
         self.asking.add(choice >= 0, choice < len(found))
         for index, item in enumerate(found):
-            self.asking.add(z3.Implies(choice == index, boolean(both(item.happens, agree(after, item.after)))))
+            limit = implies(self.inside, both(*strict_arguments(self.system, item)))
+            self.asking.add(z3.Implies(choice == index, boolean(both(item.happens, agree(after, item.after), limit))))
         self.states.append(after)
         self.steps.append(found)
         self.choices.append(choice)
-        self.asking.add(self.system.typed(after))
+        self.asking.add(self.system.typed(before))
+        self._limit(after)
 
-    def _normalized(self, found: Happening) -> Happening:
-        """Return a happening that leads to the normalized state; `raw` is what step properties judge."""
-        if self.system.normalize is None:
-            return found
-        then = self.system.happening(found.after, self.system.moves[-1])
-        return replace(found, after=then.after, checks=found.checks + then.checks, raw=found.after)
+    def ways(self) -> list[Happening]:
+        """Return every step out of the last state."""
+        number = len(self.states)
+        if number not in self.walked:
+            moves = [move for move in self.system.moves if move.action is not None]
+            prefix = f"a{number}."
+            found = [self.system.happening(self.states[-1], move, prefix) for move in moves]
+            self.walked[number] = [self.system.normalized(item, prefix) for item in found]
+        return self.walked[number]
 
     def fails(self, number: int) -> dict[str, Flag]:
         """Return by property that it fails in a state, or of the step that leads there."""
@@ -122,81 +170,102 @@ class Chain:
         """Return that every property over states holds in a state."""
         return both(*(self.system.holds(item, self.states[number]) for item in state_properties(self.system.properties)))
 
-    def model(self, flag: Flag) -> tuple[Any, bool]:
-        """Return a model of what was just found possible, and whether its constants are in their ranges, as for the plain carrier."""
-        model = self.asking.solver.model()
-        ranges = [strict(self.system, state) for state in self.states]
-        if self.asking.ask(flag, *ranges) == z3.sat:
-            return self.asking.solver.model(), True
-        return model, False
+    def failure(self, name: str, flag: Flag, number: int) -> Failure | str:
+        """Return how a property can fail in a state; else what z3 says, unsat or unknown."""
+        said = self.asking.ask(flag, self.inside)
+        if said == z3.sat:
+            found = self.history(self.asking.solver.model(), number + 1)
+            return Failure(name, number, replace(found, violates=name))
+        if self.inside is not True and said == z3.unsat:
+            said = self.asking.ask(flag)
+        return Failure(name, number, None) if said == z3.sat else str(said)
 
-    def history(self, model: Any, length: int) -> History:
-        """Return the first `length` states of a model."""
+    def history(self, model: Any, length: int, last: Happening | None = None) -> History:
+        """Return the first `length` states of a model, and one step more if it is given."""
         value_of, number_of = value_under(model), number_under(model)
+        chosen = [self.steps[number][value_of(self.choices[number])] for number in range(length - 1)]
         steps = []
-        for number in range(length - 1):
-            found = self.steps[number][value_of(self.choices[number])]
+        for number, found in enumerate([*chosen, *([last] if last else [])]):
             assert found.move.action is not None
             steps.append((found.move.action.name, arguments(model, self.states[number], found)))
         constants = {name: number_of(value) for name, value in self.system.lifting.values.items()}
         return History(constants, key_under(self.states[0], value_of, number_of), tuple(steps))
 
+    def cuts(self, error: bool = True) -> tuple[list[str], History | None]:  # noqa: FBT001, FBT002
+        """Return what a step out of the last state may leave the bounds with, and a run that ends so on the plain carrier too."""
+        found: list[str] = []
+        for happened in self.ways():
+            if happened.cut is False:
+                continue
+            limits = (self.inside, *strict_arguments(self.system, happened)) if error else ()
+            said = self.asking.ask(happened.cut, *limits)
+            if error and said == z3.sat:
+                return found, self.history(self.asking.solver.model(), len(self.states), happened)
+            if said == z3.sat or (
+                (said == z3.unknown or self.inside is not True) and self.asking.ask(happened.cut) != z3.unsat
+            ):
+                found += [
+                    item.what for item in happened.checks if self.asking.ask(happened.present, negate(item.passes)) != z3.unsat
+                ]
+        return found, None
+
 
 def bounded(system: System, depth: int, timeout: float) -> Reached:
-    """Ask step by step whether a property can fail within `depth` steps of an initial state; Ctrl-C ends it where it is."""
+    """Ask step by step whether each property can fail within `depth` steps of an initial state; Ctrl-C ends it where it is."""
     latest = [Reached(-1)]
     try:
         return apart(lambda tell: _deeper(system, depth, timeout, tell), latest.append)
     except Stopped as signal:
-        return replace(latest[-1], unknown=True, why_stopped=str(signal))
+        return replace(latest[-1], why_stopped=str(signal))
 
 
 def _deeper(system: System, depth: int, timeout: float, tell: Callable[[Reached], None]) -> Reached:
     """Look at one step more after the other, and tell how far that came."""
     chain = Chain(system, Asking(timeout))
-    chain.begin(initially=True)
-    cuts: dict[str, None] = {}
-    found = Reached(-1)
+    found = Reached(-1, error=chain.begin(initially=True))
+    failures: dict[str, Failure] = {}
     for number in range(depth + 1):
-        failed = _grown(chain, number, cuts)
-        if failed is not None:
-            return failed
-        found = Reached(number, (), tuple(cuts), queries=chain.asking.queries, seconds=chain.asking.seconds)
+        if found.error is not None:
+            return found
+        if number:
+            cuts, error = chain.cuts()
+            found = replace(found, cuts=tuple(dict.fromkeys([*found.cuts, *cuts])), error=error)
+            if error is not None:
+                return found
+            chain.grow()
+        unknown = _judged(chain, number, failures, dict(found.unknown))
+        found = replace(
+            found,
+            depth=number,
+            failures=tuple(failures.values()),
+            unknown=unknown,
+            queries=chain.asking.queries,
+            seconds=chain.asking.seconds,
+        )
         tell(found)
+        if all(_is_decided(item.name, failures, unknown) for item in system.properties):
+            return found
     return found
 
 
-def _grown(chain: Chain, number: int, cuts: dict[str, None]) -> Reached | None:
-    """Look at one more state, and add to `cuts`; return what ended the search, None if nothing failed there."""
-    if number:
-        cuts |= dict.fromkeys(_cuts(chain))
-        chain.grow()
+def _judged(chain: Chain, number: int, failures: dict[str, Failure], unknown: dict[str, int]) -> dict[str, int]:
+    """Ask of each property that is not decided whether it can fail in a state; return those that z3 gave up on."""
     fails = chain.fails(number)
     chain.know()
-    said = chain.asking.ask(either(*fails.values()))
-    if said == z3.sat:
-        model, is_plain = chain.model(either(*fails.values()))
-        value_of = value_under(model)
-        broken = tuple(name for name, flag in fails.items() if flag is True or (flag is not False and value_of(flag)))
-        history = chain.history(model, number + 1) if is_plain else None
-        return Reached(number, broken, tuple(cuts), history=history, queries=chain.asking.queries, seconds=chain.asking.seconds)
-    if said == z3.unknown:
-        return Reached(number - 1, (), tuple(cuts), unknown=True, queries=chain.asking.queries, seconds=chain.asking.seconds)
-    return None
+    left = {name: flag for name, flag in fails.items() if not _is_decided(name, failures, unknown)}
+    if chain.asking.ask(either(*left.values())) == z3.unsat:
+        return unknown
+    for name, flag in left.items():
+        said = chain.failure(name, flag, number)
+        if isinstance(said, Failure) and (said.history or name not in failures):
+            failures[name] = said
+        if said == "unknown":
+            unknown[name] = number
+    return unknown
 
 
-def _cuts(chain: Chain) -> list[str]:
-    """Return what a step out of the last state may leave the bounds with."""
-    before = chain.states[-1]
-    found = []
-    for move in chain.system.moves:
-        if move.action is not None:
-            happened = chain.system.happening(before, move, "cut.")
-            if happened.passes is not True and chain.asking.ask(happened.cut) != z3.unsat:
-                found += [
-                    item.what for item in happened.checks if chain.asking.ask(happened.present, negate(item.passes)) != z3.unsat
-                ]
-    return found
+def _is_decided(name: str, failures: Mapping[str, Failure], unknown: Mapping[str, int]) -> bool:
+    return name in unknown or (name in failures and failures[name].history is not None)
 
 
 def over_steps(system: System, k: int, timeout: float) -> Reached:
@@ -205,22 +274,26 @@ def over_steps(system: System, k: int, timeout: float) -> Reached:
     try:
         return apart(lambda tell: _one_more(system, k, timeout, tell), latest.append)
     except Stopped as signal:
-        return replace(latest[-1], unknown=True, why_stopped=str(signal))
+        return replace(latest[-1], why_stopped=str(signal))
 
 
 def _one_more(system: System, k: int, timeout: float, tell: Callable[[Reached], None]) -> Reached:
     chain = Chain(system, Asking(timeout))
     chain.begin(initially=False)
+    cuts: dict[str, None] = {}
     for _ in range(k):
         chain.asking.add(chain.holds(len(chain.states) - 1))
+        cuts |= dict.fromkeys(chain.cuts(error=False)[0])
         chain.grow()
     fails = chain.fails(k)
     chain.know()
-    found = Reached(k)
+    found = Reached(k, cuts=tuple(cuts))
+    unknown: dict[str, int] = {}
     for name, flag in fails.items():
         said = chain.asking.ask(flag)
+        if said == z3.unknown:
+            unknown[name] = k
         broken = (*found.broken, *([name] if said == z3.sat else []))
-        unknown = found.unknown or said == z3.unknown
-        found = Reached(k, broken, (), unknown=unknown, queries=chain.asking.queries, seconds=chain.asking.seconds)
+        found = replace(found, broken=broken, unknown=dict(unknown), queries=chain.asking.queries, seconds=chain.asking.seconds)
         tell(found)
     return found

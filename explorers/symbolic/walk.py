@@ -7,24 +7,28 @@ makes: an index inside its array, a value inside its domain, room in a bag.
 from __future__ import annotations
 
 import ast
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, NoReturn
 
-from fencepost.explorers.symbolic import expressions, loops
-from fencepost.explorers.symbolic.places import Arr, Bag, Cell, Endless, Rec, Slot, agree, clone
-from fencepost.explorers.symbolic.references import Refs, merge
+import z3
+from fencepost.explorers.symbolic import bags, expressions, loops
+from fencepost.explorers.symbolic.folds import Quantified, held_by
+from fencepost.explorers.symbolic.places import Arr, Bag, Endless
+from fencepost.explorers.symbolic.references import Numbers, Refs, merge, read
 from fencepost.explorers.symbolic.terms import (
     Flag,
     Num,
     UnknownOperation,
     Value,
     at_most,
+    boolean,
     both,
     either,
     for_all,
     integer,
     less,
     negate,
+    same,
     truth,
 )
 from fencepost.model.language.records import ArrayOf, BagOf, Nested, Scalar, fields
@@ -36,6 +40,10 @@ if TYPE_CHECKING:
 
     from fencepost.model.language.records import Record
     from fencepost.model.language.subset import Function, Program
+
+
+MOST_ROUNDS = 4096
+"""Rounds of one loop that are followed."""
 
 
 @dataclass(frozen=True)
@@ -92,6 +100,7 @@ class Walk:
         self.branches = 0
         self.variables = 0
         self.messages = 0
+        self.quantified = 0
         self.journals: list[loops.Journal] = []
         self.facts: list[Flag] = []
         self.forgotten: dict[str, None] = {}
@@ -119,6 +128,53 @@ class Walk:
     def refuse(self, frame: Frame, node: ast.AST, what: str, instead: str) -> NoReturn:
         """Raise ModelError at a place of the model."""
         Scope(self.program, frame.made).refuse(node, what, instead)
+
+    def value(self, frame: Frame, node: ast.expr) -> Any:
+        """Return what an expression stands for."""
+        return expressions.value(self, frame, node)
+
+    # -- folds over a range without a bound
+
+    def any_of(self, source: Numbers) -> tuple[Num, Flag]:
+        """Return a variable for the numbers of a range, and that it is one of them.
+
+        Its bounds hold of those numbers alone, so that the condition must not be told of them: "for all" would be of all numbers.
+        """
+        self.variables += 1
+        term = integer(f"any.{self.variables}")
+        anything = Num(term, None, None)
+        inside = both(at_most(source.start, anything), less(anything, source.stop))
+        return Num(term, source.low, None if source.high is None else source.high - 1), inside
+
+    def check_up_to(self, frame: Frame, node: ast.expr, before: int, fold: Quantified) -> None:
+        """Make the checks of a fold's body those of all numbers up to the first that decides: it looks at none after that.
+
+        A property has to be defined whatever the fold may skip, which is more than the plain carrier asks: what is proved so
+        holds there too. A step must not be cut for what is skipped, so there the first number that decides has a name.
+        """
+        made = [item for item in self.checks[before:] if item.passes is not True]
+        del self.checks[before:]
+        if self.havoc_loops is None or not made:
+            self.checks += [item.for_all(fold.variable) for item in made]
+            return
+        if self.quantified:
+            self.refuse(
+                frame,
+                node,
+                "this may end with an error, in a loop without a bound inside of another one",
+                "leave the constant that bounds one of them bounded",
+            )
+        variable, (start, stop) = Num(fold.variable.term, None, None), fold.source
+        last = Num(integer(self.fresh_name()), None, None)
+        decided = same(fold.whole, fold.decides)
+        here = same(fold.body, fold.decides)
+        earlier = for_all(variable, either(less(variable, start), at_most(last, variable), negate(here)))
+        at_last = z3.substitute(boolean(here), (variable.term, last.term))
+        self.facts += [
+            either(negate(decided), both(at_most(start, last), less(last, stop), at_last, earlier)),
+            either(decided, at_most(stop, last)),
+        ]
+        self.checks += [replace(item, where=both(item.where, at_most(variable, last))).for_all(variable) for item in made]
 
     # -- statements
 
@@ -196,84 +252,80 @@ class Walk:
     def loop(self, frame: Frame, node: ast.For) -> None:
         """Run a loop as often as it can go round, each round under its condition."""
         assert isinstance(node.target, ast.Name)
-        if self.havoc_loops and self.is_endless(frame, node.iter):
-            loops.forget(self, frame, node)
+        source = self.source(frame, node.iter)
+        if self.havoc_loops and isinstance(source, Numbers) and source.is_endless:
+            loops.forget(self, frame, node, source)
             return
+        if isinstance(source, Refs) and isinstance(source.first, Bag) and not source.first.ordered:
+            self.refuse(
+                frame,
+                node.iter,
+                "this loop goes through a bag in order, and --unbounded made something in its messages endless, so that they have none",
+                "leave its size bounded, or write all(), any() or sum()",
+            )
         outer = frame.breaks, frame.continues
         frame.breaks = []
         known = set(frame.names)
         live = frame.live
-        for condition, item in self.rounds(frame, node.iter):
+        for condition, item in self.rounds(frame, node.iter, source):
             enter = both(live, condition)
             if enter is False:
                 continue
             for name in [name for name in frame.names if name not in known]:
                 del frame.names[name]
             frame.live, frame.continues = enter, []
-            frame.names[node.target.id] = item.get() if isinstance(item, Cell | Slot) else item
+            frame.names[node.target.id] = held_by(item)
             self.block(frame, node.body)
             if frame.live is not enter:
                 live = either(both(live, negate(condition)), frame.live, *frame.continues)
         frame.live = either(live, *frame.breaks)
         frame.breaks, frame.continues = outer
 
-    def rounds(self, frame: Frame, source: ast.expr) -> Iterator[tuple[Flag, Any]]:
+    def source(self, frame: Frame, node: ast.expr) -> Numbers | Refs:
+        """Return what a loop or a generator runs over; it is evaluated once."""
+        if isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id == "range":
+            ends = [expressions.value(self, frame, item) for item in node.args]
+            return Numbers(*((0, ends[0]) if len(ends) == 1 else ends))
+        found: Refs = expressions.value(self, frame, node)
+        return found
+
+    def rounds(self, frame: Frame, node: ast.expr, source: Numbers | Refs) -> Iterator[tuple[Flag, Any]]:
         """Yield (condition, item) for every item that a loop or a generator may run over, in order."""
-        if isinstance(source, ast.Call) and isinstance(source.func, ast.Name) and source.func.id == "range":
-            yield from self.numbers(frame, source)
+        if isinstance(source, Numbers):
+            yield from self.numbers(frame, node, source)
             return
-        over = expressions.value(self, frame, source)
-        if isinstance(over.first, Endless):
-            self.refuse(frame, source, "this loop runs over an array that --unbounded made endless", "leave its size bounded")
-        for condition, place in over.options:
-            if isinstance(place, Bag):
-                for slot in reversed(
-                    [(both(condition, on), item) for on, item in zip(place.present, place.slots, strict=True)]
-                ):
-                    yield slot[0], Refs(((True, slot[1]),))
-            elif len(over.options) == 1:
-                yield from ((True, item if isinstance(item, Cell) else Refs(((True, item),))) for item in place.items)
-        if len(over.options) > 1 and isinstance(over.first, Arr):
-            for index in range(len(over.first.items)):
-                yield True, expressions.element(self, frame, over, index)
+        if isinstance(source.first, Endless):
+            self.refuse(frame, node, "this loop runs over an array that --unbounded made endless", "leave its size bounded")
+        if isinstance(source.first, Arr):
+            for index in range(len(source.first.items)):
+                yield True, Refs(tuple((on, array.items[index]) for on, array in source.options))
+            return
+        for condition, bag in source.options:
+            yield from [
+                (both(condition, on), Refs(((True, item),)))
+                for on, item in reversed(list(zip(bag.present, bag.slots, strict=True)))
+            ]
 
-    def endless(self, frame: Frame, source: ast.expr) -> tuple[Num, Flag] | None:
-        """Return a variable for the numbers of a `range` without a bound, and that it is one of them; None for all else."""
-        if not (isinstance(source, ast.Call) and isinstance(source.func, ast.Name) and source.func.id == "range"):
-            return None
-        start, stop = self.ends(frame, source)
-        if expressions.least(start) is not None and expressions.greatest(stop) is not None:
-            return None
-        self.variables += 1
-        variable = Num(integer(f"any.{self.variables}"), expressions.least(start), expressions.greatest(stop))
-        return variable, both(at_most(start, variable), less(variable, stop))
-
-    def is_endless(self, frame: Frame, source: ast.expr) -> bool:
-        """Say whether this is a `range` without a bound."""
-        if not (isinstance(source, ast.Call) and isinstance(source.func, ast.Name) and source.func.id == "range"):
-            return False
-        start, stop = self.ends(frame, source)
-        return expressions.least(start) is None or expressions.greatest(stop) is None
-
-    def ends(self, frame: Frame, source: ast.Call) -> tuple[Value, Value]:
-        """Return where a `range` starts and stops."""
-        ends = [expressions.value(self, frame, item) for item in source.args]
-        return (0, ends[0]) if len(ends) == 1 else (ends[0], ends[1])
-
-    def numbers(self, frame: Frame, source: ast.Call) -> Iterator[tuple[Flag, int]]:
+    def numbers(self, frame: Frame, node: ast.expr, source: Numbers) -> Iterator[tuple[Flag, int]]:
         """Yield (condition, number) for what a `range` may hold."""
-        start, stop = self.ends(frame, source)
-        low, high = expressions.least(start), expressions.greatest(stop)
+        low, high = source.low, source.high
         if low is None or high is None:
             self.refuse(
                 frame,
-                source,
+                node,
                 "this loop has no bound: it runs to a number that --unbounded made unbounded",
                 "leave the constant that bounds it bounded"
                 + (", or add --havoc-loops: what it writes may then be anything" if self.havoc_loops is False else ""),
             )
+        if high - low > MOST_ROUNDS:
+            self.refuse(
+                frame,
+                node,
+                f"this loop may go round {high - low:,} times, each of which a proof would have to follow",
+                f"bound it by a smaller number (at most {MOST_ROUNDS:,}), or check with `check`",
+            )
         for item in range(low, high):
-            condition = both(at_most(start, item), less(item, stop))
+            condition = both(at_most(source.start, item), less(item, source.stop))
             if condition is not False:
                 yield condition, item
 
@@ -319,7 +371,7 @@ class Walk:
 
     def _copy_field(self, frame: Frame, to: Refs, of: Refs, kind: Any) -> None:
         if isinstance(kind, Scalar):
-            value = expressions.read(of)
+            value = read(of)
             for condition, cell in to.options:
                 self.write(cell, value, both(frame.where, condition))
         elif isinstance(kind, Nested):
@@ -335,63 +387,33 @@ class Walk:
             raise UnknownOperation("a copy of a bag")
 
     def augment(self, frame: Frame, node: ast.AugAssign) -> None:
-        """Run `x += 1`."""
+        """Run `x += 1`: the place is found and read before the other side is evaluated."""
         if isinstance(node.target, ast.Name):
             old, more = frame.names[node.target.id], expressions.value(self, frame, node.value)
             expressions.check_shift(self, frame, node.op, more)
             self.store(frame, node.target, expressions.operate(node.op, old, more))
             return
         places = expressions.place(self, frame, node.target)
+        olds = [(condition, cell, cell.get()) for condition, cell in places.options]
         more = expressions.value(self, frame, node.value)
         expressions.check_shift(self, frame, node.op, more)
-        for condition, cell in places.options:
-            self.put(frame, cell, expressions.operate(node.op, cell.get(), more), condition)
+        for condition, cell, old in olds:
+            self.put(frame, cell, expressions.operate(node.op, old, more), condition)
 
     # -- bags
 
     def add(self, frame: Frame, bag: Bag, values: Mapping[str, Value]) -> Refs:
-        """Put a message into the first free slot and return it."""
+        """Put a message at the end of a bag and return it."""
         self.messages += 1
-        options = []
-        full: Flag = True
-        for place, on in enumerate(bag.present):
-            chosen = both(full, negate(on))
-            if chosen is not False:
-                options.append((chosen, place))
-            full = both(full, on)
-        self.check(frame, negate(full), f"{bag.label} is full: {len(bag.present)} messages are in flight")
-        if not options:
-            options = [(False, 0)]
-        for chosen, place in options:
-            where = both(frame.where, chosen)
-            bag.present[place] = either(bag.present[place], where)
-            clear(bag.slots[place], where)
-        made = Refs(tuple((chosen, bag.slots[place]) for chosen, place in options))
+        self.check(frame, negate(bags.is_full(bag)), f"{bag.label} is full: {bag.room} messages are in flight")
+        made = Refs(((True, bags.added(bag, frame.where)),))
         for name, value in values.items():
             for condition, cell in expressions.part(made, name).options:
                 self.put(frame, cell, value, condition)
         return made
 
     def remove(self, frame: Frame, bag: Bag, message: Refs) -> None:
-        """Take one message that is equal out of its slot."""
+        """Take one message that is equal out of a bag."""
         self.messages += 1
-        wanted = clone(message.first) if len(message.options) == 1 else None
-        order = list(range(len(bag.slots)))
-        if wanted is not None and wanted.origin >= 0:
-            order.sort(key=lambda place: place != wanted.origin)
-        missing: Flag = True
-        for place in order:
-            match = either(*(both(on, agree(bag.slots[place], item)) for on, item in message.options))
-            chosen = both(missing, bag.present[place], match)
-            missing = both(missing, negate(both(bag.present[place], match)))
-            bag.present[place] = both(bag.present[place], negate(both(frame.where, chosen)))
+        missing = bags.removed(bag, message, frame.where)
         self.check(frame, negate(missing), f"{bag.label} has no such message to remove")
-
-
-def clear(place: Any, where: Flag) -> None:
-    """Make every value of a place zero under a condition."""
-    if isinstance(place, Cell):
-        place.put(0, where)
-    else:
-        for item in place.parts.values() if isinstance(place, Rec) else place.items:
-            clear(item, where)

@@ -1,0 +1,191 @@
+"""Bags on the symbolic carrier: messages in canonical order, which a loop goes through from the last to the first.
+
+In a state the messages stand in the first slots, in ascending order, as on the plain carrier. A walk leaves the others where
+they are when it removes one, and puts what it adds into a slot of its own after them; `settle` brings the bag back to the room
+that it has, in order. So what a name refers to never moves while somebody may use it.
+
+A message with something endless in it (an array, or a set, whose size has any value) cannot be compared. Where one is in a bag,
+its messages are in any order, and what could depend on it is refused.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
+
+from fencepost.explorers.symbolic.places import Arr, Bag, Cell, Endless, Rec, agree, clone
+from fencepost.explorers.symbolic.terms import (
+    Flag,
+    Mask,
+    at_most,
+    both,
+    choose,
+    either,
+    equal,
+    is_flag,
+    less,
+    negate,
+    total,
+)
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from fencepost.explorers.symbolic.references import Refs
+
+Slots = list[tuple[Flag, Rec]]
+"""Messages with whether they are there."""
+
+
+def canonical(bag: Bag) -> Flag:
+    """Return that a bag is as the bag of a state is: no slot is empty before one with a message, and the messages ascend."""
+    found = [either(first, negate(second)) for first, second in zip(bag.present, bag.present[1:], strict=False)]
+    if bag.ordered:
+        pairs = zip(bag.slots, bag.slots[1:], bag.present[1:], strict=False)
+        found += [either(negate(on), not_after(one, other)) for one, other, on in pairs]
+    return both(*found)
+
+
+def not_after(one: Rec, other: Rec) -> Flag:
+    """Return that a message is the same as another, or comes before it."""
+    found: Flag = True
+    for a, b in reversed(list(zip(_leaves(one), _leaves(other), strict=True))):
+        earlier = both(negate(a), b) if is_flag(a) and is_flag(b) else less(a, b)
+        found = either(earlier, both(equal(a, b), found))
+    return found
+
+
+def _leaves(place: Any) -> Iterator[Any]:
+    """Yield what messages are compared by, in order: numbers and flags, the greatest member of a set first."""
+    if isinstance(place, Rec):
+        for part in place.parts.values():
+            yield from _leaves(part)
+    elif isinstance(place, Arr):
+        for item in place.items:
+            yield from _leaves(item)
+    elif isinstance(place.value, Mask):
+        yield from reversed(place.value.bits)
+    else:
+        yield place.value
+
+
+# -- in a walk
+
+
+def is_full(bag: Bag) -> Flag:
+    """Return that there is no room for another message."""
+    if len(bag.slots) == bag.room and all(flag is False for flag in bag.removed):
+        return bag.present[-1] if bag.room else True
+    return at_most(bag.room, total(bag.present))
+
+
+def added(bag: Bag, where: Flag) -> Rec:
+    """Return a new message, all zero, at the end of a bag."""
+    message: Rec = clone(bag.blank)
+    bag.present.append(where)
+    bag.removed.append(False)
+    bag.slots.append(message)
+    return message
+
+
+def removed(bag: Bag, message: Refs, where: Flag) -> Flag:
+    """Take the first message that is equal out of a bag; return that there is none.
+
+    As long as the bag is in order, equal messages stand side by side, so that it does not matter which one is taken.
+    """
+    places = list(range(len(bag.slots)))
+    if len(message.options) == 1 and message.first.origin >= 0 and all(_is_untouched(bag, place) for place in range(bag.room)):
+        places.sort(key=lambda place: place != message.first.origin)
+    missing: Flag = True
+    for place in places:
+        match = either(*(both(on, agree(bag.slots[place], item)) for on, item in message.options))
+        chosen = both(where, missing, bag.present[place], match)
+        missing = both(missing, negate(both(bag.present[place], match)))
+        bag.removed[place] = either(bag.removed[place], chosen)
+        bag.present[place] = both(bag.present[place], negate(chosen))
+    return missing
+
+
+def _is_untouched(bag: Bag, place: int) -> bool:
+    """Say whether a message is as it was in the state that the walk began with."""
+    return place < len(bag.first) and _same(bag.slots[place], bag.first[place])
+
+
+def _same(one: Any, other: Any) -> bool:
+    if isinstance(one, Rec):
+        return all(_same(part, other.parts[name]) for name, part in one.parts.items())
+    if isinstance(one, Arr):
+        return all(map(_same, one.items, other.items))
+    if isinstance(one, Endless):
+        return all(a is b for path in one.terms for a, b in zip(one.terms[path], other.terms[path], strict=True))
+    return bool(one.value is other.value)
+
+
+# -- after a walk
+
+
+def settle(bag: Bag) -> Bag:
+    """Return the bag as the state after a step has it."""
+    room = range(bag.room)
+    touched = [bag.ordered and not _is_untouched(bag, place) for place in room]
+    if len(bag.slots) == bag.room and not any(touched) and all(flag is False for flag in bag.removed):
+        return bag
+    moved = [(bag.present[place], bag.slots[place]) for place in room if touched[place]]
+    moved += zip(bag.present[bag.room :], bag.slots[bag.room :], strict=True)
+    kept = [(False if touched[place] else bag.present[place], bag.slots[place]) for place in room]
+    holes = [either(bag.removed[place], bag.present[place] if touched[place] else False) for place in room]
+    while any(hole is not False for hole in holes):
+        kept, holes = _closed(bag, kept, holes)
+    for on, message in moved:
+        if on is not False:
+            kept = _inserted(bag, kept, on, message)
+    slots = [message for _, message in kept]
+    return replace(bag, present=[on for on, _ in kept], slots=slots, first=slots, removed=[False] * bag.room)
+
+
+def _closed(bag: Bag, slots: Slots, holes: list[Flag]) -> tuple[Slots, list[Flag]]:
+    """Return slots whose first hole is closed, by moving up those after it, and the holes that are left."""
+    found: Slots = []
+    left: list[Flag] = []
+    moves: Flag = False
+    for place, (on, message) in enumerate(slots):
+        moves = either(moves, holes[place])
+        last = place + 1 == len(slots)
+        next_on, next_message = (False, bag.blank) if last else slots[place + 1]
+        found.append((choose(moves, next_on, on), _either_of(moves, next_message, message)))
+        left.append(False if last else both(moves, holes[place + 1]))
+    return found, left
+
+
+def _inserted(bag: Bag, slots: Slots, on: Flag, message: Rec) -> Slots:
+    """Return ascending slots with one message more where `on` holds: after those that are not greater, or at the end."""
+    found: Slots = []
+    shifts: Flag = False
+    earlier: tuple[Flag, Rec] = (False, bag.blank)
+    for held, item in slots:
+        stays = both(held, not_after(item, message)) if bag.ordered else held
+        moved = _either_of(shifts, earlier[1], message)
+        here = both(on, negate(stays))
+        found.append((choose(here, choose(shifts, earlier[0], True), held), _either_of(here, moved, item)))
+        shifts, earlier = negate(stays), (held, item)
+    return found
+
+
+def _either_of(flag: Flag, one: Rec, other: Rec) -> Rec:
+    """Return the content of one message where a flag holds, else that of another."""
+    if flag is True:
+        return one
+    if flag is False:
+        return other
+    found: Rec = _chosen(flag, one, other)
+    return found
+
+
+def _chosen(flag: Flag, one: Any, other: Any) -> Any:
+    if isinstance(one, Cell):
+        return Cell(one.kind, choose(flag, one.value, other.value))
+    if isinstance(one, Rec):
+        return Rec(one.record, {name: _chosen(flag, part, other.parts[name]) for name, part in one.parts.items()})
+    if isinstance(one, Arr):
+        return Arr(one.label, [_chosen(flag, a, b) for a, b in zip(one.items, other.items, strict=True)])
+    return one.chosen(flag, other)

@@ -1,0 +1,47 @@
+"""What z3 found, on the plain carrier: runs are taken step by step, and what they end with is raised."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from fencepost.explorers.verdict import Path
+from fencepost.model.language.errors import DomainError, MismatchError
+from fencepost.model.language.interpreter import Interpreter, Step
+
+if TYPE_CHECKING:
+    from fencepost.explorers.symbolic.unroll import History
+    from fencepost.model.language.actions import Property
+    from fencepost.model.language.machine import Machine
+
+
+def replay(machine: Machine, history: History, properties: tuple[Property, ...]) -> Path:
+    """Return a run that violates a property. One that violates none ends with an error.
+
+    Raises DomainError, with the states and steps before it, if a step or the property ends with one, and MismatchError if the run
+    does not show what it should.
+    """
+    plain = Interpreter(machine, machine.set_constants(history.constants))
+    starts = plain.initial_states()  # raises what a start ends with
+    if history.start not in starts:
+        raise MismatchError("z3 found a run from a state that is not initial on the plain carrier. Please report this.")
+    prop = next((item for item in properties if item.name == history.violates), None)
+    states, steps, last = [history.start], [], None
+    try:
+        for name, args in history.steps:
+            step = Step(machine.action(name), args)
+            last = plain.apply(states[-1], step)
+            steps.append(step)
+            states.append(last.after)
+        if prop is None or (prop.over_steps and last is None):
+            raise MismatchError(
+                "z3 found a run that ends with an error, and on the plain carrier it does not. Please report this."
+            )
+        holds = plain.holds_step(prop, states[-2], last) if prop.over_steps and last else plain.holds(prop, states[-1])
+    except DomainError as error:
+        error.states, error.steps = tuple(states), tuple(steps)
+        raise
+    if holds:
+        raise MismatchError(
+            f"z3 found a run that violates {prop.name!r}, and on the plain carrier it does not. Please report this."
+        )
+    return Path(history.start, tuple(steps), tuple(states))
