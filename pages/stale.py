@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from fencepost.invariants.protocols import protocol
 from fencepost.model.language.errors import FencepostError
 from fencepost.pages import matrices, tolerance
-from fencepost.pages.histories import histories, history
+from fencepost.pages.histories import histories, history, history_of_faults
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -38,3 +38,11 @@ def refuted() -> Iterator[str]:
                 history(name, (row, base))
             except FencepostError as error:
                 yield f"refuted: figures/matrices/{name}.json: {row['row']} is said to be needed, and its history fails: {error}"
+    for replicas in tolerance.stale():
+        data = tolerance.measured()[replicas]
+        for point in data["grid"]:
+            for item in point["front"]:
+                try:
+                    history_of_faults(data, point, item)
+                except FencepostError as error:
+                    yield f"refuted: figures/faults.json: {replicas} replicas, {point['setting']}: its history fails: {error}"

@@ -10,8 +10,9 @@ import pytest
 from fencepost.figures.store import FOLDER, load, text_of
 from fencepost.invariants.protocols import PROTOCOLS
 from fencepost.model.language.errors import UsageError
+from fencepost.pages import tolerance
 from fencepost.pages.build import pages
-from fencepost.pages.histories import histories, history
+from fencepost.pages.histories import histories, history, history_of_faults
 from fencepost.pages.markdown import ROW
 from fencepost.pages.matrices import BASES, best_of, measured
 from fencepost.pages.tables import MARK, with_short_rows, with_tables
@@ -146,6 +147,15 @@ def test_every_measured_history_replays_and_shows_its_violation(name: str) -> No
         first, length = next(iter(row["broken"].items()))
         assert made.trace.prop is not None
         assert (made.trace.prop.name, made.path.length, made.verdict) == (first, length, "violated")
+
+
+@pytest.mark.parametrize("replicas", list(tolerance.SIZES))
+def test_every_history_of_a_fault_table_replays(replicas: str) -> None:
+    data = tolerance.measured()[replicas]
+    found = [(point, item) for point in data["grid"] for item in point["front"]]
+    assert found
+    for point, item in found:
+        assert history_of_faults(data, point, item).path.length == item["length"]
 
 
 def test_a_history_that_the_model_refuses_is_an_error() -> None:
