@@ -4,26 +4,25 @@ from __future__ import annotations
 
 import time
 from contextlib import ExitStack, contextmanager
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from fencepost.api.interrupts import heard
 from fencepost.api.quantities import show_seconds
 from fencepost.api.traces import way_of
-from fencepost.explorers.verdict import Options, PropertyResult, Result, Verdict
-from fencepost.invariants.protocols import Protocol
-from fencepost.model.language.constants import SHAPE
+from fencepost.explorers.interrupts import BY_KEYBOARD, Stopped, interruptible, stop_if_cancelled
+from fencepost.explorers.verdict import PropertyResult, Result, Verdict, extended
 from fencepost.model.language.errors import DomainError, UsageError, nearest
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
+    from fencepost.api.targets import Question
     from fencepost.api.watching import Watch
     from fencepost.explorers.native.compile import Kernels
     from fencepost.explorers.native.generate import Source
     from fencepost.explorers.spark.session import Cluster
-    from fencepost.model.language import Constants, Machine, Property
+    from fencepost.explorers.verdict import Options
     from pyspark import SparkContext
 
 ENGINES = {
@@ -31,29 +30,6 @@ ENGINES = {
     "plain": "the reference search in Python: the definition, and slow",
     "spark": "the native search spread over Apache Spark, for what one machine cannot hold",
 }
-
-
-@dataclass(frozen=True)
-class Question:
-    """What is asked: whether a machine, under these constants, has these properties."""
-
-    machine: Machine
-    constants: Constants
-    properties: tuple[Property, ...]
-    file: str = ""
-    """The user's own file that defines the machine; empty for one of ours."""
-
-    @property
-    def name(self) -> str:
-        """The protocol's name."""
-        return self.machine.name
-
-    @property
-    def compiled_as(self) -> str:
-        """The protocol with what its compiled code is sized for: `kip320 for 3 replicas`."""
-        declared = self.constants.declared()
-        sizes = [f"{value} {name}" for name, value in self.constants.rooms().items() if declared[name].sort == SHAPE]
-        return f"{self.name} for {', '.join(sizes)}" if sizes else self.name
 
 
 def choose_engine(name: str) -> str:
@@ -64,79 +40,61 @@ def choose_engine(name: str) -> str:
     return name
 
 
-def explore(question: Question, engine: str, options: Options, display: Watch, cluster: Cluster | None = None) -> Result:
+def explore(question: Question, engine: str, options: Options, watch: Watch, cluster: Cluster | None = None) -> Result:
     """Search with the engine, showing what goes on; Ctrl-C gives a partial result, before the search begins an empty one."""
     began = time.perf_counter()
+    found, constants = question.protocol, question.constants
     doing = f"preparing {question.name}"
+
+    def load() -> Kernels:
+        nonlocal doing
+        kernels = kernels_of(question, source_of(question, options), watch)
+        compile_behaviours(question, options, watch)
+        doing = f"preparing the search of {question.name}"
+        stop_if_cancelled(doing)
+        return kernels
+
     try:
         if engine == "plain":
             from fencepost.explorers import plain
 
-            with display.busy(f"{question.name}: searching with the plain engine"):
-                return with_notes(
-                    plain.search(question.machine, question.constants, question.properties, options),
-                    question.machine,
-                    question.constants,
-                )
-        _refuse_early(question, engine, options)
-        source = source_of(question, options)
-        if not is_ready(source):
-            doing = f"compiling {question.compiled_as}"
-        kernels = kernels_of(question, source, display)
-        doing = f"compiling {question.compiled_as}"
-        compile_behaviours(question, options, display)
-        doing = f"preparing the search of {question.name}"
-        if engine == "spark":
+            with watch.busy(f"{question.name}: searching with the plain engine"):
+                result = plain.search(found.machine, constants, question.properties, options)
+        elif engine == "spark":
             assert cluster is not None
-            found = _kept(options, _on_spark(question, options, kernels, display, cluster))
-            return with_notes(found, question.machine, question.constants)
-        from fencepost.explorers.native.search import search
+            result = _on_spark(question, options, load(), watch, cluster)
+        else:
+            from fencepost.explorers.native.search import search
 
-        result = search(
-            question.machine,
-            question.constants,
-            question.properties,
-            options,
-            kernels=kernels,
-            tell=display.telling(question.name),
-        )
-        return with_notes(_kept(options, result), question.machine, question.constants)
+            tell = watch.telling(question.name)
+            result = search(found.machine, constants, question.properties, options, kernels=load, tell=tell)
+        return with_notes(question, options, result)
     except DomainError as error:
-        way = way_of(Protocol(question.machine, question.properties), question.constants, error, normalize=options.normalize)
+        way = way_of(found, constants, error, normalize=options.normalize)
         if way:
             error.add_note(way)
         raise
-    except KeyboardInterrupt:
-        return _interrupted(question, engine, options, doing, time.perf_counter() - began)
+    except KeyboardInterrupt as signal:
+        why = signal.why if isinstance(signal, Stopped) else BY_KEYBOARD.on(f" while {doing}")
+        return _interrupted(question, engine, options, why, time.perf_counter() - began)
     finally:
-        display.clear()
+        watch.clear()
 
 
-def _refuse_early(question: Question, engine: str, options: Options) -> None:
-    """Raise UsageError for what the search would refuse too, before anything is compiled for it."""
-    if engine != "native":
-        return
-    from fencepost.explorers.native.checkpoint import look_at_question
-    from fencepost.explorers.native.search import refuse_compact_behaviours
-
-    refuse_compact_behaviours(question.properties, options)
-    if options.resume:
-        look_at_question(question.machine, question.constants, question.properties, options)
-
-
-def _kept(options: Options, result: Result) -> Result:
-    """Return the result with what a reader must know of its checkpoint: that there is one, and what the time covers."""
-    notes = []
-    if options.checkpoint and not result.complete and result.distinct:
+def with_notes(question: Question, options: Options, result: Result) -> Result:
+    """Return the result with what a reader must know: of the machine under these constants, and of its checkpoint."""
+    machine = question.protocol.machine
+    notes = [*(machine.notes(question.constants) if machine.notes else ()), *result.notes]
+    if result.engine != "plain" and options.checkpoint and not result.complete and result.distinct:
         notes.append(
             f"what was searched is kept in {options.checkpoint}: the same command with --resume goes on from there, with more time or room."
         )
     if options.resume:
         notes.append("the search went on from a checkpoint: states and time are those of all its parts together.")
-    return replace(result, notes=(*result.notes, *notes))
+    return replace(result, notes=tuple(notes))
 
 
-def _on_spark(question: Question, options: Options, kernels: Kernels, display: Watch, cluster: Cluster) -> Result:
+def _on_spark(question: Question, options: Options, kernels: Kernels, watch: Watch, cluster: Cluster) -> Result:
     """Search on Spark; a session is started for this search and stopped after it."""
     from fencepost.explorers.spark.explore import Explore
     from fencepost.explorers.spark.machines import Origin
@@ -147,14 +105,14 @@ def _on_spark(question: Question, options: Options, kernels: Kernels, display: W
     names = tuple(item.name for item in question.properties)
     origin = Origin(question.name, text, values, names, options.normalize)
     search = Explore(
-        question.machine, question.constants, question.properties, options, origin, kernels,
-        cluster.partitions, cluster.handover, display.telling(question.name),
+        question.protocol.machine, question.constants, question.properties, options, origin, kernels,
+        cluster.partitions, cluster.handover, watch.telling(question.name),
     )  # fmt: skip
 
     @contextmanager
     def start() -> Iterator[SparkContext]:
         with ExitStack() as stack:
-            with display.busy(f"{question.name}: starting Spark with master {cluster.shown}"):
+            with watch.busy(f"{question.name}: starting Spark with master {cluster.shown}"):
                 context = stack.enter_context(spark(cluster))
             yield context
 
@@ -162,21 +120,19 @@ def _on_spark(question: Question, options: Options, kernels: Kernels, display: W
     return search.run(start)
 
 
-def with_notes(result: Result, machine: Machine, constants: Constants) -> Result:
-    """Return the result with what the machine tells readers of it under these constants."""
-    told = tuple(machine.notes(constants)) if machine.notes else ()
-    return replace(result, notes=(*told, *result.notes))
-
-
-def source_of(question: Question, options: Options) -> Source:
-    """Return the text that is compiled for a question."""
+def source_of(question: Question, options: Options, *, masked: bool = False) -> Source:
+    """Return the text that is compiled for a question; `masked`: its guards can be turned off."""
     from fencepost.explorers.native.generate import generate
-    from fencepost.invariants.protocols import PROTOCOLS
 
-    known = PROTOCOLS.get(question.name)
-    ours = known is not None and known.machine is question.machine
-    properties = known.compiled_with(question.properties) if known is not None and ours else question.properties
-    return generate(question.machine, question.constants, properties, normalize=options.normalize, compact=options.compact)
+    found = question.protocol
+    return generate(
+        found.machine,
+        question.constants,
+        found.compiled_with(question.properties),
+        normalize=options.normalize,
+        compact=options.compact,
+        masked=masked,
+    )
 
 
 def is_ready(source: Source) -> bool:
@@ -186,19 +142,20 @@ def is_ready(source: Source) -> bool:
     return is_cached(source)
 
 
-def kernels_of(question: Question, source: Source, display: Watch) -> Kernels:
+def kernels_of(question: Question, source: Source, watch: Watch) -> Kernels:
     """Return the compiled machine; say so if it has to be compiled first, which takes seconds."""
     from fencepost.explorers.native.compile import load
 
     if is_ready(source):
         return load(source, question.constants)
-    with display.busy(f"compiling {question.compiled_as} ... (kept for the next time)"), heard():
+    what = f"compiling {question.compiled_as}"
+    with watch.busy(f"{what} ... (kept for the next time)"), interruptible(what):
         kernels = load(source, question.constants)
-    display.note(f"compiled {question.compiled_as} in {show_seconds(kernels.seconds)}")
+    watch.note(f"compiled {question.compiled_as} in {show_seconds(kernels.seconds)}")
     return kernels
 
 
-def compile_behaviours(question: Question, options: Options, display: Watch) -> None:
+def compile_behaviours(question: Question, options: Options, watch: Watch) -> None:
     """Compile the steps and predicates that properties of whole behaviours need, and say so if that takes long."""
     asked = tuple(item for item in question.properties if item.kind.over_behaviours)
     if not asked or options.compact:
@@ -206,17 +163,18 @@ def compile_behaviours(question: Question, options: Options, display: Watch) -> 
     from fencepost.explorers.liveness.generated import sources, warm
     from fencepost.explorers.native.compile import load
 
-    steps, predicates, _ = sources(question.machine, question.constants, asked, normalize=options.normalize)
-    with display.busy("preparing the analysis of graphs ... (kept for the next time)"), heard():
+    what = f"compiling {question.compiled_as}"
+    steps, predicates, _ = sources(question.protocol.machine, question.constants, asked, normalize=options.normalize)
+    with watch.busy("preparing the analysis of graphs ... (kept for the next time)"), interruptible(what):
         warm()
     for source in (steps, predicates):
         if not is_ready(source):
-            with display.busy(f"compiling the graph of {question.compiled_as} ... (kept for the next time)"), heard():
+            with watch.busy(f"compiling the graph of {question.compiled_as} ... (kept for the next time)"), interruptible(what):
                 kernels = load(source, question.constants)
-            display.note(f"compiled the graph of {question.compiled_as} in {show_seconds(kernels.seconds)}")
+            watch.note(f"compiled the graph of {question.compiled_as} in {show_seconds(kernels.seconds)}")
 
 
-def _interrupted(question: Question, engine: str, options: Options, doing: str, seconds: float) -> Result:
+def _interrupted(question: Question, engine: str, options: Options, why: str, seconds: float) -> Result:
     """Return the result of a search that was ended before it had counted anything."""
     kept = ", and no checkpoint was written" if options.checkpoint else ""
     return Result(
@@ -225,13 +183,13 @@ def _interrupted(question: Question, engine: str, options: Options, doing: str, 
         engine=engine,
         workers=options.workers,
         complete=False,
-        why_stopped=f"SIGINT was received while {doing}: nothing was searched{kept}",
+        why_stopped=extended(why, f": nothing was searched{kept}"),
         distinct=0,
         generated=0,
         depth=0,
         seconds=seconds,
         properties=tuple(PropertyResult(item.name, item.kind, Verdict.UNDETERMINED) for item in question.properties),
-        fired={item.label: 0 for item in question.machine.actions},
+        fired={item.label: 0 for item in question.protocol.machine.actions},
         guards=(),
         deadlocks=0,
     )

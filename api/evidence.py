@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from fencepost.api.data import FORMAT
+from fencepost.api.results import FORMAT
 from fencepost.api.targets import spelt
 from fencepost.api.traces import archived
 from fencepost.invariants.catalogue import entries, evidence, status, values_of

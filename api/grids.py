@@ -10,7 +10,7 @@ from fencepost.api.targets import parse_setting, spelt
 from fencepost.model.language.errors import UsageError
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterable, Iterator, Mapping
 
     from fencepost.model.language.constants import Constants
     from fencepost.model.language.machine import Machine
@@ -45,6 +45,13 @@ def axes_of(machine: Machine, grid: tuple[str, ...]) -> dict[str, list[int]]:
             raise UsageError(f"--grid {text} has a value twice: leave one out.")
         axes[axis] = found
     return axes
+
+
+def axes_from(machine: Machine, grid: Mapping[str, Iterable[Any]]) -> dict[str, list[int]]:
+    """Return the values of each axis that a program names: numbers, booleans or words."""
+    return axes_of(
+        machine, tuple(f"{name}={','.join(str(value).lower() for value in values)}" for name, values in grid.items())
+    )
 
 
 def settings_of(machine: Machine, constants: Constants, axes: dict[str, list[int]]) -> Iterator[Setting]:

@@ -1,15 +1,19 @@
-"""Finished rows of a long table in a folder: each is written at once and whole, and known again by what it was an answer to."""
+"""Finished rows in a folder: of a matrix, a grid, or the catalogue. Each is written at once and whole, and known again by its question."""
 
 from __future__ import annotations
 
 import hashlib
 import re
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from fencepost.api.files import make_sure_folder
+from fencepost.api.quantities import counted
 from fencepost.explorers import sealed
 from fencepost.model.language.errors import UsageError
+
+if TYPE_CHECKING:
+    from fencepost.api.watching import Watch
 
 FORMAT = 2
 
@@ -25,7 +29,7 @@ class Kept:
     With `begun` the folder must hold a row of this question already.
     """
 
-    def __init__(self, folder: str | None, question: str, *, resume: bool, begun: bool = False) -> None:
+    def __init__(self, folder: str | Path | None, question: str, *, resume: bool, begun: bool = False) -> None:
         if resume and not folder:
             raise UsageError("--resume was given without a checkpoint to go on from: write --checkpoint DIR --resume.")
         self.folder = Path(folder) if folder else None
@@ -45,8 +49,11 @@ class Kept:
             f"there is no checkpoint in {folder}{why}: run once with --checkpoint {folder}, or leave --resume out to begin afresh."
         )
 
-    def recall(self, name: str) -> dict[str, Any] | None:
-        """Return a finished row, or None if it is not finished; raise UsageError for a file that is not as it was written."""
+    def recall(self, name: str, own: str = "") -> dict[str, Any] | None:
+        """Return a finished row, or None if it is not finished; `own` is what this row alone depends on.
+
+        Raises UsageError for a file that is not as it was written.
+        """
         if not self.folder or not self.resume:
             return None
         file = self._file(name)
@@ -62,7 +69,7 @@ class Kept:
         if row.get("row") != name or not isinstance(row.get("found"), dict):
             raise self._damaged(file, name)
         found: dict[str, Any] = row["found"]
-        return found if row.get("mark") == self.mark else None
+        return found if row.get("mark") == self._mark(own) else None
 
     @staticmethod
     def _look_at_format(file: Path, name: str, stored: dict[str, Any]) -> None:
@@ -72,6 +79,13 @@ class Kept:
                 f"Fencepost reads format {FORMAT}. Start afresh without --resume, or go on with the version that wrote it."
             )
 
+    def recall_all(self, names: list[str], what: str, watch: Watch) -> dict[str, dict[str, Any]]:
+        """Return the rows that are finished, by name, and say how many they are."""
+        found = {name: row for name in names if (row := self.recall(name)) is not None}
+        if self.resume:
+            watch.note(f"{len(found):,} of {counted(len(names), what)} from the checkpoint in {self.folder}")
+        return found
+
     @staticmethod
     def _damaged(file: Path, name: str) -> UsageError:
         return UsageError(
@@ -79,19 +93,27 @@ class Kept:
             "start afresh without --resume."
         )
 
-    def keep(self, name: str, found: dict[str, Any]) -> None:
-        """Store a finished row."""
+    def keep(self, name: str, found: dict[str, Any], own: str = "") -> None:
+        """Store a finished row; `own` is what this row alone depends on."""
         if not self.folder:
             return
         file = self._file(name)
         try:
-            sealed.write(file, sealed.sealed({"format": FORMAT, "row": name, "mark": self.mark, "found": found}))
+            sealed.write(file, sealed.sealed({"format": FORMAT, "row": name, "mark": self._mark(own), "found": found}))
         except OSError as error:
             raise UsageError(f"{file} cannot be written: {error.strerror or error}. Name a folder with room.") from error
 
+    def _mark(self, own: str) -> str:
+        return hashlib.sha256(f"{self.mark}\n{own}".encode()).hexdigest() if own else self.mark
+
     def _file(self, name: str) -> Path:
         assert self.folder is not None
-        return self.folder / f"{re.sub(r'[^a-z0-9._=]+', '-', name.lower())}.json"
+        return self.folder / f"{slug(name)}.json"
+
+
+def slug(name: str) -> str:
+    """Return the name of a row as that of a file."""
+    return re.sub(r"[^a-z0-9._=]+", "-", name.lower())
 
 
 def _mark_in(file: Path) -> object:

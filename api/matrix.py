@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from fencepost.api.data import FORMAT
 from fencepost.api.quantities import counted
+from fencepost.api.results import FORMAT
 from fencepost.api.targets import spelt
 from fencepost.explorers.verdict import Verdict
 from fencepost.model.language.removal import Guard

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from fencepost.api.engines import Question, explore
-from fencepost.explorers.verdict import Result, Verdict, ended_by_signal
+from fencepost.api.engines import explore
+from fencepost.api.targets import Question
+from fencepost.explorers.verdict import Result, Verdict, ended_by_signal, extended
+from fencepost.invariants.protocols import Protocol
 from fencepost.model.language.actions import Kind
 from fencepost.model.language.errors import UsageError
 from fencepost.model.language.removal import find_guard, without
@@ -13,11 +15,12 @@ from fencepost.model.language.removal import find_guard, without
 if TYPE_CHECKING:
     from fencepost.api.watching import Watch
     from fencepost.explorers.verdict import Options
-    from fencepost.invariants.protocols import Protocol
-    from fencepost.model.language import Constants, Property
+    from fencepost.model.language import Property
 
 SAFE = ("nothing-broke", "same-states")
 """Purposes of guards that no safety property depends on, and that let more happen when they are gone."""
+
+LATER = " while what must happen in the end was judged"
 
 
 def eventual_properties(found: Protocol) -> tuple[Property, ...]:
@@ -30,33 +33,34 @@ def eventual_properties(found: Protocol) -> tuple[Property, ...]:
     return asked
 
 
-def judge_liveness(found: Protocol, constants: Constants, data: dict[str, Any], options: Options, display: Watch) -> None:
+def judge_liveness(question: Question, data: dict[str, Any], options: Options, watch: Watch) -> None:
     """Give the purpose `liveness` to guards without which something does not happen in the end, by the matrix that is given.
 
     Where a step would leave a domain without the guard, nothing is asked: such steps are no behaviour. After a signal no
     guard is judged any more.
     """
+    found, constants = question.protocol, question.constants
     if ended_by_signal(data["why_stopped"]):
         return
     asked = eventual_properties(found)
-    base = explore(Question(found.machine, constants, asked), "native", options, display)
+    base = explore(Question(found, constants, asked), "native", options, watch)
     holding = _with(base, Verdict.HOLDS)
     if ended_by_signal(base.why_stopped):
-        data["why_stopped"] = f"{base.why_stopped} while what must happen in the end was judged"
+        data["why_stopped"] = extended(base.why_stopped, LATER)
     data["liveness"] = {"asked": [item.name for item in asked], "holding": holding}
     kept = tuple(item for item in asked if item.name in holding)
     for row in data["rows"]:
         if row["kind"] != "guard" or row["purpose"] not in SAFE or row["departure"] or not kept:
             continue
         machine = without(found.machine, find_guard(found.machine, row["row"]))
-        result = explore(Question(machine, constants, kept), "native", options, display)
+        result = explore(Question(Protocol(machine, kept), constants, kept), "native", options, watch)
         row["liveness"] = _with(result, Verdict.VIOLATED)
         if row["liveness"]:
             row["purpose"] = "liveness"
         elif not result.complete:
             row["why"] = f"what must happen in the end was not judged: {result.why_stopped}"
         if ended_by_signal(result.why_stopped):
-            data["why_stopped"] = f"{result.why_stopped} while what must happen in the end was judged"
+            data["why_stopped"] = extended(result.why_stopped, LATER)
             return
 
 

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import sys
 import traceback
+from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from fencepost.model.language.errors import FencepostError
+from fencepost.model.language.errors import FencepostError, ModelError
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
     from types import FrameType
 
 USER_MODULE = "fencepost_user_"
@@ -24,6 +26,21 @@ _OURS = (
     "fencepost_native_",
 )
 """Modules that run models and are none."""
+
+
+@contextmanager
+def errors_of_models() -> Iterator[None]:
+    """Raise ModelError, with its file and line, for an error in the code of a user's own model."""
+    try:
+        yield
+    except FencepostError:
+        raise
+    except Exception as error:
+        if not _raised_by_user(error):
+            raise
+        raise ModelError(
+            f"{placed(error, named=True)}. The model has to be defined for every state: guard what fails."
+        ) from error
 
 
 def placed(error: BaseException, *, named: bool = False) -> str:
@@ -53,7 +70,7 @@ def _is_model(frame: FrameType) -> bool:
     return not foreign and not name.startswith(_OURS) and Path(frame.f_code.co_filename).is_file()
 
 
-def raised_by_user(error: Exception) -> bool:
+def _raised_by_user(error: Exception) -> bool:
     """Say whether the line that failed stands in a user's file."""
     frames = [frame for frame, _ in traceback.walk_tb(error.__traceback__)]
     return bool(frames) and str(frames[-1].f_globals.get("__name__", "")).startswith(USER_MODULE)

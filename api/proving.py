@@ -2,21 +2,27 @@
 
 from __future__ import annotations
 
+import importlib.util
 from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
-from fencepost.api.data import FORMAT
-from fencepost.api.interrupts import heard
+from fencepost.api.places import errors_of_models
 from fencepost.api.quantities import counted, show_seconds
-from fencepost.api.targets import spelt
+from fencepost.api.results import FORMAT, table
+from fencepost.api.targets import Question, ask, spelt
+from fencepost.api.watching import Event, Watch, watched
+from fencepost.explorers.interrupts import BY_KEYBOARD, Stopped, cancelled_by, interruptible, stop_if_cancelled
 from fencepost.explorers.verdict import Path, Verdict, ended_by_signal
-from fencepost.model.language.errors import DisabledError, DomainError, MismatchError
+from fencepost.invariants.theorems import WIDEST, select
+from fencepost.model.language.errors import DisabledError, DomainError, MismatchError, UsageError
 from fencepost.model.language.interpreter import Interpreter, Step
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Callable, Iterable, Iterator, Mapping
+    from pathlib import Path as File
 
-    from fencepost.api.watching import Watch
+    import pandas as pd
     from fencepost.counterexamples.trace import Trace
     from fencepost.explorers.symbolic.models import Pair
     from fencepost.explorers.symbolic.proof import Proof, Settings
@@ -31,7 +37,7 @@ ANY_STATE = "any state"
 
 
 @dataclass(frozen=True)
-class Report:
+class ProveResult:
     """A proof with what it is about, and what the exhaustive engine says of the state that breaks an induction.
 
     `lemmas` are the conjuncts that were found to make it inductive, in words.
@@ -52,8 +58,157 @@ class Report:
             return f"{self.proof.history.violates} is violated"
         return f"{self.proof.broken[0].move} breaks the induction" if self.proof.broken else ""
 
+    @property
+    def verdict(self) -> Verdict:
+        """The worst of the verdicts."""
+        return self.proof.verdict
 
-def explain(report: Report, seconds: float, display: Watch) -> Report:
+    @cached_property
+    def text(self) -> str:
+        """The counterexample as a file: a run as a trace, a step that breaks the induction as two states; else nothing."""
+        return report_text(self)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return what `prove --json` prints."""
+        return report_data(self)
+
+    def to_frame(self) -> pd.DataFrame:
+        """Return a row for each property."""
+        import pandas as pd
+
+        rows = [
+            {"property": item.name, "kind": str(item.kind), "verdict": str(item.verdict), "why": item.why}
+            for item in self.proof.findings
+        ]
+        return pd.DataFrame(rows).set_index("property")
+
+    def _repr_html_(self) -> str:
+        rows = [(item.name, item.verdict, item.why) for item in self.proof.findings]
+        return table(f"{self.found.name}: {self.verdict} by {self.proof.method}", ("property", "verdict", "why"), rows)
+
+
+def look_for_z3() -> None:
+    """Raise UsageError where z3 is not installed."""
+    if importlib.util.find_spec("z3") is None:
+        raise UsageError(
+            "proofs need z3, which is not installed: write `pip install 'fencepost[prove]'`, or explore with `fencepost check`."
+        )
+
+
+@errors_of_models()
+def prove(
+    what: Machine | Protocol | Question | str | File,
+    properties: Iterable[Property] | None = None,
+    *,
+    constants: Mapping[str, Any] | Constants | None = None,
+    version: str = "",
+    only: Iterable[str] = (),
+    unbounded: Iterable[str] = (),
+    int64: Iterable[str] = (),
+    havoc_loops: bool = False,
+    k: int = 1,
+    depth: int | None = None,
+    every_state: bool = False,
+    timeout: float = 60.0,
+    reach: float = 30.0,
+    strengthen: bool = False,
+    workers: int = 0,
+    cache: bool = True,
+    progress: Watch | Callable[[Event], None] | None = None,
+    cancel: Callable[[], bool] | None = None,
+    **more: Any,
+) -> ProveResult:
+    """Prove properties by induction: they hold initially, and every step keeps them.
+
+    Constants that `unbounded` names have any value, those of `int64` any of 64 bits; all others keep theirs. `k` is an induction
+    over so many steps, `depth` no induction but every run of so many steps, `every_state` no steps at all. `timeout` is in
+    seconds for each question to z3, `reach` for the search of a state that breaks the induction; `strengthen` looks for lemmas.
+    """
+    look_for_z3()
+    question = what if isinstance(what, Question) else ask(what, properties, constants=constants, version=version, more=more)
+    found, watch = question.protocol, watched(progress)
+    chosen = select(found, tuple(only))
+    settings = _settings(
+        found,
+        tuple(unbounded),
+        tuple(int64),
+        k,
+        depth,
+        timeout,
+        workers,
+        every_state=every_state,
+        havoc_loops=havoc_loops,
+        strengthen=strengthen,
+    )
+    with cancelled_by(cancel):
+        proof = proof_of(found.machine, question.constants, chosen, settings, watch, f"proving {found.name}", cache=cache)
+        report = explain(ProveResult(found, question.constants, chosen, settings, proof), reach, watch)
+        if strengthen:
+            from fencepost.api.strengthening import strengthened
+
+            report = strengthened(report, reach, watch)
+    return report
+
+
+def proof_of(
+    machine: Machine,
+    constants: Constants,
+    properties: tuple[Property, ...],
+    settings: Settings,
+    watch: Watch,
+    what: str,
+    *,
+    cache: bool,
+) -> Proof:
+    """Return a proof, from the cache if the same text was proved before."""
+    from fencepost.explorers.symbolic.cache import cached
+    from fencepost.explorers.symbolic.proof import prove as proved
+
+    def tell(done: int, of: int) -> None:
+        stop_if_cancelled()
+        watch.spin(f"{what}: {done} of {of} steps")
+
+    with watch.busy(what):
+        return (cached if cache else proved)(machine, constants, properties, settings, tell)
+
+
+def _settings(
+    found: Protocol,
+    unbounded: tuple[str, ...],
+    int64: tuple[str, ...],
+    k: int,
+    depth: int | None,
+    timeout: float,
+    workers: int,
+    *,
+    every_state: bool,
+    havoc_loops: bool,
+    strengthen: bool,
+) -> Settings:
+    """Return how to prove; raise UsageError for what cannot be meant."""
+    from fencepost.explorers.native.crew import processors
+    from fencepost.explorers.symbolic.lifting import lifted_names
+    from fencepost.explorers.symbolic.proof import Settings
+
+    ways = [name for name, given in (("--depth", depth is not None), ("--k", k > 1), ("--every-state", every_state)) if given]
+    if len(ways) > 1:
+        raise UsageError(f"{ways[0]} was given with {ways[1]}: these are different ways to prove. Write one of them.")
+    if strengthen and ways:
+        raise UsageError(
+            f"--strengthen was given with {ways[0]}: lemmas are looked for that make an induction over one step, and this is "
+            "another way to prove. Leave one of them out."
+        )
+    if havoc_loops and ways:
+        raise UsageError(
+            f"--havoc-loops was given with {ways[0]}: where a loop may leave anything, a run of several steps need not be one of "
+            f"the model. Leave one of them out."
+        )
+    lifted: dict[str, int | None] = dict.fromkeys(lifted_names(found.machine, unbounded, "--unbounded"))
+    lifted |= dict.fromkeys(lifted_names(found.machine, int64, "--int64"), WIDEST)
+    return Settings(lifted, k, depth, every_state, timeout, workers or processors(), havoc_loops=havoc_loops and bool(lifted))
+
+
+def explain(report: ProveResult, seconds: float, watch: Watch) -> ProveResult:
     """Confirm what z3 found on the plain carrier, and ask the exhaustive engine whether its first state can be reached."""
     if report.proof.history is not None:
         path_of_history(report)
@@ -63,8 +218,6 @@ def explain(report: Report, seconds: float, display: Watch) -> Report:
     pair = report.proof.pair
     if pair is None or not pair.action or report.proof.why_stopped:
         return report
-    from fencepost.explorers.symbolic.interrupts import BY_KEYBOARD
-
     if report.proof.broken[0].forgotten and not is_confirmed(report, pair):
         why = f"{report.proof.broken[0].move} breaks the induction only if a loop without an end leaves what it may never leave"
         return replace(report, reachable=why, proof=replace(report.proof, pair=None))
@@ -73,12 +226,13 @@ def explain(report: Report, seconds: float, display: Watch) -> Report:
     if seconds <= 0:
         return report
     constants = report.found.machine.set_constants(pair.constants)
-    with display.busy(f"searching {report.found.name} for the state that breaks the induction"):
+    with watch.busy(f"searching {report.found.name} for the state that breaks the induction"):
         try:
-            with heard():
+            with interruptible():
                 answer, violated, stopped = search_for(report.found, constants, pair.before, seconds, told_values(report))
-        except KeyboardInterrupt:
-            answer, violated, stopped = "", {}, BY_KEYBOARD
+        except KeyboardInterrupt as signal:
+            answer, violated = "", {}
+            stopped = signal.why if isinstance(signal, Stopped) else BY_KEYBOARD
     report = replace(report, proof=replace(report.proof, why_stopped=stopped))
     if violated is None:
         why = f"a reachable state breaks it: {report.proof.broken[0].move}"
@@ -90,7 +244,7 @@ def explain(report: Report, seconds: float, display: Watch) -> Report:
     return replace(report, reachable=answer, proof=replace(report.proof, findings=findings))
 
 
-def is_confirmed(report: Report, pair: Pair) -> bool:
+def is_confirmed(report: ProveResult, pair: Pair) -> bool:
     """Say whether the step happens on the plain carrier and breaks what it should: after loops without an end it need not."""
     try:
         confirm(report, pair)
@@ -99,7 +253,7 @@ def is_confirmed(report: Report, pair: Pair) -> bool:
     return True
 
 
-def confirm(report: Report, pair: Pair) -> Key:
+def confirm(report: ProveResult, pair: Pair) -> Key:
     """Take the step on the plain carrier and return the state after: something kept before must fail. Raises MismatchError if not."""
     machine = report.found.machine
     plain = Interpreter(machine, machine.set_constants(pair.constants), normalize=False)
@@ -112,7 +266,7 @@ def confirm(report: Report, pair: Pair) -> Key:
     )
 
 
-def broken_from(report: Report, pair: Pair, *, normalize: bool) -> list[str]:
+def broken_from(report: ProveResult, pair: Pair, *, normalize: bool) -> list[str]:
     """Return which of the properties that the step breaks somewhere it breaks here, as the plain carrier has it.
 
     Without `normalize`, which is a step of its own in a proof, one that ends with an error is broken; with it, the state before
@@ -158,7 +312,7 @@ def look_for_errors(machine: Machine, constants: Constants) -> None:
             raise
 
 
-def path_of_history(report: Report) -> Path:
+def path_of_history(report: ProveResult) -> Path:
     """Return the run that z3 found, replayed on the plain carrier. Raises MismatchError if it does not violate anything."""
     from fencepost.explorers.symbolic.replays import replay
 
@@ -166,7 +320,7 @@ def path_of_history(report: Report) -> Path:
     return replay(report.found.machine, report.proof.history, report.properties)
 
 
-def told_values(report: Report) -> str:
+def told_values(report: ProveResult) -> str:
     """Return what the constants that have any value are in the counterexample; nothing if there are none."""
     pair = report.proof.pair
     values = pair.constants if pair is not None else {}
@@ -212,7 +366,7 @@ def search_for(
     )
 
 
-def reach(report: Report) -> Iterator[tuple[str, str]]:
+def reach(report: ProveResult) -> Iterator[tuple[str, str]]:
     """Yield the lines that say how far the verdicts reach: (label, text)."""
     proof, settings = report.proof, report.settings
     yield "method", proof.method
@@ -254,7 +408,7 @@ def bounded_of(constants: Constants, settings: Settings) -> str:
 # -- as a file
 
 
-def trace_of(report: Report) -> Trace:
+def trace_of(report: ProveResult) -> Trace:
     """Return the run that z3 found as a trace."""
     from fencepost.counterexamples.trace import Trace, from_start
 
@@ -266,7 +420,7 @@ def trace_of(report: Report) -> Trace:
     return from_start(made, path)
 
 
-def pair_trace(report: Report) -> tuple[Trace, Path]:
+def pair_trace(report: ProveResult) -> tuple[Trace, Path]:
     """Return the step that breaks an induction as a trace that starts anywhere."""
     from fencepost.counterexamples.trace import Trace
 
@@ -280,7 +434,7 @@ def pair_trace(report: Report) -> tuple[Trace, Path]:
     return trace, Path(pair.before, (step,), (pair.before, pair.after))
 
 
-def report_text(report: Report) -> str:
+def report_text(report: ProveResult) -> str:
     """Return the counterexample as a file: a run as a trace, a step that breaks the induction as two states; else nothing."""
     from fencepost.counterexamples.history import states_text
     from fencepost.counterexamples.trace import RULE
@@ -311,7 +465,7 @@ def report_text(report: Report) -> str:
 # -- for scripts
 
 
-def report_data(report: Report) -> dict[str, Any]:
+def report_data(report: ProveResult) -> dict[str, Any]:
     """Return the report as JSON."""
     proof, settings = report.proof, report.settings
     found: dict[str, Any] = {

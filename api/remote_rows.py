@@ -16,6 +16,7 @@ from fencepost.explorers.verdict import Options
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+    from fencepost.api.targets import Question
     from fencepost.api.watching import Watch
     from fencepost.explorers.evidence.ablation import Ablation
     from fencepost.explorers.evidence.rows import Row
@@ -36,13 +37,14 @@ class Plan:
     memory: int
 
 
-def plan_of(name: str, found: Protocol, ablation: Ablation, asked: tuple[str, ...], memory: int) -> Plan:
-    """Return the plan of a matrix whose whole machine was explored here; `name` is what the user called the protocol."""
-    text = Path(name).read_text() if name.endswith(".py") or "/" in name else ""
+def plan_of(question: Question, ablation: Ablation, memory: int) -> Plan:
+    """Return the plan of a matrix whose whole machine was explored here."""
+    text = Path(question.file).read_text() if question.file else ""
+    asked = tuple(item.name for item in question.properties)
     values = tuple((key, int(value)) for key, value in ablation.constants.values.items())
     options = ablation.options
     assert options.max_states is not None
-    return Plan(Origin(found.name, text, values, asked, options.normalize), options.budget, options.max_states, memory)
+    return Plan(Origin(question.name, text, values, asked, options.normalize), options.budget, options.max_states, memory)
 
 
 @cache

@@ -1,28 +1,108 @@
-"""What a command is about: a protocol by name or in a user's own file, and its constants."""
+"""What is asked: a protocol by name, as a machine or in a file of one's own, its constants, and its properties."""
 
 from __future__ import annotations
 
 import importlib.util
 import sys
+from collections.abc import Mapping
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from fencepost.api.places import USER_MODULE, near, placed
+from fencepost.api.places import USER_MODULE, errors_of_models, near, placed
 from fencepost.invariants.protocols import PROTOCOLS, Protocol, protocol
 from fencepost.model.language.actions import Property
+from fencepost.model.language.constants import SHAPE
 from fencepost.model.language.errors import FencepostError, ModelError, UsageError, nearest
 from fencepost.model.language.machine import Machine, described
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterable
     from types import ModuleType
 
     from fencepost.model.language.constants import Constant, Constants
 
 
+@dataclass(frozen=True)
+class Question:
+    """What is asked: whether a protocol, under these constants, has these properties."""
+
+    protocol: Protocol
+    constants: Constants
+    properties: tuple[Property, ...]
+    version: str = ""
+    file: str = ""
+    """The user's own file that defines the protocol; empty for one of ours."""
+
+    @property
+    def name(self) -> str:
+        """The protocol's name."""
+        return self.protocol.name
+
+    @property
+    def compiled_as(self) -> str:
+        """The protocol with what its compiled code is sized for: `kip320 for 3 replicas`."""
+        declared = self.constants.declared()
+        sizes = [f"{value} {name}" for name, value in self.constants.rooms().items() if declared[name].sort == SHAPE]
+        return f"{self.name} for {', '.join(sizes)}" if sizes else self.name
+
+
+def ask(
+    what: Machine | Protocol | str | Path,
+    properties: Iterable[Property] | None = None,
+    *,
+    constants: Mapping[str, Any] | Constants | None = None,
+    version: str = "",
+    only: Iterable[str] = (),
+    more: Mapping[str, Any] | None = None,
+    walks: bool = False,
+) -> Question:
+    """Return what is asked; raise UsageError for what does not exist or cannot be meant.
+
+    `what` is the name of a protocol, the path of a file that defines one, or a machine with its `properties`. Constants are
+    given by name, as numbers, booleans or words; `only` limits the properties by name. `walks` have an end, so whole behaviours
+    are not asked about unless they are named.
+    """
+    found = _protocol(what, properties)
+    values = constants
+    if values is None or isinstance(values, Mapping):
+        given = {**(values or {}), **(more or {})}
+        settings = [f"{name}={str(value).lower() if isinstance(value, bool) else value}" for name, value in given.items()]
+        values = choose_constants(found.machine, version or None, tuple(settings), ())
+    file = str(what) if isinstance(what, str | Path) and is_file(str(what)) else ""
+    return Question(found, values, chosen_of(found, tuple(only), walks=walks), version, file)
+
+
+def chosen_of(found: Protocol, only: tuple[str, ...], *, walks: bool = False) -> tuple[Property, ...]:
+    """Return the properties that are asked: those that are named, or all but those on request."""
+    chosen = found.select(only)
+    return tuple(item for item in chosen if not item.kind.over_behaviours) if walks and not only else chosen
+
+
+def is_file(name: str) -> bool:
+    """Say whether a protocol is named by its file."""
+    return name.endswith(".py") or "/" in name
+
+
+def _protocol(what: Machine | Protocol | str | Path, properties: Iterable[Property] | None) -> Protocol:
+    if isinstance(what, Machine):
+        if properties is None:
+            raise UsageError(f"check() was given machine {what.name!r} alone: write check(MACHINE, PROPERTIES).")
+        return Protocol(what, tuple(properties))
+    if properties is not None:
+        raise UsageError(
+            "check() was given properties without a machine: write check(MACHINE, PROPERTIES), or name them in only=."
+        )
+    if isinstance(what, Protocol):
+        return what
+    if isinstance(what, str | Path):
+        return find_protocol(str(what) if str(what).endswith(".py") or not isinstance(what, Path) else f"./{what}")
+    raise UsageError(f"check() was given {described(what)}: write a machine, the name of a protocol, or the path of its file.")
+
+
 def find_protocol(name: str) -> Protocol:
     """Return the protocol of this name, or the one that a file defines; raise UsageError if there is none."""
-    if name.endswith(".py") or "/" in name:
+    if is_file(name):
         return load_protocol(Path(name))
     known = name.replace("_", "-") if name not in PROTOCOLS else name
     if known not in PROTOCOLS:
@@ -141,6 +221,7 @@ def _pointed_at(error: SyntaxError, path: Path) -> str:
     return f"{said}\n  {text.strip()}\n  {' ' * column}^\nInstead, write what Python can read there."
 
 
+@errors_of_models()
 def choose_constants(
     machine: Machine, version: str | None, settings: tuple[str, ...], switches: tuple[tuple[str, bool], ...]
 ) -> Constants:

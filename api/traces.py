@@ -1,4 +1,4 @@
-"""The one place where the command line meets counterexamples: make a trace of a finding, and print it."""
+"""Traces of paths, as text and in files, and those that are archived for runs of the catalogue."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from pathlib import Path as File
 
     from fencepost.counterexamples.trace import Trace
-    from fencepost.explorers.verdict import Path, PropertyResult, Result
+    from fencepost.explorers.verdict import Path, PropertyResult
     from fencepost.invariants.catalogue import Run
     from fencepost.invariants.protocols import Protocol
     from fencepost.model.language.constants import Constants
@@ -24,63 +24,27 @@ WIDTH = 100
 """Columns of a page that does not go to a terminal: what fits a build's log and a mail."""
 
 
-def make_trace(
+def trace_of_path(
     found: Protocol,
-    result: Result,
-    prop: str | None,
+    constants: Constants,
+    prop: str,
+    path: Path,
     *,
+    title: str = "",
+    why: str | None = None,
     version: str = "",
     normalize: bool = True,
-    title: str = "",
-    told: bool = True,
-) -> Trace:
-    """Return the trace of a property's path, or of the deadlock if `prop` is None; `told` adds source and reason."""
-    from fencepost.counterexamples.trace import trace_of
-
-    source = found.machine.source if told else ""
-    why = next((item.sentence for item in found.properties if told and item.name == prop), "")
-    return trace_of(
-        result, prop, title=title, source=source, why=why, version=version, normalize=normalize, lookup=lambda _: found
-    )
-
-
-def culprits_of(found: Protocol, result: Result, *, normalize: bool) -> dict[str, str]:
-    """Return for each violated property the values for which it is: `leader=1, offset=0`; empty where none decides."""
-    from fencepost.counterexamples.culprit import culprit
-
-    told = {}
-    for item in result.properties:
-        if item.path is not None and item.verdict == "violated":
-            trace = make_trace(found, result, item.name, normalize=normalize, told=False)
-            told[item.name] = trace.args_told or str(culprit(trace, item.path) or "")
-    return told
-
-
-def finding(trace: Trace, path: Path) -> str:
-    """Return what a trace shows with the values for which it does."""
-    from fencepost.counterexamples.culprit import violated_for
-
-    return violated_for(trace, path)
-
-
-def diagram_of(found: Protocol, result: Result, prop: str, *, normalize: bool) -> str:
-    """Return the sequence diagram of a property's trace as Mermaid text; empty if it has none."""
-    from fencepost.counterexamples.render import render
-    from fencepost.counterexamples.replay import follow
-
-    if result.of(prop).path is None:
-        return ""
-    return render("mermaid", follow(make_trace(found, result, prop, normalize=normalize)))
-
-
-def trace_of_path(
-    found: Protocol, constants: Constants, prop: str, path: Path, *, version: str = "", normalize: bool = True
+    item: PropertyResult | None = None,
 ) -> Trace:
     """Return the trace of a property's path, with the source and the reason that belong to it."""
     from fencepost.counterexamples.trace import trace_of_path as made
 
-    why = next((item.sentence for item in found.properties if item.name == prop), "")
-    return made(found, constants, prop, path, source=found.machine.source, why=why, version=version, normalize=normalize)
+    if why is None:
+        why = next((item.sentence for item in found.properties if item.name == prop), "")
+    source = found.machine.source
+    return made(
+        found, constants, prop, path, title=title, source=source, why=why, version=version, normalize=normalize, item=item
+    )
 
 
 def way_of(found: Protocol, constants: Constants, error: DomainError, *, normalize: bool) -> str:
@@ -138,15 +102,3 @@ def _constants_in(name: str) -> Constants:
     from fencepost.counterexamples.trace import ARCHIVE
 
     return read(ARCHIVE / name).trace.constants
-
-
-def to_be_written(result: Result) -> PropertyResult | None:
-    """Return the property whose trace `--trace` writes: the first violation's, or else the first worst case."""
-    worst = (item for item in result.properties if item.cost is not None and item.path is not None)
-    return first_violation(result) or next(worst, None)
-
-
-def first_violation(result: Result) -> PropertyResult | None:
-    """Return the violated property with the shortest trace, the first in order among equals."""
-    violated = [item for item in result.properties if item.verdict == "violated" and item.path is not None]
-    return min(violated, key=lambda item: item.path.length if item.path else 0, default=None)

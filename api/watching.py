@@ -1,14 +1,30 @@
-"""What a caller hears of work that goes on: notes, what is being done, how far it is; and how a caller ends it."""
+"""What a caller hears of work that goes on, and how a caller ends it."""
 
 from __future__ import annotations
 
 from contextlib import contextmanager
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
     from fencepost.explorers.native.position import Progress
+
+
+@dataclass(frozen=True)
+class Event:
+    """What is being done just now, and how far it is: states of a search, or steps of walks and questions of proofs.
+
+    Figures that mean nothing for what is being done are 0.
+    """
+
+    text: str
+    done: int = 0
+    of: int = 0
+    distinct: int = 0
+    depth: int = 0
+    seconds: float = 0.0
 
 
 class Watch:
@@ -39,3 +55,35 @@ class Watch:
     def telling_walks(self, title: str, walks: int) -> Callable[[int, int, float], None] | None:  # noqa: ARG002
         """Return what random walks are to call while they go on, or None if nobody would see it."""
         return None
+
+
+class Listener(Watch):
+    """A watch that calls a function with every event."""
+
+    live = True
+
+    def __init__(self, listen: Callable[[Event], None]) -> None:
+        self.listen = listen
+
+    def note(self, text: str) -> None:
+        """Pass on a line."""
+        self.listen(Event(text))
+
+    def spin(self, text: str) -> None:
+        """Pass on what is being done."""
+        self.listen(Event(text))
+
+    def telling(self, title: str) -> Callable[[Progress], None]:
+        """Return what passes on how far a search is."""
+        return lambda at: self.listen(Event(title, at.expanded, at.frontier, at.distinct, at.depth, at.seconds))
+
+    def telling_walks(self, title: str, walks: int) -> Callable[[int, int, float], None]:
+        """Return what passes on how many walks are done."""
+        return lambda done, _, seconds: self.listen(Event(title, done, walks, seconds=seconds))
+
+
+def watched(progress: Watch | Callable[[Event], None] | None) -> Watch:
+    """Return who watches: a watch, a function that takes events, or nobody."""
+    if progress is None:
+        return Watch()
+    return progress if isinstance(progress, Watch) else Listener(progress)

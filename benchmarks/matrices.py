@@ -12,8 +12,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
+from fencepost.api.faulting import faults
+from fencepost.api.grids import axes_of
 from fencepost.api.kept import Kept
-from fencepost.cli.commands.faults import fault_data
 from fencepost.cli.views.display import Display
 from fencepost.explorers.evidence.rows import rows_of
 from fencepost.explorers.verdict import Options
@@ -126,24 +127,22 @@ def condensed(found: Protocol, ablation: Ablation, outcome: Outcome) -> dict[str
 
 def measure_faults(replicas: str, keep: str | None, workers: int) -> None:
     """Measure one grid and store it; finished points are kept in the folder."""
-    given = {
-        "workers": workers, "normalize": True, "compact": True, "budget": None, "max_states": tolerance.MOST_STATES, "memory": None,
-        "trace": None,
-    }  # fmt: skip
-    mark = tolerance.mark_of(replicas)
-    kept = Kept(keep, mark, resume=keep is not None)
+    found = protocol("replication")
     with Display(quiet=False) as display:
-        made = fault_data(
-            protocol("replication"),
-            tolerance.constants_of(replicas),
-            tolerance.PROPERTY,
-            ("crashes",),
-            (),
-            tolerance.grid_of(replicas),
-            given,
-            display,
-            kept,
-        )
+        made = faults(
+            found,
+            prop=tolerance.PROPERTY,
+            constants=tolerance.constants_of(replicas),
+            kinds=("crashes",),
+            grid=axes_of(found.machine, tolerance.grid_of(replicas)),
+            workers=workers,
+            compact=True,
+            max_states=tolerance.MOST_STATES,
+            checkpoint=keep,
+            resume=keep is not None and any(Path(keep).glob("*.json")),
+            progress=display,
+        ).to_dict()
+    mark = tolerance.mark_of(replicas)
     save("faults", dict(sorted({**tolerance.measured(), replicas: {"mark": mark, **made}}.items())))
 
 

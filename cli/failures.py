@@ -6,7 +6,7 @@ import errno
 import os
 
 import click
-from fencepost.api.places import placed, raised_by_user
+from fencepost.api.places import placed
 from fencepost.cli.status import Exit
 from fencepost.model.language.errors import DomainError, FencepostError, MismatchError, ModelError, UsageError
 
@@ -33,8 +33,6 @@ def explain(error: BaseException) -> tuple[Exit, str]:
         )
     if isinstance(error, OSError) and error.errno in _NO_ROOM:
         return Exit.BAD_INPUT, f"the output cannot be written: {error.strerror}. Send it to where there is room."
-    if isinstance(error, Exception) and raised_by_user(error):
-        return Exit.BAD_INPUT, f"{placed(error, named=True)}. The model has to be defined for every state: guard what fails."
     return Exit.WRONG, _unforeseen(error)
 
 

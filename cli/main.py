@@ -5,31 +5,46 @@ from __future__ import annotations
 import sys
 import traceback
 from contextlib import suppress
+from importlib import import_module
 from importlib.metadata import version
 from io import TextIOWrapper
 from typing import TYPE_CHECKING, Any, NoReturn
 
 import click
-from fencepost.cli.commands.ablate import ablate
-from fencepost.cli.commands.check import check
-from fencepost.cli.commands.diff import diff
-from fencepost.cli.commands.faults import faults
-from fencepost.cli.commands.graph import graph
-from fencepost.cli.commands.guarantees import guarantees
-from fencepost.cli.commands.listing import list_protocols
-from fencepost.cli.commands.prove import prove
-from fencepost.cli.commands.replay import replay, show
-from fencepost.cli.commands.shrink import shrink
-from fencepost.cli.commands.simulate import simulate
-from fencepost.cli.commands.sweep import sweep
-from fencepost.cli.commands.vacuity import vacuity
-from fencepost.cli.failures import debugging, explain
 from fencepost.cli.status import Exit
-from fencepost.cli.views.console import close_stdout
-from fencepost.model.language.errors import nearest
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
+
+
+LISTED = {
+    "Check": {
+        "check": ("check:check", "Explore protocols and say what holds of them."),
+        "simulate": ("simulate:simulate", "Walk at random through a protocol too large to search."),
+        "prove": ("prove:prove", "Prove properties for every epoch and any number of steps, with z3."),
+    },
+    "Understand": {
+        "list": ("listing:list_protocols", "Show protocols, constants, actions and properties."),
+        "show": ("replay:show", "Show a counterexample."),
+        "replay": ("replay:replay", "Replay counterexamples on the plain carrier."),
+        "shrink": ("shrink:shrink", "Find the shortest trace that still fails."),
+        "diff": ("diff:diff", "Show the first behaviour that only one of two variants has."),
+        "graph": ("graph:graph", "Write the graph of states of a small machine."),
+    },
+    "Evidence": {
+        "ablate": ("ablate:ablate", "Remove one guard at a time, and see what breaks."),
+        "faults": ("faults:faults", "Find the fewest faults that break a property."),
+        "vacuity": ("vacuity:vacuity", "Say what was never seen to fail, to happen, or to matter."),
+    },
+    "Spark": {
+        "sweep": ("sweep:sweep", "Walk at random over a grid of constants, on Spark."),
+    },
+    "Documentation": {
+        "guarantees": ("guarantees:guarantees", "Show what is promised, and what the runs say of it."),
+    },
+}
+"""The commands by group: where each is, and a line on it. A command is imported when it is used."""
+_PLACES = {name: place for group in LISTED.values() for name, (place, _) in group.items()}
 
 
 class Commands(click.Group):
@@ -46,37 +61,40 @@ class Commands(click.Group):
             status = Exit(super().main(args, prog_name or "fencepost", **extra) or 0)
             _flush()
         except BrokenPipeError:
-            close_stdout()  # whoever read us had enough before there was an answer
+            _close()  # whoever read us had enough before there was an answer
             status = Exit.UNDETERMINED
         except (Exception, KeyboardInterrupt) as error:  # noqa: BLE001 (the last resort: no traceback for users)
             status = _end(error)
             if isinstance(error, OSError):
-                close_stdout()
+                _close()
         sys.exit(status)
+
+    def list_commands(self, ctx: click.Context) -> list[str]:  # noqa: ARG002 (as click calls it)
+        """Return the names of all commands."""
+        return list(_PLACES)
+
+    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:  # noqa: ARG002 (as click calls it)
+        """Return the command of this name."""
+        if cmd_name not in _PLACES:
+            return None
+        module, _, name = _PLACES[cmd_name].partition(":")
+        found: click.Command = getattr(import_module(f"fencepost.cli.commands.{module}"), name)
+        return found
+
+    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:  # noqa: ARG002 (as click calls it)
+        """Write the commands, each group under its own heading."""
+        for group, commands in LISTED.items():
+            with formatter.section(group):
+                width = max(map(len, _PLACES))
+                formatter.write_dl([(f"{name:{width}}", told) for name, (_, told) in commands.items()])
 
     def resolve_command(self, ctx: click.Context, args: list[str]) -> tuple[str | None, click.Command | None, list[str]]:
         """Return the command of this name; the error for an unknown one names the nearest."""
-        known = self.list_commands(ctx)
-        if args and not args[0].startswith("-") and args[0] not in known:
-            raise click.UsageError(f"There is no command {args[0]!r}.{nearest(args[0], known)}", ctx)
-        name, command, rest = super().resolve_command(ctx, args)
-        if command is not None:
-            _refuse_repeated(ctx, command, rest)
-        return name, command, rest
+        if args and not args[0].startswith("-") and args[0] not in _PLACES:
+            from fencepost.model.language.errors import nearest
 
-
-def _refuse_repeated(ctx: click.Context, command: click.Command, args: list[str]) -> None:
-    """Raise click's UsageError if an option that has one value was given two."""
-    try:
-        _, _, order = command.make_parser(click.Context(command, parent=ctx)).parse_args(list(args))
-    except click.UsageError:
-        return  # the command itself tells what is wrong
-    for option in {item for item in order if isinstance(item, click.Option)}:
-        single = not (option.multiple or option.is_flag or option.count)
-        if single and order.count(option) > 1:
-            raise click.UsageError(
-                f"{option.opts[0]} was given {order.count(option)} times, and it has one value: write it once.", ctx
-            )
+            raise click.UsageError(f"There is no command {args[0]!r}.{nearest(args[0], list(_PLACES))}", ctx)
+        return super().resolve_command(ctx, args)
 
 
 @click.group("fencepost", cls=Commands, invoke_without_command=True, context_settings={"help_option_names": ["-h", "--help"]})
@@ -91,27 +109,10 @@ def run(ctx: click.Context) -> None:
         click.echo(ctx.get_help())
 
 
-for _command in (
-    check,
-    simulate,
-    sweep,
-    prove,
-    ablate,
-    faults,
-    diff,
-    vacuity,
-    list_protocols,
-    guarantees,
-    replay,
-    shrink,
-    show,
-    graph,
-):
-    run.add_command(_command)
-
-
 def _end(error: BaseException) -> Exit:
     """Tell the user what went wrong and return the exit status."""
+    from fencepost.cli.failures import debugging, explain
+
     status, message = explain(error)
     with suppress(OSError):
         if debugging() and not isinstance(error, click.ClickException):
@@ -125,4 +126,10 @@ def _flush() -> None:
     try:
         sys.stdout.flush()
     except BrokenPipeError:
-        close_stdout()
+        _close()
+
+
+def _close() -> None:
+    from fencepost.cli.views.console import close_stdout
+
+    close_stdout()

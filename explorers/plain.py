@@ -10,11 +10,22 @@ import time
 from collections import Counter
 from typing import TYPE_CHECKING
 
+from fencepost.explorers.interrupts import Signals
 from fencepost.explorers.late import with_late_faults
 from fencepost.explorers.liveness.summary import with_behaviours
-from fencepost.explorers.native.crew import Signals
 from fencepost.explorers.paths import Found, confirm
-from fencepost.explorers.verdict import GuardCount, Options, PropertyResult, Result, Verdict
+from fencepost.explorers.verdict import (
+    VIOLATED,
+    GuardCount,
+    Options,
+    PropertyResult,
+    Result,
+    Verdict,
+    deep_enough,
+    enough_states,
+    out_of_memory,
+    out_of_time,
+)
 from fencepost.model.language.actions import Kind
 from fencepost.model.language.errors import DisabledError, DomainError
 from fencepost.model.language.interpreter import Interpreter, Transition
@@ -73,9 +84,9 @@ class PlainSearch:
             for state in level:
                 self.judge(state)
             if self.options.stop_on_violation and self.violated():
-                why = "a property is violated"
+                why = VIOLATED
             elif self.options.max_depth is not None and len(self.levels) >= self.options.max_depth:
-                why = f"the depth limit of {self.options.max_depth} was reached"
+                why = deep_enough(self.options.max_depth)
             else:
                 level, why = self.expand(level, began)
                 if why:
@@ -139,12 +150,12 @@ class PlainSearch:
         if self.stop_asked:
             return self.stop_asked
         if self.options.budget is not None and seconds > self.options.budget:
-            return f"the time budget of {self.options.budget:g} s ran out"
+            return out_of_time(self.options.budget)
         if self.options.max_states is not None and len(self.parents) >= self.options.max_states:
-            return f"the limit of {self.options.max_states:,} states was reached"
+            return enough_states(self.options.max_states)
         used = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024
         if self.options.memory is not None and used > self.options.memory:
-            return f"the memory limit of {self.options.memory / 2**20:,.0f} MiB was reached"
+            return out_of_memory(self.options.memory)
         return ""
 
     def ask(self, why: str) -> bool:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 from enum import StrEnum
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Self
 
 from fencepost.model.language.errors import UsageError
 
@@ -117,6 +117,11 @@ class PropertyResult:
     cost: Cost | None = None
     note: str = ""
 
+    @property
+    def is_worst_case(self) -> bool:
+        """Whether the path goes the worst way that a property allows which holds."""
+        return self.cost is not None and self.path is not None and self.verdict is Verdict.HOLDS
+
 
 @dataclass(frozen=True)
 class GuardCount:
@@ -127,13 +132,75 @@ class GuardCount:
     refused: int
 
 
-SIGNALLED = "was received"
-"""What stands in the reason why something stopped, where a signal ended it."""
+class Cause(StrEnum):
+    """What made something stop before its end."""
+
+    SIGNAL = "signal"
+    CANCELLED = "cancelled"
+    BUDGET = "budget"
+    MEMORY = "memory"
+    STATES = "states"
+    DEPTH = "depth"
+    VIOLATION = "violation"
 
 
-def ended_by_signal(why_stopped: str) -> bool:
-    """Say whether a signal ended a search or walks; their result tells it by this sentence only."""
-    return SIGNALLED in why_stopped
+class Reason(str):
+    """Why something stopped, as a clause for people, with its cause for programs."""
+
+    __slots__ = ("cause",)
+    cause: Cause
+
+    def __new__(cls, text: str, cause: Cause) -> Self:
+        """Make a reason."""
+        made = super().__new__(cls, text)
+        made.cause = cause
+        return made
+
+    def __getnewargs__(self) -> tuple[str, Cause]:  # type: ignore[override]
+        """Return what a copy in another process is made of."""
+        return str(self), self.cause
+
+    def on(self, more: str) -> Reason:
+        """Return the same reason with more words."""
+        return Reason(f"{self}{more}", self.cause)
+
+
+VIOLATED = Reason("a property is violated", Cause.VIOLATION)
+
+
+def out_of_time(budget: float) -> Reason:
+    """Return the reason that a time budget ran out."""
+    return Reason(f"the time budget of {budget:g} s ran out", Cause.BUDGET)
+
+
+def out_of_memory(limit: int) -> Reason:
+    """Return the reason that a memory limit was reached."""
+    return Reason(f"the memory limit of {limit / 2**20:,.0f} MiB was reached", Cause.MEMORY)
+
+
+def enough_states(limit: int) -> Reason:
+    """Return the reason that a limit of states was reached."""
+    return Reason(f"the limit of {limit:,} states was reached", Cause.STATES)
+
+
+def deep_enough(limit: int) -> Reason:
+    """Return the reason that a depth limit was reached."""
+    return Reason(f"the depth limit of {limit} was reached", Cause.DEPTH)
+
+
+def extended(why: str, more: str) -> str:
+    """Return a reason with more words; it keeps its cause."""
+    return why.on(more) if isinstance(why, Reason) else f"{why}{more}"
+
+
+def cause_of(why: str) -> Cause | None:
+    """Return the cause of a reason; None where nothing stopped, or for another cause than those."""
+    return why.cause if isinstance(why, Reason) else None
+
+
+def ended_by_signal(why: str) -> bool:
+    """Say whether something was ended from outside: by a signal, or by its caller."""
+    return cause_of(why) in (Cause.SIGNAL, Cause.CANCELLED)
 
 
 @dataclass(frozen=True)

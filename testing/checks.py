@@ -1,6 +1,6 @@
 """Checks in a test suite of one's own: a machine, its properties, and what is expected of them.
 
-    from fencepost.testing.checks import check
+    from fencepost.testing import check
 
     def test_epochs() -> None:
         check(MACHINE, PROPERTIES, brokers=3)
@@ -12,14 +12,15 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from fencepost.model.language.errors import ExpectationError, UndeterminedError, UsageError
+from fencepost.model.language.errors import ExpectationError, UndeterminedError
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
+    from pathlib import Path
 
+    from fencepost.api.results import CheckResult
     from fencepost.counterexamples.replay import Replay
     from fencepost.explorers.verdict import PropertyResult, Result
     from fencepost.invariants.protocols import Protocol
@@ -52,7 +53,7 @@ def check(
     unreached: Iterable[str] = (),
     search: Search | None = None,
     **more: Any,
-) -> Result:
+) -> CheckResult:
     """Explore every reachable state and return the result; raise ExpectationError if it is not as expected.
 
     `what` is a machine with its `properties`, the name of a protocol, or a file that defines one. Constants are given by
@@ -60,28 +61,25 @@ def check(
     hold, and each witness be reached, but for those named in `violated` (a mapping also gives the states of the shortest
     trace) and in `unreached`. Raises UndeterminedError if the search did not finish, UsageError for what does not exist.
     """
-    from fencepost.api.engines import Question, choose_engine, explore
-    from fencepost.api.targets import choose_constants
-    from fencepost.api.watching import Watch
-    from fencepost.explorers.verdict import Options, ended_by_signal
-    from fencepost.invariants.protocols import PROTOCOLS
+    from fencepost.api.checking import check as explored
+    from fencepost.api.targets import ask
+    from fencepost.explorers.verdict import ended_by_signal
 
     how = search or Search()
-    found = _protocol(what, properties)
-    given = {**(constants or {}), **more}
-    settings = tuple(f"{name}={str(value).lower() if isinstance(value, bool) else value}" for name, value in given.items())
-    values = choose_constants(found.machine, version or None, settings, ())
-    chosen = found.select(tuple(only))
-    expected = _expected(found, violated, unreached)
-    options = Options(
-        workers=how.workers, compact=how.compact, normalize=how.normalize, budget=how.budget, max_states=how.max_states
+    question = ask(what, properties, constants=constants, version=version, only=only, more=more)
+    expected = _expected(question.protocol, violated, unreached)
+    result = explored(
+        question,
+        engine=how.engine,
+        workers=how.workers,
+        compact=how.compact,
+        normalize=how.normalize,
+        budget=how.budget,
+        max_states=how.max_states,
     )
-    result = explore(Question(found.machine, values, chosen), choose_engine(how.engine), options, Watch())
     if ended_by_signal(result.why_stopped):
         raise KeyboardInterrupt
-    judge(
-        found, result, expected, how, version, str(what) if found.name not in PROTOCOLS and isinstance(what, str | Path) else ""
-    )
+    judge(result, expected, how)
     return result
 
 
@@ -102,14 +100,7 @@ def told(result: Result, *, as_expected: bool = False) -> str:
     return f"{result.protocol} {values}: {result.verdict}{expected}; {figures} ({result.engine}, {result.seconds:.2f} s){reach}"
 
 
-def judge(
-    found: Protocol,
-    result: Result,
-    expected: Callable[[str], tuple[str, int | None]],
-    how: Search,
-    version: str = "",
-    model: str = "",
-) -> None:
+def judge(result: CheckResult, expected: Callable[[str], tuple[str, int | None]], how: Search) -> None:
     """Raise what a result that is not as expected comes to: the differences, and the trace of the first of them."""
     wrong = [(item, *expected(item.name)) for item in result.properties]
     wrong = [(item, verdict, length) for item, verdict, length in wrong if not _is_as(item, verdict, length)]
@@ -121,33 +112,12 @@ def judge(
     lines += [f"{item.name} is {item.verdict}: {result.why_stopped}" for item in unknown]
     for item, _, _ in wrong:
         if item.verdict == "violated" and item.path is not None:
-            lines += ["", *_way(found, result, item, how, version, model)]
+            lines += ["", *_way(result, item.name, how)]
             break
     if wrong:
         raise ExpectationError("\n".join(lines))
     if unknown or not result.complete:
         raise UndeterminedError("\n".join(lines))
-
-
-def _protocol(what: Machine | Protocol | str | Path, properties: Iterable[Property] | None) -> Protocol:
-    from fencepost.api.targets import find_protocol
-    from fencepost.invariants.protocols import Protocol
-    from fencepost.model.language import Machine
-    from fencepost.model.language.machine import described
-
-    if isinstance(what, Machine):
-        if properties is None:
-            raise UsageError(f"check() was given machine {what.name!r} alone: write check(MACHINE, PROPERTIES).")
-        return Protocol(what, tuple(properties))
-    if properties is not None:
-        raise UsageError(
-            "check() was given properties without a machine: write check(MACHINE, PROPERTIES), or name them in only=."
-        )
-    if isinstance(what, Protocol):
-        return what
-    if isinstance(what, str | Path):
-        return find_protocol(str(what) if str(what).endswith(".py") or not isinstance(what, Path) else f"./{what}")
-    raise UsageError(f"check() was given {described(what)}: write a machine, the name of a protocol, or the path of its file.")
 
 
 def _expected(
@@ -177,14 +147,11 @@ def _difference(item: PropertyResult, verdict: str, length: int | None) -> str:
     return f"{item.name}: {item.verdict} where {verdict} is expected"
 
 
-def _way(found: Protocol, result: Result, item: PropertyResult, how: Search, version: str, model: str) -> Iterable[str]:
+def _way(result: CheckResult, prop: str, how: Search) -> Iterable[str]:
     """Yield the trace of a violation as text; write it to its file if there is one."""
-    from fencepost.api.traces import make_trace, trace_text, write_trace
-
-    assert item.path is not None
-    trace = make_trace(found, result, item.name, version=version, normalize=how.normalize)
-    yield trace_text(trace, item.path).rstrip()
+    trace = result.traces[prop]
+    yield trace.render("text").rstrip()
     if how.trace is not None:
-        write_trace(trace, how.trace)
-        own = f" --model {model}" if model else ""
+        trace.save(how.trace)
+        own = f" --model {result.question.file}" if result.question.file else ""
         yield f"The trace is in {how.trace}: `fencepost replay {how.trace}{own}` replays it."

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 from fencepost.cli.commands import catalogue
 from fencepost.cli.commands.catalogue import choose_runs
+from fencepost.explorers.interrupts import BY_KEYBOARD
 from fencepost.invariants.catalogue import Profile, Run, runs
 
 from tests.commands import fencepost
@@ -133,7 +134,7 @@ def test_ctrl_c_ends_the_catalogue_after_the_run_that_it_hit(monkeypatch: pytest
         made = judge(item, *rest)
         return replace(
             made,
-            result=replace(made.result, complete=False, why_stopped="SIGINT was received"),
+            result=replace(made.result, complete=False, why_stopped=BY_KEYBOARD),
             differences=("the search did not finish",),
         )
 

@@ -71,4 +71,4 @@ def _fail_with(monkeypatch: pytest.MonkeyPatch, error: BaseException) -> None:
     def fail(*_: object) -> None:
         raise error
 
-    monkeypatch.setattr(checking, "explore", fail)
+    monkeypatch.setattr(checking, "explored", fail)

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pytest
-from fencepost.cli.commands.diff import _named, _print_only
+from fencepost.cli.views.diff import _named, _print_only
 from fencepost.explorers.evidence.diff import Difference, compare
 from fencepost.explorers.evidence.observed import choose_fields, everything, look_at_fields, look_through
 from fencepost.explorers.evidence.space import Space

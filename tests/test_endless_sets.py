@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 import z3
-from fencepost.api.proving import Report, explain
+from fencepost.api.proving import ProveResult, explain
 from fencepost.cli.views.display import Display
 from fencepost.explorers.symbolic.proof import Settings, prove
 from fencepost.explorers.symbolic.terms import boolean, choose, endless_members, equal, member, with_member
@@ -31,7 +31,7 @@ def test_what_a_larger_set_breaks_is_shown_as_a_step_that_the_plain_carrier_take
     proof = prove(MACHINE, constants, (bill_3_is_not_paid,), ANY)
     assert proof.verdict is Verdict.UNDETERMINED
     found = Protocol(MACHINE, (bill_3_is_not_paid,))
-    report = explain(Report(found, constants, (bill_3_is_not_paid,), ANY, proof), 0.0, Display(quiet=True))
+    report = explain(ProveResult(found, constants, (bill_3_is_not_paid,), ANY, proof), 0.0, Display(quiet=True))
     assert report.proof.pair is not None
     assert report.proof.pair.args == (3,)
     assert report.proof.pair.after == (1 << 3,)

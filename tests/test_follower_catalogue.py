@@ -5,7 +5,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 import pytest
-from fencepost.api.engines import Question, source_of
+from fencepost.api.engines import source_of
+from fencepost.api.targets import Question
 from fencepost.explorers.verdict import Options
 from fencepost.invariants.catalogue import entries, runs_of
 from fencepost.invariants.protocols import protocol
@@ -36,7 +37,7 @@ def test_every_property_fails_in_some_run_and_holds_in_another(name: str) -> Non
 
 def test_what_is_judged_on_request_is_compiled_where_it_is_asked_for() -> None:
     found = protocol("follower-reads")
-    question = Question(found.machine, found.machine.set_constants({}), found.select(("leaders-know-first", "case-waits")))
+    question = Question(found, found.machine.set_constants({}), found.select(("leaders-know-first", "case-waits")))
     source = source_of(question, Options())
     compiled = {item.name for item in (*source.state_properties, *source.step_properties)}
     assert {"leaders-know-first", "case-waits"} <= compiled

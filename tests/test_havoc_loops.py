@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 import z3
-from fencepost.api.proving import Report, explain, report_text
+from fencepost.api.proving import ProveResult, explain, report_text
 from fencepost.cli.views.display import Display
 from fencepost.explorers.symbolic import loops
 from fencepost.explorers.symbolic.places import agree, load
@@ -160,7 +160,7 @@ def test_a_step_with_such_a_loop_is_shown_where_the_plain_carrier_takes_it_too()
     assert proof.broken[0].action == "clear"
     assert proof.broken[0].forgotten == ("sweep",)
     found = Protocol(machine, (never_swept_from_three,))
-    report = explain(Report(found, constants, (never_swept_from_three,), settings, proof), 0.0, Display(quiet=True))
+    report = explain(ProveResult(found, constants, (never_swept_from_three,), settings, proof), 0.0, Display(quiet=True))
     assert report.proof.pair is not None
     assert "breaks: never-swept-from-three" in report_text(report)
 

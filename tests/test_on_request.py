@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 from fencepost.api import engines
-from fencepost.cli.commands.options import source_without_guards
+from fencepost.api.targets import Question
 from fencepost.counterexamples import shrink
 from fencepost.counterexamples.replay import replay
 from fencepost.counterexamples.trace import ARCHIVE
@@ -55,10 +55,10 @@ def test_what_is_named_is_compiled_for_every_use(name: str) -> None:
     found, file = PROTOCOLS[run.protocol], ARCHIVE / run.trace[name]
     asked, constants = found.select((name,)), found.machine.set_constants(values_of(run))
     sources = (
-        engines.source_of(engines.Question(found.machine, constants, asked), Options()),
+        engines.source_of(Question(found, constants, asked), Options()),
         build.source_of(run.protocol, values_of(run), (name,), normalize=True, compact=False),
         shrink.source_of(replay(file).trace),
-        source_without_guards(found, constants, asked, normalize=True),
+        engines.source_of(Question(found, constants, asked), Options(), masked=True),
     )
     assert all(asked[0] in source.state_properties + source.step_properties for source in sources)
 

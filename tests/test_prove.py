@@ -13,12 +13,12 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 import z3
-from fencepost.api.proving import Report
+from fencepost.api.proving import ProveResult
 from fencepost.cli.views.console import results
 from fencepost.cli.views.proving import print_report
+from fencepost.explorers.interrupts import BY_KEYBOARD, Stopped, interruptible
 from fencepost.explorers.symbolic.cache import cached
 from fencepost.explorers.symbolic.induction import Asking
-from fencepost.explorers.symbolic.interrupts import BY_KEYBOARD, Stopped, interruptible
 from fencepost.explorers.symbolic.pool import apart, over
 from fencepost.explorers.symbolic.proof import Settings, prove
 from fencepost.explorers.verdict import Verdict
@@ -360,5 +360,5 @@ def test_lemmas_are_said_to_be_enough_only_where_something_is_proved(
     machine = shift_register.MACHINE
     constants = machine.set_constants({"puts": 1})
     found = register(name, puts=1, explain=False)
-    print_report(results(), Report(Protocol(machine, ()), constants, (), Settings(), found, lemmas=("a lemma",)))
+    print_report(results(), ProveResult(Protocol(machine, ()), constants, (), Settings(), found, lemmas=("a lemma",)))
     assert heading in capsys.readouterr().out

@@ -11,6 +11,7 @@ import pytest
 pytest.importorskip("pyspark", reason="these tests have an environment of their own: tox -e spark")
 
 from fencepost.cli.commands import ablate as ablating
+from fencepost.explorers.interrupts import BY_KEYBOARD
 from fencepost.explorers.spark import tasks
 from fencepost.explorers.spark.session import Cluster, spark
 from fencepost.explorers.spark.tasks import run_tasks
@@ -91,7 +92,7 @@ def test_a_matrix_that_was_interrupted_on_spark_says_so_and_goes_on(tmp_path: Pa
     def cut(cluster: Any, plan: Any, rows: Any, done: Any, display: Any) -> str:
         del cluster, display
         done(rows[0], remote_rows.row_there(plan, rows[0]))
-        return "SIGINT was received"
+        return BY_KEYBOARD
 
     asked = ("ablate", PLANTED, "--json", "--quiet", "--master", "local[2]", "--checkpoint", str(tmp_path))
     with monkeypatch.context() as patch:

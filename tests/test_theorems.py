@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 import z3
-from fencepost.cli.commands.theorems import settings_of, twin_fails
+from fencepost.api.theorems import settings_of, twin_fails
 from fencepost.explorers.plain import search
 from fencepost.explorers.symbolic.cache import digest
 from fencepost.explorers.symbolic.places import load

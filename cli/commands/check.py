@@ -6,40 +6,42 @@ from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import click
-from fencepost.api.data import FORMAT, result_data
-from fencepost.api.engines import ENGINES, Question, explore
-from fencepost.api.traces import culprits_of, diagram_of, make_trace, to_be_written, write_trace
+from fencepost.api.checking import check as explored
+from fencepost.api.engines import ENGINES
+from fencepost.api.results import FORMAT
 from fencepost.cli.builds.outcomes import Report
-from fencepost.cli.builds.write import write_builds
+from fencepost.cli.commands.options import (
+    command,
+    constants_options,
+    normalize_option,
+    output_options,
+    spark_options,
+    workers_option,
+)
 from fencepost.cli.commands.request import Request
 from fencepost.cli.status import Exit, exit_of, worst_exit
 from fencepost.cli.views.console import print_json, results
 from fencepost.cli.views.display import Display
+from fencepost.cli.views.report import print_page
 from fencepost.explorers.verdict import Verdict, ended_by_signal
 from fencepost.invariants.catalogue import Profile
 
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from fencepost.explorers.verdict import Options, Result
-    from fencepost.invariants.protocols import Protocol
+    from fencepost.api.results import CheckResult
+    from fencepost.cli.commands.options import Target
 
 _VERDICTS = ", ".join(Verdict)
 
 
-@click.command(short_help="Explore protocols and say what holds of them.")
+@command()
 @click.argument("protocols", nargs=-1, metavar="[PROTOCOL_OR_FILE]...")
-@click.option("--set", "settings", multiple=True, metavar="NAME=VALUE", help="Set a constant.")
-@click.option("--version", metavar="NAME", help="Take the constants of a named version, such as a Kafka release.")
-@click.option("--with", "with_", multiple=True, metavar="SWITCH", help="Turn a switch on.")
-@click.option("--without", multiple=True, metavar="SWITCH", help="Turn a switch off.")
+@constants_options
 @click.option("--property", "properties", multiple=True, metavar="NAME", help="Check this property, not all.")
 @click.option("--engine", default="native", show_default=True, metavar="NAME", help=f"Search with: {', '.join(ENGINES)}.")
-@click.option(
-    "--workers", type=click.IntRange(1, 1024), default=None, metavar="N", help="Threads; all processors if not given."
-)
-@click.option("--master", metavar="URL", help="Where Spark runs: local[2], spark://host:port, ...  [default: local[*]]")
-@click.option("--conf", multiple=True, metavar="NAME=VALUE", help="A setting of Spark, such as spark.executor.memory=4g.")
+@workers_option()
+@spark_options
 @click.option(
     "--partitions",
     type=click.IntRange(1, 1 << 20),
@@ -70,7 +72,7 @@ _VERDICTS = ", ".join(Verdict)
 )
 @click.option("--stop-on-violation", is_flag=True, help="End after the level of the first violation.")
 @click.option("--deadlock", is_flag=True, help="Show the way to the first state without a successor.")
-@click.option("--normalize/--no-normalize", default=True, help="Drop what nobody can ever observe.  [default: on]")
+@normalize_option
 @click.option("--profile", metavar="NAME", help=f"Run the catalogue, of all or of the named protocols: {', '.join(Profile)}.")
 @click.option("--checkpoint", metavar="DIR", help="Keep there what an unfinished search needs to go on.")
 @click.option("--resume", is_flag=True, help="Go on from the checkpoint.")
@@ -81,8 +83,7 @@ _VERDICTS = ", ".join(Verdict)
 @click.option("--junit", metavar="FILE", help="Write JUnit XML there: a test case for each property.")
 @click.option("--sarif", metavar="FILE", help="Write SARIF 2.1.0 there: each violation with its trace, for code scanning.")
 @click.option("--github", is_flag=True, help="Annotate a GitHub workflow and write its step's summary.")
-@click.option("--json", is_flag=True, help="Print JSON.")
-@click.option("--quiet", is_flag=True, help="No notes and no progress, only results.")
+@output_options
 def check(**given: Any) -> Exit:
     """Explore every reachable state of PROTOCOL and say for each property whether it holds.
 
@@ -93,7 +94,7 @@ def check(**given: Any) -> Exit:
     Exit status: 0 as expected, 1 violated or not as expected, 2 bad input,
     3 undetermined or a witness not reached, 4 Fencepost is wrong about itself.
     """  # noqa: D301 (\b is the mark by which click keeps lines)
-    request = Request(**{**given, "workers": given["workers"] or 0})
+    request = Request(**given)
     if request.of_catalogue:
         from fencepost.cli.commands.catalogue import run_catalogue
 
@@ -103,86 +104,57 @@ def check(**given: Any) -> Exit:
 
 def run_checks(request: Request) -> Exit:
     """Check the named protocols, one after the other."""
-    expected, questions, options, file = request.expected(), request.questions(), request.options(), request.trace_file()
+    expected, targets, limits, file = request.expected(), request.targets(), request.limits(), request.trace_file()
+    builds = request.builds()
     ends: list[Exit] = []
     data: list[dict[str, Any]] = []
     reports: list[Report] = []
     with Display(quiet=request.quiet) as display:
-        for name, (found, question) in zip(request.protocols, questions, strict=True):
-            result = request.with_memory_explained(explore(question, request.engine, options, display, request.cluster()))
-            traces = _write(request, found, result, file) if file else {}
-            if file:
-                display.note(_where(request, file, traces))
-            culprits = culprits_of(found, result, normalize=options.normalize)
-            steps = steps_of(question, result, options)
-            data.append({**result_data(result, traces, steps, culprits), **_compared(result, expected)})
-            reports.append(Report(found, data[-1], partial(diagram_of, found, result, normalize=options.normalize)))
-            if request.json:
-                if expected not in (None, result.verdict):
-                    display.note(f"{question.name}: expected {expected}, found {result.verdict}")
-            else:
-                _print(request, name, found, question, result, first=not ends)
+        for target, question in targets:
+            result = explored(question, progress=display, **limits)
+            files = _write(result, file, target, display) if file else {}
+            data.append(result.to_dict(files, expected))
+            reports.append(Report(question.protocol, data[-1], partial(_diagram, result)))
+            if not request.json:
+                _print(request, target, result, first=not ends)
+            elif data[-1].get("as_expected") is False:
+                display.note(f"{question.name}: expected {expected}, found {result.verdict}")
             ends.append(exit_of(result.verdict, expected))
             if ended_by_signal(result.why_stopped):
                 ends.append(Exit.UNDETERMINED)
                 break
-    left = [question.name for _, question in questions[len(reports) :]]
-    write_builds(request, reports, left, data[-1]["why_stopped"])
+    left = [question.name for _, question in targets[len(reports) :]]
+    builds.write(reports, left, data[-1]["why_stopped"])
     if request.json:
-        print_json(data[0] if len(questions) == 1 else {"format": FORMAT, "runs": data})
+        print_json(data[0] if len(targets) == 1 else {"format": FORMAT, "runs": data})
     return worst_exit(ends)
 
 
-def _compared(result: Result, expected: Verdict | None) -> dict[str, Any]:
-    """Return what JSON says of an expectation, in the words of a run of the catalogue."""
-    return {} if expected is None else {"expected": {"verdict": str(expected)}, "as_expected": result.verdict is expected}
-
-
-def _print(request: Request, name: str, found: Protocol, question: Question, result: Result, *, first: bool) -> None:
-    from fencepost.cli.views.report import print_page
-
+def _print(request: Request, target: Target, result: CheckResult, *, first: bool) -> None:
     console = results()
     if not first:
         console.print()
         console.rule(style="dim")
     print_page(
         console,
-        found,
-        question,
         result,
-        version=request.version or "",
-        normalize=request.normalize,
         coverage=request.coverage,
         expected=request.expected(),
-        command=None if request.all_traces or request.properties else partial(request.command_for, name),
+        command=None if request.all_traces or request.properties else partial(request.command_for, target),
     )
 
 
-def _write(request: Request, found: Protocol, result: Result, file: Path) -> dict[str, str]:
-    """Write the first violation's trace; return the file by property."""
-    item = to_be_written(result)
-    if item is None or item.path is None:
+def _write(result: CheckResult, file: Path, target: Target, display: Display) -> dict[str, str]:
+    """Write the first violation's trace, say where it is and how to replay it; return the file by property."""
+    trace = result.trace
+    if trace is None:
+        display.note(f"nothing is violated: {file} was not written")
         return {}
-    trace = make_trace(found, result, item.name, version=request.version or "", normalize=request.normalize)
-    write_trace(trace, file)
-    return {item.name: str(file)}
+    trace.save(file)
+    display.note(f"the trace of {trace.prop} is in {file}: `fencepost replay {file}{target.model}` replays it")
+    return {trace.prop: str(file)}
 
 
-def _where(request: Request, file: Path, traces: dict[str, str]) -> str:
-    """Return the note that says where the trace is, and how to replay it."""
-    if not traces:
-        return f"nothing is violated: {file} was not written"
-    model = f" --model {request.protocols[0]}" if request.protocols[0].endswith(".py") else ""
-    return f"the trace of {', '.join(traces)} is in {file}: `fencepost replay {file}{model}` replays it"
-
-
-def steps_of(question: Question, result: Result, options: Options) -> dict[str, list[str]]:
-    """Return the actions on the way to each violation, as text."""
-    from fencepost.model.language.interpreter import Interpreter
-
-    plain = Interpreter(question.machine, question.constants, normalize=options.normalize)
-    return {
-        item.name: [plain.show(step) for step in item.path.steps]
-        for item in result.properties
-        if item.path is not None and (item.verdict is Verdict.VIOLATED or item.cost is not None)
-    }
+def _diagram(result: CheckResult, prop: str) -> str:
+    """Return the sequence diagram of a property's trace as Mermaid text; empty if it has none."""
+    return result.traces[prop].render("mermaid") if prop in result.traces else ""

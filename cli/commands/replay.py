@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import sys
-from pathlib import Path
 
 import click
-from fencepost.api.files import make_sure_writable, write_text
+from fencepost.api.files import write_text
 from fencepost.api.quantities import counted
-from fencepost.api.targets import lookup_in
-from fencepost.api.traces import trace_text
+from fencepost.api.shrinking import replay as replayed
+from fencepost.cli.commands.options import command, writable
 from fencepost.cli.failures import explain
 from fencepost.cli.status import Exit, worst_exit
 from fencepost.cli.views.console import print_text, results, styled
@@ -21,7 +20,7 @@ TEXT = "text"
 MODEL_HELP = "The Python file that defines the trace's protocol, if it is your own."
 
 
-@click.command(short_help="Replay counterexamples on the plain carrier.")
+@command()
 @click.argument("files", nargs=-1, required=True, metavar="FILE...")
 @click.option("--rewrite", is_flag=True, help="Write the states again; header and actions stay as they are.")
 @click.option("--model", metavar="FILE.py", help=MODEL_HELP)
@@ -32,13 +31,10 @@ def replay(files: tuple[str, ...], rewrite: bool, model: str | None) -> Exit:  #
     Exit status: 0 all replay, 2 a file is no trace or a step cannot be taken,
     4 Fencepost is wrong about itself.
     """  # noqa: D301 (\b is the mark by which click keeps lines)
-    from fencepost.counterexamples import replay as replaying
-
-    lookup, take = lookup_in(model), replaying.rewrite if rewrite else replaying.replay
     ends, console = [], results()
     for file in files:
         try:
-            made = take(file, lookup)
+            made = replayed(file, model=model, rewrite=rewrite)
         except FencepostError as error:
             status, message = explain(error)
             sys.stderr.write(f"fencepost: {message}\n")
@@ -57,7 +53,7 @@ def replay(files: tuple[str, ...], rewrite: bool, model: str | None) -> Exit:  #
     return worst_exit(ends)
 
 
-@click.command(short_help="Show a counterexample.")
+@command()
 @click.argument("file", metavar="FILE")
 @click.option(
     "--format", "form", default=TEXT, show_default=True, metavar="NAME", help=f"One of: {', '.join((TEXT, *FORMATS))}."
@@ -73,22 +69,12 @@ def show(file: str, form: str, output: str | None, model: str | None) -> Exit:
     known = (TEXT, *FORMATS)
     if form not in known:
         raise UsageError(f"there is no format {form!r}.{nearest(form, list(known))} Formats are: {', '.join(known)}.")
-    from fencepost.counterexamples import replay as replaying
-
-    if output:
-        make_sure_writable(Path(output))
-    made = replaying.replay(file, lookup_in(model))
-    if form != TEXT:
-        from fencepost.counterexamples.render import render
-
-        text = render(form, made, model or "")
-    elif output:
-        text = trace_text(made.trace, made.path)
-    else:
+    written = writable(output)
+    made = replayed(file, model=model)
+    if written:
+        write_text(written, made.render(form, model or ""))
+    elif form == TEXT:
         print_trace(results(), made.trace, made.path)
-        return Exit.AS_EXPECTED
-    if output:
-        write_text(Path(output), text)
     else:
-        print_text(text)
+        print_text(made.render(form, model or ""))
     return Exit.AS_EXPECTED

@@ -2,21 +2,34 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from typing import Any
 
 import click
+from fencepost.api.files import make_sure_folder, write_text
+from fencepost.api.grids import axes_of
+from fencepost.cli.commands.options import (
+    Target,
+    cluster_of,
+    command,
+    constants_options,
+    expected_verdict,
+    normalize_option,
+    output_options,
+    seconds,
+    spark_options,
+    writable,
+)
+from fencepost.cli.commands.simulate import weight_of
+from fencepost.cli.status import Exit, exit_of, worst_exit
+from fencepost.cli.views.console import print_json, results
+from fencepost.cli.views.display import Display
 
-if TYPE_CHECKING:
-    from fencepost.cli.status import Exit
 
-
-@click.command(short_help="Walk at random over a grid of constants, on Spark.")
+@command()
 @click.argument("protocol", metavar="PROTOCOL_OR_FILE")
 @click.option("--grid", multiple=True, metavar="NAME=V,V,...", help="Walk with each of these values; several are combined.")
-@click.option("--set", "settings", multiple=True, metavar="NAME=VALUE", help="Set a constant.")
-@click.option("--version", metavar="NAME", help="Take the constants of a named version, such as a Kafka release.")
-@click.option("--with", "with_", multiple=True, metavar="SWITCH", help="Turn a switch on.")
-@click.option("--without", multiple=True, metavar="SWITCH", help="Turn a switch off.")
+@constants_options
 @click.option("--property", "properties", multiple=True, metavar="NAME", help="Judge this property, not all.")
 @click.option("--walks", type=click.IntRange(1), default=10_000, show_default=True, metavar="N", help="Walks in each cell.")
 @click.option(
@@ -26,17 +39,15 @@ if TYPE_CHECKING:
 @click.option("--weight", "weights", multiple=True, metavar="ACTION=W", help="Choose an action by weight first; others have 1.")
 @click.option("--output", metavar="DIR", help="Keep the walks there, as Parquet: a folder, or a URL that all executors see.")
 @click.option("--resume", is_flag=True, help="Add to the walks in --output: those that are there are not walked again.")
-@click.option("--master", metavar="URL", help="Where Spark runs: local[2], spark://host:port, ...  [default: local[*]]")
-@click.option("--conf", multiple=True, metavar="NAME=VALUE", help="A setting of Spark, such as spark.executor.memory=4g.")
+@spark_options
 @click.option("--budget", metavar="TIME", help="Begin no further round after this time, such as 10m.")
-@click.option("--normalize/--no-normalize", default=True, help="Drop what nobody can ever observe.  [default: on]")
+@normalize_option
 @click.option("--expect", metavar="VERDICT", help="Succeed if this is the verdict: not-found, violated.")
 @click.option("--trace", metavar="DIR", help="Write a trace there for each property that is violated, from its smallest cell.")
 @click.option("--shrink/--no-shrink", "shrinks", default=True, help="Shorten the traces.  [default: on]")
 @click.option("--html", metavar="FILE", help="Write the report there, as a page with a heat map.")
 @click.option("--coverage", is_flag=True, help="Show how often each action fired in each cell.")
-@click.option("--json", is_flag=True, help="Print JSON.")
-@click.option("--quiet", is_flag=True, help="No notes and no progress, only results.")
+@output_options
 def sweep(**given: Any) -> Exit:
     """Walk at random through PROTOCOL with every combination of the grid's values, and say where it is violated.
 
@@ -47,6 +58,37 @@ def sweep(**given: Any) -> Exit:
     Exit status: 0 as expected, 1 violated or not as expected, 2 bad input,
     3 nothing was found, 4 Fencepost is wrong about itself.
     """  # noqa: D301 (\b is the mark by which click keeps lines)
-    from fencepost.cli.commands.sweeping import run_sweep
+    from fencepost.api.sweeping import sweep as swept
 
-    return run_sweep(given)
+    weights = dict(map(weight_of, given["weights"]))
+    question = Target.taken(given).question(given["properties"], walks=True)
+    grid = axes_of(question.protocol.machine, given["grid"])
+    cluster, expected = cluster_of(given["master"], given["conf"]), expected_verdict(given["expect"])
+    page = writable(given["html"])
+    if given["trace"]:
+        make_sure_folder(Path(given["trace"]))
+    names = ("walks", "depth", "seed", "output", "resume", "normalize", "shrinks")
+    with Display(quiet=given["quiet"]) as display:
+        made = swept(
+            question,
+            grid=grid,
+            weights=weights,
+            cluster=cluster,
+            budget=seconds(given["budget"]),
+            traces=given["trace"],
+            progress=display,
+            **{name: given[name] for name in names},
+        )
+    data = made.to_dict()
+    if page:
+        from fencepost.cli.views.sweep_page import page as page_of
+
+        write_text(page, page_of(data))
+    if given["json"]:
+        print_json(data)
+    else:
+        from fencepost.cli.views.sweep import print_sweep
+
+        print_sweep(results(), data, coverage=given["coverage"])
+    early = [] if made.complete else [Exit.UNDETERMINED]
+    return worst_exit([exit_of(made.verdict, expected), *early])

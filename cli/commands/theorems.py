@@ -2,42 +2,38 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-from fencepost.api.data import FORMAT
-from fencepost.api.proving import bounded_of
 from fencepost.api.quantities import counted, parse_duration, show_seconds
+from fencepost.api.results import FORMAT
+from fencepost.api.theorems import prove_theorem
 from fencepost.cli.status import Exit, worst_exit
 from fencepost.cli.views.console import print_json, print_lines, print_rows, results, styled, verdict_text
 from fencepost.cli.views.display import Display
-from fencepost.explorers.verdict import Verdict
-from fencepost.invariants.theorems import THEOREMS, Theorem
+from fencepost.explorers.verdict import Verdict, extended
+from fencepost.invariants.theorems import THEOREMS
 from fencepost.model.language.errors import UsageError
 
-if TYPE_CHECKING:
-    from fencepost.cli.commands.prove import Asked
-    from fencepost.explorers.symbolic.proof import Proof, Settings
 
-
-def prove_catalogue(asked: Asked) -> Exit:
+def prove_catalogue(given: dict[str, Any]) -> Exit:
     """Make every proof of the catalogue, and see that every twin fails; print what came of it."""
-    look_at(asked)
-    from fencepost.explorers.symbolic.interrupts import Stopped
+    look_at(given)
+    timeout = parse_duration(given["timeout"], "--timeout")
+    from fencepost.explorers.interrupts import Stopped
 
     ends, rows, why = [], [], ""
-    with Display(quiet=asked.quiet) as display:
+    with Display(quiet=given["quiet"]) as display:
         for item in THEOREMS:
             try:
-                row = prove_theorem(item, asked, display)
+                row = prove_theorem(item, display, timeout=timeout, workers=given["workers"] or 0, cache=given["cache"])
             except Stopped as signal:
-                why = f"{signal} while {item.name} was proved"
+                why = extended(signal.why, f" while {item.name} was proved")
                 break
             rows.append(row)
             ends.append(exit_of_row(row))
-            if not asked.json:
+            if not given["json"]:
                 print_row(row)
-    if asked.json:
+    if given["json"]:
         as_expected = not why and worst_exit(ends) is Exit.AS_EXPECTED
         print_json({"format": FORMAT, "as_expected": as_expected, "why_stopped": why, "proofs": rows})
     else:
@@ -50,124 +46,30 @@ def prove_catalogue(asked: Asked) -> Exit:
     return worst_exit(ends)
 
 
-def look_at(asked: Asked) -> None:
+def look_at(given: dict[str, Any]) -> None:
     """Raise UsageError for options that only the proof of one protocol has."""
     own = {
-        "--property": asked.properties,
-        "--set": asked.settings,
-        "--version": asked.version,
-        "--with": asked.with_,
-        "--without": asked.without,
-        "--unbounded": asked.unbounded,
-        "--int64": asked.int64,
-        "--havoc-loops": asked.havoc_loops,
-        "--k": asked.k > 1,
-        "--depth": asked.depth is not None,
-        "--every-state": asked.every_state,
-        "--strengthen": asked.strengthen,
-        "--expect": asked.expect,
-        "--trace": asked.trace,
+        "--property": given["properties"],
+        "--set": given["settings"],
+        "--version": given["version"],
+        "--with": given["with_"],
+        "--without": given["without"],
+        "--unbounded": given["unbounded"],
+        "--int64": given["int64"],
+        "--havoc-loops": given["havoc_loops"],
+        "--k": given["k"] > 1,
+        "--depth": given["depth"] is not None,
+        "--every-state": given["every_state"],
+        "--strengthen": given["strengthen"],
+        "--expect": given["expect"],
+        "--trace": given["trace"],
     }
-    for option, given in own.items():
-        if given:
+    for option, value in own.items():
+        if value:
             raise UsageError(
                 f"{option} does not apply to the catalogue, whose proofs have settings of their own: name a protocol, such as "
                 f"`fencepost prove kip320 {option} ...`."
             )
-
-
-def prove_theorem(item: Theorem, asked: Asked, display: Display) -> dict[str, Any]:
-    """Make one proof and try its twin; return what came of both, as JSON."""
-    from fencepost.explorers.symbolic.cache import digest
-
-    machine = item.found.machine
-    settings = settings_of(item, parse_duration(asked.timeout, "--timeout"), asked.workers)
-    constants = machine.set_constants(item.constants)
-    proof = _prove(item, machine, constants, settings, display, cache=asked.cache)
-    other = item.twin.machine or machine
-    values = other.set_constants({**item.constants, **item.twin.constants})
-    twin = _prove(item, other, values, replace(settings, explain=False), display, cache=asked.cache)
-    return {
-        "name": item.name,
-        "says": item.says,
-        "protocol": item.protocol,
-        "goals": list(item.goals),
-        "lemmas": list(item.lemmas),
-        "unbounded": unbounded_words(item),
-        "bounded": bounded_of(constants, settings),
-        "method": proof.method,
-        "verdict": str(proof.verdict),
-        "why": "; ".join(f"{found.name}: {found.why}" for found in proof.findings if found.why),
-        "steps": proof.moves,
-        "branches": proof.branches,
-        "questions": proof.queries,
-        "solver_seconds": round(proof.solver_seconds, 2),
-        "seconds": round(proof.seconds, 2),
-        "cached": proof.cached,
-        "cuts": {name: list(whats) for name, whats in proof.cuts.items()},
-        "havoc_loops": list(proof.forgotten),
-        "twin": {
-            "rule": item.twin.rule,
-            "expected": item.twin.action,
-            "verdict": str(twin.verdict),
-            "fails_as_expected": twin_fails(item, twin),
-            "broken_by": sorted({answer.action for answer in twin.broken}),
-            "fails": [found.name for found in twin.findings if found.verdict is not Verdict.PROVED],
-            "solver_seconds": round(twin.solver_seconds, 2),
-            "seconds": round(twin.seconds, 2),
-        },
-        "digest": digest(machine, constants, item.properties, settings, carrier=""),
-    }
-
-
-def settings_of(item: Theorem, timeout: float, workers: int | None) -> Settings:
-    """Return how a theorem is proved."""
-    from fencepost.explorers.native.crew import processors
-    from fencepost.explorers.symbolic.proof import Settings
-
-    return Settings(
-        dict(item.unbounded),
-        everywhere=item.everywhere,
-        timeout=timeout,
-        workers=workers or processors(),
-        havoc_loops=item.havoc_loops,
-    )
-
-
-def _prove(item: Theorem, machine: Any, constants: Any, settings: Settings, display: Display, *, cache: bool) -> Proof:
-    from fencepost.explorers.symbolic.cache import cached
-    from fencepost.explorers.symbolic.interrupts import Stopped
-    from fencepost.explorers.symbolic.proof import prove
-
-    with display.busy(f"proving {item.name}") if display.live else _nothing():
-
-        def tell(done: int, of: int) -> None:
-            display.spin(f"proving {item.name}: {done} of {of} steps")
-
-        made = (cached if cache else prove)(machine, constants, item.properties, settings, tell)
-    if made.why_stopped:
-        raise Stopped(made.why_stopped)
-    return made
-
-
-def _nothing() -> Any:
-    from contextlib import nullcontext
-
-    return nullcontext()
-
-
-def twin_fails(item: Theorem, twin: Proof) -> bool:
-    """Say whether the twin fails as it must, for a reason that z3 has shown: not because it gave up."""
-    named = item.twin.action
-    is_step = any(answer.action == named for answer in twin.broken)
-    is_property = any(found.name == named and found.verdict is not Verdict.PROVED for found in twin.findings)
-    return not twin.gave_up and (is_step or is_property)
-
-
-def unbounded_words(item: Theorem) -> str:
-    """Return what has any value in a theorem, in words."""
-    words = [name if most is None else f"{name} (64 bits)" for name, most in item.unbounded.items()]
-    return ", ".join([*([] if item.everywhere else ["steps"]), *words])
 
 
 def exit_of_row(row: dict[str, Any]) -> Exit:

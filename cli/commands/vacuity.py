@@ -9,11 +9,12 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
-from fencepost.api.data import FORMAT
 from fencepost.api.files import write_text
 from fencepost.api.quantities import counted
+from fencepost.api.results import FORMAT
 from fencepost.api.suspicions import TOLD
 from fencepost.api.targets import make_sure_file
+from fencepost.cli.commands.options import command
 from fencepost.cli.status import Exit
 from fencepost.cli.views.console import heading, print_json, print_lines, print_rows, results, styled
 from fencepost.invariants.protocols import PROTOCOLS, protocol
@@ -28,7 +29,7 @@ if TYPE_CHECKING:
     from rich.console import Console
 
 
-@click.command(short_help="Say what was never seen to fail, to happen, or to matter.")
+@command()
 @click.argument("names", metavar="[PROTOCOL]...", nargs=-1)
 @click.option("--row", metavar="GUARD", help="Show what was measured without this guard, or with a setting such as elr=off.")
 @click.option("--trace", metavar="FILE", help="With --row: write its shortest history there, as a trace.")

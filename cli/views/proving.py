@@ -9,14 +9,14 @@ from fencepost.cli.views.console import heading, print_bare, print_lines, print_
 from fencepost.explorers.verdict import Verdict
 
 if TYPE_CHECKING:
-    from fencepost.api.proving import Report
+    from fencepost.api.proving import ProveResult
     from rich.console import Console
 
 SHOWN = 6
 """Moves that are listed where many break an induction."""
 
 
-def print_report(console: Console, report: Report) -> None:
+def print_report(console: Console, report: ProveResult) -> None:
     """Print the verdict on each property, how far it reaches, and what breaks the induction."""
     from rich.text import Text
 
@@ -48,7 +48,7 @@ def print_report(console: Console, report: Report) -> None:
         print_trace(console, trace_of(report), path_of_history(report))
 
 
-def _print_broken(console: Console, report: Report) -> None:
+def _print_broken(console: Console, report: ProveResult) -> None:
     proof = report.proof
     console.print()
     console.print(heading("What breaks the induction, the smallest counterexample first"))

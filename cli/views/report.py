@@ -5,8 +5,6 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from fencepost.api.quantities import counted, show_rate, show_seconds, show_size
-from fencepost.api.targets import spelt
-from fencepost.api.traces import finding, first_violation, make_trace
 from fencepost.cli.views.console import heading, print_hanging, print_lines, print_rows, styled, verdict_text
 from fencepost.cli.views.traces import print_trace
 from fencepost.explorers.verdict import Path, Verdict
@@ -15,9 +13,10 @@ from fencepost.model.language.actions import Kind
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
-    from fencepost.api.engines import Question
+    from fencepost.api.counterexample import Counterexample
+    from fencepost.api.results import CheckResult
+    from fencepost.api.targets import Question
     from fencepost.explorers.verdict import Path, PropertyResult, Result
-    from fencepost.invariants.protocols import Protocol
     from rich.console import Console
     from rich.text import Text
 
@@ -35,50 +34,31 @@ MANY = 10_000
 
 def print_page(
     console: Console,
-    found: Protocol,
-    question: Question,
-    result: Result,
+    result: CheckResult,
     *,
-    version: str = "",
-    normalize: bool = True,
     coverage: bool = False,
     expected: Verdict | None = None,
     command: Callable[[str], str] | None = None,
 ) -> None:
     """Print the answer to one check; `command(property)` shows a trace, and leaves room for the shortest one here."""
-    print_verdict(console, question, result, expected)
-    print_properties(console, question, result)
-    print_reach(console, result, version)
+    print_verdict(console, result, expected)
+    print_properties(console, result)
+    console.print()
+    print_rows(console, [(styled(name, "dim"), text) for name, text in reach(result)])
     if coverage:
         print_coverage(console, result)
-    print_traces(console, found, result, version=version, normalize=normalize, command=command)
+    print_traces(console, result, command)
 
 
-def print_traces(
-    console: Console,
-    found: Protocol,
-    result: Result,
-    *,
-    version: str,
-    normalize: bool,
-    command: Callable[[str], str] | None = None,
-) -> None:
+def print_traces(console: Console, result: CheckResult, command: Callable[[str], str] | None = None) -> None:
     """Print the way to each violation, one way only once, and the way to the deadlock if it was asked for.
 
     With `command` only the shortest is printed in full, and the others as the command that shows them.
     """
     shown: dict[Path, str] = {}
-    shortest = first_violation(result)
-    ways = [(item.name, item.path) for item in result.properties if item.verdict is Verdict.VIOLATED]
-    if command is None:
-        ways += [(item.name, item.path) for item in result.properties if is_worst_case(item)]
-    if shortest is not None:
-        ways.sort(key=lambda way: way[0] != shortest.name)
     brief = elsewhere = False
-    for name, path in [*ways, (None, result.deadlock)]:
-        if path is None:
-            continue
-        what = _shows(result, name)
+    for trace, what in _ways(result, worst=command is None):
+        path, name = trace.path, trace.prop
         if command is not None and name and shown and path not in shown:
             if not brief:
                 console.print()
@@ -88,29 +68,26 @@ def print_traces(
             continue
         if not (brief and path in shown):
             console.print()
-        title = f"{what}: {_size(path)}"
-        trace = make_trace(found, result, name, version=version, normalize=normalize, title=title, told=False)
         if path in shown:
             brief = command is not None
-            console.print(heading(f"{finding(trace, path)}: by the same steps as {shown[path]}"), soft_wrap=True)
+            console.print(heading(f"{trace.finding}: by the same steps as {shown[path]}"), soft_wrap=True)
             continue
         shown[path] = name or "the deadlock"
-        print_trace(console, trace, path)
+        print_trace(console, trace.titled(f"{what}: {_size(path)}"), path)
     if elsewhere:
         print_lines(console, styled("`--all-traces` prints all of them.", "dim"))
 
 
-def is_worst_case(item: PropertyResult) -> bool:
-    """Say whether a property holds and has a trace of the most that it allows."""
-    return item.kind is Kind.AT_MOST and item.verdict is Verdict.HOLDS and item.path is not None
-
-
-def _shows(result: Result, name: str | None) -> str:
-    """Return what the trace of a property shows, or that of a deadlock."""
-    if name is None:
-        return "no action is enabled"
-    item = result.of(name)
-    return f"the worst case of {name}" if is_worst_case(item) else f"{name} is violated"
+def _ways(result: CheckResult, *, worst: bool) -> Iterator[tuple[Counterexample, str]]:
+    """Yield the histories to show with what they show: the shortest violation first, the others in order, then worst cases."""
+    violated = [item for item in result.properties if item in result.violated]
+    for item in sorted(violated, key=lambda item: item is not result.violated[0]):
+        yield result.traces[item.name], f"{item.name} is violated"
+    for item in result.properties:
+        if worst and item.is_worst_case:
+            yield result.traces[item.name], f"the worst case of {item.name}"
+    if result.end is not None:
+        yield result.end, "no action is enabled"
 
 
 def _size(path: Path) -> str:
@@ -125,15 +102,15 @@ def _nth(number: int) -> str:
     return f"{number}{ending}"
 
 
-def print_verdict(console: Console, question: Question, result: Result, expected: Verdict | None = None) -> None:
+def print_verdict(console: Console, result: CheckResult, expected: Verdict | None = None) -> None:
     """Print the verdict, what it is about, and what a reader of it must know."""
     from rich.text import Text
 
     doubt = ""
     if result.omission and result.verdict in (Verdict.HOLDS, Verdict.UNREACHED):
         doubt = f", up to fingerprint collisions (at most {result.omission:.1e})"
-    console.print(Text.assemble(heading(question.name), "  ", verdict_text(result.verdict), doubt), soft_wrap=True)
-    print_lines(console, styled(question.machine.sentence, "dim"))
+    console.print(Text.assemble(heading(result.protocol), "  ", verdict_text(result.verdict), doubt), soft_wrap=True)
+    print_lines(console, styled(result.question.protocol.machine.sentence, "dim"))
     for note in result.notes:
         print_lines(console, f"Note: {note}")
     if expected is not None and result.verdict is not expected:
@@ -145,10 +122,11 @@ def print_verdict(console: Console, question: Question, result: Result, expected
         )
 
 
-def print_properties(console: Console, question: Question, result: Result) -> None:
+def print_properties(console: Console, result: CheckResult) -> None:
     """Print a row for each property, and below it the sentence that it stands for."""
     from rich.text import Text
 
+    question = result.question
     sentences = {item.name: item.sentence for item in question.properties}
     width = max((len(item.name) for item in result.properties), default=0)
     console.print()
@@ -215,17 +193,11 @@ def _found(item: PropertyResult, *, exact: bool) -> tuple[Text, str]:
     return verdict_text(item.verdict), states
 
 
-def print_reach(console: Console, result: Result, version: str) -> None:
-    """Print under which constants the verdict was found, how far the search went and what it took."""
-    console.print()
-    print_rows(console, [(styled(name, "dim"), text) for name, text in reach(result, version)])
-
-
-def reach(result: Result, version: str) -> Iterator[tuple[str, Text | str]]:
+def reach(result: CheckResult) -> Iterator[tuple[str, Text | str]]:
     """Yield the lines that say how far a verdict reaches: (label, text)."""
-    if version:
-        yield "version", version
-    yield "constants", " ".join(f"{name}={str(spelt(value)).lower()}" for name, value in result.constants.items()) or "none"
+    if result.question.version:
+        yield "version", result.question.version
+    yield "constants", " ".join(f"{name}={str(value).lower()}" for name, value in result.spelt.items()) or "none"
     visited = "no state was left to visit" if result.omission else "every reachable state was visited"
     yield "search", f"complete: {visited}" if result.complete else f"partial: {result.why_stopped}"
     if not result.complete and not result.distinct:

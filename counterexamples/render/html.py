@@ -23,9 +23,11 @@ if TYPE_CHECKING:
     from fencepost.counterexamples.remedy import Line
     from fencepost.counterexamples.render.story import Event, Flight, Story
     from fencepost.counterexamples.replay import Replay
+    from fencepost.counterexamples.trace import Trace
+    from fencepost.explorers.verdict import Path
     from fencepost.model.language.actions import Property
 
-TEMPLATE = "page.html.jinja"
+TEMPLATE, FIGURE = "page.html.jinja", "figure.html.jinja"
 
 
 class Scene(NamedTuple):
@@ -47,9 +49,19 @@ class Scene(NamedTuple):
 
 def render(made: Replay, _model: str = "") -> str:
     """Return the page as text."""
+    return _filled(TEMPLATE, _content(made, story(made.trace, made.path)))
+
+
+def figure(trace: Trace, path: Path) -> str:
+    """Return the diagram alone, as a piece of a page that is somebody else's."""
+    sentence = trace.prop.sentence if trace.prop else ""
+    shown = {"finding": violated_for(trace, path), "states": path.length, "sentence": sentence}
+    return _filled(FIGURE, {**shown, "drawing": drawing(story(trace, path))})
+
+
+def _filled(template: str, content: dict[str, Any]) -> str:
     from jinja2 import Environment, PackageLoader, StrictUndefined
 
-    told = story(made.trace, made.path)
     environment = Environment(
         loader=PackageLoader("fencepost.counterexamples.render", "."),
         autoescape=True,
@@ -57,7 +69,7 @@ def render(made: Replay, _model: str = "") -> str:
         trim_blocks=True,
         lstrip_blocks=True,
     )
-    page = environment.get_template(TEMPLATE).render(**_content(made, told))
+    page = environment.get_template(template).render(**content)
     return "\n".join(line.rstrip() for line in page.splitlines() if line.strip()) + "\n"
 
 

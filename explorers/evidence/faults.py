@@ -102,6 +102,12 @@ def choose_kinds(machine: Machine, constants: Constants, named: Sequence[str]) -
     return tuple(name for name, constant in known.items() if int(constants.values[constant]) > 0)
 
 
+def with_faults(machine: Machine, constants: Constants, kinds: tuple[str, ...], faults: Faults) -> Constants:
+    """Return constants that allow so many faults of these kinds at most."""
+    bounds = [fault_kinds(machine)[name] for name in kinds]
+    return constants.replace(**dict(zip(bounds, faults, strict=True)))
+
+
 def tolerance(
     machine: Machine,
     constants: Constants,
@@ -124,7 +130,7 @@ def tolerance(
         if faults not in results:
             if tell is not None:
                 tell(faults)
-            limited = constants.replace(**dict(zip(bounds, faults, strict=True)))
+            limited = with_faults(machine, constants, kinds, faults)
             results[faults] = search(machine, limited, (prop,), replace(options, stop_on_violation=True), kernels=kernels)
         result = results[faults]
         violated = result.of(prop.name).verdict is Verdict.VIOLATED

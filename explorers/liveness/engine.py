@@ -7,16 +7,16 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+from fencepost.explorers.interrupts import Signals
 from fencepost.explorers.liveness import ways
 from fencepost.explorers.liveness.behaviours import THEN, WHEN, WORD, Answer, Terms, analyse
 from fencepost.explorers.liveness.generated import Compiled, compiled, family
 from fencepost.explorers.liveness.graph import Graph
 from fencepost.explorers.liveness.shown import confirmed
 from fencepost.explorers.liveness.summary import Finding, summary, with_behaviours
-from fencepost.explorers.native.crew import Signals
 from fencepost.explorers.native.outcome import blame, trail
 from fencepost.explorers.paths import Found, confirm
-from fencepost.explorers.verdict import Path, PropertyResult, Reach, Result, Verdict
+from fencepost.explorers.verdict import Cause, Path, PropertyResult, Reach, Reason, Result, Verdict, out_of_time
 from fencepost.model.language.actions import Kind
 from fencepost.model.language.errors import DomainError, MismatchError
 
@@ -31,6 +31,10 @@ CHUNK = 1 << 16
 
 class StoppedError(Exception):
     """The budget ran out, or somebody asked to stop."""
+
+    def __init__(self, why: str) -> None:
+        super().__init__(why)
+        self.why = why
 
 
 class Engine:
@@ -55,7 +59,7 @@ class Engine:
                 for prop in self.properties:
                     found[prop.name] = self.one(places[prop.name], prop)
             except StoppedError as error:
-                why = str(error)
+                why = error.why
         made = with_behaviours(result, order, lambda prop: found.get(prop.name) or self.unknown(prop))
         seconds = time.perf_counter() - self.began
         return replace(made, complete=not why, why_stopped=why, seconds=max(result.seconds, seconds - self.compile_seconds))
@@ -216,7 +220,7 @@ class Engine:
             raise StoppedError(self.stop_asked)
         budget = self.search.options.budget
         if budget is not None and time.perf_counter() - self.began - self.compile_seconds > budget:
-            raise StoppedError(f"the time budget of {budget:g} s ran out")
+            raise StoppedError(out_of_time(budget))
 
     def _limit_memory(self) -> None:
         """End the work before it begins if the graph will not fit."""
@@ -225,10 +229,11 @@ class Engine:
         needed = search.store_bytes + PER_EDGE * edges + PER_STATE * search.distinct
         limit = search.options.memory
         if limit is not None and needed > limit:
-            raise StoppedError(
+            why = (
                 f"the memory limit of {limit / 2**20:,.0f} MiB is too small for the graph of {search.distinct:,} states and "
                 f"{edges:,} steps, about {needed / 2**20:,.0f} MiB"
             )
+            raise StoppedError(Reason(why, Cause.MEMORY))
 
     def _ask(self, why: str) -> bool:
         first = not self.stop_asked

@@ -3,13 +3,9 @@
 from __future__ import annotations
 
 import os
-import signal
-import threading
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Self
-
-from fencepost.explorers.verdict import SIGNALLED
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -73,29 +69,6 @@ class Crew:
             future.result()
         if failed:
             raise failed[min(failed)]
-
-
-class Signals:
-    """While a search runs, SIGINT and SIGTERM ask it to stop after the round; a second one ends it at once."""
-
-    def __init__(self, ask: Callable[[str], bool]) -> None:
-        self.ask = ask
-        self.earlier: dict[int, Any] = {}
-
-    def __enter__(self) -> None:
-        if threading.current_thread() is threading.main_thread():
-            for number in (signal.SIGINT, signal.SIGTERM):
-                self.earlier[number] = signal.signal(number, self.take)
-
-    def __exit__(self, *error: object) -> None:
-        for number, handler in self.earlier.items():
-            signal.signal(number, handler)
-
-    def take(self, number: int, frame: object) -> None:
-        """Ask the search to stop."""
-        del frame
-        if not self.ask(f"{signal.Signals(number).name} {SIGNALLED}"):
-            raise KeyboardInterrupt
 
 
 def processors() -> int:

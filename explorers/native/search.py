@@ -12,12 +12,13 @@ import time
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+from fencepost.explorers.interrupts import Signals
 from fencepost.explorers.native.compile import NO_PARENT, Kernels, compiled
-from fencepost.explorers.native.crew import Crew, Signals, Worker, processors
+from fencepost.explorers.native.crew import Crew, Worker, processors
 from fencepost.explorers.native.outcome import blame, explain, result_of, way_to
 from fencepost.explorers.native.position import Position, Progress
 from fencepost.explorers.native.store import Buffers, Partition, TooManyStates
-from fencepost.explorers.verdict import Options, Result
+from fencepost.explorers.verdict import VIOLATED, Options, Result, deep_enough, enough_states, out_of_memory, out_of_time
 from fencepost.model.language.actions import Kind
 from fencepost.model.language.errors import MismatchError, UsageError
 from fencepost.model.language.interpreter import Interpreter
@@ -124,9 +125,9 @@ class Search:
         """Expand level after level; return why the search stopped, or an empty string."""
         while True:
             if self.options.stop_on_violation and self._violated():
-                return "a property is violated"
+                return VIOLATED
             if self.options.max_depth is not None and self.position.depth >= self.options.max_depth:
-                return f"the depth limit of {self.options.max_depth} was reached"
+                return deep_enough(self.options.max_depth)
             if self.pause_at is not None and self.position.levels[-1] >= self.pause_at:
                 self.paused = True
                 return f"a level has {self.position.levels[-1]:,} states"
@@ -267,11 +268,11 @@ class Search:
         if self.stop_asked:
             return self.stop_asked
         if options.budget is not None and seconds > options.budget:
-            return f"the time budget of {options.budget:g} s ran out"
+            return out_of_time(options.budget)
         if options.max_states is not None and self.distinct >= options.max_states:
-            return f"the limit of {options.max_states:,} states was reached"
+            return enough_states(options.max_states)
         if options.memory is not None and self.store_bytes + self._slack > options.memory:
-            return f"the memory limit of {options.memory / 2**20:,.0f} MiB was reached"
+            return out_of_memory(options.memory)
         return ""
 
     @property
@@ -366,15 +367,19 @@ def search(
     properties: tuple[Property, ...] = (),
     options: Options | None = None,
     *,
-    kernels: Kernels | None = None,
+    kernels: Kernels | Callable[[], Kernels] | None = None,
     tell: Callable[[Progress], None] | None = None,
 ) -> Result:
-    """Explore every reachable state of a machine and judge the properties."""
+    """Explore every reachable state of a machine and judge the properties; a function for `kernels` is called if nothing is refused."""
     options = options or Options()
     of_states = tuple(item for item in properties if not item.kind.over_behaviours)
     of_behaviours = tuple(item for item in properties if item.kind.over_behaviours)
     refuse_compact_behaviours(properties, options)
-    made = Search(machine, constants, of_states, options, kernels=kernels, tell=tell)
+    if options.resume:
+        from fencepost.explorers.native.checkpoint import look_at_question
+
+        look_at_question(machine, constants, properties, options)
+    made = Search(machine, constants, of_states, options, kernels=kernels() if callable(kernels) else kernels, tell=tell)
     began = time.perf_counter()
     result = made.run()
     if not of_behaviours:

@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, Any
 from uuid import uuid4
 
 import numpy as np
-from fencepost.explorers.native.crew import Signals
+from fencepost.explorers.interrupts import Signals
 from fencepost.explorers.native.outcome import blame, explain
 from fencepost.explorers.native.position import Progress
 from fencepost.explorers.native.search import Search
@@ -31,6 +31,7 @@ from fencepost.explorers.spark.outcome import result_of
 from fencepost.explorers.spark.session import first_cause
 from fencepost.explorers.spark.store import Store
 from fencepost.explorers.spark.work import Received, Work, receive, send, shelves
+from fencepost.explorers.verdict import VIOLATED, deep_enough, enough_states, out_of_time
 from fencepost.model.language.actions import Kind
 from fencepost.model.language.errors import MismatchError, UsageError
 
@@ -186,15 +187,15 @@ class Explore:
         options = self.options
         bad = {item.name for item in self.properties if item.kind is not Kind.SOMETIMES}
         if options.stop_on_violation and bad & set(manifest.found):
-            return "a property is violated"
+            return VIOLATED
         if options.max_depth is not None and manifest.level >= options.max_depth:
-            return f"the depth limit of {options.max_depth} was reached"
+            return deep_enough(options.max_depth)
         if native.stop_asked:
             return native.stop_asked
         if options.budget is not None and seconds > options.budget:
-            return f"the time budget of {options.budget:g} s ran out"
+            return out_of_time(options.budget)
         if options.max_states is not None and manifest.distinct >= options.max_states:
-            return f"the limit of {options.max_states:,} states was reached"
+            return enough_states(options.max_states)
         return ""
 
 

@@ -53,7 +53,7 @@ def _kernels(origin: Origin) -> Kernels:
     from fencepost.explorers.native.compile import compiled
 
     found = _found(origin)
-    chosen = found.select(origin.properties) if origin.text else found.compiled_with(found.select(origin.properties))
+    chosen = found.compiled_with(found.select(origin.properties))
     return compiled(found.machine, origin.constants(), chosen, normalize=origin.normalize)
 
 

@@ -11,10 +11,11 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from fencepost.explorers.native.crew import Signals
+from fencepost.explorers.interrupts import Signals
 from fencepost.explorers.spark.session import first_cause
 from fencepost.explorers.spark.store import folder_of
 from fencepost.explorers.spark.walking import SCHEMA, Sweep, walk_blocks
+from fencepost.explorers.verdict import out_of_time
 from fencepost.model.language.errors import UsageError
 
 if TYPE_CHECKING:
@@ -190,7 +191,7 @@ def run(
             if tell is not None:
                 tell(swept.walks, swept.walks * sweep.depth, swept.seconds)
             if budget is not None and swept.seconds > budget and waiting:
-                swept.why_stopped = swept.why_stopped or f"the time budget of {budget:g} s ran out"
+                swept.why_stopped = swept.why_stopped or out_of_time(budget)
     if not waiting:
         swept.why_stopped = ""
     return swept

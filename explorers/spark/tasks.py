@@ -5,7 +5,7 @@ from __future__ import annotations
 from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
 from typing import TYPE_CHECKING, TypeVar
 
-from fencepost.explorers.native.crew import Signals
+from fencepost.explorers.interrupts import Signals
 from fencepost.explorers.spark.session import first_cause
 from fencepost.model.language.errors import UsageError
 

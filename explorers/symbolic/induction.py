@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 import z3
-from fencepost.explorers.symbolic.interrupts import BY_KEYBOARD, KEYBOARD, Stopped
+from fencepost.explorers.interrupts import BY_KEYBOARD, Stopped
 from fencepost.explorers.symbolic.models import Pair, pair_of, smallest_model
 from fencepost.explorers.symbolic.terms import Flag, boolean, either, negate
 from fencepost.model.language.actions import Kind
@@ -20,6 +20,10 @@ if TYPE_CHECKING:
     from fencepost.explorers.symbolic.places import Rec
     from fencepost.explorers.symbolic.system import Happening, Move, System
     from fencepost.model.language.actions import Property
+
+
+KEYBOARD = "interrupted from keyboard"
+"""Why z3 knows nothing where it took the signal itself, which Python then never hears of."""
 
 
 @dataclass(frozen=True)

@@ -7,8 +7,8 @@ from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
 import z3
+from fencepost.explorers.interrupts import Stopped, interruptible
 from fencepost.explorers.symbolic.induction import Answer, Asking, consecution, initiation, state_properties
-from fencepost.explorers.symbolic.interrupts import Stopped, interruptible
 from fencepost.explorers.symbolic.pool import apart, over
 from fencepost.explorers.symbolic.replays import replay
 from fencepost.explorers.symbolic.system import System
@@ -136,7 +136,7 @@ def prove(
             else:
                 made = _inductive(machine, constants, properties, settings, tell)
     except Stopped as signal:
-        made = _undecided(machine, properties, str(signal))
+        made = _undecided(machine, properties, signal.why)
     return replace(made, seconds=time.perf_counter() - began)
 
 
@@ -174,7 +174,7 @@ def _inductive(
             try:
                 _consecution(system, settings, tell, said)
             except Stopped as signal:
-                stopped = str(signal)
+                stopped = signal.why
             answers += [said[number] for number in sorted(said)]
             fails = _failures(left, answers)
             if rounds == 1:
@@ -319,7 +319,7 @@ def _everywhere(machine: Machine, constants: Constants, properties: tuple[Proper
             answers.append,
         )
     except Stopped as signal:
-        stopped = str(signal)
+        stopped = signal.why
     whys = {
         "sat": "fails in some state, which need not be reachable",
         "unknown": "z3 cannot say, within the time limit",

@@ -10,8 +10,8 @@ from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
 import z3
+from fencepost.explorers.interrupts import Stopped
 from fencepost.explorers.symbolic.induction import Asking, state_properties, step_properties
-from fencepost.explorers.symbolic.interrupts import Stopped
 from fencepost.explorers.symbolic.models import (
     arguments,
     number_under,
@@ -216,7 +216,7 @@ def bounded(system: System, depth: int, timeout: float) -> Reached:
     try:
         return apart(lambda tell: _deeper(system, depth, timeout, tell), latest.append)
     except Stopped as signal:
-        return replace(latest[-1], why_stopped=str(signal))
+        return replace(latest[-1], why_stopped=signal.why)
 
 
 def _deeper(system: System, depth: int, timeout: float, tell: Callable[[Reached], None]) -> Reached:
@@ -274,7 +274,7 @@ def over_steps(system: System, k: int, timeout: float) -> Reached:
     try:
         return apart(lambda tell: _one_more(system, k, timeout, tell), latest.append)
     except Stopped as signal:
-        return replace(latest[-1], why_stopped=str(signal))
+        return replace(latest[-1], why_stopped=signal.why)
 
 
 def _one_more(system: System, k: int, timeout: float, tell: Callable[[Reached], None]) -> Reached:

@@ -8,8 +8,9 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from fencepost.explorers.native.crew import Signals, processors
-from fencepost.explorers.verdict import PropertyResult, Verdict, worst
+from fencepost.explorers.interrupts import Signals
+from fencepost.explorers.native.crew import processors
+from fencepost.explorers.verdict import VIOLATED, PropertyResult, Verdict, out_of_time, worst
 from fencepost.explorers.walk.measures import deepest_log, estimate, faults_used
 from fencepost.explorers.walk.walker import REGISTERS, End
 from fencepost.model.language.actions import Kind
@@ -218,9 +219,9 @@ class _Sampling:
     def limit(self) -> str:
         """Return why no further batch is begun, or an empty string."""
         if not self.stop and self.violated_in is not None:
-            return "a property is violated"
+            return VIOLATED
         if not self.stop and self.plan.budget is not None and time.perf_counter() - self.began > self.plan.budget:
-            self.stop = f"the time budget of {self.plan.budget:g} s ran out"
+            self.stop = out_of_time(self.plan.budget)
         return self.stop
 
     def ask(self, why: str) -> bool:
@@ -235,7 +236,7 @@ class _Sampling:
         for first in sorted(self.done):
             if self.violated_in is None or first <= self.violated_in:
                 total.add(self.done[first])
-        why = "" if total.walks == self.plan.walks else self.stop or "a property is violated"
+        why = "" if total.walks == self.plan.walks else self.stop or VIOLATED
         return Sample(
             protocol=walker.machine.name,
             constants=walker.constants.shown(),

@@ -1,0 +1,309 @@
+"""Which check buys which guarantee: a protocol without each of its guards, and with each switch turned, as a matrix."""
+
+from __future__ import annotations
+
+import os
+from dataclasses import dataclass, field, replace
+from types import MappingProxyType
+from typing import TYPE_CHECKING, Any
+
+from fencepost.api.engines import kernels_of, source_of
+from fencepost.api.kept import Kept
+from fencepost.api.patience import eventual_properties, judge_liveness
+from fencepost.api.places import errors_of_models
+from fencepost.api.quantities import counted, default_memory
+from fencepost.api.results import Answer, table
+from fencepost.api.suspicions import suspicions
+from fencepost.api.targets import Question, ask, parse_setting
+from fencepost.api.watching import Event, Watch, watched
+from fencepost.explorers.interrupts import Signals, cancelled_by
+from fencepost.explorers.verdict import Cause, Options, Verdict, cause_of, ended_by_signal, extended
+from fencepost.model.language.errors import UsageError
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Mapping
+    from pathlib import Path
+
+    import pandas as pd
+    from fencepost.explorers.evidence.ablation import Outcome
+    from fencepost.explorers.evidence.rows import Row
+    from fencepost.explorers.native.generate import Source
+    from fencepost.explorers.spark.session import Cluster
+    from fencepost.invariants.protocols import Protocol
+    from fencepost.model.language import Constants, Machine, Property
+
+LEAST_STATES = 1_000_000
+"""States that a row may take in any case; a machine without a guard may have many times as many as the whole one."""
+TIMES = 4
+"""A row may take so many times the states of the whole machine, unless `max_states` says otherwise."""
+
+
+@dataclass(frozen=True)
+class Cell:
+    """What became of a property in a row; `trace` is the file of its shortest violation, empty where there is none."""
+
+    verdict: Verdict
+    length: int | None
+    steps: tuple[str, ...]
+    trace: str
+
+
+@dataclass(frozen=True)
+class MatrixRow:
+    """A guard that was removed, or a constant that was set otherwise: what it asks for, what it is for, what breaks."""
+
+    name: str
+    condition: str
+    purpose: str
+    broken: tuple[str, ...]
+    distinct: int | None
+    why: str
+    cells: Mapping[str, Cell]
+
+
+@dataclass(frozen=True)
+class AblateResult(Answer):
+    """A matrix of necessity: a row for each guard and setting, a cell for each property that was asked."""
+
+    protocol: str
+    constants: Mapping[str, Any]
+    asked: tuple[str, ...]
+    distinct: int
+    depth: int
+    rows: tuple[MatrixRow, ...]
+    not_run: tuple[str, ...]
+    why_stopped: str
+    suspicions: Mapping[str, tuple[str, ...]] = field(repr=False)
+
+    @classmethod
+    def of(cls, data: dict[str, Any]) -> AblateResult:
+        """Return a matrix that is given as JSON."""
+        return cls(
+            data=data,
+            protocol=data["protocol"],
+            constants=MappingProxyType(data["constants"]),
+            asked=tuple(data["asked"]),
+            distinct=data["distinct"],
+            depth=data["depth"],
+            rows=tuple(_row(item) for item in data["rows"]),
+            not_run=tuple(data["not_run"]),
+            why_stopped=data["why_stopped"],
+            suspicions=MappingProxyType({name: tuple(found) for name, found in data["suspicions"].items()}),
+        )
+
+    def row(self, name: str) -> MatrixRow:
+        """Return one row."""
+        return next(item for item in self.rows if item.name == name)
+
+    def to_frame(self) -> pd.DataFrame:
+        """Return a row for each guard and setting, with the length of the shortest violation of each property."""
+        import pandas as pd
+
+        rows = [
+            {
+                "row": item.name,
+                "purpose": item.purpose,
+                "condition": item.condition,
+                "states": item.distinct,
+                **{name: item.cells[name].length if name in item.cells else None for name in self.asked},
+            }
+            for item in self.rows
+        ]
+        return pd.DataFrame(rows).set_index("row").astype(dict.fromkeys(("states", *self.asked), "Int64"))
+
+    def _repr_html_(self) -> str:
+        rows = [(item.name, item.purpose, item.condition, ", ".join(item.broken)) for item in self.rows]
+        return table(f"{self.protocol}: {counted(len(rows), 'row')}", ("row", "purpose", "condition", "breaks"), rows)
+
+
+def _row(data: dict[str, Any]) -> MatrixRow:
+    cells = {
+        name: Cell(Verdict(item["verdict"]), item.get("length"), tuple(item.get("steps", ())), item.get("trace", ""))
+        for name, item in data["cells"].items()
+    }
+    return MatrixRow(
+        data["row"],
+        data["condition"],
+        data["purpose"],
+        tuple(data["broken"]),
+        data["distinct"],
+        data["why"],
+        MappingProxyType(cells),
+    )
+
+
+@errors_of_models()
+def ablate(
+    what: Machine | Protocol | Question | str | Path,
+    properties: Iterable[Property] | None = None,
+    *,
+    constants: Mapping[str, Any] | Constants | None = None,
+    version: str = "",
+    only: Iterable[str] = (),
+    guards: Iterable[str] = (),
+    also: Mapping[str, Iterable[Any]] | None = None,
+    workers: int = 0,
+    budget: float | None = None,
+    max_states: int | None = None,
+    memory: int | None = None,
+    normalize: bool = True,
+    checkpoint: str | Path | None = None,
+    resume: bool = False,
+    liveness: bool = False,
+    cluster: Cluster | None = None,
+    progress: Watch | Callable[[Event], None] | None = None,
+    cancel: Callable[[], bool] | None = None,
+    **more: Any,
+) -> AblateResult:
+    """Search a protocol without each of its guards in turn, and with each switch turned, and say what that breaks.
+
+    `guards` limits the rows by name, `also` adds rows with a constant set to each of the given values. `workers` are rows at a
+    time. `budget` and `max_states` end each row, `memory` is for all rows together. With `liveness`, what must happen in the end
+    is asked too without guards that nothing else depends on. With `cluster` rows are explored on Spark.
+    """
+    question = (
+        what
+        if isinstance(what, Question)
+        else ask(what, properties, constants=constants, version=version, only=only, more=more)
+    )
+    if liveness:
+        eventual_properties(question.protocol)
+    _look_at_properties(question)
+    workers = workers or os.cpu_count() or 1
+    usable = memory or default_memory()
+    options = Options(
+        workers=workers, normalize=normalize, budget=budget, max_states=max_states, memory=usable // workers if usable else None
+    )
+    rows = chosen_rows(question, tuple(guards), also or {})
+    source = source_of(question, options, masked=True)
+    kept = _kept(question, source, options, checkpoint, resume=resume)
+    watch = watched(progress)
+    matrix = _Matrix(question, options, watch, kept, cluster, memory // workers if memory and cluster else 0)
+    with cancelled_by(cancel):
+        data = matrix.explore(rows, source, whole=not guards)
+        if liveness:
+            judge_liveness(question, data, options, watch)
+    return AblateResult.of(data)
+
+
+def _look_at_properties(question: Question) -> None:
+    """Raise UsageError if a guard cannot be needed for any of the properties that are asked."""
+    chosen, found = question.properties, question.protocol
+    if any(item.kind.must_hold for item in chosen):
+        return
+    known = [item.name for item in found.every_property if item.kind.must_hold]
+    given = ", ".join(f"{item.name!r} ({item.kind})" for item in chosen)
+    write = f"name another one: {', '.join(known)}." if known else "write a property under @always or @step(...) first."
+    raise UsageError(
+        f"ablate was asked for {given}: a guard is needed for what must hold in every state or step, and no such property is "
+        f"among them. Leave --property out, or {write}"
+        if chosen != found.properties and known
+        else f"protocol {found.name!r} has no property that must hold in every state or step, so no guard can be needed: {write}"
+    )
+
+
+def chosen_rows(question: Question, guards: tuple[str, ...], also: Mapping[str, Iterable[Any]]) -> tuple[Row, ...]:
+    """Return the rows that are asked for: the named guards and settings, or everything."""
+    from fencepost.explorers.evidence.rows import rows_of, settings
+    from fencepost.model.language.removal import find_guard
+
+    machine = question.protocol.machine
+    more = {
+        name: tuple(parse_setting(machine, "also", f"{name}={str(value).lower()}")[1] for value in values)
+        for name, values in also.items()
+    }
+    if not guards:
+        return rows_of(machine, question.constants, more)
+    named = {item.name: item for item in settings(question.constants, more)}
+    rows = [named[name] if name in named else find_guard(machine, name) for name in guards]
+    rows += [item for item in named.values() if item.value in more.get(item.constant, ())]
+    return tuple(dict.fromkeys(rows))
+
+
+def _kept(question: Question, source: Source, options: Options, checkpoint: str | Path | None, *, resume: bool) -> Kept:
+    """Return where finished rows are kept; raise UsageError if there are none to go on from.
+
+    The limit of states that follows from the size of the whole machine is none of the question: the rest of it settles that.
+    """
+    limits = (options.budget, options.max_states, options.normalize, LEAST_STATES, TIMES)
+    asked_for = [item.name for item in question.properties]
+    text = f"{question.name}\n{question.constants!r}\n{asked_for}\n{limits}\n{source.text}"
+    return Kept(checkpoint, text, resume=resume, begun=resume)
+
+
+@dataclass(frozen=True)
+class _Matrix:
+    """The rows of a matrix that are explored, taken from a checkpoint, or left out: with the whole machine before them."""
+
+    question: Question
+    options: Options
+    watch: Watch
+    kept: Kept
+    cluster: Cluster | None
+    row_memory: int
+    """Bytes for each row on the cluster; 0: a share of what the executor's machine has."""
+
+    def explore(self, rows: tuple[Row, ...], source: Source, *, whole: bool) -> dict[str, Any]:
+        """Explore the whole machine, then every row that is not finished, here or on a cluster; return the matrix."""
+        from fencepost.api.matrix import whole_data
+        from fencepost.explorers.evidence.ablation import Ablation
+
+        found, watch = self.question.protocol, self.watch
+        kernels = kernels_of(self.question, source, watch)
+        finished = self.kept.recall_all([row.name for row in rows], "row", watch)
+        ablation = Ablation(found.machine, self.question.constants, self.question.properties, self.options, kernels)
+        with watch.busy(f"{found.name}: the whole protocol"):
+            base = ablation.explore_whole()
+        data = whole_data(found, ablation, base)
+        if ended_by_signal(base.why_stopped):
+            return _nothing_run(data, rows, extended(base.why_stopped, " while the whole protocol was searched"))
+        if not base.complete:
+            raise UsageError(
+                f"the whole of {found.name!r} could not be searched: {base.why_stopped}. Rows are compared with it: "
+                "give more memory, or smaller constants."
+            )
+        if all(base.of(item.name).verdict is Verdict.VIOLATED for item in ablation.properties):
+            return _nothing_run(
+                data, rows, "the whole protocol violates every property that was asked, so there is none left to lose"
+            )
+        ablation.options = replace(self.options, max_states=self.options.max_states or max(LEAST_STATES, TIMES * base.distinct))
+        why = self._rest(ablation, tuple(row for row in rows if row.name not in finished), finished)
+        data["rows"] = [finished[row.name] for row in rows if row.name in finished]
+        data["not_run"] = [row.name for row in rows if row.name not in finished]
+        data["why_stopped"] = why
+        data["suspicions"] = suspicions(data) if whole and not data["not_run"] else {}
+        return data
+
+    def _rest(self, ablation: Any, waiting: tuple[Row, ...], finished: dict[str, dict[str, Any]]) -> str:
+        """Explore the rows that are not finished; return why that ended early, or an empty string."""
+        from fencepost.api.matrix import row_data
+        from fencepost.explorers.evidence.ablation import explore_rows
+
+        found, watch, of = self.question.protocol, self.watch, len(waiting) + len(finished)
+
+        def done(row: Row, made: dict[str, Any]) -> None:
+            finished[row.name] = made
+            if cause_of(made["why"]) is not Cause.MEMORY:
+                self.kept.keep(row.name, made)
+            watch.spin(f"{found.name}: {len(finished)} of {of} rows, {row.name} last")
+
+        def done_here(outcome: Outcome) -> None:
+            if not (ablation.stop_asked and outcome.result is not None and not outcome.result.complete):
+                done(outcome.row, row_data(found, ablation, outcome))
+
+        if self.cluster is None:
+            with watch.busy(f"{found.name}: {counted(len(waiting), 'row')}"), Signals(ablation.ask):
+                explore_rows(ablation, waiting, self.options.workers, done_here)
+            why: str = ablation.stop_asked
+            return why
+        if not waiting:
+            return ""
+        from fencepost.api import remote_rows
+
+        plan = remote_rows.plan_of(self.question, ablation, self.row_memory)
+        return remote_rows.explore_on(self.cluster, plan, waiting, done, watch)
+
+
+def _nothing_run(data: dict[str, Any], rows: tuple[Row, ...], why: str) -> dict[str, Any]:
+    """Return a matrix whose rows were not begun, and why."""
+    return {**data, "not_run": [row.name for row in rows], "why_stopped": why, "suspicions": {}}

@@ -1,0 +1,297 @@
+"""The fewest faults that break a property, and what settings tolerate."""
+
+from __future__ import annotations
+
+import os
+from dataclasses import dataclass
+from pathlib import Path
+from types import MappingProxyType
+from typing import TYPE_CHECKING, Any
+
+from fencepost.api.counterexample import Counterexample
+from fencepost.api.engines import kernels_of, source_of
+from fencepost.api.fault_words import name_of, one_of, words_of
+from fencepost.api.files import make_sure_folder
+from fencepost.api.grids import axes_from, settings_of
+from fencepost.api.kept import Kept, digest
+from fencepost.api.places import errors_of_models
+from fencepost.api.quantities import counted, default_memory
+from fencepost.api.results import FORMAT, Answer, table
+from fencepost.api.targets import Question, ask, spelt
+from fencepost.api.traces import trace_of_path
+from fencepost.api.watching import Event, Watch, watched
+from fencepost.explorers.interrupts import cancelled_by
+from fencepost.explorers.verdict import Options
+from fencepost.model.language.errors import UsageError, nearest
+from fencepost.model.language.fingerprint import texts
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Mapping
+
+    import pandas as pd
+    from fencepost.api.grids import Setting
+    from fencepost.explorers.evidence.faults import Breaking, Tolerance
+    from fencepost.invariants.protocols import Protocol
+    from fencepost.model.language import Constants, Machine, Property
+
+
+@dataclass(frozen=True)
+class Minimal:
+    """A minimal set of faults that breaks the property: how many of each kind, and the history that shows it."""
+
+    faults: Mapping[str, int]
+    cost: int
+    length: int
+    steps: tuple[str, ...]
+
+
+@dataclass(frozen=True)
+class Tolerated:
+    """What one setting tolerates: the cost of the cheapest faults that break the property, None if none of those tried does."""
+
+    setting: Mapping[str, Any]
+    least: int | None
+    undetermined: bool
+    front: tuple[Minimal, ...]
+
+
+@dataclass(frozen=True)
+class FaultsResult(Answer):
+    """What every setting of a grid tolerates; without a grid there is one setting."""
+
+    protocol: str
+    prop: str
+    settings: tuple[Tolerated, ...]
+    not_run: tuple[str, ...]
+
+    @classmethod
+    def of(cls, data: dict[str, Any]) -> FaultsResult:
+        """Return what is given as JSON."""
+        settings = tuple(
+            Tolerated(
+                MappingProxyType(point["setting"]),
+                point["least"],
+                point["undetermined"],
+                tuple(
+                    Minimal(MappingProxyType(item["faults"]), item["cost"], item["length"], tuple(item["steps"]))
+                    for item in point["front"]
+                ),
+            )
+            for point in data["grid"]
+        )
+        return cls(data, data["protocol"], data["property"]["name"], settings, tuple(data["not_run"]))
+
+    @property
+    def undetermined(self) -> bool:
+        """Whether a search ended before it could tell, or a setting was not asked."""
+        return bool(self.not_run) or any(item.undetermined for item in self.settings)
+
+    def to_frame(self) -> pd.DataFrame:
+        """Return a row for each setting: its constants, and the cost of the cheapest faults that break the property."""
+        import pandas as pd
+
+        rows = [{**item.setting, "least": item.least, "undetermined": item.undetermined} for item in self.settings]
+        return pd.DataFrame(rows).astype({"least": "Int64"})
+
+    def _repr_html_(self) -> str:
+        rows = [
+            (
+                name_of(dict(item.setting)),
+                "undetermined" if item.undetermined else "nothing tried breaks it" if item.least is None else item.least,
+                "; ".join(words_of(dict(one.faults)) for one in item.front),
+            )
+            for item in self.settings
+        ]
+        return table(f"{self.protocol}: {self.prop}", ("setting", "fewest faults", "which"), rows)
+
+
+@errors_of_models()
+def faults(
+    what: Machine | Protocol | Question | str | Path,
+    properties: Iterable[Property] | None = None,
+    *,
+    prop: str,
+    constants: Mapping[str, Any] | Constants | None = None,
+    version: str = "",
+    kinds: Iterable[str] = (),
+    costs: Mapping[str, int] | None = None,
+    grid: Mapping[str, Iterable[Any]] | None = None,
+    workers: int = 0,
+    budget: float | None = None,
+    max_states: int | None = None,
+    memory: int | None = None,
+    compact: bool = False,
+    normalize: bool = True,
+    checkpoint: str | Path | None = None,
+    resume: bool = False,
+    traces: str | Path | None = None,
+    progress: Watch | Callable[[Event], None] | None = None,
+    cancel: Callable[[], bool] | None = None,
+    **more: Any,
+) -> FaultsResult:
+    """Find the fewest faults, in total and by kind, that break the property `prop`, in every setting of a grid.
+
+    Faults are the budgets of the protocol's state, such as crashes. `kinds` are counted (all that can happen if none is named);
+    others may happen as often as the constants allow. `costs` gives what a fault of a kind costs, 1 if not given. `traces` is a
+    folder to which the trace of every minimal set is written. After a cancellation no further setting is asked.
+    """
+    question = what if isinstance(what, Question) else ask(what, properties, constants=constants, version=version, more=more)
+    options = Options(
+        workers=workers or os.cpu_count() or 1,
+        normalize=normalize,
+        compact=compact,
+        budget=budget,
+        max_states=max_states,
+        memory=memory or default_memory(),
+    )
+    asked = _Asked(
+        question,
+        question.protocol.select((prop,))[0],
+        tuple(kinds),
+        dict(costs or {}),
+        options,
+        Path(traces) if traces else None,
+    )
+    settings = list(
+        settings_of(question.protocol.machine, question.constants, axes_from(question.protocol.machine, grid or {}))
+    )
+    asked.refuse_early(settings)
+    if asked.traces:
+        make_sure_folder(asked.traces)
+    kept = Kept(checkpoint, digest(asked.texts()), resume=resume, begun=resume)
+    with cancelled_by(cancel):
+        return FaultsResult.of(asked.grid(settings, kept, watched(progress)))
+
+
+@dataclass(frozen=True)
+class _Asked:
+    """What is asked of every point of a grid."""
+
+    question: Question
+    prop: Property
+    kinds: tuple[str, ...]
+    costs: dict[str, int]
+    options: Options
+    traces: Path | None
+
+    def texts(self) -> list[str]:
+        """Return all that an answer depends on."""
+        found, limits = self.question.protocol, self.options
+        told = (limits.budget, limits.max_states, limits.normalize, limits.compact, self.traces)
+        parts = (self.question.constants, self.prop.name, self.kinds, self.costs, told)
+        return [*texts(found.machine, found.properties), repr(parts)]
+
+    def refuse_early(self, settings: list[Setting]) -> None:
+        """Raise UsageError for what cannot be meant, before anything is compiled."""
+        from fencepost.explorers.evidence.faults import choose_kinds, fault_kinds
+
+        found = self.question.protocol
+        if not self.prop.kind.must_hold:
+            raise UsageError(
+                f"property {self.prop.name!r} is of kind {self.prop.kind}: faults break what must always hold. Name such a property."
+            )
+        known = fault_kinds(found.machine)
+        allowed = [item.constants for item in settings if item.constants is not None]
+        if not allowed:
+            raise UsageError(f"every cell of the grid is refused; the first: {settings[0].refused}")
+        counted_ones = {name for one in allowed for name in choose_kinds(found.machine, one, self.kinds)}
+        for name in self.costs:
+            if name not in known:
+                raise UsageError(
+                    f"--cost was given {name!r}, which is no fault of protocol {found.name!r}.{nearest(name, list(known))} "
+                    f"Faults are: {', '.join(known)}."
+                )
+            if name not in counted_ones:
+                add = f"add --kind {name}" if self.kinds else f"allow some, such as --set {known[name]}=1"
+                raise UsageError(f"--cost was given for {name}, which are not counted: {add}, or leave this cost out.")
+
+    def grid(self, settings: list[Setting], kept: Kept, watch: Watch) -> dict[str, Any]:
+        """Return what every point tolerates. After a point that was ended from outside no other one is begun."""
+        points: list[dict[str, Any]] = []
+        not_run: list[str] = []
+        allowed = [item for item in settings if item.constants is not None]
+        finished = kept.recall_all([name_of(item.told) for item in allowed], "setting", watch)
+        for item in allowed:
+            name = name_of(item.told)
+            if not_run or (points and points[-1]["interrupted"]):
+                not_run.append(name)
+                continue
+            known = finished.get(name)
+            if known is None:
+                assert item.constants is not None
+                known = self.point(item.constants, item.told, watch)
+                if not known["interrupted"]:
+                    kept.keep(name, known)
+            points.append(known)
+        return {
+            "format": FORMAT,
+            "protocol": self.question.name,
+            "property": {"name": self.prop.name, "sentence": self.prop.sentence},
+            "costs": self.costs,
+            "grid": points,
+            "refused": [{"constants": item.told, "why": item.refused} for item in settings if item.constants is None],
+            "not_run": not_run,
+        }
+
+    def point(self, constants: Constants, told: dict[str, Any], watch: Watch) -> dict[str, Any]:
+        """Return what one setting tolerates, as JSON."""
+        from fencepost.explorers.evidence.faults import choose_kinds, tolerance
+
+        found = self.question.protocol
+        kinds = choose_kinds(found.machine, constants, self.kinds)
+        where = name_of(told) if told else ""
+        here = Question(found, constants, found.properties)
+        kernels = kernels_of(here, source_of(here, self.options), watch)
+
+        def tell(tried: tuple[int, ...]) -> None:
+            words = " ".join(f"{name}={count}" for name, count in zip(kinds, tried, strict=True))
+            watch.spin(f"{found.name} {where}: {words}")
+
+        with watch.busy(f"{found.name} {where}: counting faults".replace(" :", ":")):
+            result = tolerance(found.machine, constants, self.prop, kinds, self.costs, self.options, kernels, tell)
+        return {
+            "setting": told,
+            "constants": {name: spelt(value) for name, value in result.constants.shown().items()},
+            "kinds": list(result.kinds),
+            "most": dict(zip(result.kinds, result.most, strict=True)),
+            "least": result.least,
+            "undetermined": bool(result.unknown),
+            "interrupted": result.interrupted,
+            "unknown": [{"faults": dict(zip(result.kinds, item, strict=True)), "why": why} for item, why in result.unknown],
+            "front": [self.breaking(told, result, item) for item in result.front],
+            "searches": result.searches,
+            "states": result.states,
+            "omission": result.omission,
+        }
+
+    def breaking(self, told: dict[str, Any], result: Tolerance, item: Breaking) -> dict[str, Any]:
+        """Return a minimal set of faults with its history, as JSON; write its trace if that is asked for."""
+        from fencepost.explorers.evidence.faults import spent, with_faults
+
+        found, prop = self.question.protocol, self.prop
+        used = {name: count for name, count in zip(result.kinds, item.faults, strict=True) if count}
+        path = item.result.of(prop.name).path
+        assert path is not None
+        told_of = [counted(count, one_of(name), name.replace("_", " ")) for name, count in used.items()]
+        title = f"{prop.name} broken with {', '.join(told_of) or words_of({}, result.kinds)}"
+        constants = with_faults(found.machine, result.constants, result.kinds, item.faults)
+        made = trace_of_path(
+            found, constants, prop.name, path, title=title, why=prop.sentence, normalize=self.options.normalize
+        )
+        trace = Counterexample(made, path)
+        free = {
+            name: count for name, count in spent(found.machine, trace.plain.schema, path).items() if name not in result.kinds
+        }
+        data: dict[str, Any] = {
+            "faults": used,
+            "free": free,
+            "cost": item.cost,
+            "length": path.length,
+            "steps": list(trace.texts),
+        }
+        if self.traces:
+            where = "-".join(f"{name}-{value}" for name, value in {**told, **used}.items()).lower()
+            file = self.traces / f"{found.name}-{prop.name}-{where or 'no-fault'}.trace"
+            trace.save(file)
+            data["file"] = str(file)
+        return data

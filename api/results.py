@@ -1,0 +1,189 @@
+"""What a check found, for programs: typed, immutable, and as JSON in the words of the contract.
+
+Names have dashes in JSON; constants are spelt as they are set.
+"""
+
+from __future__ import annotations
+
+from copy import deepcopy
+from dataclasses import dataclass, field
+from functools import cached_property
+from html import escape
+from typing import TYPE_CHECKING, Any
+
+from fencepost.api.counterexample import Counterexample
+from fencepost.api.targets import Question, spelt
+from fencepost.api.traces import trace_of_path
+from fencepost.explorers.verdict import Result, Verdict
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping, Sequence
+
+    import pandas as pd
+    from fencepost.explorers.verdict import PropertyResult
+
+FORMAT = 1
+
+
+@dataclass(frozen=True)
+class Answer:
+    """What was found, with its JSON beside it."""
+
+    data: Mapping[str, Any] = field(repr=False, compare=False)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return what `--json` prints."""
+        return deepcopy(dict(self.data))
+
+
+def table(title: str, head: Sequence[str], rows: Iterable[Sequence[object]]) -> str:
+    """Return rows as a table of HTML."""
+    cells = "".join(f"<tr>{''.join(f'<td>{escape(str(cell))}</td>' for cell in row)}</tr>" for row in rows)
+    return f"<p><b>{escape(title)}</b></p><table><tr>{''.join(f'<th>{name}</th>' for name in head)}</tr>{cells}</table>"
+
+
+@dataclass(frozen=True)
+class CheckResult(Result):
+    """What a check found: verdict, properties, counts, coverage, and a history for every violation and witness.
+
+    `fired` says how often each action happened, `guards` how often each guard was the first of its action to refuse.
+    """
+
+    question: Question = field(kw_only=True, repr=False)
+    normalize: bool = field(kw_only=True, default=True)
+
+    @classmethod
+    def of_search(cls, found: Result, question: Question, *, normalize: bool) -> CheckResult:
+        """Return what a search found of a question."""
+        parts = {name: getattr(found, name) for name in Result.__dataclass_fields__}
+        return cls(**parts, question=question, normalize=normalize)
+
+    @cached_property
+    def spelt(self) -> dict[str, Any]:
+        """The constants as they read on the command line and in JSON."""
+        return {name: spelt(value) for name, value in self.constants.items()}
+
+    @property
+    def exact(self) -> bool:
+        """Whether no state can have been left out."""
+        return not self.omission
+
+    @cached_property
+    def violated(self) -> tuple[PropertyResult, ...]:
+        """The properties that are violated, the one with the shortest history first."""
+        found = [item for item in self.properties if item.verdict is Verdict.VIOLATED and item.path is not None]
+        return tuple(sorted(found, key=lambda item: item.path.length if item.path else 0))
+
+    @cached_property
+    def traces(self) -> Mapping[str, Counterexample]:
+        """The histories by property: of violations, of witnesses that were reached, and of the most that something costs."""
+        return {item.name: self._trace(item) for item in self.properties if item.path is not None}
+
+    @property
+    def trace(self) -> Counterexample | None:
+        """The history of the first violation, or else of the first worst case; None if there is neither."""
+        if self.violated:
+            return self.traces[self.violated[0].name]
+        worst = (item.name for item in self.properties if item.is_worst_case)
+        return next((self.traces[name] for name in worst), None)
+
+    @cached_property
+    def end(self) -> Counterexample | None:
+        """The history that leads to a state without a successor, if it was asked for and there is one."""
+        from fencepost.counterexamples.trace import trace_of_path as made_of
+
+        if self.deadlock is None:
+            return None
+        asked = self.question
+        made = made_of(asked.protocol, asked.constants, None, self.deadlock, version=asked.version, normalize=self.normalize)
+        return Counterexample(made, self.deadlock)
+
+    def _trace(self, item: PropertyResult) -> Counterexample:
+        assert item.path is not None
+        asked = self.question
+        made = trace_of_path(
+            asked.protocol, asked.constants, item.name, item.path, version=asked.version, normalize=self.normalize, item=item
+        )
+        return Counterexample(made, item.path)
+
+    def to_dict(self, files: Mapping[str, str] | None = None, expected: Verdict | None = None) -> dict[str, Any]:
+        """Return what `check --json` prints; `files` are those of traces by property, `expected` is what `--expect` gave."""
+        files = files or {}
+        data = {
+            "format": FORMAT,
+            "protocol": self.protocol,
+            "constants": self.spelt,
+            "engine": self.engine,
+            "workers": self.workers,
+            "verdict": str(self.verdict),
+            "complete": self.complete,
+            "exact": self.exact,
+            "why_stopped": self.why_stopped,
+            "distinct": self.distinct,
+            "generated": self.generated,
+            "depth": self.depth,
+            "seconds": round(self.seconds, 4),
+            "properties": [self._property(item, files) for item in self.properties],
+            "actions": [{"name": name, "fired": fired} for name, fired in self.fired.items()],
+            "guards": [{"action": item.action, "condition": item.condition, "refused": item.refused} for item in self.guards],
+            "deadlocks": self.deadlocks,
+            "levels": list(self.levels),
+            "omission": self.omission,
+            "notes": list(self.notes),
+            "store_bytes": self.store_bytes,
+            "peak_memory_bytes": self.peak_memory_bytes,
+        }
+        if expected is not None:
+            data |= {"expected": {"verdict": str(expected)}, "as_expected": self.verdict is expected}
+        return data
+
+    def _property(self, item: PropertyResult, files: Mapping[str, str]) -> dict[str, Any]:
+        found: dict[str, Any] = {"name": item.name, "kind": str(item.kind), "verdict": str(item.verdict)}
+        if item.path is not None:
+            found["length"] = item.path.length
+        if item.kind.over_behaviours:
+            found |= _behaviour(item)
+        trace = self.traces.get(item.name)
+        if item.verdict is Verdict.VIOLATED:
+            found["culprit"] = trace.culprit if trace else ""
+        if item.verdict is Verdict.VIOLATED or item.is_worst_case:
+            found |= {"trace": files.get(item.name), "steps": list(trace.texts) if trace else []}
+        return found
+
+    def to_frame(self) -> pd.DataFrame:
+        """Return a row for each property."""
+        import pandas as pd
+
+        rows = [
+            {
+                "property": item.name,
+                "kind": str(item.kind),
+                "verdict": str(item.verdict),
+                "length": item.path and item.path.length,
+            }
+            for item in self.properties
+        ]
+        return pd.DataFrame(rows).set_index("property").astype({"length": "Int64"})
+
+    def _repr_html_(self) -> str:
+        """Return a table of the properties, and the diagram of the first violation."""
+        rows = [(item.name, item.kind, item.verdict, item.path.length if item.path else "") for item in self.properties]
+        constants = " ".join(f"{name}={str(value).lower()}" for name, value in self.spelt.items())
+        partial = "" if self.complete else f" Partial: {self.why_stopped}."
+        trace = self.trace
+        told = f"{constants}; {self.distinct:,} distinct states, depth {self.depth}.{partial}"
+        title = f"{self.protocol}: {self.verdict}"
+        page = table(title, ("property", "kind", "verdict", "states"), rows)
+        return f"{page}<p>{escape(told)}</p>" + (trace._repr_html_() if trace else "")
+
+
+def _behaviour(item: PropertyResult) -> dict[str, Any]:
+    """Return what is told of a property of whole behaviours beside its verdict."""
+    found: dict[str, Any] = {}
+    if item.path is not None:
+        found |= {"for": dict(item.values), "loop": item.path.loop}
+    if item.cost is not None:
+        cost = item.cost
+        worst = str(cost.reach) if cost.worst is None else cost.worst
+        found |= {"worst": worst, "best": cost.best, "bound": cost.bound, "unit": cost.unit}
+    return found | ({"note": item.note} if item.note else {})

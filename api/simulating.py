@@ -1,0 +1,191 @@
+"""Random walks: what they found, for programs."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from functools import cached_property
+from html import escape
+from typing import TYPE_CHECKING, Any
+
+from fencepost.api.counterexample import Counterexample
+from fencepost.api.engines import kernels_of, source_of
+from fencepost.api.places import errors_of_models
+from fencepost.api.results import FORMAT
+from fencepost.api.shrinking import ShrinkResult, shrink
+from fencepost.api.targets import Question, ask, spelt
+from fencepost.api.traces import trace_of_path
+from fencepost.api.watching import Event, Watch, watched
+from fencepost.explorers.interrupts import BY_KEYBOARD, Stopped, cancelled_by
+from fencepost.explorers.verdict import Options, Verdict, extended
+from fencepost.explorers.walk.sample import Plan, Sample, Sampled, nothing, sample
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Mapping
+    from pathlib import Path
+
+    import pandas as pd
+    from fencepost.invariants.protocols import Protocol
+    from fencepost.model.language import Constants, Machine, Property
+
+WALKS, DEPTH = 10_000, 100
+
+
+@dataclass(frozen=True)
+class SimulateResult(Sample):
+    """What random walks found: for each property how many walks decided it, and the shortest violation, shortened."""
+
+    question: Question = field(kw_only=True, repr=False)
+    shown: Sampled | None = field(kw_only=True, default=None, repr=False)
+    """The violation that took the fewest steps."""
+    trace: Counterexample | None = field(kw_only=True, default=None, repr=False)
+    """The history of that violation, shortened if that was asked for."""
+    shrunk: ShrinkResult | None = field(kw_only=True, default=None, repr=False)
+
+    @cached_property
+    def spelt(self) -> dict[str, Any]:
+        """The constants as they read on the command line and in JSON."""
+        return {name: spelt(value) for name, value in self.constants.items()}
+
+    def to_dict(self, file: Path | None = None, expected: Verdict | None = None) -> dict[str, Any]:
+        """Return what `simulate --json` prints; `file` is where the trace was written."""
+        plan = self.plan
+        compared = {} if expected is None else {"expected": {"verdict": str(expected)}, "as_expected": self.verdict is expected}
+        return {
+            "format": FORMAT,
+            "protocol": self.protocol,
+            "constants": self.spelt,
+            "engine": "walk",
+            "workers": self.workers,
+            "verdict": str(self.verdict),
+            "complete": self.complete,
+            "why_stopped": self.why_stopped,
+            "seed": plan.seed,
+            "weights": dict(plan.weights),
+            "walks": self.walks,
+            "depth": plan.depth,
+            "steps": self.steps,
+            "longest": self.longest,
+            "stuck": self.stuck,
+            "distinct_estimate": self.distinct,
+            "budgets_spent": self.most_faults,
+            "deepest_log": self.deepest_log,
+            "seconds": round(self.seconds, 4),
+            "properties": [self._property(item, file) for item in self.properties],
+            "actions": [{"name": name, "fired": fired} for name, fired in self.fired.items()],
+            "notes": list(self.notes),
+            **compared,
+        }
+
+    def _property(self, item: Sampled, file: Path | None) -> dict[str, Any]:
+        result = item.result
+        found: dict[str, Any] = {"name": result.name, "kind": str(result.kind), "verdict": str(result.verdict)}
+        if item.path is not None:
+            found |= {"walks": item.walks, "walk": item.walk, "length": item.path.length}
+        if item is self.shown and self.trace is not None:
+            found |= {"trace": str(file) if file else None, "steps": list(self.trace.texts)}
+            if self.shrunk is not None:
+                found["shrunk"] = self.shrunk.to_dict()
+        return found
+
+    def to_frame(self) -> pd.DataFrame:
+        """Return a row for each property."""
+        import pandas as pd
+
+        rows = [
+            {
+                "property": item.result.name,
+                "kind": str(item.result.kind),
+                "verdict": str(item.result.verdict),
+                "walks": item.walks,
+                "length": item.path and item.path.length,
+            }
+            for item in self.properties
+        ]
+        return pd.DataFrame(rows).set_index("property").astype({"length": "Int64"})
+
+    def _repr_html_(self) -> str:
+        """Return what was walked, and the diagram of the shortest violation."""
+        told = f"{self.walks:,} walks, {self.steps:,} steps, about {self.distinct:,} different states"
+        return f"<p><b>{escape(self.protocol)}</b> {self.verdict}. {told}.</p>" + (
+            self.trace._repr_html_() if self.trace else ""
+        )
+
+
+@errors_of_models()
+def simulate(
+    what: Machine | Protocol | Question | str | Path,
+    properties: Iterable[Property] | None = None,
+    *,
+    constants: Mapping[str, Any] | Constants | None = None,
+    version: str = "",
+    only: Iterable[str] = (),
+    walks: int = WALKS,
+    depth: int = DEPTH,
+    seed: int = 0,
+    weights: Mapping[str, int] | None = None,
+    workers: int = 0,
+    budget: float | None = None,
+    stop_on_violation: bool = False,
+    normalize: bool = True,
+    shrinks: bool = True,
+    progress: Watch | Callable[[Event], None] | None = None,
+    cancel: Callable[[], bool] | None = None,
+    **more: Any,
+) -> SimulateResult:
+    """Walk at random through a protocol and judge its properties on the way; walks never show that something holds.
+
+    A walk has at most `depth` steps. It depends on protocol, constants, weights, seed and its number only. The rest is as in
+    `check`; properties of whole behaviours are judged only where they are named, and refused.
+    """
+    question = (
+        what
+        if isinstance(what, Question)
+        else ask(what, properties, constants=constants, version=version, only=only, more=more, walks=True)
+    )
+    plan = Plan(seed, walks, depth, dict(weights or {}), workers, budget, stop_on_violation)
+    watch = watched(progress)
+    with cancelled_by(cancel):
+        made = _walked(question, plan, watch, normalize=normalize)
+        return _with_trace(made, question, watch, workers, normalize=normalize, shrinks=shrinks)
+
+
+def _walked(question: Question, plan: Plan, watch: Watch, *, normalize: bool) -> Sample:
+    """Walk, showing how far it is."""
+    machine, constants, properties = question.protocol.machine, question.constants, question.properties
+    try:
+        from fencepost.explorers.walk.walker import Walker
+
+        kernels = kernels_of(question, source_of(question, Options(normalize=normalize)), watch)
+        walker = Walker(machine, constants, properties, normalize=normalize, kernels=kernels)
+        walker.weights(plan.weights)
+        return sample(walker, plan, watch.telling_walks(question.name, plan.walks))
+    except KeyboardInterrupt as signal:
+        why = signal.why if isinstance(signal, Stopped) else BY_KEYBOARD
+        return nothing(machine, constants, properties, plan, extended(why, " before the first walk"))
+    finally:
+        watch.clear()
+
+
+def _with_trace(
+    made: Sample, question: Question, watch: Watch, workers: int, *, normalize: bool, shrinks: bool
+) -> SimulateResult:
+    """Return the result with the violation that took the fewest steps, shortened."""
+    violated = [item for item in made.properties if item.result.verdict is Verdict.VIOLATED and item.path is not None]
+    first = min(violated, key=lambda item: item.path.length if item.path else 0, default=None)
+    if first is None or first.path is None:
+        return SimulateResult(**vars(made), question=question)
+    found = trace_of_path(
+        question.protocol, question.constants, first.result.name, first.path, version=question.version, normalize=normalize
+    )
+    shrunk = shortened(Counterexample(found, first.path), watch, workers) if shrinks else None
+    trace = shrunk.counterexample if shrunk else Counterexample(found, first.path)
+    return SimulateResult(**vars(made), question=question, shown=first, trace=trace, shrunk=shrunk)
+
+
+def shortened(trace: Counterexample, watch: Watch, workers: int) -> ShrinkResult | None:
+    """Return a trace that was just found, shortened; None if the caller would not wait."""
+    try:
+        return shrink(trace, workers=workers, progress=watch)
+    except KeyboardInterrupt:
+        watch.note("shortening was interrupted: the trace is as it was found")
+        return None

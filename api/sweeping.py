@@ -1,0 +1,347 @@
+"""Random walks over a grid of constants, on Spark, and traces of what they violated."""
+
+from __future__ import annotations
+
+import shutil
+import tempfile
+from contextlib import ExitStack
+from dataclasses import dataclass
+from pathlib import Path
+from types import MappingProxyType
+from typing import TYPE_CHECKING, Any
+
+from fencepost.api.counterexample import Counterexample
+from fencepost.api.engines import kernels_of, source_of
+from fencepost.api.grids import Setting, axes_from, settings_of
+from fencepost.api.places import errors_of_models
+from fencepost.api.results import FORMAT, Answer, table
+from fencepost.api.simulating import DEPTH, WALKS, shortened
+from fencepost.api.targets import Question, ask, spelt
+from fencepost.api.traces import trace_of_path
+from fencepost.api.watching import Event, Watch, watched
+from fencepost.explorers.interrupts import cancelled_by
+from fencepost.explorers.verdict import Options, Verdict
+from fencepost.model.language.errors import UsageError
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Mapping
+
+    import pandas as pd
+    from fencepost.explorers.spark.session import Cluster
+    from fencepost.explorers.spark.summary import Cell, Summary, Violation
+    from fencepost.explorers.spark.sweep import Swept
+    from fencepost.explorers.spark.walking import Sweep
+    from fencepost.invariants.protocols import Protocol
+    from fencepost.model.language import Constants, Machine, Property
+
+
+@dataclass(frozen=True)
+class SweptCell:
+    """What the walks of one combination of the grid's values found; `violated` counts walks."""
+
+    constants: Mapping[str, Any]
+    verdict: Verdict
+    walks: int
+    violated: int
+    shortest: int | None
+
+
+@dataclass(frozen=True)
+class SweepResult(Answer):
+    """What walks over a grid found: a cell for each combination of its values."""
+
+    protocol: str
+    verdict: Verdict
+    complete: bool
+    why_stopped: str
+    cells: tuple[SweptCell, ...]
+
+    @classmethod
+    def of(cls, data: dict[str, Any]) -> SweepResult:
+        """Return what is given as JSON."""
+        cells = tuple(
+            SweptCell(
+                MappingProxyType(item["constants"]),
+                Verdict(item["verdict"]),
+                item["walks"],
+                item.get("violated", 0),
+                min((found["length"] for found in item["violations"]), default=None),
+            )
+            for item in data["cells"]
+        )
+        return cls(data, data["protocol"], Verdict(data["verdict"]), data["complete"], data["why_stopped"], cells)
+
+    def to_frame(self) -> pd.DataFrame:
+        """Return a row for each cell."""
+        import pandas as pd
+
+        rows = [
+            {
+                **item.constants,
+                "verdict": str(item.verdict),
+                "walks": item.walks,
+                "violated": item.violated,
+                "shortest": item.shortest,
+            }
+            for item in self.cells
+        ]
+        return pd.DataFrame(rows).astype({"shortest": "Int64"})
+
+    def _repr_html_(self) -> str:
+        rows = [
+            (" ".join(f"{name}={value}" for name, value in item.constants.items()), item.verdict, item.walks, item.violated)
+            for item in self.cells
+        ]
+        return table(f"{self.protocol}: {self.verdict}", ("cell", "verdict", "walks", "violated"), rows)
+
+
+@dataclass(frozen=True)
+class _Asked:
+    """A sweep as it was asked for; `settings` are by cell, `refused` those whose constants make no sense together."""
+
+    question: Question
+    axes: dict[str, list[int]]
+    settings: dict[str, Setting]
+    refused: tuple[Setting, ...]
+    walks: int
+    depth: int
+    seed: int
+    weights: dict[str, int]
+    normalize: bool
+    shrinks: bool
+    output: str | None
+    traces: Path | None
+
+
+@dataclass(frozen=True)
+class _Shown:
+    """A violation with its trace, shortened if that was asked for."""
+
+    violation: Violation
+    length: int
+    shortest: bool
+    file: str
+
+
+@errors_of_models()
+def sweep(
+    what: Machine | Protocol | Question | str | Path,
+    properties: Iterable[Property] | None = None,
+    *,
+    grid: Mapping[str, Iterable[Any]],
+    constants: Mapping[str, Any] | Constants | None = None,
+    version: str = "",
+    only: Iterable[str] = (),
+    walks: int = WALKS,
+    depth: int = DEPTH,
+    seed: int = 0,
+    weights: Mapping[str, int] | None = None,
+    output: str | Path | None = None,
+    resume: bool = False,
+    cluster: Cluster | None = None,
+    budget: float | None = None,
+    normalize: bool = True,
+    traces: str | Path | None = None,
+    shrinks: bool = True,
+    progress: Watch | Callable[[Event], None] | None = None,
+    cancel: Callable[[], bool] | None = None,
+    **more: Any,
+) -> SweepResult:
+    """Walk at random through a protocol with every combination of the grid's values, on Spark, and say where it is violated.
+
+    The walks of a cell are those of `simulate` with its constants and the same seed. `output` is a folder that keeps the walks,
+    to which `resume` adds; `traces` a folder for the trace of each property that is violated, from its smallest cell.
+    """
+    from fencepost.explorers.spark.session import Cluster
+    from fencepost.explorers.spark.walking import cell_of
+
+    question = (
+        what
+        if isinstance(what, Question)
+        else ask(what, properties, constants=constants, version=version, only=only, more=more, walks=True)
+    )
+    cluster, machine = cluster or Cluster(), question.protocol.machine
+    axes = axes_from(machine, grid)
+    every = list(settings_of(machine, question.constants, axes))
+    settings = {cell_of(dict(item.constants.shown())): item for item in every if item.constants is not None}
+    refused = tuple(item for item in every if item.constants is None)
+    if not settings:
+        raise UsageError(f"every cell of the grid is refused; the first: {refused[0].refused}")
+    if not cluster.is_local and not output:
+        raise UsageError(
+            f"with --master {cluster.master} the walks are kept in a folder that all executors see: "
+            "write --output with such a folder, or a URL such as hdfs://host/folder."
+        )
+    if resume and not output:
+        raise UsageError("--resume was given without walks to go on with: write --output DIR --resume.")
+    asked = _Asked(
+        question, axes, settings, refused, walks, depth, seed, dict(weights or {}), normalize, shrinks,
+        str(output) if output else None, Path(traces) if traces else None,
+    )  # fmt: skip
+    temporary = "" if output else tempfile.mkdtemp(prefix="fencepost-sweep-")
+    try:
+        with cancelled_by(cancel):
+            return SweepResult.of(_swept(asked, cluster, temporary or str(output), budget, watched(progress), resume=resume))
+    finally:
+        if temporary:
+            shutil.rmtree(temporary, ignore_errors=True)
+
+
+def _swept(asked: _Asked, cluster: Cluster, folder: str, budget: float | None, watch: Watch, *, resume: bool) -> dict[str, Any]:
+    """Walk, sum up, and return what was found as JSON."""
+    from fencepost.explorers.spark import sweep as sweeping
+    from fencepost.explorers.spark.session import look_for_java, spark
+    from fencepost.explorers.spark.summary import summarise
+
+    look_for_java()
+    plan = _plan(asked, watch)
+    name = asked.question.name
+    sweeping.prepare(folder, plan, resume=resume)
+    with ExitStack() as stack:
+        with watch.busy(f"{name}: starting Spark with master {cluster.shown}"):
+            context = stack.enter_context(spark(cluster))
+        from pyspark.sql import SparkSession
+
+        sql = SparkSession(context)
+        tell = watch.telling_walks(name, asked.walks * len(asked.settings))
+        swept = sweeping.run(sql, plan, asked.walks, folder, budget=budget, tell=tell)
+        watch.clear()
+        rows = sweeping.rows_of(sql, folder)
+        if rows is None:
+            raise UsageError("no walk was walked: give the sweep more time with --budget.")
+        with watch.busy("summing up"):
+            summary = summarise(sql, rows.where(rows["cell"].isin(list(asked.settings))))
+    return _data(asked, plan, swept, summary, _traces(asked, plan, summary, watch))
+
+
+def _plan(asked: _Asked, watch: Watch) -> Sweep:
+    """Compile every shape of the grid here first, so that executors on this machine find it compiled."""
+    from fencepost.explorers.spark.machines import Origin
+    from fencepost.explorers.spark.walking import Sweep
+
+    question = asked.question
+    text = Path(question.file).read_text() if question.file else ""
+    names = tuple(item.name for item in question.properties)
+    origins = []
+    for cell, setting in asked.settings.items():
+        assert setting.constants is not None
+        here = Question(question.protocol, setting.constants, question.properties)
+        kernels_of(here, source_of(here, Options(normalize=asked.normalize)), watch)
+        origins.append((cell, Origin(question.name, text, tuple(dict(setting.values).items()), names, asked.normalize)))
+    return Sweep(tuple(origins), asked.seed, asked.depth, tuple(asked.weights.items()))
+
+
+def _traces(asked: _Asked, plan: Sweep, summary: Summary, watch: Watch) -> list[_Shown]:
+    """Return for each property that is violated the trace of its shortest walk, replayed here and shortened."""
+    from fencepost.explorers.spark.walking import walker_of
+
+    shown = []
+    best: dict[str, Violation] = {}
+    for item in summary.violations:
+        if item.property not in best or item.length < best[item.property].length:
+            best[item.property] = item
+    for prop, violation in sorted(best.items()):
+        constants = asked.settings[violation.cell].constants
+        assert constants is not None
+        walker = walker_of(plan.by_cell[violation.cell])
+        judged = next(item for item in walker.properties if item.name == prop)
+        steps = violation.length - 1 - (1 if judged.over_steps else 0)
+        way = walker.way(violation.walk, seed=plan.seed, steps=steps, weights=walker.weights(dict(plan.weights)))
+        path = walker.confirm(way, judged)
+        trace = Counterexample(trace_of_path(asked.question.protocol, constants, prop, path, normalize=asked.normalize), path)
+        shrunk = shortened(trace, watch, 0) if asked.shrinks else None
+        made = shrunk.counterexample if shrunk else trace
+        file = str(asked.traces / f"{asked.question.name}-{prop}.trace") if asked.traces else ""
+        if file:
+            made.save(file)
+        shown.append(_Shown(violation, made.length, bool(shrunk and shrunk.shortest), file))
+    return shown
+
+
+def _data(asked: _Asked, plan: Sweep, swept: Swept, summary: Summary, shown: list[_Shown]) -> dict[str, Any]:
+    """Return what a sweep found."""
+    from fencepost.explorers.spark.frontier import Point, smallest_unsafe
+
+    unsafe = {item.cell for item in summary.violations}
+    points = {cell: Point(setting.places, cell in unsafe) for cell, setting in asked.settings.items()}
+    smallest = smallest_unsafe(points)
+    declared = asked.question.protocol.machine.constants.declared()
+    actions = [item.label for item in asked.question.protocol.machine.actions]
+    traces = {(item.violation.cell, item.violation.property): item for item in shown}
+    cells = []
+    by_cell = {item.cell: item for item in summary.cells}
+    for cell, setting in asked.settings.items():
+        found = by_cell.get(cell)
+        if found is None:
+            cells.append({"constants": setting.told, "verdict": "undetermined", "walks": 0, "violations": []})
+            continue
+        violations = [
+            {
+                "property": item.property,
+                "walks": item.walks,
+                "length": item.length,
+                "walk": item.walk,
+                **_trace(traces.get((cell, item.property))),
+            }
+            for item in summary.violations_of(cell)
+        ]
+        cells.append(
+            {"constants": setting.told, **_cell(found, actions), "smallest_unsafe": cell in smallest, "violations": violations}
+        )
+    common = {
+        name: spelt(value)
+        for name, value in asked.settings[next(iter(asked.settings))].constants.shown().items()  # type: ignore[union-attr]
+        if name not in asked.axes
+    }
+    return {
+        "format": FORMAT,
+        "protocol": asked.question.protocol.name,
+        "engine": "spark",
+        "verdict": "violated" if summary.violations else "not-found",
+        "complete": swept.complete,
+        "why_stopped": swept.why_stopped,
+        "constants": common,
+        "axes": {name: [spelt(declared[name].show(value)) for value in values] for name, values in asked.axes.items()},
+        "seed": plan.seed,
+        "depth": plan.depth,
+        "walks": sum(item.walks for item in summary.cells),
+        "walked_now": swept.walks,
+        "steps": sum(item.steps for item in summary.cells),
+        "seconds": round(swept.seconds, 3),
+        "output": asked.output,
+        "properties": [item.name for item in asked.question.properties],
+        "cells": cells,
+        "refused": [{"constants": item.told, "why": item.refused} for item in asked.refused],
+        "signatures": [
+            {
+                "property": item.property,
+                "actions": [actions[number] for number in item.actions],
+                "walks": item.walks,
+                "cells": item.cells,
+                "length": item.length,
+            }
+            for item in summary.signatures
+        ],
+    }
+
+
+def _cell(found: Cell, actions: list[str]) -> dict[str, Any]:
+    return {
+        "verdict": "violated" if found.violated else "not-found",
+        "walks": found.walks,
+        "steps": found.steps,
+        "violated": found.violated,
+        "most_faults": found.faults,
+        "deepest_log": found.deepest_log,
+        "stuck": found.stuck,
+        "distinct": found.distinct,
+        "growth": list(found.growth),
+        "actions": [{"name": name, "fired": count} for name, count in zip(actions, found.fired, strict=True)],
+        "walking_seconds": round(found.seconds, 3),
+    }
+
+
+def _trace(shown: _Shown | None) -> dict[str, Any]:
+    if shown is None:
+        return {}
+    return {"shortened": shown.length, "is_shortest": shown.shortest, **({"trace": shown.file} if shown.file else {})}

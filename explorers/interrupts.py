@@ -1,0 +1,151 @@
+"""How work is ended from outside: Ctrl-C and SIGTERM, or a caller that cancels. One way for searches, walks, proofs and compilers.
+
+What works in rounds is asked to stop after the one at hand (`Signals`); what does not is interrupted (`interruptible`).
+"""
+
+from __future__ import annotations
+
+import os
+import signal
+import threading
+from contextlib import contextmanager
+from contextvars import ContextVar
+from typing import TYPE_CHECKING, Any
+
+from fencepost.explorers.verdict import Cause, Reason
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+    from types import FrameType
+
+AGAIN = 0.02
+"""Seconds until an interrupt is tried again where an exception would be lost: a callback of LLVM, or giving back z3's terms, takes less."""
+POLL = 0.05
+"""Seconds between two looks at whether the caller cancels."""
+CANCELLED = Reason("it was cancelled", Cause.CANCELLED)
+BY_KEYBOARD = Reason("SIGINT was received", Cause.SIGNAL)
+
+_CANCEL: ContextVar[Callable[[], bool] | None] = ContextVar("_CANCEL", default=None)
+
+
+class Stopped(KeyboardInterrupt):
+    """Work was ended from outside; `why` says by what, and where it was."""
+
+    def __init__(self, why: str) -> None:
+        super().__init__(why)
+        self.why = why
+
+
+@contextmanager
+def cancelled_by(cancel: Callable[[], bool] | None) -> Iterator[None]:
+    """End what is inside once `cancel` returns true, in whatever thread this is."""
+    token = _CANCEL.set(cancel)
+    try:
+        yield
+    finally:
+        _CANCEL.reset(token)
+
+
+def stop_if_cancelled(doing: str = "") -> None:
+    """Raise Stopped if the caller has cancelled."""
+    cancel = _CANCEL.get()
+    if cancel is not None and cancel():
+        raise Stopped(_during(CANCELLED, doing))
+
+
+def _during(why: Reason, doing: str) -> Reason:
+    return why.on(f" while {doing}") if doing else why
+
+
+class Signals:
+    """While something works in rounds, SIGINT, SIGTERM and a caller that cancels ask it to stop; a second signal ends it at once."""
+
+    def __init__(self, ask: Callable[[str], bool]) -> None:
+        self.ask = ask
+        self.earlier: dict[int, Any] = {}
+        self.over = threading.Event()
+
+    def __enter__(self) -> None:
+        cancel = _CANCEL.get()
+        if cancel is not None:
+            if cancel():
+                self.ask(CANCELLED)
+            else:
+                threading.Thread(target=self._poll, args=(cancel,), daemon=True).start()
+        if threading.current_thread() is threading.main_thread():
+            for number in (signal.SIGINT, signal.SIGTERM):
+                self.earlier[number] = signal.signal(number, self.take)
+
+    def __exit__(self, *error: object) -> None:
+        self.over.set()
+        for number, handler in self.earlier.items():
+            signal.signal(number, handler)
+
+    def take(self, number: int, frame: object) -> None:
+        """Ask to stop."""
+        del frame
+        if not self.ask(Reason(f"{signal.Signals(number).name} was received", Cause.SIGNAL)):
+            raise KeyboardInterrupt
+
+    def _poll(self, cancel: Callable[[], bool]) -> None:
+        while not self.over.wait(POLL):
+            if cancel():
+                self.ask(CANCELLED)
+                return
+
+
+@contextmanager
+def interruptible(doing: str = "") -> Iterator[None]:
+    """Let Ctrl-C raise Stopped in what is inside, which says what was being done. A process that is forked there does not hear it.
+
+    An exception in a destructor, or in one of LLVM's callbacks, is lost: it is raised after that. A caller that cancels
+    interrupts what runs in the main thread; elsewhere it is heeded before and after.
+    """
+    stop_if_cancelled(doing)
+    if threading.current_thread() is not threading.main_thread():
+        yield
+        return
+    owner, cancel, over = os.getpid(), _CANCEL.get(), threading.Event()
+
+    def take(number: int, frame: FrameType | None) -> None:
+        if os.getpid() != owner:
+            return
+        if _would_be_lost(frame):
+            threading.Timer(AGAIN, _send, (number,)).start()
+            return
+        why = CANCELLED if cancel is not None and cancel() else BY_KEYBOARD
+        raise Stopped(_during(why, doing))
+
+    def poll() -> None:
+        while cancel is not None and not over.wait(POLL):
+            if cancel():
+                _send(signal.SIGINT)
+                return
+
+    earlier = signal.signal(signal.SIGINT, take)
+    if cancel is not None:
+        threading.Thread(target=poll, daemon=True).start()
+    try:
+        yield
+    finally:
+        over.set()
+        signal.signal(signal.SIGINT, earlier)
+
+
+def _send(number: int) -> None:
+    """Send a signal to the main thread: what it waits for would go on if another thread got it."""
+    if hasattr(signal, "pthread_kill"):
+        signal.pthread_kill(threading.main_thread().ident or 0, number)
+    else:
+        signal.raise_signal(number)
+
+
+def _would_be_lost(frame: FrameType | None) -> bool:
+    """Say whether an exception would only be printed: in a destructor, such as those of z3's terms, or in a callback of LLVM."""
+    at = frame
+    while at is not None:
+        code = at.f_code
+        if code.co_name == "__del__" or ("llvmlite" in code.co_filename and code.co_name.startswith("_raw_object_cache")):
+            return True
+        at = at.f_back
+    return False
