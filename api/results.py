@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 from fencepost.api.counterexample import Counterexample
 from fencepost.api.targets import Question, spelt
 from fencepost.api.traces import trace_of_path
-from fencepost.explorers.verdict import Result, Verdict
+from fencepost.explorers.verdict import Cause, Result, Verdict, cause_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
@@ -62,6 +62,11 @@ class CheckResult(Result):
     def spelt(self) -> dict[str, Any]:
         """The constants as they read on the command line and in JSON."""
         return {name: spelt(value) for name, value in self.constants.items()}
+
+    @property
+    def cause(self) -> Cause | None:
+        """What made the search stop before its end; None if nothing did."""
+        return cause_of(self.why_stopped)
 
     @property
     def exact(self) -> bool:

@@ -72,8 +72,8 @@ class Runs:
     def __init__(self, runs: Sequence[Run], watch: Watch, *, checkpoint: str | None, resume: bool, **limits: Any) -> None:
         self.runs, self.watch = tuple(runs), watch
         self.usual_memory = limits["memory"] is None
-        memory = default_memory() if self.usual_memory else limits["memory"]
-        self.options = Options(**{**limits, "memory": memory})
+        made = Options(**limits)
+        self.options = replace(made, memory=default_memory()) if self.usual_memory else made
         self.kept = Kept(checkpoint, "", resume=resume)
         self.budget = self.left = self.options.budget
         self.sources = {run.name: self._source(run) for run in self.runs}

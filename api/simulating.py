@@ -15,8 +15,8 @@ from fencepost.api.shrinking import ShrinkResult, shrink
 from fencepost.api.targets import Question, ask, spelt
 from fencepost.api.traces import trace_of_path
 from fencepost.api.watching import Event, Watch, watched
-from fencepost.explorers.interrupts import BY_KEYBOARD, Stopped, cancelled_by
-from fencepost.explorers.verdict import Options, Verdict, extended
+from fencepost.explorers.interrupts import BY_KEYBOARD, CANCELLED, Stopped, cancelled_by
+from fencepost.explorers.verdict import Cause, Options, Verdict, cause_of
 from fencepost.explorers.walk.sample import Plan, Sample, Sampled, nothing, sample
 
 if TYPE_CHECKING:
@@ -160,8 +160,9 @@ def _walked(question: Question, plan: Plan, watch: Watch, *, normalize: bool) ->
         walker.weights(plan.weights)
         return sample(walker, plan, watch.telling_walks(question.name, plan.walks))
     except KeyboardInterrupt as signal:
-        why = signal.why if isinstance(signal, Stopped) else BY_KEYBOARD
-        return nothing(machine, constants, properties, plan, extended(why, " before the first walk"))
+        cancelled = isinstance(signal, Stopped) and cause_of(signal.why) is Cause.CANCELLED
+        why = (CANCELLED if cancelled else BY_KEYBOARD).on(" before the first walk")
+        return nothing(machine, constants, properties, plan, why)
     finally:
         watch.clear()
 

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 from fencepost.api.kept import Kept
 from fencepost.explorers.evidence.ablation import Ablation
+from fencepost.explorers.interrupts import BY_KEYBOARD
 
 from tests.commands import data_of, fencepost
 
@@ -73,7 +74,7 @@ def interrupt(after: int, monkeypatch: pytest.MonkeyPatch) -> None:
     def cut(self: Ablation, row: Row) -> Outcome:
         begun.append(row)
         if len(begun) > after:
-            self.ask("SIGINT was received")
+            self.ask(BY_KEYBOARD)
         return whole(self, row)
 
     monkeypatch.setattr(Ablation, "explore", cut)
@@ -198,7 +199,7 @@ def test_an_interrupt_before_the_first_row_gives_a_partial_matrix(monkeypatch: p
     whole = Ablation.explore_whole
 
     def cut(self: Ablation) -> Result:
-        self.ask("SIGINT was received")
+        self.ask(BY_KEYBOARD)
         return whole(self)
 
     monkeypatch.setattr(Ablation, "explore_whole", cut)

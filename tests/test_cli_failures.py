@@ -68,7 +68,7 @@ def test_output_that_cannot_be_written_ends_with_status_2(command: list[str]) ->
 
 
 def _fail_with(monkeypatch: pytest.MonkeyPatch, error: BaseException) -> None:
-    def fail(*_: object) -> None:
+    def fail(*_: object, **__: object) -> None:
         raise error
 
     monkeypatch.setattr(checking, "explored", fail)

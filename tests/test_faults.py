@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 from fencepost.api.fault_words import breaks_with, either, tolerated
 from fencepost.explorers.evidence.faults import fault_kinds, tolerance
+from fencepost.explorers.interrupts import BY_KEYBOARD
 from fencepost.explorers.native.compile import compiled
 from fencepost.explorers.verdict import Options, Verdict
 from fencepost.invariants.protocols import PROTOCOLS
@@ -212,7 +213,7 @@ def interrupt_after(searches: int, monkeypatch: pytest.MonkeyPatch) -> None:
         if len(seen) <= searches:
             return found
         held = tuple(replace(item, verdict=Verdict.UNDETERMINED, path=None) for item in found.properties)
-        return replace(found, complete=False, why_stopped="SIGINT was received", properties=held)
+        return replace(found, complete=False, why_stopped=BY_KEYBOARD, properties=held)
 
     monkeypatch.setattr(faults, "search", cut)
 

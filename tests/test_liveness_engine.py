@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 import networkx as nx
 import numpy as np
 import pytest
+from fencepost.explorers.interrupts import BY_KEYBOARD
 from fencepost.explorers.liveness import engine as engines
 from fencepost.explorers.liveness import kernels
 from fencepost.explorers.liveness.behaviours import THEN, WHEN, Rows, Terms, analyse
@@ -151,7 +152,7 @@ def test_a_property_is_undetermined_where_the_budget_ends_in_the_graph(monkeypat
 
 
 def test_an_interrupt_in_the_graph_leaves_it_undetermined(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(engines.Engine, "depth", lambda self, _: self._ask("SIGINT was received") and self.pause())
+    monkeypatch.setattr(engines.Engine, "depth", lambda self, _: self._ask(BY_KEYBOARD) and self.pause())
     result = ask(Options(workers=1))
     assert (result.complete, result.why_stopped) == (False, "SIGINT was received")
     assert result.verdict is Verdict.UNDETERMINED

@@ -153,7 +153,7 @@ def test_after_a_signal_no_further_task_is_begun(context: SparkContext, monkeypa
     def done(item: int, made: int) -> None:
         found[item] = made
         if len(found) == 2:
-            assert asks[0]("SIGINT was received")
+            assert asks[0](BY_KEYBOARD)
 
     assert run_tasks(context, doubled, range(40), done) == "SIGINT was received"
     assert 2 <= len(found) <= 4

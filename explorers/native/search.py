@@ -375,7 +375,7 @@ def search(
     of_states = tuple(item for item in properties if not item.kind.over_behaviours)
     of_behaviours = tuple(item for item in properties if item.kind.over_behaviours)
     refuse_compact_behaviours(properties, options)
-    if options.resume:
+    if options.resume and options.checkpoint:
         from fencepost.explorers.native.checkpoint import look_at_question
 
         look_at_question(machine, constants, properties, options)
