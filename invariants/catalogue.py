@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from functools import cache
 from importlib import resources
+from pathlib import Path
 
 from fencepost.invariants.claim_files import Claim, read_claims, settle
 from fencepost.invariants.run import Case, Entry, Evidence, Profile, Run
@@ -24,6 +25,7 @@ __all__ = [
     "Run",
     "entries",
     "evidence",
+    "file_of",
     "runs",
     "runs_of",
     "sections",
@@ -86,6 +88,12 @@ def runs() -> tuple[Run, ...]:
 def runs_of(*names: str) -> tuple[Run, ...]:
     """Return the runs of these protocols."""
     return tuple(run for run in runs() if run.protocol in names)
+
+
+def file_of(run: Run) -> Path:
+    """Return the file that a run stands in."""
+    folder, name = _runs().name_of[run.protocol].split("/")[-2:]
+    return Path(str(resources.files("fencepost.invariants") / folder / name))
 
 
 @cache

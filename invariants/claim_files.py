@@ -31,9 +31,10 @@ What an entry says; all but the sentence may be missing:
     answer     what was found, in words
     gap        why it is not settled, or only in part
     by         the properties that its runs are asked about, as the protocol's file of runs calls them; without it the entry's own id
-    runs       the runs that settle it, by protocol: "kafka-4.0|kafka-4.1 3 brokers: G-S7" is a run in two versions; what follows
-               the colon is what these runs are asked about instead
+    runs       the runs that settle it, by protocol. "kafka-4.0|kafka-4.1 3 brokers: G-S7" names two, in both versions; what follows
+               the colon is what these are asked about instead
     as         the entry whose runs, verdict and answer it has
+    about      a table of any of these, for what is short: about = {source="KIP-903, Controller", depends=["alter_partition_version"]}
 
 A bug or a hypothesis need not name the runs whose titles name it, as "2 brokers, B09" does: it has each of them with its twins,
 the runs at the same constants but for the switch. Where it names runs of a protocol it has those instead.
@@ -165,7 +166,7 @@ def _cases(claim: Claim, runs: Runs) -> Iterator[Case]:
 def _in_each_version(title: str) -> list[str]:
     """Return the names that a title with several versions stands for."""
     versions, _, rest = title.partition(" ")
-    return [f"{version} {rest}" for version in versions.split("|")] if "|" in versions else [title]
+    return [f"{version} {rest}".strip() for version in versions.split("|")] if "|" in versions else [title]
 
 
 def _asked(protocol: str, title: str, ids: str, runs: Runs) -> Iterator[Case]:

@@ -58,6 +58,8 @@ ROW_KEYS = (
     *("trace", "profile", "why", "compact", "serves"),
 )
 GROUP_KEYS = (*ROW_KEYS, "title", "version", "run")
+_LISTED = 24
+"""Names that a message lists."""
 _ADDED = ("set", "never")
 """What a row says on top of its group, not instead of it."""
 
@@ -70,12 +72,15 @@ class Runs:
         self.all: list[Run] = []
         self.by_protocol: dict[str, dict[str, Run]] = {}
         """The runs by protocol and short name."""
+        self.name_of: dict[str, str] = {}
+        """The name of the file of each protocol."""
         self._files: dict[str, RunFile] = {}
         for name, text in texts.items():
             try:
                 file = RunFile(tomllib.loads(text))
                 for run in file.runs():
                     self._add(run, file)
+                    self.name_of[run.protocol] = name
             except tomllib.TOMLDecodeError as error:
                 raise UsageError(f"{name} cannot be read as TOML: {error}.") from None
             except UsageError as error:
@@ -154,7 +159,8 @@ def only(given: Iterable[str], known: Iterable[str], what: str) -> None:
     listed = list(known)
     for name in given:
         if name not in listed:
-            raise UsageError(f"there is no {what} {name!r}.{nearest(name, listed)} Write one of: {', '.join(listed)}.")
+            choice = f" Write one of: {', '.join(listed)}." if len(listed) <= _LISTED else ""
+            raise UsageError(f"there is no {what} {name!r}.{nearest(name, listed)}{choice}")
 
 
 class RunFile:

@@ -73,7 +73,14 @@ def run_catalogue(request: Request) -> Exit:
                 "not_run": [run.name for run in tally.waiting],
             }
         )
-    return tally.exit
+    return _pin(tally, request) if request.pin else tally.exit
+
+
+def _pin(tally: Tally, request: Request) -> Exit:
+    from fencepost.cli.commands.pin import write_pins
+
+    end = write_pins(tally.done, to_stderr=request.json)
+    return Exit.UNDETERMINED if tally.waiting and end is Exit.AS_EXPECTED else end
 
 
 def choose_runs(profile: Profile, names: tuple[str, ...]) -> tuple[Run, ...]:

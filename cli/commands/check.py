@@ -74,6 +74,7 @@ _VERDICTS = ", ".join(Verdict)
 @click.option("--deadlock", is_flag=True, help="Show the way to the first state without a successor.")
 @normalize_option
 @click.option("--profile", metavar="NAME", help=f"Run the catalogue, of all or of the named protocols: {', '.join(Profile)}.")
+@click.option("--pin", is_flag=True, help="Write counts, depths and lengths that runs of the catalogue find into their files.")
 @click.option("--checkpoint", metavar="DIR", help="Keep there what an unfinished search needs to go on.")
 @click.option("--resume", is_flag=True, help="Go on from the checkpoint.")
 @click.option("--expect", metavar="VERDICT", help=f"Succeed if this is the verdict: {_VERDICTS}.")

@@ -43,6 +43,7 @@ class Request:
     deadlock: bool = False
     normalize: bool = True
     profile: str | None = None
+    pin: bool = False
     master: str | None = None
     conf: tuple[str, ...] = ()
     partitions: int | None = None
@@ -77,6 +78,7 @@ class Request:
         choose_engine(self.engine)
         self._look_at_plain()
         cluster = self._look_at_spark()
+        self._look_at_pin()
         if self.resume and not self.checkpoint:
             raise UsageError("--resume was given without a checkpoint to go on from: write --checkpoint DIR --resume.")
         if self.checkpoint and "://" not in self.checkpoint:
@@ -112,6 +114,14 @@ class Request:
         for name, is_given in given.items():
             if self.engine == "plain" and is_given:
                 raise UsageError(f"the plain engine does not know {name}: leave it out, or write --engine native.")
+
+    def _look_at_pin(self) -> None:
+        if self.pin and not self.of_catalogue:
+            raise UsageError(
+                "--pin was given for a check of its own, and only runs of the catalogue have figures: add --profile ci."
+            )
+        if self.pin and not self.normalize:
+            raise UsageError("--pin was given with --no-normalize, with which there are other states: leave one of them out.")
 
     def _look_at_spark(self) -> Cluster | None:
         """Return where Spark runs; raise UsageError for options that its engine does not have, and for its own with another engine."""

@@ -85,6 +85,8 @@ class RunTable:
             missed = ", ".join(f"{number} {what}" for number, what in counts if number)
             head = f"{counted(len(done) + len(waiting), 'run')}: {len(good)} as expected, {missed}."
             self.console.print(styled(head, "bold red" if bad else "bold yellow"))
+        if bad:
+            print_lines(self.console, "`--pin` writes counts, depths and lengths that changed into the files of these runs.")
         if why_stopped:
             self.console.print(styled(f"Stopped: {why_stopped}.", "yellow"))
         distinct, seconds = sum(item["distinct"] for item in done), sum(item["seconds"] for item in done)

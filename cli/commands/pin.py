@@ -1,0 +1,53 @@
+"""`fencepost check --pin`: what runs of the catalogue found is written into their files, for a person to look at as a diff."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import click
+from fencepost.api.files import write_text
+from fencepost.api.quantities import counted
+from fencepost.cli.status import Exit
+from fencepost.invariants.catalogue import file_of, runs
+from fencepost.invariants.pins import Figures, pinned, with_figures
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+    from pathlib import Path
+
+    from fencepost.invariants.catalogue import Run
+
+
+def write_pins(done: Sequence[dict[str, Any]], *, to_stderr: bool) -> Exit:
+    """Write the figures of the runs that found the verdicts that they expect; say which files changed, and what is left."""
+    by_name = {run.name: run for run in runs()}
+    changed: dict[Path, dict[str, Figures]] = {}
+    left = []
+    for item in done:
+        run = by_name[item["run"]]
+        if not item["complete"] or not has_its_verdicts(run, item):
+            left.append(item)
+        elif with_figures(run, found := figures_of(item)) != run:
+            changed.setdefault(file_of(run), {})[run.name] = found
+    for file, figures in changed.items():
+        write_text(file, pinned(file.name, file.read_text("utf-8"), figures))
+        click.echo(f"{file}: pinned {counted(len(figures), 'run')}. Look at the diff before you keep it.", err=to_stderr)
+    for item in left:
+        why = "has other verdicts than it expects, and those are edited by hand" if item["complete"] else "did not finish"
+        click.echo(f"not pinned: {item['run']} {why}.", err=to_stderr)
+    if any(item["complete"] for item in left):
+        return Exit.FAILED
+    return Exit.UNDETERMINED if left else Exit.AS_EXPECTED
+
+
+def has_its_verdicts(run: Run, item: dict[str, Any]) -> bool:
+    """Say whether a run found exactly the verdicts that it expects."""
+    expected = dict.fromkeys(run.violated, "violated") | dict.fromkeys(run.unreached, "unreached")
+    return all(found["verdict"] == expected.get(found["name"], "holds") for found in item["properties"])
+
+
+def figures_of(item: dict[str, Any]) -> Figures:
+    """Return the figures that a run found, from its JSON."""
+    lengths = {found["name"]: found["length"] for found in item["properties"] if found["verdict"] == "violated"}
+    worst = {found["name"]: found["worst"] for found in item["properties"] if "worst" in found}
+    return Figures(item["distinct"], item["depth"], lengths, worst)

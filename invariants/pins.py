@@ -1,0 +1,79 @@
+"""Pinned figures, written into the files of runs: only the numbers change, whatever stands around them stays.
+
+Figures are counts, depths, lengths of shortest traces and worst cases. A verdict is none: who expects another one edits the row.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
+
+from fencepost.invariants.run_files import Runs
+from fencepost.model.language.errors import UsageError
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from fencepost.invariants.run import Run
+
+_ROW = re.compile(r"^run\.(?:\"[^\"]*\"|'[^']*'|[\w-]+) *= *(?=[\[{]).*?(?=^run\.|^\[|\Z)", re.MULTILINE | re.DOTALL)
+"""A row, to the next one or to the end of its group."""
+_PIN = re.compile(r"(\bpin *= *\[)[\d_]+, *[\d_]+")
+_LISTED = re.compile(r"\b(fails|worst) *= *(\"\"\"|\")(.*?)\2", re.DOTALL)
+
+
+@dataclass(frozen=True)
+class Figures:
+    """What a search found."""
+
+    distinct: int
+    depth: int
+    lengths: Mapping[str, int]
+    """States of the shortest trace to each property that is violated."""
+    worst: Mapping[str, int | str]
+
+
+def with_figures(run: Run, found: Figures) -> Run:
+    """Return a run that expects what was found of the properties that it names."""
+    lengths = {name: found.lengths[name] for name in run.violated}
+    worst = {name: found.worst[name] for name in run.worst}
+    return replace(run, distinct=found.distinct, depth=found.depth, violated=lengths, worst=worst)
+
+
+def pinned(name: str, text: str, figures: Mapping[str, Figures]) -> str:
+    """Return the text of a file of runs with other figures, by the names of runs; raise UsageError where they have no place."""
+    before = Runs({name: text})
+    rows = iter(before.all)
+    if sum(1 for _ in _ROW.finditer(text)) != len(before.all):
+        raise UsageError(f'{name}: figures are written into rows of the form run."..." = {{...}}: write every run so.')
+
+    def row(match: re.Match[str]) -> str:
+        run = next(rows)
+        return _repinned(before, run, match[0], figures[run.name]) if run.name in figures else match[0]
+
+    made = _ROW.sub(row, text)
+    for run, again in zip(before.all, Runs({name: made}).all, strict=True):
+        if again != (with_figures(run, figures[run.name]) if run.name in figures else run):
+            raise UsageError(f"{name}: some figures of {run.name!r} stand in its group: write them in its row, then pin again.")
+    return made
+
+
+def _repinned(runs: Runs, run: Run, row: str, found: Figures) -> str:
+    """Return the text of one row, from the equals sign on, with other figures."""
+    places = {"fails": found.lengths, "worst": found.worst}
+
+    def listed(match: re.Match[str]) -> str:
+        key, quote, items = match[1], match[2], match[3]
+        named = [_item(runs, run, item, places[key]) for item in items.split(",")]
+        return match[0].replace(f"{quote}{items}{quote}", f"{quote}{','.join(named)}{quote}")
+
+    row = _PIN.sub(lambda match: f"{match[1]}{found.distinct:_}, {found.depth:_}", row, count=1)
+    return _LISTED.sub(listed, row)
+
+
+def _item(runs: Runs, run: Run, item: str, figures: Mapping[str, int | str]) -> str:
+    """Return `KIP903-S2 17` with another figure, between the same spaces."""
+    words, last = item.rstrip(), item.rsplit(maxsplit=1)[-1]
+    (name,) = runs.names(run.protocol, " ".join(item.split()[:-1]))
+    return words[: -len(last)] + str(figures[name]) + item[len(words) :]
