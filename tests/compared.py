@@ -6,16 +6,19 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from fencepost.model.language.errors import DisabledError, DomainError
-from fencepost.model.language.interpreter import Interpreter
+from fencepost.model.language.interpreter import Interpreter, Step
+from fencepost.model.language.ir import with_switches
+from fencepost.model.language.removal import without
 from fencepost.model.language.subset import check, guards_of
 
 from tests.typed import NumberError, Seen, Typed
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterable
 
     from fencepost.model.language import Constants, Machine, Property
     from fencepost.model.language.records import Key
+    from fencepost.model.language.removal import Guard
 
 NUMBER = "NUMBER"
 
@@ -41,10 +44,13 @@ class Comparison:
     ) -> None:
         self.machine = machine
         self.properties = tuple(item for item in properties if not item.kind.over_behaviours)
+        self.behaviours = tuple(item for item in properties if item.kind.over_behaviours)
         self.plain = Interpreter(machine, constants, normalize=normalize)
         self.typed = Typed(machine, constants, properties, normalize=normalize)
         self.guards = guards_of(check(machine, properties))
         self.found = Compared()
+        self.states: list[Key] = []
+        """Those that were compared."""
 
     def run(self, most: int = 300) -> Compared:
         """Compare all reachable states, at most so many, breadth first."""
@@ -61,6 +67,7 @@ class Comparison:
         while waiting and self.found.states < most:
             state = waiting.pop(0)
             self.found.states += 1
+            self.states.append(state)
             for after in self.state(state):
                 if after not in known:
                     known.add(after)
@@ -84,6 +91,7 @@ class Comparison:
         for guard, count in expected.refused.items():
             self.found.refused[guard] = self.found.refused.get(guard, 0) + count
         self.judge(key, expected)
+        self.behave(key)
         return [after for _, _, after in expected.steps]
 
     def expected(self, key: Key) -> Seen:
@@ -115,6 +123,49 @@ class Comparison:
                     lambda prop=prop, done=done: self.typed.holds_step(prop, key, done.step, done.raw),  # type: ignore[misc]
                 )
 
+    def behave(self, key: Key) -> None:
+        """Compare what the predicates of properties of whole behaviours say of a state."""
+        for prop in self.behaviours:
+            made = self.typed.program.behaviours[prop.name]
+            for args in self.plain.arguments(prop):
+                for predicate, number in ((prop.behaviour.when, made.when), (prop.behaviour.then, made.then)):
+                    if number is not None:
+                        self.agree(
+                            lambda prop=prop, predicate=predicate, args=args: self.plain.says(prop, predicate, key, args),  # type: ignore[misc]
+                            lambda prop=prop, number=number, args=args: self.typed.says(prop, number, key, args),  # type: ignore[misc]
+                        )
+
+    def without_guards(self, guards: Iterable[Guard], states: Iterable[Key]) -> int:
+        """Compare the machine without a guard, or a part of one, with the program in which that is switched off.
+
+        Return how many steps were compared.
+        """
+        typed = Typed(self.machine, self.typed.constants)
+        typed.program = typed.machinery.program = with_switches(typed.program)
+        numbers = {
+            (action.name.replace("_", "-"), place): guard.number
+            for action in typed.program.actions
+            for place, guard in enumerate(action.guards, 1)
+        }
+        count = 0
+        for guard in guards:
+            typed.machinery.off = {(numbers[guard.action, guard.number], guard.part)}
+            changed = without(self.machine, guard)
+            plain = Interpreter(changed, self.typed.constants, normalize=self.plain.normalize is not None)
+            typed.normalize = None if plain.normalize is None else typed.program.normalize
+            for state in states:
+                for action, old, item in zip(typed.program.actions, self.machine.actions, changed.actions, strict=True):
+                    for step in self.plain.steps(old, state):
+                        count += 1
+                        ours = attempt(lambda action=action, state=state, step=step: typed.take(action, state, step))  # type: ignore[misc]
+                        if ours[1] != NUMBER:
+                            assert ours == attempt(
+                                lambda plain=plain, state=state, step=step, item=item: taken(
+                                    plain, state, Step(item, step.args)
+                                )  # type: ignore[misc]
+                            ), guard.name
+        return count
+
     def agree(self, plain: Callable[[], bool], typed: Callable[[], bool]) -> None:
         """Compare two answers."""
         self.found.judged += 1
@@ -123,6 +174,15 @@ class Comparison:
             self.found.numbers += 1
             return
         assert ours == attempt(plain)
+
+
+def taken(plain: Interpreter, state: Key, step: Step) -> tuple[Key, Key] | None:
+    """Take a step under the plain semantics; return the state before and after `normalize`, None if a guard refuses."""
+    try:
+        done = plain.apply(state, step)
+    except DisabledError:
+        return None
+    return done.raw, done.after
 
 
 def attempt(question: Callable[[], Any]) -> tuple[Any, str]:

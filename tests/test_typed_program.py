@@ -7,21 +7,16 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 from fencepost.invariants.protocols import PROTOCOLS
-from fencepost.model.language.errors import DisabledError, DomainError
-from fencepost.model.language.interpreter import Interpreter, Step
-from fencepost.model.language.ir import Compute, Guarded, Over, nest, nodes, text, translate, with_switches
+from fencepost.model.language.ir import Compute, Guarded, Over, nest, nodes, text, translate
 from fencepost.model.language.ir.nodes import Failure
 from fencepost.model.language.ir.walk import inside
-from fencepost.model.language.removal import guards, without
+from fencepost.model.language.removal import guards
 
 from tests.compared import Comparison
 from tests.machines import async_isr, constructs, faulty, finite_replicated_log, lamps, mailbox, planted, sweeper, vault
-from tests.typed import Typed
 
 if TYPE_CHECKING:
-    from fencepost.model.language import Machine
     from fencepost.model.language.ir import Function, Program
-    from fencepost.model.language.records import Key
 
 OWN = [
     "async_isr", "bills", "constructs", "faulty", "finite_replicated_log", "grid", "id_sequence", "lamps", "mailbox", "maze", "planted",
@@ -72,61 +67,9 @@ def test_constants_of_all_sizes_mean_the_same(low: dict[str, int], high: dict[st
     "module", [async_isr, finite_replicated_log, lamps, mailbox, planted, vault], ids=lambda item: item.__name__
 )
 def test_a_guard_that_is_switched_off_is_gone(module: Any) -> None:
-    machine: Machine = module.MACHINE
-    constants = machine.set_constants({})
-    typed = Typed(machine, constants)
-    typed.program = with_switches(typed.program)
-    typed.machinery.program = typed.program
-    states = typed.initial_states()
-    numbers = {(guard.action.replace("_", "-"), place): number for number, (guard, place) in enumerate(_places(typed.program))}
-    for guard in guards(machine):
-        typed.machinery.off = {(numbers[guard.action, guard.number], guard.part)}
-        plain = Interpreter(without(machine, guard), constants)
-        for state in _some(typed, states, 12):
-            assert _outcomes(typed, state) == _plain_outcomes(plain, state), guard
-
-
-def _places(program: Program) -> list[tuple[Any, int]]:
-    return [(guard, place) for action in program.actions for place, guard in enumerate(action.guards, 1)]
-
-
-def _some(typed: Typed, states: list[Key], most: int) -> list[Key]:
-    off, typed.machinery.off = typed.machinery.off, set()
-    known = dict.fromkeys(states)
-    waiting = list(states)
-    while waiting and len(known) < most:
-        for _, _, after in typed.seen(waiting.pop(0)).steps:
-            if after not in known:
-                known[after] = None
-                waiting.append(after)
-    typed.machinery.off = off
-    return list(known)[:most]
-
-
-def _outcomes(typed: Typed, state: Key) -> list[tuple[str, Any, Any]]:
-    found = []
-    for action, item in zip(typed.program.actions, typed.machine.actions, strict=True):
-        for step in typed.plain.steps(item, state):
-            try:
-                done = typed.take(action, state, step)
-                found.append((item.name, step.args, done))
-            except DomainError as error:
-                found.append((item.name, step.args, str(error)))
-    return found
-
-
-def _plain_outcomes(plain: Interpreter, state: Key) -> list[tuple[str, Any, Any]]:
-    found = []
-    for item in plain.machine.actions:
-        for step in plain.steps(item, state):
-            try:
-                done = plain.apply(state, Step(item, step.args))
-                found.append((item.name, step.args, (done.raw, done.after)))
-            except DisabledError:
-                found.append((item.name, step.args, None))
-            except DomainError as error:
-                found.append((item.name, step.args, str(error)))
-    return found
+    made = Comparison(module.MACHINE, module.MACHINE.set_constants({}))
+    made.run(12)
+    assert made.without_guards(guards(module.MACHINE), made.states) > 12
 
 
 # -- passes

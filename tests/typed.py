@@ -637,6 +637,10 @@ class Typed:
                     extra[place - 2] = row_of(value.record, key_of(value), (f"p{place}", ""))
         return self.ask(prop, self.program.properties[prop.name], [*states, *extra])
 
+    def says(self, prop: Property, number: int, state: Key, args: tuple[int, ...]) -> bool:
+        """Evaluate a predicate of a property of whole behaviours."""
+        return self.ask(prop, number, [row_of(self.machine.state, state, ("p0", "")), *args])
+
     def ask(self, prop: Property, number: int, arguments: list[Any]) -> bool:
         """Evaluate the function of a property."""
         function = self.program.functions[number]

@@ -18,7 +18,7 @@ from typing import Annotated
 
 from fencepost.model.language import (
     NONE, Array, Bag, BitSet, Constants, InFlight, Index, Machine, Per, Range, Record, Size, action, always, bits, bound, capacity,
-    choice, require, shape, sometimes, step, switch,
+    choice, leads_to, require, shape, sometimes, step, strong, switch, weak,
 )
 
 
@@ -89,6 +89,8 @@ class Author:
         names = [f"act{number}" for number in range(1 + choices.below(3))]
         parts += [self.action(name) for name in names]
         properties = [self.property(number, names) for number in range(choices.below(4))]
+        if choices.chance(20):
+            properties.append(("comes", self.behaviour(names)))
         parts += [text for _, text in properties]
         normal = self.normalize() if choices.chance(30) else ""
         parts.append(normal)
@@ -267,6 +269,19 @@ class Author:
         lines.append(f"return {self.expressions.condition(scope, 3)}")
         del actions
         return name, "\n".join([word, head, *indented(lines)])
+
+    def behaviour(self, actions: list[str]) -> str:
+        """Return a property of whole behaviours, with a parameter."""
+        parts = []
+        for word in ("when", "then"):
+            scope = self.scope(effects=False)
+            scope.numbers["t"] = "c.n"
+            scope.fixed.add("t")
+            parts.append(f"def {word}(s, c, t):\n    return {self.expressions.condition(scope, 3)}")
+        fair = self.choices.pick(["weak", "strong"])
+        name = self.choices.pick(actions)
+        made = f'comes = leads_to("comes", "It comes.", when=when, then=then, fair=({fair}({name}),), t={self.choices.pick(["Thing", "MaybeThing"])})'
+        return "\n\n\n".join([*parts, made])
 
     def normalize(self) -> str:
         """Return a function that drops something; doing it again changes nothing."""
