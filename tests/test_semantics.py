@@ -26,6 +26,7 @@ WANTED: dict[Case, int | str] = {
     Case.DIVISION_ROUNDS_DOWN: -38,
     Case.SHIFTS_ROUND_DOWN: -310,
     Case.A_NEGATIVE_SHIFT_IS_AN_ERROR: "negative shift count",
+    Case.A_HUGE_SHIFT_IS_AN_ERROR: "a-huge-shift-is-an-error: ",
     Case.SIGNS_OF_FLAGS: -119,
     Case.A_LONG_SUM_IS_REFUSED: 1,
     Case.LOGIC_GIVES_THE_OPERAND_THAT_DECIDES: 540,

@@ -18,6 +18,12 @@ if TYPE_CHECKING:
     from fencepost.model.language.machine import Machine
 
 
+ARITHMETIC = (ValueError, OverflowError, MemoryError)
+"""What Python raises for a shift by a negative number, and for one by more bits than it has room for."""
+
+NO_ROOM = "a number has too many digits"
+
+
 class Step(NamedTuple):
     """An action with the values of its parameters: whole numbers, or the key of a message."""
 
@@ -80,8 +86,8 @@ class Interpreter:
             raise
         except FencepostError as error:
             raise type(error)(f"{self.show(step)}: {error}") from error
-        except ValueError as error:
-            raise DomainError(f"{self.show(step)}: {error}") from error  # a shift by a negative number
+        except ARITHMETIC as error:
+            raise DomainError(f"{self.show(step)}: {str(error) or NO_ROOM}") from error
 
     def holds(self, prop: Property, state: Key) -> bool:
         """Evaluate a predicate over states."""
@@ -146,8 +152,8 @@ class Interpreter:
             return function(*args)
         except FencepostError as error:
             raise type(error)(f"property {prop.name!r}: {error}") from error
-        except ValueError as error:
-            raise DomainError(f"property {prop.name!r}: {error}") from error
+        except ARITHMETIC as error:
+            raise DomainError(f"property {prop.name!r}: {str(error) or NO_ROOM}") from error
 
     def steps(self, item: Action, before: Key) -> Iterator[Step]:
         """Yield the action with every value of its parameters, whether enabled or not."""

@@ -343,7 +343,7 @@ class Expressions:
 
     def bits(self, scope: Scope, depth: int) -> str:
         """Return a helper of `bits`."""
-        members, item = self.number(scope, depth - 1), self.index(scope, "c.n", depth)
+        members, item = self.number(scope, depth - 1), f"min(1000, {self.index(scope, 'c.n', depth)})"
         return self.choices.pick(
             [
                 f"bits.contains({members}, {item})",

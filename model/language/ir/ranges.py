@@ -22,6 +22,7 @@ if TYPE_CHECKING:
 
     from fencepost.model.language.ir.nodes import Failures, Slot
     from fencepost.model.language.ir.program import Function, Program
+    from fencepost.model.language.ir.spans import End
 
 ROUNDS = 3
 """Rounds in which spans may grow step by step, before an end that still grows is let go."""
@@ -107,7 +108,7 @@ class Ranges:
         if self.widening and old is not None:
             low = old.low if self.box.at_most(old.low, new.low) else LEAST
             high = old.high if self.box.at_most(new.high, old.high) else MOST
-            new = Span(low, high)
+            new = Span(low, high, old.bits if old.bits == new.bits else None)
         spans[key] = new
         self.grown = True
         return True
@@ -176,7 +177,7 @@ class Ranges:
         """Return the span of an expression before anything is refused for leaving 64 bits."""
         match node:
             case nodes.Literal():
-                return Span(node.value, node.value)
+                return Span(node.value, node.value, node.value.bit_length() if node.value >= 0 else None)
             case nodes.Constant():
                 constant = self.program.machine.constants.declared()[node.name]
                 return Span(constant, constant)
@@ -236,10 +237,33 @@ class Ranges:
             case BinaryOp.ADD:
                 return Span(plus(left.low, right.low), plus(left.high, right.high))
             case BinaryOp.SUBTRACT:
-                return Span(minus(left.low, right.high), minus(left.high, right.low))
+                return Span(minus(left.low, right.high), minus(left.high, right.low), self.below(node))
         box = self.box
         a, b, c, d = box.low(left), box.high(left), box.low(right), box.high(right)
-        return numeric(node.operator, (a, b), (c, d))
+        return replace(numeric(node.operator, (a, b), (c, d)), bits=self.bits(node, left, right))
+
+    def below(self, node: nodes.Binary) -> End | None:
+        """Return the count of `(1 << count) - 1`, the set of everything."""
+        power, one = node.left, node.right
+        if isinstance(power, nodes.Binary) and power.operator is BinaryOp.LEFT and isinstance(one, nodes.Literal):
+            count = self.known[power.right]
+            if isinstance(power.left, nodes.Literal) and power.left.value == one.value == 1 and self.box.low(count) >= 0:
+                return count.high
+        return None
+
+    def bits(self, node: nodes.Binary, left: Span, right: Span) -> End | None:
+        """Return of how many things the result is a set, if that is known."""
+        one, other = left.bits, right.bits
+        match node.operator:
+            case BinaryOp.AND:
+                return one if one is not None else other
+            case BinaryOp.OR | BinaryOp.XOR if one is not None and other is not None:
+                return self.box.highest(one, other)
+            case BinaryOp.LEFT if one == 1 and self.box.low(right) >= 0:
+                return plus(right.high, 1)
+            case BinaryOp.RIGHT:
+                return one
+        return None
 
     def logic(self, spans: list[Span], *, conjunction: bool) -> Span:
         """Return the span of `and` or `or`: `and` gives 0 or the last value, `or` any of them."""
@@ -290,7 +314,23 @@ class Ranges:
         grown = [self.assign(slot, value) for slot, value in zip(function.parameters, node.arguments, strict=True)]
         if any(grown) or node.function not in self.visited:
             self.enter_function(node.function)
-        return self.results.get(node.function, WIDE)
+        return self.inlined(node) or self.results.get(node.function, WIDE)
+
+    def inlined(self, node: nodes.Call) -> Span | None:
+        """Return the span of a call of a helper that is one expression of numbers: what it is given here alone counts."""
+        function = self.program.functions[node.function]
+        if len(function.slots) > len(function.parameters) or any(slot.type != INT for slot in function.slots):
+            return None
+        if len(function.body) != 1 or not isinstance(function.body[0], nodes.Return) or function.body[0].value is None:
+            return None
+        joined, known = {slot: self.slots[slot] for slot in function.parameters}, self.known
+        given = {slot: known[value] for slot, value in zip(function.parameters, node.arguments, strict=True)}
+        self.slots.update(given)
+        self.known = {}
+        span = self.of(function.body[0].value)
+        self.slots.update(joined)
+        self.known = known
+        return span
 
     # -- what is known then
 
@@ -321,7 +361,7 @@ class Ranges:
                 inner = self.box.within(self.known[node.index], Span(0, minus(length, 1)))
                 return NEVER if inner else node.checks
             case nodes.Store() | nodes.Fill():
-                inner = self.box.within(self.known[node.value], self.box.inside(node.domain))
+                inner = self.box.within(self.known[node.value], self.domain(node.domain))
                 return NEVER if inner else node.checks
             case nodes.Binary():
                 span = self.binary(node, self.known[node.left], self.known[node.right])

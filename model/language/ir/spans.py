@@ -20,10 +20,14 @@ End = Linear | int
 
 @dataclass(frozen=True, slots=True)
 class Span:
-    """From one end to the other, both included; an end is a number or a sum of constants."""
+    """From one end to the other, both included; an end is a number or a sum of constants.
+
+    `bits`, if it is known: the number is a set of so many things, so it is not negative and has no bit beyond them.
+    """
 
     low: End
     high: End
+    bits: End | None = None
 
 
 WIDE = Span(LEAST, MOST)
@@ -65,7 +69,11 @@ class Box:
 
     def within(self, span: Span, outer: Span) -> bool:
         """Say whether a span is inside another one for sure."""
-        return self.at_most(outer.low, span.low) and self.at_most(span.high, outer.high)
+        if not (self.at_most(outer.low, span.low) and self.at_most(span.high, outer.high)):
+            return False
+        if outer.bits is None or (span.bits is not None and self.at_most(span.bits, outer.bits)):
+            return True
+        return self.low(span) >= 0 and self.high(span) < 1 << self.least(outer.bits)
 
     def fits(self, span: Span) -> bool:
         """Say whether every value of a span fits 64 bits."""
@@ -78,6 +86,7 @@ class Box:
         return Span(
             span.low if self.low(span) >= LEAST else LEAST,
             span.high if self.high(span) <= MOST else MOST,
+            span.bits,
         )
 
     def lowest(self, one: End, other: End) -> End:
@@ -94,21 +103,16 @@ class Box:
 
     def hull(self, one: Span, other: Span) -> Span:
         """Return the least span that is known to hold two."""
-        return Span(self.lowest(one.low, other.low), self.highest(one.high, other.high))
+        bits = None if one.bits is None or other.bits is None else self.highest(one.bits, other.bits)
+        return Span(self.lowest(one.low, other.low), self.highest(one.high, other.high), bits)
 
     def domain(self, domain: Domain) -> Span:
-        """Return a span that holds a domain."""
+        """Return the span of a domain."""
         if isinstance(domain, Range):
             return Span(domain.low, domain.high)
         if isinstance(domain, BitSet):
-            return Span(0, (1 << max(0, self.most(domain.count))) - 1)
+            return Span(0, (1 << max(0, self.most(domain.count))) - 1, domain.count)
         return Span(*domain.bounds({}))
-
-    def inside(self, domain: Domain) -> Span:
-        """Return a span that a domain holds for sure."""
-        if isinstance(domain, BitSet):
-            return Span(0, (1 << max(0, self.least(domain.count))) - 1)
-        return self.domain(domain)
 
     def choices(self, domain: Domain) -> Span:
         """Return a span that holds the values of a parameter: NONE is never one."""

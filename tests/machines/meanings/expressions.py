@@ -35,6 +35,14 @@ def a_negative_shift_is_an_error(s: State, c: C) -> None:
 
 
 @action()
+def a_huge_shift_is_an_error(s: State, c: C) -> None:
+    """So is a shift by more bits than there is room for."""
+    require(starts(s, c, Case.A_HUGE_SHIFT_IS_AN_ERROR))
+    far = 1 << 60 + s.x
+    finish(s, 1 << far)
+
+
+@action()
 def signs_of_flags(s: State, c: C) -> None:
     """`-x`, `~x` and `abs(x)` of a flag are those of its number: `~x` is -1 - x."""
     require(starts(s, c, Case.SIGNS_OF_FLAGS))
@@ -283,6 +291,7 @@ ACTIONS = (
     division_rounds_down,
     shifts_round_down,
     a_negative_shift_is_an_error,
+    a_huge_shift_is_an_error,
     signs_of_flags,
     a_long_sum_is_refused,
     logic_gives_the_operand_that_decides,

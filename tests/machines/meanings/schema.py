@@ -14,6 +14,7 @@ class Case(IntEnum):
     DIVISION_ROUNDS_DOWN = auto()
     SHIFTS_ROUND_DOWN = auto()
     A_NEGATIVE_SHIFT_IS_AN_ERROR = auto()
+    A_HUGE_SHIFT_IS_AN_ERROR = auto()
     SIGNS_OF_FLAGS = auto()
     A_LONG_SUM_IS_REFUSED = auto()
     LOGIC_GIVES_THE_OPERAND_THAT_DECIDES = auto()
