@@ -1,4 +1,4 @@
-"""Which check buys which guarantee: a protocol without each of its guards, and with each switch turned, as a matrix."""
+"""Which guarantee depends on which guard: a protocol without each of its guards, and with each switch turned, as a matrix."""
 
 from __future__ import annotations
 
@@ -221,7 +221,7 @@ def chosen_rows(question: Question, guards: tuple[str, ...], also: Mapping[str, 
 
 
 def _kept(question: Question, source: Source, options: Options, checkpoint: str | Path | None, *, resume: bool) -> Kept:
-    """Return where finished rows are kept; raise UsageError if there are none to go on from.
+    """Return where finished rows are kept; raise UsageError if there are none to continue from.
 
     The limit of states that follows from the size of the whole machine is none of the question: the rest of it settles that.
     """

@@ -1,4 +1,4 @@
-"""What one variant of a protocol does and another does not."""
+"""The differences between two variants of a protocol: states and behaviours that only one of them has."""
 
 from __future__ import annotations
 

@@ -87,7 +87,7 @@ def with_notes(question: Question, options: Options, result: Result) -> Result:
     notes = [*(machine.notes(question.constants) if machine.notes else ()), *result.notes]
     if result.engine != "plain" and options.checkpoint and not result.complete and result.distinct:
         notes.append(
-            f"what was searched is kept in {options.checkpoint}: the same command with --resume goes on from there, with more time or room."
+            f"what was searched is kept in {options.checkpoint}: the same command with --resume continues from there, with more time or memory."
         )
     if options.resume:
         notes.append("the search went on from a checkpoint: states and time are those of all its parts together.")

@@ -83,7 +83,7 @@ class FaultsResult(Answer):
 
     @property
     def undetermined(self) -> bool:
-        """Whether a search ended before it could tell, or a setting was not asked."""
+        """Whether a search ended without a decision, or a setting was not asked."""
         return bool(self.not_run) or any(item.undetermined for item in self.settings)
 
     def to_frame(self) -> pd.DataFrame:

@@ -31,7 +31,7 @@ class Kept:
 
     def __init__(self, folder: str | Path | None, question: str, *, resume: bool, begun: bool = False) -> None:
         if resume and not folder:
-            raise UsageError("--resume was given without a checkpoint to go on from: write --checkpoint DIR --resume.")
+            raise UsageError("--resume was given without a checkpoint to continue from: write --checkpoint DIR --resume.")
         self.folder = Path(folder) if folder else None
         self.mark = hashlib.sha256(question.encode()).hexdigest()
         self.resume = resume
@@ -76,7 +76,7 @@ class Kept:
         if stored.get("format") != FORMAT:
             raise UsageError(
                 f"{file}: the row {name!r} of the checkpoint has format {str(stored.get('format', 1))[:20]}, and this version of "
-                f"Fencepost reads format {FORMAT}. Start afresh without --resume, or go on with the version that wrote it."
+                f"Fencepost reads format {FORMAT}. Start afresh without --resume, or continue with the version that wrote it."
             )
 
     def recall_all(self, names: list[str], what: str, watch: Watch) -> dict[str, dict[str, Any]]:

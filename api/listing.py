@@ -1,4 +1,4 @@
-"""What there is to check: protocols with their constants, versions, actions and properties."""
+"""Protocols with their constants, versions, actions and properties."""
 
 from __future__ import annotations
 

@@ -27,7 +27,7 @@ MEANING = {
     "nothing-broke": "other states are reached without it, and no property is violated there: it may be needed for liveness, "
     "for what no property says, or at larger constants",
     "refused": "the setting does not go with the other constants",
-    "undetermined": "the search ended before it could tell",
+    "undetermined": "the search ended without a decision",
 }
 """What each purpose says of a row, in the order in which rows are shown."""
 
@@ -140,7 +140,7 @@ def trace_of_cell(found: Protocol, ablation: Ablation, outcome: Outcome, prop: s
 
 
 def _text(trace: Trace) -> str:
-    """Return the file of a trace, after a replay on the plain carrier."""
+    """Return the file of a trace, after a replay on the plain semantics."""
     from fencepost.counterexamples.replay import follow
 
     return follow(trace).text

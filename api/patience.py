@@ -1,4 +1,4 @@
-"""Guards that protect only what must happen in the end: judged on the machine without them, compiled for itself."""
+"""Guards that protect only liveness: judged on the machine without them, compiled for itself."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What came of a proof, for people, for scripts and as a file: verdicts, what is unbounded, and what breaks an induction."""
+"""Results of a proof for people, for scripts and as a file: verdicts, unbounded constants, and steps that break an induction."""
 
 from __future__ import annotations
 
@@ -209,7 +209,7 @@ def _settings(
 
 
 def explain(report: ProveResult, seconds: float, watch: Watch) -> ProveResult:
-    """Confirm what z3 found on the plain carrier, and ask the exhaustive engine whether its first state can be reached."""
+    """Confirm what z3 found on the plain semantics, and ask the exhaustive engine whether its first state can be reached."""
     if report.proof.history is not None:
         path_of_history(report)
         return report
@@ -245,7 +245,7 @@ def explain(report: ProveResult, seconds: float, watch: Watch) -> ProveResult:
 
 
 def is_confirmed(report: ProveResult, pair: Pair) -> bool:
-    """Say whether the step happens on the plain carrier and breaks what it should: after loops without an end it need not."""
+    """Say whether the step happens on the plain semantics and breaks what it should: after loops without an end it need not."""
     try:
         confirm(report, pair)
     except (MismatchError, DisabledError, DomainError):
@@ -254,20 +254,20 @@ def is_confirmed(report: ProveResult, pair: Pair) -> bool:
 
 
 def confirm(report: ProveResult, pair: Pair) -> Key:
-    """Take the step on the plain carrier and return the state after: something kept before must fail. Raises MismatchError if not."""
+    """Take the step on the plain semantics and return the state after: something kept before must fail. Raises MismatchError if not."""
     machine = report.found.machine
     plain = Interpreter(machine, machine.set_constants(pair.constants), normalize=False)
     step = Step(machine.action(pair.action), pair.args)
     if broken_from(report, pair, normalize=False):
         return plain.apply(pair.before, step).after
     raise MismatchError(
-        f"z3 says that `{plain.show(step)}` breaks {', '.join(report.proof.broken[0].broken)}, and the plain carrier says that it "
+        f"z3 says that `{plain.show(step)}` breaks {', '.join(report.proof.broken[0].broken)}, and the plain semantics says that it "
         f"does not: {pair.before}."
     )
 
 
 def broken_from(report: ProveResult, pair: Pair, *, normalize: bool) -> list[str]:
-    """Return which of the properties that the step breaks somewhere it breaks here, as the plain carrier has it.
+    """Return which of the properties that the step breaks somewhere it breaks here, as the plain semantics has it.
 
     Without `normalize`, which is a step of its own in a proof, one that ends with an error is broken; with it, the state before
     can be reached, and the error is raised.
@@ -289,7 +289,7 @@ def broken_from(report: ProveResult, pair: Pair, *, normalize: bool) -> list[str
 
 
 def look_for_errors(machine: Machine, constants: Constants) -> None:
-    """Take the first steps of a machine on the plain carrier: raises DomainError if one ends with an error.
+    """Take the first steps of a machine on the plain semantics: raises DomainError if one ends with an error.
 
     A proof says nothing of steps that end with one. Those that are found at once are told at once, as by `check`.
     """
@@ -313,7 +313,7 @@ def look_for_errors(machine: Machine, constants: Constants) -> None:
 
 
 def path_of_history(report: ProveResult) -> Path:
-    """Return the run that z3 found, replayed on the plain carrier. Raises MismatchError if it does not violate anything."""
+    """Return the run that z3 found, replayed on the plain semantics. Raises MismatchError if it does not violate anything."""
     from fencepost.explorers.symbolic.replays import replay
 
     assert report.proof.history is not None

@@ -1,4 +1,4 @@
-"""Rows of a matrix on Spark: what is sent to executors, and what they make of it."""
+"""Rows of a matrix on Spark: the message to executors, and the row that they send back."""
 
 from __future__ import annotations
 

@@ -134,7 +134,7 @@ def simulate(
 ) -> SimulateResult:
     """Walk at random through a protocol and judge its properties on the way; walks never show that something holds.
 
-    A walk has at most `depth` steps. It depends on protocol, constants, weights, seed and its number only. The rest is as in
+    A walk has at most `depth` steps. Protocol, constants, weights, seed and its number determine it. The rest is as in
     `check`; properties of whole behaviours are judged only where they are named, and refused.
     """
     question = (

@@ -1,4 +1,4 @@
-"""What a reader of a verdict should be suspicious of: promises that cannot be broken, actions and guards that do nothing."""
+"""Suspicions about a verdict: properties that cannot fail, actions and guards without effect."""
 
 from __future__ import annotations
 

@@ -173,7 +173,7 @@ def sweep(
             "write --output with such a folder, or a URL such as hdfs://host/folder."
         )
     if resume and not output:
-        raise UsageError("--resume was given without walks to go on with: write --output DIR --resume.")
+        raise UsageError("--resume was given without walks to continue: write --output DIR --resume.")
     asked = _Asked(
         question, axes, settings, refused, walks, depth, seed, dict(weights or {}), normalize, shrinks,
         str(output) if output else None, Path(traces) if traces else None,

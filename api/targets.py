@@ -1,4 +1,4 @@
-"""What is asked: a protocol by name, as a machine or in a file of one's own, its constants, and its properties."""
+"""The question of a command: a protocol by name, as a machine or in a user's file, with its constants and properties."""
 
 from __future__ import annotations
 
@@ -213,7 +213,7 @@ def _pointed_at(error: SyntaxError, path: Path) -> str:
     """Return what Python says of a text that it cannot read, with the line and a caret below the place."""
     text, name = (error.text or "").rstrip(), near(Path(error.filename)) if error.filename else "the file"
     if error.lineno is None:
-        return f"{near(path)}: {error.msg}. The file must be text that Python can read: save it anew as UTF-8."
+        return f"{near(path)}: {error.msg}. The file must be text that Python can read: save it again as UTF-8."
     said = f"{name}:{error.lineno}: {error.msg}."
     if not text.strip() or not error.offset:
         return said

@@ -1,4 +1,4 @@
-"""What a caller hears of work that goes on, and how a caller ends it."""
+"""Progress events of running work for a caller, and cancellation by a caller."""
 
 from __future__ import annotations
 

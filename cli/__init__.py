@@ -1,4 +1,4 @@
-"""The command line: what a user types, and what is printed in answer."""
+"""The command line: commands, views and outputs for builds."""
 
 import os
 import sys

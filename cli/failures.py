@@ -1,4 +1,4 @@
-"""How errors end: one message for people, and the exit status that goes with it."""
+"""Errors at the end of a command: one message for people, and an exit status."""
 
 from __future__ import annotations
 

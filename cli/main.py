@@ -19,28 +19,28 @@ if TYPE_CHECKING:
 
 LISTED = {
     "Check": {
-        "check": ("check:check", "Explore protocols and say what holds of them."),
-        "simulate": ("simulate:simulate", "Walk at random through a protocol too large to search."),
+        "check": ("check:check", "Check every property of protocols by exhaustive search."),
+        "simulate": ("simulate:simulate", "Check a protocol by random walks."),
         "prove": ("prove:prove", "Prove properties for every epoch and any number of steps, with z3."),
     },
     "Understand": {
         "list": ("listing:list_protocols", "Show protocols, constants, actions and properties."),
         "show": ("replay:show", "Show a counterexample."),
-        "replay": ("replay:replay", "Replay counterexamples on the plain carrier."),
+        "replay": ("replay:replay", "Replay counterexamples on the plain semantics."),
         "shrink": ("shrink:shrink", "Find the shortest trace that still fails."),
         "diff": ("diff:diff", "Show the first behaviour that only one of two variants has."),
-        "graph": ("graph:graph", "Write the graph of states of a small machine."),
+        "graph": ("graph:graph", "Write the state graph of a small machine."),
     },
     "Evidence": {
-        "ablate": ("ablate:ablate", "Remove one guard at a time, and see what breaks."),
+        "ablate": ("ablate:ablate", "Remove one guard at a time and report violations."),
         "faults": ("faults:faults", "Find the fewest faults that break a property."),
-        "vacuity": ("vacuity:vacuity", "Say what was never seen to fail, to happen, or to matter."),
+        "vacuity": ("vacuity:vacuity", "List properties never violated, actions never taken, guards never needed."),
     },
     "Spark": {
-        "sweep": ("sweep:sweep", "Walk at random over a grid of constants, on Spark."),
+        "sweep": ("sweep:sweep", "Take random walks over a grid of constants, on Spark."),
     },
     "Documentation": {
-        "guarantees": ("guarantees:guarantees", "Show what is promised, and what the runs say of it."),
+        "guarantees": ("guarantees:guarantees", "Show every guarantee with its verdict."),
     },
 }
 """The commands by group: where each is, and a line on it. A command is imported when it is used."""

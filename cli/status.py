@@ -1,4 +1,4 @@
-"""The exit status of a command: what a script reads."""
+"""The exit status of a command."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ class Exit(IntEnum):
     BAD_INPUT = 2
     """The user asked for something that does not exist or cannot be done."""
     UNDETERMINED = 3
-    """A search ended before it could tell, or a witness was not reached."""
+    """A search ended without a decision, or a witness was not reached."""
     WRONG = 4
     """Fencepost contradicts itself, or failed in a way that nobody foresaw."""
 

@@ -1,4 +1,4 @@
-"""Which leader, which member, which offset: the values for which a property is false.
+"""The violating values: for which leader, which member, which offset a property is false.
 
 The text of the property is evaluated once more at the end of the trace, and where it says `all` or `any`, what decided it
 is noted; helpers are followed. What is found is told as it is named there: `leader=1, offset=0`.

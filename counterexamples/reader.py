@@ -53,7 +53,7 @@ class TraceFile:
 def read(path: str | File, lookup: Callable[[str], Protocol] = named_protocol) -> TraceFile:
     """Return the trace in a file; raise UsageError with the line of anything that is not understood.
 
-    `lookup` finds a protocol by name. The states are not looked at: replay compares them.
+    `lookup` finds a protocol by name. The states are not examined: replay compares them.
     """
     return read_lines(load(path), lookup)
 
@@ -91,7 +91,7 @@ class _Reader:
         )
 
     def question(self, header: Mapping[str, Line]) -> tuple[Trace, Interpreter]:
-        """Return the trace without its steps, and the carrier that reads them."""
+        """Return the trace without its steps, and the interpreter that reads them."""
         with self.at(header["protocol"].number):
             found = self.lookup(header["protocol"].text)
         constants = self.constants(found, header)
@@ -156,7 +156,7 @@ class _Reader:
             if prop is not None and prop.kind is Kind.LEADS_TO:
                 self.refuse(
                     header["verdict"].number,
-                    f"property {prop.name!r} is violated only by a behaviour that goes on for ever, and this trace has no loop. Write a line "
+                    f"property {prop.name!r} is violated only by an infinite behaviour, and this trace has no loop. Write a line "
                     f"`{LOOP}` before the actions that are repeated, or after the last action if nothing happens any more.",
                 )
             return None
@@ -202,7 +202,7 @@ class _Reader:
             self.refuse(
                 verdict.number,
                 f"the verdict is {quoted(verdict.text)}, which no trace can show.{nearest(verdict.text, list(VERDICTS))} "
-                "Write `violated` for a property, `reached` for a witness, `worst` for the dearest way that an at-most property allows, "
+                "Write `violated` for a property, `reached` for a witness, `worst` for the most expensive path that an at-most property allows, "
                 "`deadlock` where no action is enabled in the end.",
             )
         if verdict.text == "deadlock":

@@ -27,7 +27,7 @@ class Difference(NamedTuple):
 
     def __str__(self) -> str:
         if self.was is None:
-            return f"{self.place}: the states end where the model goes on with {(self.now or '').strip()!r}."
+            return f"{self.place}: the states end where the model continues with {(self.now or '').strip()!r}."
         if self.step:
             at = f"{self.place}: the steps differ from the recorded ones at step {self.step}"
             return f"{at}: recorded is {self.was.strip()!r}, and it is {(self.now or '').strip()!r} now."

@@ -1,6 +1,6 @@
-"""What would have prevented a history: other settings, or a later protocol, under which the same steps end otherwise.
+"""Prevention: other settings, or a later protocol, under which the same steps end differently.
 
-Each switch is turned, the steps are taken again on the plain carrier, and the first guard that refuses one of them is
+Each switch is turned, the steps are taken again on the plain semantics, and the first guard that refuses one of them is
 what the switch stands for. This says what prevents this one history, not that the property holds then.
 """
 
@@ -128,7 +128,7 @@ def _later(trace: Trace, path: Path) -> Iterator[Remedy]:
 
 
 def _replayed(trace: Trace, path: Path, other: Interpreter, program: Program) -> Ending | None:
-    """Take the steps on another carrier; return where and how they end otherwise, None if they do not."""
+    """Take the steps on a changed machine; return where and how they end otherwise, None if they do not."""
     usual = trace.interpreter()
     record, state = other.machine.state, path.start
     first: Ending | None = None

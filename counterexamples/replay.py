@@ -1,4 +1,4 @@
-"""Replay of traces on the plain carrier, which is the definition: every step must be possible, the end must show it."""
+"""Replay of traces on the plain semantics, which is the definition: every step must be possible, the end must show it."""
 
 from __future__ import annotations
 
@@ -92,7 +92,7 @@ def rewrite(path: str | File, lookup: Callable[[str], Protocol] = named_protocol
 
 
 def write(path: str | File, trace: Trace) -> Replay:
-    """Write a trace to a file, after a replay: no trace is shown that the plain carrier does not confirm.
+    """Write a trace to a file, after a replay: no trace is shown that the plain semantics does not confirm.
 
     Raises MismatchError if the trace does not replay, UsageError if the file cannot be written.
     """

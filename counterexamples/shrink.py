@@ -86,7 +86,7 @@ class Shrunk:
 def shrink(trace: Trace, limits: Limits | None = None, tell: Callable[[str], None] | None = None) -> Shrunk:
     """Return the shortest trace that shows the same; raise UsageError if this one does not replay.
 
-    `tell(text)` is called with what is being done. The result is a trace that the plain carrier has replayed.
+    `tell(text)` is called with what is being done. The result is a trace that the plain semantics has replayed.
     """
     if trace.prop is not None:
         why = "its trace is a way and a loop, and steps cannot be left out of it one by one. A check shows the shortest way to a loop"

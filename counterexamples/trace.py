@@ -33,7 +33,7 @@ RULE = "----"
 LOOP = "loop:"
 """The line before the actions that are repeated for ever; with none after it, nothing happens any more."""
 WORST = "worst"
-"""The verdict of a trace that goes the dearest way that an at-most property allows."""
+"""The verdict of a trace that follows the most expensive path that an at-most property allows."""
 WIDTH = 100
 """Columns after which the writer folds a line."""
 ARCHIVE = File(__file__).parent / "archive"
@@ -75,7 +75,7 @@ class Trace:
     def finding(self) -> str:
         """What the trace shows, as a clause: `weak-isr is violated`."""
         if self.worst and self.prop is not None:
-            return f"{self.prop.name} holds, and no way costs more"
+            return f"{self.prop.name} holds, and no path costs more"
         which = f" for {self.args_told}" if self.args else ""
         return "no action is enabled" if self.prop is None else f"{self.prop.name} is {self.verdict}{which}"
 
@@ -90,7 +90,7 @@ class Trace:
         return self._constants()[0]
 
     def interpreter(self) -> Interpreter:
-        """Return the plain carrier that the trace is replayed on."""
+        """Return the plain semantics that the trace is replayed on."""
         if self.removed is None:
             return Interpreter(self.protocol.machine, self.constants, normalize=self.normalize)
         machine = without(self.protocol.machine, self.removed)

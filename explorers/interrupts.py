@@ -1,4 +1,4 @@
-"""How work is ended from outside: Ctrl-C and SIGTERM, or a caller that cancels. One way for searches, walks, proofs and compilers.
+"""Cancellation of running work: Ctrl-C and SIGTERM, or a caller. One way for searches, walks, proofs and compilers.
 
 What works in rounds is asked to stop after the one at hand (`Signals`); what does not is interrupted (`interruptible`).
 """

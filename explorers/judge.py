@@ -34,7 +34,7 @@ class Judgement:
 
     @property
     def undetermined(self) -> bool:
-        """Say whether the run ended before it could tell."""
+        """Say whether the run ended without a decision."""
         return not self.result.complete
 
 

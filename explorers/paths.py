@@ -1,4 +1,4 @@
-"""Traces rebuilt on the plain carrier: what another engine found is shown only after the definition agrees."""
+"""Traces rebuilt on the plain semantics: what another engine found is shown only after the definition agrees."""
 
 from __future__ import annotations
 
@@ -27,20 +27,20 @@ class Found:
 def confirm(plain: Interpreter, trail: Iterable[Callable[[Key], bool]], found: Found) -> Path:
     """Rebuild a path from tests that recognise its states, and check at its end what it is said to show.
 
-    Raises MismatchError where the plain carrier does not take the same way or judges the end otherwise.
+    Raises MismatchError where the plain semantics does not take the same way or judges the end otherwise.
     """
     tests = iter(trail)
     first = next(tests)
     start = next((key for key in plain.initial_states() if first(key)), None)
     if start is None:
-        raise MismatchError("a path was found whose first state is no initial state of the plain carrier.")
+        raise MismatchError("a path was found whose first state is no initial state of the plain semantics.")
     states: list[Key] = [start]
     steps: list[Step] = []
     for recognises in tests:
         taken = next((item for item in plain.transitions(states[-1]) if recognises(item.after)), None)
         if taken is None:
             raise MismatchError(
-                f"a path was found whose step {len(states)} the plain carrier cannot take. Carriers disagree: please report this."
+                f"a path was found whose step {len(states)} the plain semantics cannot take. Engines disagree: please report this."
             )
         steps.append(taken.step)
         states.append(taken.after)
@@ -51,7 +51,7 @@ def confirm(plain: Interpreter, trail: Iterable[Callable[[Key], bool]], found: F
         last = _deciding_step(plain, prop, states[-1])
         return Path(start, (*steps, last.step), (*states, last.after))
     if plain.holds(prop, states[-1]) is not (prop.kind is Kind.SOMETIMES):
-        raise MismatchError(f"property {prop.name!r}: the engine and the plain carrier judge the last state differently.")
+        raise MismatchError(f"property {prop.name!r}: the engine and the plain semantics judge the last state differently.")
     return Path(start, tuple(steps), tuple(states))
 
 
@@ -61,4 +61,4 @@ def _deciding_step(plain: Interpreter, prop: Property, state: Key) -> Transition
         applies = prop.on is None or prop.on.name == transition.step.action.name
         if applies and plain.holds_step(prop, state, transition) is wanted:
             return transition
-    raise MismatchError(f"property {prop.name!r}: the engine and the plain carrier judge the last step differently.")
+    raise MismatchError(f"property {prop.name!r}: the engine and the plain semantics judge the last step differently.")

@@ -1,4 +1,4 @@
-"""The reference search: breadth first on the plain carrier, short enough to be seen to be right.
+"""The reference search: breadth first on the plain semantics, short enough to be checked by reading.
 
 Slow, and the measure of all others: counts, depths, verdicts and coverage of every engine are tested against it.
 """
@@ -42,7 +42,7 @@ if TYPE_CHECKING:
 
 
 class PlainSearch:
-    """One exhaustive search on the plain carrier."""
+    """One exhaustive search on the plain semantics."""
 
     def __init__(self, machine: Machine, constants: Constants, properties: tuple[Property, ...], options: Options) -> None:
         self.machine, self.properties, self.options = machine, properties, options
@@ -222,7 +222,7 @@ class PlainSearch:
 def search(
     machine: Machine, constants: Constants, properties: tuple[Property, ...] = (), options: Options | None = None
 ) -> Result:
-    """Explore every reachable state of a machine on the plain carrier and judge the properties."""
+    """Explore every reachable state of a machine on the plain semantics and judge the properties."""
     check(machine, properties)
     of_states = tuple(item for item in properties if not item.kind.over_behaviours)
     made = PlainSearch(machine, constants, of_states, options or Options())

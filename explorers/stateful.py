@@ -147,7 +147,7 @@ class Driver:
         target(float(divergence(walker.machine, made.finals).max()), label="offsets at which logs differ")
 
     def path(self, found: ViolatedError) -> Path:
-        """Return the path along a schedule that violates a property, as the plain carrier confirms it."""
+        """Return the path along a schedule that violates a property, as the plain semantics confirms it."""
         numbers = self.numbers(found.schedule)
         column = self.walker.properties.index(found.prop)
         steps = int(self.walker.follow(numbers).decided[0, column])

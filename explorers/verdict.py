@@ -1,4 +1,4 @@
-"""What a run found, and how far that reaches."""
+"""Results of a run: verdicts, and how far they reach."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ class Verdict(StrEnum):
     UNREACHED = "unreached"
     """The whole space was searched and the witness is not in it."""
     UNDETERMINED = "undetermined"
-    """The search ended before it could tell."""
+    """The search ended without a decision."""
 
 
 _SEVERITY = (
@@ -56,7 +56,7 @@ def worst(verdicts: list[Verdict], *, complete: bool) -> Verdict:
 class Path:
     """A history: an initial state and steps, each with the state it leads to. `length` counts states.
 
-    With a `loop`, which is the place of a state in `states`, it goes on for ever: the last state is the same as that one, and the
+    With a `loop`, which is the place of a state in `states`, it is infinite: the last state is the same as that one, and the
     steps between them are repeated. Where that is the last state itself, nothing happens any more.
     """
 

@@ -1,4 +1,4 @@
-"""Figures that were measured with another model than the present one: which they are, and whether their histories are still possible."""
+"""Stale figures: those measured with an older model, and whether their histories are still possible."""
 
 from __future__ import annotations
 

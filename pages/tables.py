@@ -203,7 +203,7 @@ def _switches(name: str = "replication") -> tuple[Row, Iterable[Row]]:
 
 
 def _critical_path() -> tuple[Row, Iterable[Row]]:
-    """Return what the dearest way from an error to success costs, before KIP-951 and with it, for producer and consumer."""
+    """Return what the most expensive path from an error to success costs, before KIP-951 and with it, for producer and consumer."""
     names = ("round-trips-to-success", "backoffs-to-success", "refreshes-to-success")
     own = [run for run in runs() if run.protocol == "leader-discovery" and "lagging_brokers" in run.constants and run.worst]
     return [

@@ -122,7 +122,7 @@ def _shortest(grid: list[dict[str, Any]]) -> Iterator[tuple[list[str], dict[str,
 
 
 def reach(point: dict[str, Any]) -> str:
-    """Return how far the searches of a point went: whether all that they had to tell was told."""
+    """Return how far the searches of a point went: whether every search completed."""
     undecided = "; ".join(f"{words_of(item['faults'], point['kinds'])}: {item['why']}" for item in point["unknown"])
     return f"not decided: {undecided}" if undecided else "every search ended"
 
@@ -139,5 +139,5 @@ def claim(data: dict[str, Any]) -> str:
         return f"**The claim does not hold in the model at these constants**: it fails {where}."
     if open_ones:
         where = ", ".join(str(point["setting"]["min_isr"]) for point in open_ones)
-        return f"**The claim is not decided in the model at these constants** for min ISR {where}: a search ended before it could tell."
+        return f"**The claim is not decided in the model at these constants** for min ISR {where}: a search ended without a decision."
     return "**The claim holds in the model at these constants**, with ELR and without unclean elections."

@@ -22,7 +22,7 @@ LONG = 300
 
 @dataclass(frozen=True)
 class Promise:
-    """Fairness as data: kinds of steps, told apart by the node they leave, the node they enter, both or neither."""
+    """Fairness as data: kinds of steps, distinguished by the node they leave, the node they enter, both or neither."""
 
     strong: bool
     kinds: str

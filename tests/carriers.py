@@ -1,4 +1,4 @@
-"""One state on both carriers: all its successors, every guard that refused, every property, compared."""
+"""One state on both engines: all its successors, every guard that refused, every property, compared."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 UNDECIDED = 1 << 62
 EVERY = 8
-"""Of how many states on a walk one is judged by the properties too: on the plain carrier they cost more than all else."""
+"""Of how many states on a walk one is judged by the properties too: on the plain semantics they cost more than all else."""
 
 
 class Seen(NamedTuple):
@@ -38,7 +38,7 @@ class Seen(NamedTuple):
 
 
 class Carriers:
-    """A machine on both carriers."""
+    """A machine on both engines."""
 
     def __init__(
         self,

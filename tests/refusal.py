@@ -1,6 +1,6 @@
 """Reads the refused models from `tests/refusals/*.txt` and asks the language about each.
 
-A file holds blocks: a title after `==`, the model, `---`, the message. `python -m tests.refusal` writes the messages anew.
+A file holds blocks: a title after `==`, the model, `---`, the message. `python -m tests.refusal` writes the messages again.
 """
 
 from __future__ import annotations
@@ -93,7 +93,7 @@ def _places(error: BaseException) -> Iterator[tuple[str, int]]:
 
 
 def main() -> None:
-    """Write all messages anew."""
+    """Write all messages again."""
     for path in sorted(FOLDER.glob("*.txt")):
         blocks = [f"== {item.title}\n\n{item.model}\n---\n{message_for(item.model)[0]}\n" for item in read(path)]
         path.write_text("\n".join(blocks))

@@ -1,4 +1,4 @@
-"""One state on the plain and on the symbolic carrier: every step, every guard, every property, compared.
+"""One state on the plain and on the symbolic engine: every step, every guard, every property, compared.
 
 Two ways. `folded` puts the values of the state into the walk, which then computes with plain values only. `solved` walks
 once with variables for the whole state, for the parameters too, and asks z3 what the terms are for these values.
@@ -38,7 +38,7 @@ class Outcome(NamedTuple):
 
 
 class Symbols:
-    """A machine on both carriers, without `normalize`, which is a step of its own."""
+    """A machine on both engines, without `normalize`, which is a step of its own."""
 
     def __init__(self, machine: Machine, values: Mapping[str, int], properties: tuple[Property, ...] = ()) -> None:
         self.machine = machine
@@ -54,7 +54,7 @@ class Symbols:
     # -- the definition
 
     def ask_plain(self, key: Key, step: Step) -> Outcome:
-        """Return what the plain carrier says of a step."""
+        """Return what the plain semantics says of a step."""
         try:
             found = self.plain.apply(key, step)
         except DisabledError as error:
@@ -68,7 +68,7 @@ class Symbols:
         ]
         return Outcome(None, False, found.raw, tuple(judged))
 
-    # -- the symbolic carrier
+    # -- the symbolic engine
 
     def folded(self, key: Key, step: Step) -> Outcome:
         """Return what the walk gives when it starts from plain values."""

@@ -1,4 +1,4 @@
-"""A guard that is removed while compiled code runs is removed as the plain carrier removes it, and its purpose is found."""
+"""A guard that is removed while compiled code runs is removed as the plain semantics removes it, and its purpose is found."""
 
 from __future__ import annotations
 

@@ -177,7 +177,7 @@ def test_a_checkpoint_of_another_format_is_refused_by_name(tmp_path: Path, numbe
     (tmp_path / "manifest.json").write_text(f'{{"format": {number}}}')
     assert refusal(tmp_path) == (
         f"{tmp_path}/manifest.json: the checkpoint has format {number}, and this version of Fencepost reads format 2. "
-        "Start afresh without --resume, or go on with the version that wrote it."
+        "Start afresh without --resume, or continue with the version that wrote it."
     )
 
 

@@ -118,7 +118,7 @@ REFUSED = [
         "check kip320 --max-depth 0",
         "Invalid value for '--max-depth': 0 is not in the range x>=1. `fencepost check --help` lists what there is.",
     ),
-    ("check kip320 --resume", "--resume was given without a checkpoint to go on from: write --checkpoint DIR --resume."),
+    ("check kip320 --resume", "--resume was given without a checkpoint to continue from: write --checkpoint DIR --resume."),
     (
         "check kip320 --trace /no/such/folder/x.trace",
         "/no/such/folder/x.trace cannot be written: No such file or directory. Name a place where you may write.",

@@ -55,7 +55,7 @@ def test_a_checkpoint_is_resumed(tmp_path: Path) -> None:
     begun = data_of(fencepost(*KIP101, *checkpoint, "--max-states", "2000"))
     assert begun["verdict"] == "undetermined"
     assert (
-        f"what was searched is kept in {tmp_path / 'kept'}: the same command with --resume goes on from there"
+        f"what was searched is kept in {tmp_path / 'kept'}: the same command with --resume continues from there"
         in begun["notes"][0]
     )
     resumed = data_of(fencepost(*KIP101, *checkpoint, "--resume"))

@@ -10,7 +10,7 @@ from fencepost.model.language.interpreter import Interpreter
 
 
 class Story:
-    """One history on the plain carrier: every step names an action and the values of its parameters."""
+    """One history on the plain semantics: every step names an action and the values of its parameters."""
 
     def __init__(self, name: str, **constants: int) -> None:
         machine = protocol(name).machine

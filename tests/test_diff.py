@@ -1,4 +1,4 @@
-"""Two machines are compared by what is seen of them: the same as a comparison by sets on the plain carrier, and no more."""
+"""Two machines are compared by what is seen of them: the same as a comparison by sets on the plain semantics, and no more."""
 
 from __future__ import annotations
 
@@ -59,7 +59,7 @@ def difference(one: tuple[str, dict[str, int]], other: tuple[str, dict[str, int]
     return compare(spaces, sights, MANY)
 
 
-# -- the definition, by sets of states on the plain carrier
+# -- the definition, by sets of states on the plain semantics
 
 
 def graph(name: str, values: Mapping[str, int]) -> tuple[list[Key], dict[Key, set[Key]]]:

@@ -1,6 +1,6 @@
-"""Compiled code does what the plain carrier does: every successor, every guard that refuses, every property.
+"""Compiled code does what the plain semantics does: every successor, every guard that refuses, every property.
 
-Random walks, and in each state on the way both carriers are asked for everything. That they would be caught is tested too.
+Random walks, and in each state on the way both engines are asked for everything. That they would be caught is tested too.
 """
 
 from __future__ import annotations
@@ -172,7 +172,7 @@ def test_a_trace_that_the_plain_carrier_cannot_take_is_never_shown() -> None:
     wrong = planted(*PLANTED["an effect that stores another value"])
     with pytest.raises(MismatchError) as caught:
         search(machine, machine.set_constants({}), properties, Options(workers=1, deadlock=True), kernels=wrong)
-    assert "plain carrier" in str(caught.value)
+    assert "plain semantics" in str(caught.value)
 
 
 def test_a_property_that_the_plain_carrier_judges_otherwise_is_never_shown() -> None:
@@ -181,5 +181,5 @@ def test_a_property_that_the_plain_carrier_judges_otherwise_is_never_shown() -> 
     with pytest.raises(MismatchError) as caught:
         search(machine, machine.set_constants({}), properties, Options(workers=1), kernels=wrong)
     assert str(caught.value) == (
-        "property 'ids-are-bounded': the engine and the plain carrier judge the last state differently."
+        "property 'ids-are-bounded': the engine and the plain semantics judge the last state differently."
     )

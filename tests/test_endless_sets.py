@@ -40,7 +40,7 @@ def test_what_a_larger_set_breaks_is_shown_as_a_step_that_the_plain_carrier_take
 def test_the_size_of_such_a_set_is_refused_with_its_line() -> None:
     with pytest.raises(ModelError) as caught:
         prove(MACHINE, MACHINE.set_constants({}), (few_are_paid,), ANY)
-    assert "the symbolic carrier has no term for" in str(caught.value)
+    assert "the symbolic engine has no term for" in str(caught.value)
 
 
 def holds(flag: Any) -> bool:

@@ -1,4 +1,4 @@
-"""Every field is in the key: another value anywhere makes another state, on every carrier."""
+"""Every field is in the key: another value anywhere makes another state, on every engine."""
 
 from __future__ import annotations
 

@@ -85,7 +85,7 @@ def test_a_bag_inside_a_record_is_refused() -> None:
 def test_two_actions_of_one_name_are_refused() -> None:
     with pytest.raises(ModelError) as caught:
         check(machine(one=action()(nothing), other=action()(nothing)))
-    assert str(caught.value) == "two actions are named 'nothing': counts and traces tell them by name. Rename one."
+    assert str(caught.value) == "two actions are named 'nothing': counts and traces distinguish them by name. Rename one."
 
 
 def test_two_properties_of_one_name_are_refused() -> None:

@@ -1,4 +1,4 @@
-"""A trace of a whole behaviour tells its loop, and replay asks the plain carrier whether the loop closes, stays away and is fair."""
+"""A trace of a whole behaviour tells its loop, and replay asks the plain semantics whether the loop closes, stays away and is fair."""
 
 from __future__ import annotations
 

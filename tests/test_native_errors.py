@@ -1,4 +1,4 @@
-"""What goes wrong in a model ends as the plain carrier's error on every engine: compiled code notices, plain explains."""
+"""What goes wrong in a model ends as the plain semantics' error on every engine: compiled code notices, plain explains."""
 
 from __future__ import annotations
 
@@ -67,7 +67,7 @@ MESSAGES = {
     Fault.INITIAL_VALUE: "initial: State.hundred: 101 is out of its domain 0..100.",
 }
 BEYOND_62_BITS = (Fault.SHIFT_TOO_FAR, Fault.PRODUCT_TOO_LARGE)
-"""The plain carrier's numbers have no end, so only compiled code can refuse these."""
+"""The plain semantics' numbers have no end, so only compiled code can refuse these."""
 
 pytestmark = pytest.mark.xdist_group("faulty")
 

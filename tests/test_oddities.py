@@ -1,4 +1,4 @@
-"""Small models of what carriers get wrong: the symbolic carrier has the successors, guards and errors of the plain one.
+"""Small models of what carriers get wrong: the symbolic engine has the successors, guards and errors of the plain one.
 
 States are put into the walk as plain values, and the first ones are given to z3 as values of its variables too.
 """

@@ -1,4 +1,4 @@
-"""What a proof says where the plain carrier ends with an error, or where several things fail: no more than is true."""
+"""What a proof says where the plain semantics ends with an error, or where several things fail: no more than is true."""
 
 from __future__ import annotations
 

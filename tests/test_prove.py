@@ -217,7 +217,7 @@ def test_an_operator_without_a_term_is_refused_with_its_line() -> None:
     with pytest.raises(ModelError) as caught:
         prove(machine, machine.set_constants({}), (first_is_even,), Settings(lifted={"most": None}))
     message = str(caught.value)
-    assert "the symbolic carrier has no term for the bits of a number that is unbounded." in message
+    assert "the symbolic engine has no term for the bits of a number that is unbounded." in message
     assert "return s.first & 1 == 0" in message
     assert message.endswith("Instead, bound the number, or check with `check`.")
 

@@ -20,7 +20,7 @@ PAIR = {"nodes": 3, "voters": 2, "max_epoch": 1}
 
 
 class Story:
-    """One history on the plain carrier: every step names an action and its arguments."""
+    """One history on the plain semantics: every step names an action and its arguments."""
 
     def __init__(self, **constants: int) -> None:
         self.plain = Interpreter(MACHINE, MACHINE.set_constants(constants))

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 
 class Story:
-    """One history on the plain carrier: every step names an action and enough arguments to tell it from others."""
+    """One history on the plain semantics: every step names an action and enough arguments to tell it from others."""
 
     def __init__(self, **constants: int) -> None:
         self.plain = Interpreter(MACHINE, MACHINE.set_constants(constants))
@@ -61,7 +61,7 @@ def catch_up(story: Story, follower: int = 1, leader: int = 0) -> None:
 
 
 def reboot(story: Story, broker: int = 1, kept: int = 0) -> None:
-    """A broker crashes, is fenced, registers anew and is unfenced."""
+    """A broker crashes, is fenced, registers again and is unfenced."""
     story.do("broker-crashes", broker=broker, kept=kept)
     story.do("controller-fences-broker", broker=broker)
     story.do("broker-registers", broker=broker)

@@ -60,7 +60,7 @@ def explore(constants: Mapping[str, int]) -> Result:
 
 
 def explore_plainly(constants: Mapping[str, int], *, normalize: bool = True) -> Result:
-    """Search a configuration to the end on the plain carrier."""
+    """Search a configuration to the end on the plain semantics."""
     result = PlainSearch(MACHINE, MACHINE.set_constants(constants), PROPERTIES, Options(normalize=normalize)).run()
     assert result.complete
     return result

@@ -135,7 +135,7 @@ def test_a_folder_that_is_not_empty_is_refused(swept: str, tmp_path: Path) -> No
         sweeping.prepare(str(tmp_path), plan(), resume=False)
     with pytest.raises(UsageError, match="is a file: name a folder"):
         sweeping.prepare(str(tmp_path / "other.txt"), plan(), resume=False)
-    with pytest.raises(UsageError, match=r"there is no sweep in .* to go on with"):
+    with pytest.raises(UsageError, match=r"there is no sweep in .* to continue"):
         sweeping.prepare(str(tmp_path / "new"), plan(), resume=True)
 
 

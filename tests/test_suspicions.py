@@ -272,8 +272,8 @@ def test_the_claim_of_kip_966_is_said_to_hold_only_where_every_search_below_it_e
 def test_what_no_matrix_was_measured_for_is_not_looked_at(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(vacuity, "measured", dict)
     told = fencepost("vacuity", "kip320").stdout
-    assert "actions that never happen in a matrix: not looked at" in told
-    assert "guards that no property was seen to depend on: not looked at" in told
+    assert "actions that never happen in a matrix: not examined" in told
+    assert "guards that no property was seen to depend on: not examined" in told
 
 
 def test_one_matrix_is_one_and_a_file_that_is_missing_is_said_to_be() -> None:

@@ -1,4 +1,4 @@
-"""The symbolic carrier does what the plain carrier does: every guard that refuses, every state after, every property.
+"""The symbolic engine does what the plain semantics does: every guard that refuses, every state after, every property.
 
 Random walks; each state is put into the walk as plain values, and some are given to z3 as values of its variables.
 That a difference would be caught is tested too.

@@ -248,7 +248,7 @@ SAID = "The file was edited, or the model has changed, since the states were wri
 DAMAGED = {
     "its last lines cut off": (
         "".join(KIP279.splitlines(keepends=True)[:-4]),
-        f"69: the states end where the model goes on with 'quorum.isr {{0,1}} -> {{0,1,2}}'. {SAID}",
+        f"69: the states end where the model continues with 'quorum.isr {{0,1}} -> {{0,1,2}}'. {SAID}",
     ),
     "its last bytes cut off": (
         KIP279[:-12],

@@ -1,4 +1,4 @@
-"""Random walks are walks of the plain carrier, given by seed and number, chosen with the right odds, and judged like it."""
+"""Random walks are walks of the plain semantics, given by seed and number, chosen with the right odds, and judged like it."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ def walker(name: str, **values: int) -> Walker:
 
 
 def decided_by(w: Walker, way: list[Key]) -> list[int]:
-    """Return after how many steps of a way the plain carrier says each property to be decided; -1 if it never is."""
+    """Return after how many steps of a way the plain semantics says each property to be decided; -1 if it never is."""
     found = []
     for prop in w.properties:
         wanted = prop.kind is Kind.SOMETIMES

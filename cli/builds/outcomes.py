@@ -1,4 +1,4 @@
-"""What a build must know of each property: passed, failed, or not known. JUnit, SARIF and GitHub tell the same.
+"""Outcomes for builds: passed, failed or not known, for each property. JUnit, SARIF and GitHub report the same.
 
 A violation that is expected passes. What is undetermined, and a witness that was not reached, is an error: neither
 counts as success, and neither is skipped.

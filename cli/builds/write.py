@@ -1,4 +1,4 @@
-"""What `check` leaves behind for a build: files of test results and findings, annotations and a summary."""
+"""Files that `check` writes for a build: test results and findings, annotations and a summary."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""`fencepost ablate`: which check buys which guarantee."""
+"""`fencepost ablate`: which guarantee depends on which guard."""
 
 from __future__ import annotations
 
@@ -36,9 +36,9 @@ if TYPE_CHECKING:
 @command()
 @click.argument("protocol", metavar="PROTOCOL_OR_FILE")
 @constants_options
-@click.option("--property", "properties", multiple=True, metavar="NAME", help="Ask only for this property.")
+@click.option("--property", "properties", multiple=True, metavar="NAME", help="Check only this property.")
 @click.option("--guard", "guards", multiple=True, metavar="NAME", help="Remove only this guard, such as 'follower-fetch 1'.")
-@click.option("--also", multiple=True, metavar="NAME=VALUE", help="A row with this constant set otherwise.")
+@click.option("--also", multiple=True, metavar="NAME=VALUE", help="Add a row with this constant set to this value.")
 @workers_option("Rows at a time")
 @click.option("--budget", metavar="TIME", help="End each row after this time, such as 30s.")
 @click.option("--max-states", type=click.IntRange(1), metavar="N", help="End each row after so many states.")
@@ -46,19 +46,17 @@ if TYPE_CHECKING:
 @normalize_option
 @click.option("--checkpoint", metavar="DIR", help="Keep every finished row there.")
 @click.option("--resume", is_flag=True, help="Take the rows that are finished from the checkpoint.")
-@click.option(
-    "--liveness", is_flag=True, help="Ask too what must happen in the end without guards that nothing else depends on."
-)
+@click.option("--liveness", is_flag=True, help="Mark guards whose removal violates only leads-to properties.")
 @click.option("--html", metavar="FILE", help="Write the matrix there as one page; its cells open their traces.")
 @click.option("--trace", metavar="DIR", help="Write the trace of every violated cell there.")
-@click.option("--master", metavar="URL", help="Explore rows on Spark there: local[4], spark://host:port, ...")
+@click.option("--master", metavar="URL", help="Explore rows on this Spark master: local[4], spark://host:port, ...")
 @click.option("--conf", multiple=True, metavar="NAME=VALUE", help="A setting of Spark, such as spark.executor.memory=4g.")
 @output_options
 def ablate(**given: Any) -> Exit:
-    """Search PROTOCOL without each of its guards in turn, and with each switch turned, and say what that breaks.
+    """Search PROTOCOL without each guard in turn, and with each switch turned, and report violations.
 
-    A guard is needed if a property is violated without it; the shortest trace says how. A guard that nothing depends on
-    is told apart: others imply it, it never refuses, it only bounds the search, or more happens and nothing breaks.
+    A guard is needed if a property is violated without it; the shortest trace says how. Of any other
+    guard it reports why: others imply it, it never refuses, it only bounds the search, or more happens and nothing breaks.
 
     \b
     Exit status: 0 every row is decided, 1 the whole protocol violates a property already,

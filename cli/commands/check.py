@@ -38,7 +38,7 @@ _VERDICTS = ", ".join(Verdict)
 @command()
 @click.argument("protocols", nargs=-1, metavar="[PROTOCOL_OR_FILE]...")
 @constants_options
-@click.option("--property", "properties", multiple=True, metavar="NAME", help="Check this property, not all.")
+@click.option("--property", "properties", multiple=True, metavar="NAME", help="Check only this property.")
 @click.option("--engine", default="native", show_default=True, metavar="NAME", help=f"Search with: {', '.join(ENGINES)}.")
 @workers_option()
 @spark_options
@@ -60,7 +60,7 @@ _VERDICTS = ", ".join(Verdict)
 @click.option(
     "--memory",
     metavar="SIZE",
-    help="End before the states take more than this, such as 8G.  [default: 80 % of what is available]",
+    help="End before the states need more memory than this, such as 8G.  [default: 80 % of what is available]",
 )
 @click.option("--budget", metavar="TIME", help="End after this time of searching, such as 10m.")
 @click.option("--max-depth", type=click.IntRange(1), metavar="N", help="End after so many levels.")
@@ -71,12 +71,12 @@ _VERDICTS = ", ".join(Verdict)
     help="Changes nothing: every index and value is always checked. Accepted for scripts that ask for it.",
 )
 @click.option("--stop-on-violation", is_flag=True, help="End after the level of the first violation.")
-@click.option("--deadlock", is_flag=True, help="Show the way to the first state without a successor.")
+@click.option("--deadlock", is_flag=True, help="Show a shortest trace to a state without a successor.")
 @normalize_option
 @click.option("--profile", metavar="NAME", help=f"Run the catalogue, of all or of the named protocols: {', '.join(Profile)}.")
 @click.option("--pin", is_flag=True, help="Write counts, depths and lengths that runs of the catalogue find into their files.")
-@click.option("--checkpoint", metavar="DIR", help="Keep there what an unfinished search needs to go on.")
-@click.option("--resume", is_flag=True, help="Go on from the checkpoint.")
+@click.option("--checkpoint", metavar="DIR", help="Keep an unfinished search there, so that --resume can continue it.")
+@click.option("--resume", is_flag=True, help="Continue from the checkpoint.")
 @click.option("--expect", metavar="VERDICT", help=f"Succeed if this is the verdict: {_VERDICTS}.")
 @click.option("--trace", metavar="FILE", help="Write the first violation's trace there, or that of the worst case.")
 @click.option("--all-traces", is_flag=True, help="Show the trace of every violation, not only of the shortest.")
@@ -86,14 +86,14 @@ _VERDICTS = ", ".join(Verdict)
 @click.option("--github", is_flag=True, help="Annotate a GitHub workflow and write its step's summary.")
 @output_options
 def check(**given: Any) -> Exit:
-    """Explore every reachable state of PROTOCOL and say for each property whether it holds.
+    """Explore every reachable state of PROTOCOL and decide each property.
 
     PROTOCOL is a name that `fencepost list` shows, or a Python file that defines MACHINE and PROPERTIES.
-    Without PROTOCOL, the catalogue is run and compared with what it must find.
+    Without PROTOCOL, the catalogue is run and compared with its pinned results.
 
     \b
     Exit status: 0 as expected, 1 violated or not as expected, 2 bad input,
-    3 undetermined or a witness not reached, 4 Fencepost is wrong about itself.
+    3 undetermined or a witness not reached, 4 internal error.
     """  # noqa: D301 (\b is the mark by which click keeps lines)
     request = Request(**given)
     if request.of_catalogue:

@@ -1,4 +1,4 @@
-"""`fencepost diff`: what one variant of a protocol does and another does not."""
+"""`fencepost diff`: the first state and the first behaviour that only one of two variants has."""
 
 from __future__ import annotations
 
@@ -25,10 +25,10 @@ from fencepost.model.language.errors import UsageError
 @command()
 @click.argument("protocol", metavar="PROTOCOL_OR_FILE")
 @constants_options
-@click.option("--a", "one", default="", metavar="VARIANT", help="What is special about side A; as it is, if not given.")
-@click.option("--b", "other", default="", metavar="VARIANT", help="What is special about side B.")
+@click.option("--a", "one", default="", metavar="VARIANT", help="How side A differs; the protocol as it is if not given.")
+@click.option("--b", "other", default="", metavar="VARIANT", help="How side B differs.")
 @click.option(
-    "--on", "paths", multiple=True, metavar="FIELD", help="Look only at this field of the state, such as replica.log."
+    "--on", "paths", multiple=True, metavar="FIELD", help="Compare only this field of the state, such as replica.log."
 )
 @click.option(
     "--max-pairs", type=click.IntRange(1), default=MOST_PAIRS, metavar="N", help="Give up after so many pairs of sets."
@@ -48,7 +48,7 @@ def diff(one: str, other: str, paths: tuple[str, ...], **given: Any) -> Exit:
     --on, by the named fields only.
 
     \b
-    Exit status: 0 no difference, 1 there is one, 2 bad input, 3 nobody knows.
+    Exit status: 0 no difference, 1 there is one, 2 bad input, 3 undetermined.
     """  # noqa: D301 (\b is the mark by which click keeps lines)
     if not one.strip() and not other.strip():
         raise UsageError(

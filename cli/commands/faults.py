@@ -29,12 +29,12 @@ from fencepost.model.language.errors import UsageError
 @click.option(
     "--kind", "kinds", multiple=True, metavar="NAME", help="Count this kind of fault; all that can happen if none is named."
 )
-@click.option("--cost", "costs", multiple=True, metavar="KIND=N", help="What a fault of this kind costs.  [default: 1]")
-@click.option("--grid", multiple=True, metavar="NAME=V,V,...", help="Ask for each of these values; several grids are combined.")
+@click.option("--cost", "costs", multiple=True, metavar="KIND=N", help="Cost of a fault of this kind.  [default: 1]")
+@click.option("--grid", multiple=True, metavar="NAME=V,V,...", help="Use each of these values; several grids are combined.")
 @workers_option()
 @click.option("--budget", metavar="TIME", help="End each search after this time.")
 @click.option("--max-states", type=click.IntRange(1), metavar="N", help="End each search after so many states.")
-@click.option("--memory", metavar="SIZE", help="End a search before its states take more than this, such as 8G.")
+@click.option("--memory", metavar="SIZE", help="End a search before its states need more memory than this, such as 8G.")
 @click.option(
     "--compact", is_flag=True, help="Keep 64-bit fingerprints instead of states; prints the probability of an omission."
 )
@@ -51,7 +51,7 @@ def faults(prop: str, costs: tuple[str, ...], grid: tuple[str, ...], **given: An
 
     \b
     Exit status: 0 found, or nothing breaks the property up to the constants, 2 bad input,
-    3 a search ended before it could tell.
+    3 a search ended without a decision.
     """  # noqa: D301 (\b is the mark by which click keeps lines)
     from fencepost.api.faulting import faults as counted
 

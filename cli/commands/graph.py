@@ -24,7 +24,7 @@ FORMATS = ("dot", "graphml")
     "--max-states", type=click.IntRange(1), default=MOST, show_default=True, metavar="N", help="Refuse a larger graph."
 )
 @normalize_option
-@click.option("--output", metavar="FILE", help="Write there, not to stdout.")
+@click.option("--output", metavar="FILE", help="Write to this file instead of stdout.")
 def graph(prop: str | None, form: str, max_states: int, output: str | None, **given: Any) -> Exit:
     """Write every reachable state of PROTOCOL and every step between them.
 

@@ -1,4 +1,4 @@
-"""`fencepost guarantees`: what is promised, where that is written, and what the runs say of it."""
+"""`fencepost guarantees`: the guarantees with their sources and verdicts, and the pages that are built from them."""
 
 from __future__ import annotations
 

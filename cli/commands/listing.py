@@ -1,4 +1,4 @@
-"""`fencepost list`: what there is to check."""
+"""`fencepost list`: protocols, constants, actions and properties."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from fencepost.cli.views.listing import print_all, print_one
 
 @command("list")
 @click.argument("protocol", required=False, metavar="[PROTOCOL_OR_FILE]")
-@click.option("--json", "as_json", is_flag=True, help="Print JSON: all of it, of one or of all protocols.")
+@click.option("--json", "as_json", is_flag=True, help="Print JSON of one or of all protocols.")
 def list_protocols(protocol: str | None, as_json: bool) -> Exit:  # noqa: FBT001 (as click calls it)
     """Show the protocols; with PROTOCOL its constants, versions, actions and properties."""
     chosen = listed(protocol or "")

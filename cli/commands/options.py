@@ -1,4 +1,4 @@
-"""What commands share: options that are declared once, and how they are read."""
+"""Options that several commands share: declared once, and read in one place."""
 
 from __future__ import annotations
 
@@ -64,15 +64,15 @@ constants_options = _together(
     click.option("--without", multiple=True, metavar="SWITCH", help="Turn a switch off."),
 )
 normalize_option = click.option(
-    "--normalize/--no-normalize", default=True, help="Drop what nobody can ever observe.  [default: on]"
+    "--normalize/--no-normalize", default=True, help="Merge states that have no observable difference.  [default: on]"
 )
 spark_options = _together(
-    click.option("--master", metavar="URL", help="Where Spark runs: local[2], spark://host:port, ...  [default: local[*]]"),
+    click.option("--master", metavar="URL", help="Spark master: local[2], spark://host:port, ...  [default: local[*]]"),
     click.option("--conf", multiple=True, metavar="NAME=VALUE", help="A setting of Spark, such as spark.executor.memory=4g."),
 )
 output_options = _together(
     click.option("--json", is_flag=True, help="Print JSON."),
-    click.option("--quiet", is_flag=True, help="No notes and no progress, only results."),
+    click.option("--quiet", is_flag=True, help="Print results only, without notes and progress."),
 )
 
 

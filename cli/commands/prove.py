@@ -22,18 +22,18 @@ from fencepost.explorers.verdict import Verdict
     "--unbounded",
     multiple=True,
     metavar="NAMES",
-    help="Constants that have any value, such as max_leader_epoch, or the domain they bound, such as epoch; with commas.",
+    help="Constants without a fixed value, such as max_leader_epoch, or the domain they bound, such as epoch; with commas.",
 )
 @click.option("--int64", multiple=True, metavar="NAMES", help="The same, up to the greatest number of 64 bits.")
 @click.option(
     "--havoc-loops",
     is_flag=True,
-    help="Loops that --unbounded leaves without an end may write anything, instead of being refused.",
+    help="Let loops that --unbounded makes endless write any value, instead of refusing them.",
 )
 @click.option("--k", type=click.IntRange(1, 50), default=1, show_default=True, metavar="N", help="Induction over N steps.")
-@click.option("--depth", type=click.IntRange(0, 200), metavar="N", help="No induction: look at every run of N steps.")
-@click.option("--every-state", is_flag=True, help="No induction: ask it of every state of the domains, reachable or not.")
-@click.option("--timeout", default="60s", show_default=True, metavar="TIME", help="For each question to z3.")
+@click.option("--depth", type=click.IntRange(0, 200), metavar="N", help="No induction: check every run of N steps.")
+@click.option("--every-state", is_flag=True, help="No induction: check every state of the domains, reachable or not.")
+@click.option("--timeout", default="60s", show_default=True, metavar="TIME", help="Time limit of each question to z3.")
 @click.option(
     "--workers", type=click.IntRange(1, 256), metavar="N", help="Processes; as many as there are processors if not given."
 )
@@ -43,11 +43,11 @@ from fencepost.explorers.verdict import Verdict
     default="30s",
     show_default=True,
     metavar="TIME",
-    help="How long to search for a state that breaks the induction; 0s: not.",
+    help="Time to search for a state that breaks the induction; 0s for none.",
 )
 @click.option("--expect", metavar="VERDICT", help=f"Succeed if this is the verdict: {', '.join(Verdict)}.")
 @click.option("--trace", metavar="FILE", help="Write what breaks the induction there, or the run that violates.")
-@click.option("--cache/--no-cache", default=True, help="Take over what was proved before of the same text.  [default: on]")
+@click.option("--cache/--no-cache", default=True, help="Reuse earlier proofs of the same text.  [default: on]")
 @output_options
 def prove(**given: Any) -> Exit:
     """Prove properties of PROTOCOL by induction: they hold initially, and every step keeps them.
@@ -57,7 +57,7 @@ def prove(**given: Any) -> Exit:
 
     \b
     Exit status: 0 proved, 1 violated or not as expected, 2 bad input,
-    3 undetermined: no induction, or z3 cannot say in time, 4 Fencepost is wrong about itself.
+    3 undetermined: no induction, or z3 timed out, 4 internal error.
     """  # noqa: D301 (\b is the mark by which click keeps lines)
     from fencepost.api.proving import look_for_z3
     from fencepost.api.proving import prove as proved

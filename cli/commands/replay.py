@@ -25,11 +25,11 @@ MODEL_HELP = "The Python file that defines the trace's protocol, if it is your o
 @click.option("--rewrite", is_flag=True, help="Write the states again; header and actions stay as they are.")
 @click.option("--model", metavar="FILE.py", help=MODEL_HELP)
 def replay(files: tuple[str, ...], rewrite: bool, model: str | None) -> Exit:  # noqa: FBT001 (as click calls it)
-    """Take every step of the trace in FILE and see that it ends in what it says.
+    """Replay the trace in FILE and check that it ends in its verdict.
 
     \b
-    Exit status: 0 all replay, 2 a file is no trace or a step cannot be taken,
-    4 Fencepost is wrong about itself.
+    Exit status: 0 all replay, 2 a file is not a trace or a step cannot be taken,
+    4 internal error.
     """  # noqa: D301 (\b is the mark by which click keeps lines)
     ends, console = [], results()
     for file in files:
@@ -58,7 +58,7 @@ def replay(files: tuple[str, ...], rewrite: bool, model: str | None) -> Exit:  #
 @click.option(
     "--format", "form", default=TEXT, show_default=True, metavar="NAME", help=f"One of: {', '.join((TEXT, *FORMATS))}."
 )
-@click.option("--output", metavar="FILE", help="Write it there instead of printing it.")
+@click.option("--output", metavar="FILE", help="Write it to this file instead of printing it.")
 @click.option("--model", metavar="FILE.py", help=MODEL_HELP)
 def show(file: str, form: str, output: str | None, model: str | None) -> Exit:
     """Show the trace in FILE step by step, with what each step changed.

@@ -1,4 +1,4 @@
-"""What `check` was asked to do: its options, read once and found consistent before anything runs."""
+"""The options of `check`, read once and found consistent before anything runs."""
 
 from __future__ import annotations
 
@@ -80,7 +80,7 @@ class Request:
         cluster = self._look_at_spark()
         self._look_at_pin()
         if self.resume and not self.checkpoint:
-            raise UsageError("--resume was given without a checkpoint to go on from: write --checkpoint DIR --resume.")
+            raise UsageError("--resume was given without a checkpoint to continue from: write --checkpoint DIR --resume.")
         if self.checkpoint and "://" not in self.checkpoint:
             make_sure_folder(Path(self.checkpoint))
         names = ("compact", "normalize", "stop_on_violation", "deadlock", "max_depth", "max_states", "checkpoint", "resume")

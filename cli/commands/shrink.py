@@ -22,12 +22,8 @@ BUDGET, MEMORY = "60s", "2G"
 @command()
 @click.argument("file", metavar="FILE")
 @click.option("--trace", "output", metavar="FILE", help="Write the shortened trace there; FILE itself may be given.")
-@click.option(
-    "--budget", default=BUDGET, show_default=True, metavar="TIME", help="Spend no more than this; compiling does not count."
-)
-@click.option(
-    "--memory", default=MEMORY, show_default=True, metavar="SIZE", help="States of one search take no more than this."
-)
+@click.option("--budget", default=BUDGET, show_default=True, metavar="TIME", help="Time limit, compilation not counted.")
+@click.option("--memory", default=MEMORY, show_default=True, metavar="SIZE", help="Memory limit for the states of one search.")
 @workers_option()
 @click.option("--model", metavar="FILE.py", help=MODEL_HELP)
 @output_options
@@ -37,8 +33,8 @@ def shrink(file: str, output: str | None, model: str | None, **given: Any) -> Ex
     Sizes and budgets are lowered, fewer brokers included; switches, versions and other choices stay as they are.
 
     \b
-    Exit status: 0 it was done, as far as is told; 2 FILE is no trace or does not replay,
-    4 Fencepost is wrong about itself.
+    Exit status: 0 shortened, or found to be shortest as far as reported; 2 FILE is not a trace or does not replay,
+    4 internal error.
     """  # noqa: D301 (\b is the mark by which click keeps lines)
     budget, memory = parse_duration(given["budget"], "--budget"), parse_size(given["memory"], "--memory")
     trace, output_file = replay(file, model=model), writable(output)

@@ -1,4 +1,4 @@
-"""`fencepost simulate`: random walks on a protocol, as far as they were asked to go."""
+"""`fencepost simulate`: random walks on a protocol."""
 
 from __future__ import annotations
 
@@ -38,14 +38,16 @@ _VERDICTS = f"{Verdict.NOT_FOUND}, {Verdict.VIOLATED}"
 @command()
 @click.argument("protocol", metavar="PROTOCOL_OR_FILE")
 @constants_options
-@click.option("--property", "properties", multiple=True, metavar="NAME", help="Judge this property, not all.")
+@click.option("--property", "properties", multiple=True, metavar="NAME", help="Check only this property.")
 @click.option("--walks", type=click.IntRange(1), default=WALKS, show_default=True, metavar="N", help="Walks.")
 @click.option(
-    "--depth", type=click.IntRange(1, 1_000_000), default=DEPTH, show_default=True, metavar="N", help="Steps of each at most."
+    "--depth", type=click.IntRange(1, 1_000_000), default=DEPTH, show_default=True, metavar="N", help="Maximum steps of a walk."
 )
-@click.option("--seed", type=click.IntRange(0), default=0, show_default=True, metavar="N", help="Another seed, other walks.")
-@click.option("--weight", "weights", multiple=True, metavar="ACTION=W", help="Choose an action by weight first; others have 1.")
-@click.option("--budget", metavar="TIME", help="Begin no further walks after this time, such as 10m.")
+@click.option("--seed", type=click.IntRange(0), default=0, show_default=True, metavar="N", help="Seed of the random walks.")
+@click.option(
+    "--weight", "weights", multiple=True, metavar="ACTION=W", help="Choose actions by weight; the default weight is 1."
+)
+@click.option("--budget", metavar="TIME", help="Start no further walks after this time, such as 10m.")
 @workers_option()
 @click.option("--stop-on-violation", is_flag=True, help="End soon after the first violation.")
 @normalize_option
@@ -55,15 +57,15 @@ _VERDICTS = f"{Verdict.NOT_FOUND}, {Verdict.VIOLATED}"
 @click.option("--coverage", is_flag=True, help="Show how often each action fired.")
 @output_options
 def simulate(**given: Any) -> Exit:
-    """Walk at random through PROTOCOL and judge its properties on the way.
+    """Take random walks through PROTOCOL and check its properties along them.
 
     Every step is one of those that are enabled, all equally likely, or of the actions by --weight. A walk ends after --depth
-    steps, or where no action is enabled. It depends on protocol, constants, weights, seed and its number only.
+    steps, or where no action is enabled. Protocol, constants, weights, seed and its number determine it.
     What no walk violated is not-found: walks never show that something holds.
 
     \b
     Exit status: 0 as expected, 1 violated or not as expected, 2 bad input,
-    3 nothing was found, 4 Fencepost is wrong about itself.
+    3 nothing was found, 4 internal error.
     """  # noqa: D301 (\b is the mark by which click keeps lines)
     target, expected = Target.taken(given), expected_verdict(given["expect"])
     question, file = target.question(given["properties"], walks=True), writable(given["trace"])

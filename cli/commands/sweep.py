@@ -30,17 +30,19 @@ from fencepost.cli.views.display import Display
 @click.argument("protocol", metavar="PROTOCOL_OR_FILE")
 @click.option("--grid", multiple=True, metavar="NAME=V,V,...", help="Walk with each of these values; several are combined.")
 @constants_options
-@click.option("--property", "properties", multiple=True, metavar="NAME", help="Judge this property, not all.")
+@click.option("--property", "properties", multiple=True, metavar="NAME", help="Check only this property.")
 @click.option("--walks", type=click.IntRange(1), default=10_000, show_default=True, metavar="N", help="Walks in each cell.")
 @click.option(
-    "--depth", type=click.IntRange(1, 1_000_000), default=100, show_default=True, metavar="N", help="Steps of each at most."
+    "--depth", type=click.IntRange(1, 1_000_000), default=100, show_default=True, metavar="N", help="Maximum steps of a walk."
 )
-@click.option("--seed", type=click.IntRange(0), default=0, show_default=True, metavar="N", help="Another seed, other walks.")
-@click.option("--weight", "weights", multiple=True, metavar="ACTION=W", help="Choose an action by weight first; others have 1.")
+@click.option("--seed", type=click.IntRange(0), default=0, show_default=True, metavar="N", help="Seed of the random walks.")
+@click.option(
+    "--weight", "weights", multiple=True, metavar="ACTION=W", help="Choose actions by weight; the default weight is 1."
+)
 @click.option("--output", metavar="DIR", help="Keep the walks there, as Parquet: a folder, or a URL that all executors see.")
 @click.option("--resume", is_flag=True, help="Add to the walks in --output: those that are there are not walked again.")
 @spark_options
-@click.option("--budget", metavar="TIME", help="Begin no further round after this time, such as 10m.")
+@click.option("--budget", metavar="TIME", help="Start no further round after this time, such as 10m.")
 @normalize_option
 @click.option("--expect", metavar="VERDICT", help="Succeed if this is the verdict: not-found, violated.")
 @click.option("--trace", metavar="DIR", help="Write a trace there for each property that is violated, from its smallest cell.")
@@ -49,14 +51,14 @@ from fencepost.cli.views.display import Display
 @click.option("--coverage", is_flag=True, help="Show how often each action fired in each cell.")
 @output_options
 def sweep(**given: Any) -> Exit:
-    """Walk at random through PROTOCOL with every combination of the grid's values, and say where it is violated.
+    """Take random walks through PROTOCOL with every combination of the grid's values, and report violations.
 
     The walks of a cell are those of `fencepost simulate` with its constants and the same seed. A cell in which no walk
     violated anything is safe as far as was searched, and no further.
 
     \b
     Exit status: 0 as expected, 1 violated or not as expected, 2 bad input,
-    3 nothing was found, 4 Fencepost is wrong about itself.
+    3 nothing was found, 4 internal error.
     """  # noqa: D301 (\b is the mark by which click keeps lines)
     from fencepost.api.sweeping import sweep as swept
 

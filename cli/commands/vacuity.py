@@ -1,4 +1,4 @@
-"""`fencepost vacuity`: what of a protocol was never seen to fail, to happen, or to matter. Nothing is searched for it.
+"""`fencepost vacuity`: properties never violated, actions never taken, guards never needed. Nothing is searched for it.
 
 It is read off the runs of the catalogue and the measured matrices. With `--row` it shows one row of a matrix.
 """
@@ -35,21 +35,21 @@ if TYPE_CHECKING:
 @click.option("--trace", metavar="FILE", help="With --row: write its shortest history there, as a trace.")
 @click.option("--json", "as_json", is_flag=True, help="Print JSON.")
 def vacuity(names: tuple[str, ...], row: str | None, trace: str | None, as_json: bool) -> Exit:  # noqa: FBT001 (as click calls it)
-    """Say of each PROTOCOL (all if none is named) which properties no variant violates, and what nothing depends on.
+    """List for each PROTOCOL (all if none is named) properties that no variant violates and guards that nothing depends on.
 
-    Told are properties that no run of the catalogue and no row of a measured matrix violates, witnesses that no run reaches,
+    It lists properties that no run of the catalogue and no row of a measured matrix violates, witnesses that no run reaches,
     actions that never happen, and guards that no property depends on. Nothing is searched: for other constants, or a protocol
-    of your own, `fencepost ablate` tells the same of one matrix.
+    of your own, `fencepost ablate` reports the same of one matrix.
 
     \b
     Exit status: 0 every guarantee that holds was seen to fail in some variant, 1 one was not, 2 bad input,
-    3 a matrix is of an older state of the protocol.
+    3 a matrix is stale: the protocol has changed since.
     """  # noqa: D301 (\b is the mark by which click keeps lines)
     for name in names:
         if name.endswith(".py") or "/" in name:
             make_sure_file(Path(name))
             raise UsageError(
-                f"no matrix is kept for {name}: `fencepost ablate {name}` makes one, and tells what is suspicious."
+                f"no matrix is kept for {name}: `fencepost ablate {name}` makes one, and reports what is suspicious."
             )
     if row is not None:
         return show_row(names, row, trace, as_json=as_json)
@@ -119,16 +119,18 @@ def _print(console: Console, data: dict[str, Any], *, old: bool) -> None:
     where = (
         f"{counted(len(data['bases']), 'matrix', 'matrices')} ({'; '.join(data['bases'])})"
         if data["bases"]
-        else "no matrix: guards are not looked at"
+        else "no matrix: guards were not examined"
     )
     print_lines(console, styled(f"{counted(data['runs'], 'run')} of the catalogue, {where}", "dim"), indent=2)
     if old:
         print_lines(
-            console, styled("The matrices are of an older state of the protocol: measure them anew.", "bold yellow"), indent=2
+            console,
+            styled("The figures are stale: the protocol has changed since they were measured.", "bold yellow"),
+            indent=2,
         )
     for name, text in {**TOLD, "guarantees": "guarantees that hold, and that nothing was seen to break"}.items():
         told = TELLS.get(name, text)
         looked_at = data["bases"] if name in ("dead", "idle") else data["runs"] or name != "unreached"
-        shown = ", ".join(data[name]) or ("none" if looked_at else "not looked at")
+        shown = ", ".join(data[name]) or ("none" if looked_at else "not examined")
         print_lines(console, styled(f"{told}: {shown}", "yellow" if data[name] else ""), indent=2)
     console.print()

@@ -1,1 +1,1 @@
-"""What people see: pages, tables, and what goes on while a command runs."""
+"""Views: pages and tables for a terminal, and progress while a command runs."""

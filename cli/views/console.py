@@ -1,4 +1,4 @@
-"""Where results go: stdout, in colours if it is a terminal that wants them."""
+"""The console for results: stdout, in colours if it is a terminal that wants them."""
 
 from __future__ import annotations
 

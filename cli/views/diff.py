@@ -1,4 +1,4 @@
-"""How two variants of a protocol compare, on a terminal."""
+"""The comparison of two variants on a terminal."""
 
 from __future__ import annotations
 

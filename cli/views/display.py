@@ -1,4 +1,4 @@
-"""What is seen while a search runs: on stderr, and live only on a terminal."""
+"""The progress display of a search: on stderr, and live only on a terminal."""
 
 from __future__ import annotations
 
@@ -119,7 +119,7 @@ class Display(Watch):
 
 
 class Busy:
-    """What is being done, beside a spinner, and since when: Rich draws it anew several times a second."""
+    """What is being done, beside a spinner, and since when: Rich draws it again several times a second."""
 
     def __init__(self, text: str, began: float) -> None:
         from rich.spinner import Spinner

@@ -1,4 +1,4 @@
-"""What there is to check, on a terminal."""
+"""Protocols, constants, actions and properties on a terminal."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A matrix of necessity for a terminal: rows by what they are for, the needed ones with what breaks without them."""
+"""A matrix of necessity on a terminal: rows by purpose, the needed ones with what is violated without them."""
 
 from __future__ import annotations
 
@@ -58,7 +58,7 @@ def print_matrix(console: Console, data: dict[str, Any]) -> None:
             (styled("whole", "dim"), f"{data['distinct']:,} distinct states, depth {data['depth']}"),
             (
                 styled("numbers", "dim"),
-                "states of the shortest trace to a violation; ? where the search ended before it could tell",
+                "states of the shortest trace to a violation; ? where the search ended without a decision",
             ),
         ],
     )

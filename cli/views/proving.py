@@ -1,4 +1,4 @@
-"""What came of a proof, on a terminal: verdicts, what is unbounded, and what breaks an induction."""
+"""A proof on a terminal: verdicts, the unbounded constants, and steps that break an induction."""
 
 from __future__ import annotations
 

@@ -118,7 +118,10 @@ def print_verdict(console: Console, result: CheckResult, expected: Verdict | Non
     if not result.complete:
         print_lines(
             console,
-            styled(f"Partial: {result.why_stopped}. What lies beyond was not visited, so nothing is said to hold.", "yellow"),
+            styled(
+                f"Partial: {result.why_stopped}. What lies beyond was not visited, so no property is reported as holding.",
+                "yellow",
+            ),
         )
 
 

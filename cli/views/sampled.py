@@ -1,4 +1,4 @@
-"""The page that says what random walks found."""
+"""The result of random walks as a page."""
 
 from __future__ import annotations
 

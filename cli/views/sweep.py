@@ -1,4 +1,4 @@
-"""What a sweep found, printed: a row for each cell, then the frontier and the traces."""
+"""The result of a sweep, printed: a row for each cell, then the frontier and the traces."""
 
 from __future__ import annotations
 

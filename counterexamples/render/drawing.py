@@ -124,7 +124,7 @@ class _Drawing:
         to = self.x(flight.receiver) if flight.fate == RECEIVED else x + LANE * 0.35
         if flight.fate == IN_FLIGHT:
             end_y -= ROW // 2
-        where = {RECEIVED: f"received in step {last}", FORGOTTEN: f"dropped in step {last}: nobody can observe it any more"}
+        where = {RECEIVED: f"received in step {last}", FORGOTTEN: f"dropped in step {last}: it can no longer be observed"}
         title = f"{flight.name} {flight.text}: sent in step {flight.sent}, {where.get(flight.fate, flight.fate)}"
         kind = flight.fate.replace(" ", "-")
         if abs(to - x) < 1:  # from a party to itself: around its lane

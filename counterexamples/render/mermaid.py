@@ -49,7 +49,7 @@ def _lines(made: Replay, told: Story) -> Iterator[str]:
         yield from _event(event)
         for flight in told.flights:
             if flight.fate == FORGOTTEN and flight.ended == event.number:
-                yield f"Note over {_id(flight.sender)}: {_text(f'{flight.name} is dropped: nobody can observe it any more')}"
+                yield f"Note over {_id(flight.sender)}: {_text(f'{flight.name} is dropped: it can no longer be observed')}"
     if loop is not None:
         yield f"Note over {everyone}: {_text('nothing happens any more')}" if loop == len(told.events) else "end"
     for flight in told.flights:

@@ -33,7 +33,7 @@ class Lane(NamedTuple):
 
 @dataclass(frozen=True)
 class Parties:
-    """The lanes of a machine under given constants, and how to tell them apart."""
+    """The lanes of a machine under given constants, and how to distinguish them."""
 
     plain: Interpreter
     lanes: tuple[Lane, ...]

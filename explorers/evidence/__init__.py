@@ -1,1 +1,1 @@
-"""What the checks of a protocol are for: guards removed, faults counted, variants compared, empty promises found."""
+"""Evidence on the checks of a protocol: guards removed, faults counted, variants compared, vacuous properties found."""

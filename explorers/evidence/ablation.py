@@ -1,4 +1,4 @@
-"""Which check buys which guarantee: one guard removed at a time, one constant set otherwise, and all properties asked.
+"""Ablation: one guard removed at a time, one constant set differently, and all properties checked.
 
 A guard that is removed lets more happen and never less, so what the whole machine reaches is reached without the guard
 too: if as many states are reached, they are the same ones.
@@ -48,7 +48,7 @@ class Purpose(StrEnum):
     REFUSED = "refused"
     """The machine refuses the setting together with the other constants."""
     UNDETERMINED = "undetermined"
-    """The search ended before it could tell."""
+    """The search ended without a decision."""
 
 
 @dataclass(frozen=True)

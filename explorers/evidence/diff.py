@@ -1,4 +1,4 @@
-"""What one machine does and another does not: states, and behaviours as somebody sees them who looks at part of a state.
+"""The comparison of two machines: states, and behaviours as seen by an observer of part of the state.
 
 A behaviour is what is seen of the states of a history, one after the other, repetitions dropped. Machine A has a behaviour
 that B lacks if no history of B looks the same so far. Both are followed at once: with each sequence of sights the states of
@@ -94,7 +94,7 @@ def _chain(space: Space, state: int) -> Array:
 
 
 def path_to(space: Space, state: int) -> Path:
-    """Return the way to a state that the search took, confirmed by the plain carrier."""
+    """Return the way to a state that the search took, confirmed by the plain semantics."""
     return confirm(space.search.plain, trail(space.search, space.number(state)), Found(None))
 
 

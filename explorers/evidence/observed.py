@@ -1,4 +1,4 @@
-"""What is looked at of a state: fields of it, or numbers that functions make of it. States that look alike are one."""
+"""Observations of a state: fields of it, or numbers that functions compute from it. States with equal observations count as one."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""How the text of two machines differs: actions that one of them lacks, guards and effects that are not the same."""
+"""The difference between the texts of two machines: actions that one of them lacks, guards and effects that differ."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ class Texts:
 
 
 def texts_of(a: Machine, b: Machine) -> Texts:
-    """Return how two machines differ in their actions; helpers that actions call are not looked at."""
+    """Return how two machines differ in their actions; helpers that actions call are not examined."""
     mine, others = ({item.label: item for item in machine.actions} for machine in (a, b))
     conditions = [_conditions(machine) for machine in (a, b)]
     changed = []

@@ -1,4 +1,4 @@
-"""What a history shows of a property of whole behaviours, read literally on the plain carrier.
+"""Whether a history shows a property of whole behaviours, read literally on the plain semantics.
 
 Whatever an engine finds is asked here before anyone sees it, and so is every trace file that is replayed.
 """
@@ -61,7 +61,7 @@ def shown(plain: Interpreter, prop: Property, args: tuple[int, ...], path: Path)
     if path.loop is None and not costs_end:
         return "it has no loop, and what comes after its end is not known"
     if path.loop is not None and path.states[path.loop] != path.states[last]:
-        return "its loop does not close: the last state is another than the one from which it repeats"
+        return "its loop does not close: the last state differs from the one at which the loop begins"
     first = max(
         [number + 1 for number in left_out] + [number + 1 for number in range(last + (not costs_end)) if thens[number]] + [0]
     )
@@ -106,7 +106,7 @@ def _costs(plain: Interpreter, prop: Property, path: Path, first: int) -> Iterat
 
 
 def retrace(plain: Interpreter, start: Key, steps: Iterable[Step], loop: int | None) -> Path:
-    """Return the history that these steps make on the plain carrier."""
+    """Return the history that these steps make on the plain semantics."""
     states, taken = [start], tuple(steps)
     for step in taken:
         states.append(plain.apply(states[-1], step).after)
@@ -122,6 +122,6 @@ def confirmed(plain: Interpreter, prop: Property, args: tuple[int, ...], path: P
         )
     if found.reach is not reach or (cost is not None and found.cost != cost):
         raise MismatchError(
-            f"property {prop.name!r}: the engine says {reach} {cost}, the plain carrier {found.reach} {found.cost}. Please report this."
+            f"property {prop.name!r}: the engine says {reach} {cost}, the plain semantics {found.reach} {found.cost}. Please report this."
         )
     return path

@@ -1,4 +1,4 @@
-"""Checkpoints: everything a search needs to go on, in a folder.
+"""Checkpoints: everything that a search needs to continue, in a folder.
 
 The manifest names the data files, their sizes and checksums, and what they belong to, and has a checksum of its own. It is
 replaced last and in one step, so a folder always holds one whole checkpoint, even if writing the next one was cut short.
@@ -178,7 +178,7 @@ def _manifest(folder: Path) -> dict[str, Any]:
         if found.get("format") != FORMAT:
             raise UsageError(
                 f"{path}: the checkpoint has format {str(found.get('format'))[:20]}, and this version of Fencepost reads format "
-                f"{FORMAT}. Start afresh without --resume, or go on with the version that wrote it."
+                f"{FORMAT}. Start afresh without --resume, or continue with the version that wrote it."
             )
         manifest = sealed.unsealed(found)
     except sealed.BrokenSealError:

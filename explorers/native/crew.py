@@ -1,4 +1,4 @@
-"""The workers of a search: threads that take tasks one after the other, and the signals that ask them to stop."""
+"""The worker pool of a search: threads that take tasks one after the other, and the signals that ask them to stop."""
 
 from __future__ import annotations
 

@@ -152,7 +152,7 @@ class Explore:
         except Exception as error:
             raise UsageError(
                 f"a Spark job failed at level {work.level}: {first_cause(str(error))} What was searched before it is kept in {work.store}; "
-                "with --checkpoint, --resume goes on from there."
+                "with --checkpoint, --resume continues from there."
             ) from error
 
     def _take(self, manifest: Manifest, answers: list[Received], native: Search) -> None:

@@ -69,7 +69,7 @@ def refuse_another(store: Store) -> None:
     """Raise UsageError if the folder keeps a search already, which a new one would overwrite."""
     if store.exists(NAME):
         raise UsageError(
-            f"{store.url} keeps the checkpoint of a search: write --resume to go on with it, or name an empty folder."
+            f"{store.url} keeps the checkpoint of a search: write --resume to continue it, or name an empty folder."
         )
 
 
@@ -83,7 +83,7 @@ def load(store: Store, native: Search) -> Manifest:
         if found.get("format") != FORMAT:
             raise UsageError(
                 f"{where}: the checkpoint has format {str(found.get('format'))[:20]}, and this version of Fencepost reads format "
-                f"{FORMAT}. Start afresh without --resume, or go on with the version that wrote it."
+                f"{FORMAT}. Start afresh without --resume, or continue with the version that wrote it."
             )
         stored = sealed.unsealed(found)
         _need(set(stored) == {"format", "question", "manifest"} and isinstance(stored["question"], dict))

@@ -99,7 +99,7 @@ def _started(conf: SparkConf, cluster: Cluster) -> SparkContext:
         except Exception as error:
             log.seek(0)
             raise UsageError(
-                f"Spark did not start with master {cluster.shown}: {first_cause(log.read() or str(error))} Look at --master and --conf."
+                f"Spark did not start with master {cluster.shown}: {first_cause(log.read() or str(error))} Check --master and --conf."
             ) from error
 
 

@@ -89,7 +89,7 @@ def prepare(folder: str, sweep: Sweep, *, resume: bool) -> None:
         raise UsageError(f"--output {folder} is a file: name a folder.")
     if empty:
         if resume:
-            raise UsageError(f"there is no sweep in {folder} to go on with: leave out --resume.")
+            raise UsageError(f"there is no sweep in {folder} to continue: leave out --resume.")
     else:
         earlier = _manifest(folder)
         if not resume:
@@ -206,5 +206,5 @@ def _round(spark: SparkSession, sweep: Sweep, blocks: list[Block], folder: str, 
         frame.mapInArrow(partial(walk_blocks, sweep), SCHEMA).write.mode("append").parquet(_place(folder))
     except Exception as error:
         raise UsageError(
-            f"a Spark job failed: {first_cause(str(error))} The walks of earlier rounds are kept in {folder}; --resume goes on from there."
+            f"a Spark job failed: {first_cause(str(error))} The walks of earlier rounds are kept in {folder}; --resume continues from there."
         ) from error

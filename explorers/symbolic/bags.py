@@ -1,6 +1,6 @@
-"""Bags on the symbolic carrier: messages in canonical order, which a loop goes through from the last to the first.
+"""Bags on the symbolic engine: messages in canonical order, which a loop goes through from the last to the first.
 
-In a state the messages stand in the first slots, in ascending order, as on the plain carrier. A walk leaves the others where
+In a state the messages stand in the first slots, in ascending order, as on the plain semantics. A walk leaves the others where
 they are when it removes one, and puts what it adds into a slot of its own after them; `settle` brings the bag back to the room
 that it has, in order. So what a name refers to never moves while somebody may use it.
 

@@ -48,7 +48,7 @@ def cached(
 def digest(
     machine: Machine, constants: Constants, properties: tuple[Property, ...], settings: Settings, *, carrier: str
 ) -> str:
-    """Return the fingerprint of everything that a proof depends on; `carrier` tells those of one carrier from another's."""
+    """Return the fingerprint of everything that a proof depends on; `carrier` distinguishes those of one engine version from another's."""
     parts = [
         *texts(machine, properties),
         repr(sorted(constants.values.items())),
@@ -69,7 +69,7 @@ def digest(
 
 
 def carrier() -> str:
-    """Return the version of z3 and the text of the carrier."""
+    """Return the version of z3 and the text of the engine."""
     folder = Path(__file__).parent
     text = "".join(path.read_text() for path in sorted(folder.glob("*.py")))
     return f"z3 {z3.get_version_string()} {hashlib.sha256(text.encode()).hexdigest()}"

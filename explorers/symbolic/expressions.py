@@ -98,7 +98,7 @@ def value(run: Walk, frame: Frame, node: ast.expr) -> Any:
             return _conditional(run, frame, node)
         case ast.Call():
             return _call(run, frame, node)
-    run.refuse(frame, node, "the symbolic carrier does not know this expression", "use what docs/language.md lists")
+    run.refuse(frame, node, "the symbolic engine does not know this expression", "use what docs/language.md lists")
 
 
 # -- places
@@ -247,7 +247,7 @@ def _call(run: Walk, frame: Frame, node: ast.Call) -> Any:
         return _length(value(run, frame, node.args[0]))
     if name in _BUILTINS and frame.made.python.__globals__.get(name, getattr(builtins, name)) is getattr(builtins, name):
         return _BUILTINS[name](*(value(run, frame, item) for item in node.args))
-    run.refuse(frame, node, f"the symbolic carrier does not know {name}()", "use what docs/language.md lists")
+    run.refuse(frame, node, f"the symbolic engine does not know {name}()", "use what docs/language.md lists")
 
 
 def _length(owner: Refs) -> Value:

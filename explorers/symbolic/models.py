@@ -1,4 +1,4 @@
-"""Models of z3 as plain states: the smallest that can be found, in the words of the plain carrier."""
+"""Models of z3 as plain states: the smallest that can be found, in the words of the plain semantics."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ def smallest_model(system: System, asking: Asking, before: Rec, happened: Happen
     """Return a model of what is assumed whose state is small and as near to an initial state as can be; None if there is none.
 
     The constants are in their ranges and every value in the domain that these give, before the step, in its arguments and
-    after it, so that the plain carrier takes it.
+    after it, so that the plain semantics takes it.
     """
     solver = asking.solver
     solver.push()
@@ -161,7 +161,7 @@ def value_under(model: Any) -> Callable[[Any], int]:
 
 
 def number_under(model: Any) -> Callable[[Value], int]:
-    """Return the function from a value of the carrier to the plain number that it is in a model."""
+    """Return the function from a value of the engine to the plain number that it is in a model."""
     return lambda value: plain(value, value_under(model))
 
 

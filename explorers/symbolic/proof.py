@@ -218,7 +218,7 @@ def _inductive(
 
 
 def _make_sure_it_starts(machine: Machine, constants: Constants, settings: Settings) -> None:
-    """Raise what the plain carrier does if there is no initial state, or if one ends with an error."""
+    """Raise what the plain semantics does if there is no initial state, or if one ends with an error."""
     said = []
     for found in System(machine, constants).starts():
         asking = Asking(settings.timeout)
@@ -358,7 +358,7 @@ def _bounded(machine: Machine, constants: Constants, properties: tuple[Property,
 
 
 def _runs(system: System, depth: int, timeout: float) -> Reached:
-    """Return what runs of so many steps say, every one that z3 found replayed on the plain carrier.
+    """Return what runs of so many steps say, every one that z3 found replayed on the plain semantics.
 
     Raises DomainError if one of them ends with an error there, in a step or in a property.
     """

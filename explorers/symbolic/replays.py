@@ -1,4 +1,4 @@
-"""What z3 found, on the plain carrier: runs are taken step by step, and what they end with is raised."""
+"""What z3 found, on the plain semantics: runs are taken step by step, and what they end with is raised."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ def replay(machine: Machine, history: History, properties: tuple[Property, ...])
     plain = Interpreter(machine, machine.set_constants(history.constants))
     starts = plain.initial_states()  # raises what a start ends with
     if history.start not in starts:
-        raise MismatchError("z3 found a run from a state that is not initial on the plain carrier. Please report this.")
+        raise MismatchError("z3 found a run from a state that is not initial on the plain semantics. Please report this.")
     prop = next((item for item in properties if item.name == history.violates), None)
     states, steps, last = [history.start], [], None
     try:
@@ -34,7 +34,7 @@ def replay(machine: Machine, history: History, properties: tuple[Property, ...])
             states.append(last.after)
         if prop is None or (prop.over_steps and last is None):
             raise MismatchError(
-                "z3 found a run that ends with an error, and on the plain carrier it does not. Please report this."
+                "z3 found a run that ends with an error, and on the plain semantics it does not. Please report this."
             )
         holds = plain.holds_step(prop, states[-2], last) if prop.over_steps and last else plain.holds(prop, states[-1])
     except DomainError as error:
@@ -42,6 +42,6 @@ def replay(machine: Machine, history: History, properties: tuple[Property, ...])
         raise
     if holds:
         raise MismatchError(
-            f"z3 found a run that violates {prop.name!r}, and on the plain carrier it does not. Please report this."
+            f"z3 found a run that violates {prop.name!r}, and on the plain semantics it does not. Please report this."
         )
     return Path(history.start, tuple(steps), tuple(states))

@@ -1,4 +1,4 @@
-"""A machine on the symbolic carrier: its initial states, its steps and its properties as terms."""
+"""A machine on the symbolic engine: its initial states, its steps and its properties as terms."""
 
 from __future__ import annotations
 
@@ -84,7 +84,7 @@ class Happening:
 
     @property
     def cut(self) -> Flag:
-        """That a bound is left on the way, in a guard or after them: the plain carrier ends with an error."""
+        """That a bound is left on the way, in a guard or after them: the plain semantics ends with an error."""
         return both(self.present, negate(self.passes))
 
     @property
@@ -147,7 +147,7 @@ class System:
         return made
 
     def look(self) -> None:
-        """Walk through every step once: raises ModelError for what the carrier does not know, before z3 is asked anything."""
+        """Walk through every step once: raises ModelError for what the engine does not know, before z3 is asked anything."""
         for move in self.moves:
             self.happening(self.state("s."), move)
 
@@ -171,7 +171,7 @@ class System:
             yield self.happening(before, Move(item, args), "initial.")
 
     def starts(self) -> list[Happening]:
-        """Return what leads to the initial states as the plain carrier has them, normalized."""
+        """Return what leads to the initial states as the plain semantics has them, normalized."""
         return [self.normalized(found, "initial.") for found in self.initial()]
 
     def normalized(self, found: Happening, prefix: str) -> Happening:

@@ -1,6 +1,6 @@
 """Candidates for lemmas, from the schema alone: comparisons of the numbers of a state that stand for the same sort of thing.
 
-A candidate is one line of the modelling language, so every carrier can judge it and a person can read it.
+A candidate is one line of the modelling language, so every engine can judge it and a person can read it.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Values of the symbolic carrier: whole numbers, flags and sets, each a plain Python value or a term of z3.
+"""Values of the symbolic engine: whole numbers, flags and sets, each a plain Python value or a term of z3.
 
 A number is an `int` or a `Num`, a term with the bounds that are known of it; a flag is a `bool` or a Boolean term; a set
 is a `Mask`, one flag per member, or `Members`, if it may have any number of them. Every function here folds what it can, so a value stays plain while nothing symbolic
@@ -25,7 +25,7 @@ MOST_CASES = 256
 
 
 class UnknownOperation(Exception):  # noqa: N818 (the walk says where, and what to write)
-    """The carrier has no term for an operation on these operands."""
+    """The engine has no term for an operation on these operands."""
 
 
 @dataclass(frozen=True, eq=False)

@@ -1,6 +1,6 @@
 """Several steps in a row: bounded model checking from the initial states, and induction over k steps.
 
-A step is an action and then `normalize`, as the plain carrier takes it. Each state has variables of its own, tied to
+A step is an action and then `normalize`, as the plain semantics takes it. Each state has variables of its own, tied to
 what the chosen move makes of the state before.
 """
 
@@ -82,7 +82,7 @@ class Chain:
     """States in a row, the steps between them, and a solver that knows both.
 
     `inside` is a flag that may be asked for: that constants are in their ranges, and states and arguments in the domains that
-    these give, as on the plain carrier.
+    these give, as on the plain semantics.
     """
 
     system: System
@@ -192,7 +192,7 @@ class Chain:
         return History(constants, key_under(self.states[0], value_of, number_of), tuple(steps))
 
     def cuts(self, error: bool = True) -> tuple[list[str], History | None]:  # noqa: FBT001, FBT002
-        """Return what a step out of the last state may leave the bounds with, and a run that ends so on the plain carrier too."""
+        """Return what a step out of the last state may leave the bounds with, and a run that ends so on the plain semantics too."""
         found: list[str] = []
         for happened in self.ways():
             if happened.cut is False:

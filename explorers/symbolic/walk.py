@@ -1,6 +1,6 @@
 """One walk through a function on a symbolic state: statements and calls, both ways of every branch at once.
 
-What a branch stores, it stores under its condition. Guards are kept one by one; so is every check that the plain carrier
+What a branch stores, it stores under its condition. Guards are kept one by one; so is every check that the plain semantics
 makes: an index inside its array, a value inside its domain, room in a bag.
 """
 
@@ -48,7 +48,7 @@ MOST_ROUNDS = 4096
 
 @dataclass(frozen=True)
 class Check:
-    """What must hold, under a condition, for a step to go on: if it fails the plain carrier raises DomainError."""
+    """What must hold, under a condition, for a step to go on: if it fails the plain semantics raises DomainError."""
 
     where: Flag
     holds: Flag
@@ -149,7 +149,7 @@ class Walk:
     def check_up_to(self, frame: Frame, node: ast.expr, before: int, fold: Quantified) -> None:
         """Make the checks of a fold's body those of all numbers up to the first that decides: it looks at none after that.
 
-        A property has to be defined whatever the fold may skip, which is more than the plain carrier asks: what is proved so
+        A property has to be defined whatever the fold may skip, which is more than the plain semantics asks: what is proved so
         holds there too. A step must not be cut for what is skipped, so there the first number that decides has a name.
         """
         made = [item for item in self.checks[before:] if item.passes is not True]
@@ -187,7 +187,7 @@ class Walk:
                 self.statement(frame, statement)
             except UnknownOperation as error:
                 self.refuse(
-                    frame, statement, f"the symbolic carrier has no term for {error}", "bound the number, or check with `check`"
+                    frame, statement, f"the symbolic engine has no term for {error}", "bound the number, or check with `check`"
                 )
 
     def statement(self, frame: Frame, node: ast.stmt) -> None:
@@ -225,9 +225,7 @@ class Walk:
             case ast.For():
                 self.loop(frame, node)
             case _:
-                self.refuse(
-                    frame, node, "the symbolic carrier does not know this statement", "use assignments, if, for, return"
-                )
+                self.refuse(frame, node, "the symbolic engine does not know this statement", "use assignments, if, for, return")
 
     def guard(self, condition: Flag) -> None:
         """Note a guard: what follows happens only if it holds."""

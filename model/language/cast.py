@@ -1,4 +1,4 @@
-"""Who takes part in a protocol, for diagrams: what neither the schema nor the names of the actions tell."""
+"""The parties of a protocol, for diagrams, where neither the schema nor the names of the actions show them."""
 
 from __future__ import annotations
 

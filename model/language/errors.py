@@ -1,4 +1,4 @@
-"""Everything that can go wrong, one class per kind of reader.
+"""The exceptions: one class per kind of reader.
 
 A message has three beats: what was given, why it is refused, what to write instead.
 """
@@ -32,7 +32,7 @@ class DomainError(FencepostError, ValueError):
 
 
 class MismatchError(FencepostError, AssertionError):
-    """Two carriers disagree, or a trace does not replay: Fencepost is wrong (exit status 4)."""
+    """Two engines disagree, or a trace does not replay: an internal error (exit status 4)."""
 
 
 class ExpectationError(FencepostError, AssertionError):
@@ -40,7 +40,7 @@ class ExpectationError(FencepostError, AssertionError):
 
 
 class UndeterminedError(FencepostError, RuntimeError):
-    """A search ended before it could tell, which is no success."""
+    """A search ended without a decision, which is no success."""
 
 
 class DisabledError(FencepostError):

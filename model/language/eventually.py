@@ -1,4 +1,4 @@
-"""Properties of whole behaviours: what must happen in the end, and what it may cost until then."""
+"""Properties of whole behaviours: liveness, and its cost."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What must not be put off for ever, and what such a property says: the parts of leads-to and at-most properties."""
+"""Fairness: actions that cannot be put off for ever, as parts of leads-to and at-most properties."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The text that a machine and properties are made of, for telling whether anything has changed that a search depends on."""
+"""The text that a machine and properties are made of, to find out whether anything has changed that a search depends on."""
 
 from __future__ import annotations
 

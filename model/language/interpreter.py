@@ -1,4 +1,4 @@
-"""The plain semantics: what a machine can do from a state. Every other carrier is tested against this."""
+"""The plain semantics: what a machine can do from a state. Every other engine is tested against this."""
 
 from __future__ import annotations
 

@@ -29,7 +29,7 @@ class Machine:
     """A protocol as guarded actions on a state record.
 
     `initial` is an action on the zero state: its parameters give the initial states.
-    `normalize(state, constants)` drops what nobody can ever observe; it must be idempotent.
+    `normalize(state, constants)` merges states that have no observable difference; it must be idempotent.
     `refuse(constants)` says why a combination of constants makes no sense, or returns None.
     `notes(constants)` are sentences that a reader of results under these constants must know.
     `cast` says who takes part, for diagrams.

@@ -1,4 +1,4 @@
-"""Records: the closed schema of a state, and its plain, strict carrier.
+"""Records: the closed schema of a state, and its plain, strict form.
 
 A record class declares fields by annotation. Instances exist only inside a state that a `Schema`
 made for given constants: they know their bounds and refuse everything else. Assigning a record to a

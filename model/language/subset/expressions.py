@@ -1,4 +1,4 @@
-"""Expressions: their types, and what no carrier could be trusted with."""
+"""Expressions: their types, and what no engine could be trusted with."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 ARITHMETIC = (ast.Add, ast.Sub, ast.Mult, ast.BitAnd, ast.BitOr, ast.BitXor, ast.LShift, ast.RShift)
 BUILTINS = {"min", "max", "abs", "len", "int", "bool"}
 BITS = 62
-"""Bits of a number that every carrier has, the sign left out."""
+"""Bits of a number that every engine has, the sign left out."""
 MOST = (1 << BITS) - 1
 WORDS: dict[type[ast.expr], str] = {
     ast.JoinedStr: "an f-string",
@@ -140,7 +140,7 @@ class Expressions:
         )
 
     def divisor(self, operator: ast.operator, node: ast.expr) -> None:
-        """A divisor must be a positive literal: no carrier then has to define division by zero. Nor may a shift lose bits."""
+        """A divisor must be a positive literal: no engine then has to define division by zero. Nor may a shift lose bits."""
         if isinstance(operator, ast.FloorDiv | ast.Mod) and not (isinstance(node, ast.Constant) and node.value):
             self.scope.refuse(node, "this divides by something that may be zero", "divide by a literal")
         count = self.literal(node)

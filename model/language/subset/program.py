@@ -175,7 +175,7 @@ def _check_bags(state: type[Record], inside: str = "") -> None:
 def _check_names(what: str, names: list[str]) -> None:
     for name in names:
         if names.count(name) > 1:
-            raise ModelError(f"two {what} are named {name!r}: counts and traces tell them by name. Rename one.")
+            raise ModelError(f"two {what} are named {name!r}: counts and traces distinguish them by name. Rename one.")
 
 
 def _bag(state: type[Record], bag: str, item: Action, param: str) -> BagOf:
