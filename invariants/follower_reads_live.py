@@ -38,6 +38,7 @@ from fencepost.model.consumers.replication import (
 from fencepost.model.consumers.selection import preference_expires
 from fencepost.model.consumers.state import Broker, Doing, Offset, State, has_leader, newest_leader
 from fencepost.model.language import NONE, at_most, bits, leads_to, strong, weak
+from fencepost.model.language.actions import properties_in
 
 CONSUMER = (
     weak(
@@ -224,12 +225,4 @@ waits_until_heard = at_most(
     follower=Broker,
 )
 
-PROPERTIES = (
-    resets_end,
-    consumers_get_data,
-    consumers_get_data_soon,
-    errors_are_acted_on,
-    fetches_until_known,
-    waits_until_known,
-    waits_until_heard,
-)
+PROPERTIES = properties_in(globals())

@@ -7,6 +7,7 @@ from fencepost.model.clients.joint.client import client_applies_metadata, client
 from fencepost.model.clients.joint.constants import C
 from fencepost.model.clients.joint.state import Stage, State
 from fencepost.model.language import sometimes, step
+from fencepost.model.language.actions import properties_in
 
 
 @step(on=client_applies_metadata)
@@ -52,12 +53,4 @@ def metadata_is_older_than_the_leader(s: State, c: C) -> bool:
     return s.refresh.stage == Stage.ANSWERED and s.refresh.body < s.known.ghost_offset
 
 
-PROPERTIES = (
-    metadata_is_as_new_as_hints,
-    late_metadata_is_as_new_as_hints,
-    accepted_hints_are_as_new_as_metadata,
-    leader_never_goes_back,
-    hint_is_accepted,
-    hint_makes_metadata_stale,
-    metadata_is_older_than_the_leader,
-)
+PROPERTIES = properties_in(globals())

@@ -16,6 +16,7 @@ from fencepost.model.clients.discovery.client import (
 from fencepost.model.clients.discovery.constants import C
 from fencepost.model.clients.discovery.state import Outcome, Stage, State, Work, newest
 from fencepost.model.language import NONE, always, bits, sometimes, step
+from fencepost.model.language.actions import properties_in
 
 
 def was_chosen(s: State, partition: int, topic: int, leader: int, epoch: int) -> bool:
@@ -184,21 +185,4 @@ def new_topic_is_known(s: State, c: C) -> bool:
     return any(known.topic > 0 for known in s.known)
 
 
-PROPERTIES = (
-    leader_epochs_never_fall,
-    stale_metadata_leaves_the_leader,
-    stale_metadata_leaves_the_endpoint,
-    hints_bring_newer_endpoints,
-    metadata_brings_newer_endpoints,
-    immediate_retries_go_to_newer_epochs,
-    hints_are_true,
-    known_epochs_exist,
-    deliveries_are_validated,
-    hint_is_accepted,
-    metadata_is_stale,
-    retry_succeeds,
-    leader_has_moved_its_endpoint,
-    refresh_spares_an_error,
-    hint_brings_an_endpoint,
-    new_topic_is_known,
-)
+PROPERTIES = properties_in(globals())

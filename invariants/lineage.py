@@ -4,6 +4,7 @@ The first two and the last are from hachikuji/kafka-specification: WeakIsr, Stro
 """
 
 from fencepost.model.language import NONE, always, bits, sometimes
+from fencepost.model.language.actions import properties_in
 from fencepost.model.lineage import base
 from fencepost.model.lineage.base import C, State
 
@@ -88,12 +89,4 @@ def isr_grows_back(before: State, after: State, c: C) -> bool:
     return bits.size(after.quorum.isr) > bits.size(before.quorum.isr)
 
 
-PROPERTIES = (
-    weak_isr,
-    strong_isr,
-    leader_in_isr_or_none,
-    committed_on_all_replicas,
-    follower_truncates,
-    leader_changes,
-    isr_grows_back,
-)
+PROPERTIES = properties_in(globals())

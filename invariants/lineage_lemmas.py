@@ -1,6 +1,7 @@
 """Lemmas on the published models: what makes their promises inductive, one fact of the protocol each."""
 
 from fencepost.model.language import NONE, always, bits
+from fencepost.model.language.actions import properties_in
 from fencepost.model.lineage.base import C, ReplicaState, State, same_entry
 from fencepost.model.lineage.kip320 import in_same_epoch
 
@@ -254,25 +255,4 @@ def leaders_of_leaders_to_be_have_committed(s: State, c: C) -> bool:
     )
 
 
-LEMMAS = (
-    high_watermark_is_in_the_log,
-    quorum_is_the_last_decision,
-    beliefs_are_decisions,
-    one_leader_per_epoch,
-    leader_knows_the_isr,
-    nobody_follows_before_the_leader_leads,
-    decisions_name_a_member,
-    believers_know_an_isr_with_the_leader,
-    log_epochs_grow,
-    logs_match,
-    records_come_from_the_leader,
-    nobody_writes_before_the_leader_leads,
-    followers_hold_a_prefix,
-    leader_has_committed_its_own,
-    leaders_wait_for_later_members,
-    pending_decisions_wait_for_later_members,
-    isr_has_committed,
-    leaders_of_members_have_committed,
-    leaders_to_be_have_committed,
-    leaders_of_leaders_to_be_have_committed,
-)
+LEMMAS = properties_in(globals())

@@ -9,6 +9,7 @@ from fencepost.model.clients.tokens.servers import controller_commits_write, ser
 from fencepost.model.clients.tokens.state import Call, Operation, State, Status, is_read, shown, store_of
 from fencepost.model.clients.tokens.store import clashes, is_unknown
 from fencepost.model.language import NONE, always, sometimes, step
+from fencepost.model.language.actions import properties_in
 
 
 def is_answered_read(call: Call) -> bool:
@@ -203,29 +204,4 @@ def context_is_imported(s: State, c: C) -> bool:
     return any(store.ghost_imported > 0 for store in s.store)
 
 
-PROPERTIES = (
-    reads_are_monotonic,
-    deliveries_are_monotonic,
-    token_covers_body,
-    token_is_exact,
-    body_is_one_snapshot,
-    token_is_committed,
-    own_writes_are_read,
-    writes_take_effect_in_order,
-    foreign_requests_change_nothing,
-    stores_only_grow,
-    imported_contexts_are_honoured,
-    stale_servers_lag,
-    stale_servers_lag_behind_what_was_seen,
-    storing_errors_never_throws,
-    tokens_never_fall,
-    unlisted_requests_agree,
-    hints_are_read,
-    token_is_compared,
-    read_is_stale,
-    server_is_behind_client,
-    token_is_shared,
-    two_answers_are_on_their_way,
-    write_is_acknowledged,
-    context_is_imported,
-)
+PROPERTIES = properties_in(globals())

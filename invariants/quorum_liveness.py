@@ -5,6 +5,7 @@ what KIP-1166 is for without them; the delay, in ticks, on machines with a clock
 """
 
 from fencepost.model.language import NONE, at_most, leads_to, weak
+from fencepost.model.language.actions import properties_in
 from fencepost.model.quorum import log
 from fencepost.model.quorum.broker import broker_applies_metadata
 from fencepost.model.quorum.clock import time_passes
@@ -224,12 +225,4 @@ commit_is_visible_in_time = at_most(
     fair=_CLOCK,
 )
 
-PROPERTIES = (
-    replicas_learn_the_high_watermark,
-    replicas_learn_the_high_watermark_without_timeouts,
-    leaders_catch_up_with_replicas,
-    divergent_replicas_truncate_without_timeouts,
-    replicas_come_to_rest,
-    commit_is_known_in_time,
-    commit_is_visible_in_time,
-)
+PROPERTIES = properties_in(globals())

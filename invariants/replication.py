@@ -25,6 +25,7 @@ from fencepost.model.cluster.state import (
     newest,
 )
 from fencepost.model.language import NONE, always, bits, sometimes, step
+from fencepost.model.language.actions import properties_in
 
 
 def agrees_below(s: State, r: Replica, end: int) -> bool:
@@ -342,33 +343,4 @@ def leader_is_reelected_unaware(before: State, after: State, c: C) -> bool:
     )
 
 
-PROPERTIES = (
-    leader_has_committed,
-    candidates_have_committed,
-    leader_has_acknowledged,
-    acknowledged_survives,
-    logs_match_below_high_watermark,
-    logs_match,
-    leader_high_watermark_never_falls,
-    one_leader_per_epoch,
-    leaders_have_their_epoch,
-    isr_is_sane,
-    isr_members_are_current,
-    maximal_isr_covers_isr,
-    maximal_isr_covers_requests,
-    leaders_show_committed,
-    replicas_show_committed,
-    applied_requests_are_current,
-    joining_epoch_is_registered,
-    joining_replica_has_committed,
-    joining_replica_covers_epoch_start,
-    members_without_epoch_are_current,
-    record_is_committed_on_two,
-    isr_grows,
-    restarted_broker_is_in_sync,
-    request_names_ineligible_replica,
-    leader_moves,
-    two_brokers_lead,
-    follower_cuts_its_log,
-    leader_is_reelected_unaware,
-)
+PROPERTIES = properties_in(globals())

@@ -13,6 +13,7 @@ from fencepost.model.cluster.constants import C
 from fencepost.model.cluster.leader import serves
 from fencepost.model.cluster.state import Broker, RecordId, State, is_running, leads, local, newest
 from fencepost.model.language import NONE, at_most, bits, leads_to, weak
+from fencepost.model.language.actions import properties_in
 
 PROGRESS = (
     weak(metadata.broker_applies_metadata, each="broker"),
@@ -325,19 +326,4 @@ drops_until_settled = at_most(
     broker=Broker,
 )
 
-PROPERTIES = (
-    broker_returns,
-    fenced_broker_is_unfenced,
-    writes_are_answered,
-    writes_wait_for_nobody_who_left,
-    acknowledged_reaches_all,
-    pending_change_is_settled,
-    offline_partition_is_led,
-    partition_is_led_again,
-    metadata_converges,
-    deposed_leader_steps_down,
-    followers_learn_the_high_watermark,
-    follower_rejoins,
-    restarted_broker_rejoins,
-    drops_until_settled,
-)
+PROPERTIES = properties_in(globals())

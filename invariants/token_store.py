@@ -21,6 +21,7 @@ from fencepost.model.language import (
     always,
     bound,
 )
+from fencepost.model.language.actions import properties_in
 
 ORDERS = 6
 
@@ -175,11 +176,4 @@ MACHINE = Machine(
 )
 LAST_WINS = replace(MACHINE, sentence="contexts are stored where the last one wins", initial=initial_of_last)
 """The broken twin: a store that does not look at offsets."""
-PROPERTIES = (
-    order_means_nothing,
-    repetition_means_nothing,
-    store_is_the_latest,
-    unknown_is_the_unit,
-    cluster_is_that_of_the_first,
-    later_is_a_semilattice,
-)
+PROPERTIES = properties_in(globals())

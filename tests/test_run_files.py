@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import pytest
 from fencepost.invariants.catalogue import Profile
 from fencepost.invariants.claim_files import read_claims, settle
@@ -210,3 +212,18 @@ def test_a_mistake_in_a_file_of_claims_is_named_with_its_entry(runs: Runs, old: 
     assert old in CLAIMS
     with pytest.raises(UsageError, match=message):
         settled(CLAIMS.replace(old, new, 1), runs)
+
+
+INVARIANTS = Path(__file__).parent.parent / "invariants"
+
+
+def lines_of(*patterns: str) -> list[str]:
+    """Return the lines of files of what must hold."""
+    return [line for pattern in patterns for file in INVARIANTS.glob(pattern) for line in file.read_text().splitlines()]
+
+
+def test_what_must_hold_stays_short_enough_to_be_read() -> None:
+    every = lines_of("*.py", "*/*.toml")
+    assert len(every) <= 10_000
+    assert len(lines_of("runs/*.toml")) <= 2_240
+    assert [line for line in every if len(line) > 140] == []

@@ -6,10 +6,10 @@ from typing import TYPE_CHECKING, Any
 
 import click
 from fencepost.api.files import write_text
+from fencepost.api.pins import Figures, pinned, with_figures
 from fencepost.api.quantities import counted
 from fencepost.cli.status import Exit
 from fencepost.invariants.catalogue import file_of, runs
-from fencepost.invariants.pins import Figures, pinned, with_figures
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

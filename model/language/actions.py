@@ -11,7 +11,7 @@ from fencepost.model.language.domains import Domain, InFlight, domain_of
 from fencepost.model.language.errors import DisabledError, ModelError
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Mapping
 
     from fencepost.model.language.fairness import Eventual
 
@@ -156,6 +156,11 @@ def _property(kind: Kind, function: Callable[..., bool], on: Action | None) -> P
     if extra != wanted:
         raise ModelError(f"property {function.__name__}: its parameters {extra} should be {wanted}.")
     return Property(function.__name__.replace("_", "-"), kind, function, over_steps, on)
+
+
+def properties_in(module: Mapping[str, object]) -> tuple[Property, ...]:
+    """Return what a module defines, in its order, given its `globals()`: no property is forgotten."""
+    return tuple(item for item in module.values() if isinstance(item, Property))
 
 
 def summary_of(function: Callable[..., Any]) -> str:
