@@ -41,12 +41,15 @@ class State:
         return self.fields[name]
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Counterexample:
     """A history and what it shows: that a property is violated, that a witness is reached, or how much something costs."""
 
     trace: Trace
     path: Path
+
+    def __repr__(self) -> str:
+        return f"<Counterexample of {self.trace.protocol.name}: {self.finding}, {self.length} states>"
 
     @property
     def length(self) -> int:
