@@ -36,6 +36,9 @@ LISTED = {
         "faults": ("faults:faults", "Find the fewest faults that break a property."),
         "vacuity": ("vacuity:vacuity", "List properties never violated, actions never taken, guards never needed."),
     },
+    "Kafka": {
+        "conform": ("conform:conform", "Execute the model's histories on Kafka's own classes."),
+    },
     "Spark": {
         "sweep": ("sweep:sweep", "Take random walks over a grid of constants, on Spark."),
     },

@@ -24,6 +24,7 @@ HEADERS = (
     "defaults",
     "normalize",
     "removed",
+    "kafka",
     "initial",
     "property",
     "for",

@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 from fencepost.counterexamples.lines import load
-from fencepost.counterexamples.trace import LOOP, WORST, Trace, starting_points, told_of, verdict_of
+from fencepost.counterexamples.trace import DIFFERS, LOOP, WORST, Trace, starting_points, told_of, verdict_of
 from fencepost.counterexamples.values import arguments, pairs, quoted
 from fencepost.invariants.protocols import protocol as named_protocol
 from fencepost.model.language.actions import Kind
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from fencepost.model.language.interpreter import Interpreter
     from fencepost.model.language.removal import Guard
 
-VERDICTS = ("violated", "reached", "deadlock", WORST)
+VERDICTS = ("violated", "reached", "deadlock", WORST, DIFFERS)
 UNFOLDED = re.compile(r",\s+")
 """Where a message was folded: its lines were joined with a blank, which no message has."""
 
@@ -107,6 +107,7 @@ class _Reader:
             why=_text(header, "why"),
             worst=header["verdict"].text == WORST,
             removed=self.removed(found, header),
+            kafka=self.kafka(header),
         )
         plain = trace.interpreter()
         self.behaviours(trace.prop, header)
@@ -195,6 +196,19 @@ class _Reader:
         with self.at(header.get("constants", header["protocol"]).number):
             return found.machine.set_constants(chosen)
 
+    def kafka(self, header: Mapping[str, Line]) -> str:
+        """Return the release of Kafka that the trace is about, which goes with one verdict."""
+        verdict = header["verdict"]
+        if verdict.text == DIFFERS and "kafka" not in header:
+            self.refuse(
+                verdict.number, f"the verdict is {DIFFERS!r}, but no release is named. Write a line such as `kafka: 4.1.2`."
+            )
+        if "kafka" in header and verdict.text != DIFFERS:
+            self.refuse(
+                header["kafka"].number, f"a release of Kafka is named, and the verdict is not {DIFFERS!r}. Leave the line out."
+            )
+        return _text(header, "kafka")
+
     def judged(self, found: Protocol, header: Mapping[str, Line]) -> Property | None:
         """Return the property that the trace is about; None if it leads to a deadlock."""
         verdict = header["verdict"]
@@ -203,14 +217,12 @@ class _Reader:
                 verdict.number,
                 f"the verdict is {quoted(verdict.text)}, which no trace can show.{nearest(verdict.text, list(VERDICTS))} "
                 "Write `violated` for a property, `reached` for a witness, `worst` for the most expensive path that an at-most property allows, "
-                "`deadlock` where no action is enabled in the end.",
+                "`deadlock` where no action is enabled in the end, `differs` where Kafka departs from the model.",
             )
-        if verdict.text == "deadlock":
+        if verdict.text in ("deadlock", DIFFERS):
             if "property" in header:
-                line = header["property"]
-                self.refuse(
-                    line.number, f"property {line.text!r} is named, but a deadlock is of no property. Leave the line out."
-                )
+                line, what = header["property"], "a deadlock" if verdict.text == "deadlock" else "a difference from Kafka"
+                self.refuse(line.number, f"property {line.text!r} is named, but {what} is of no property. Leave the line out.")
             return None
         if "property" not in header:
             self.refuse(

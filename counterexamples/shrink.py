@@ -16,6 +16,7 @@ from fencepost.explorers.native.search import search
 from fencepost.explorers.verdict import Options, ended_by_signal, refuse_behaviours
 from fencepost.explorers.walk.sample import Plan, sample
 from fencepost.explorers.walk.walker import Walker
+from fencepost.model.language.errors import UsageError
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -88,6 +89,11 @@ def shrink(trace: Trace, limits: Limits | None = None, tell: Callable[[str], Non
 
     `tell(text)` is called with what is being done. The result is a trace that the plain semantics has replayed.
     """
+    if trace.kafka:
+        raise UsageError(
+            f"the trace shows where Kafka {trace.kafka} departs from the model, which only a run on Kafka's classes can tell: "
+            "`fencepost conform` writes such traces as short as it can make them."
+        )
     if trace.prop is not None:
         why = "its trace is a way and a loop, and steps cannot be left out of it one by one. A check shows the shortest way to a loop"
         refuse_behaviours((trace.prop,), trace.protocol.name, why)

@@ -34,6 +34,8 @@ LOOP = "loop:"
 """The line before the actions that are repeated for ever; with none after it, nothing happens any more."""
 WORST = "worst"
 """The verdict of a trace that follows the most expensive path that an at-most property allows."""
+DIFFERS = "differs"
+"""The verdict of a history after which Kafka departs from the model."""
 WIDTH = 100
 """Columns after which the writer folds a line."""
 ARCHIVE = File(__file__).parent / "archive"
@@ -49,6 +51,7 @@ class Trace:
     on; or the trace is the `worst` way that the property allows.
     `initial` holds the parameters of the machine's initial action; None where there is one initial state.
     `removed` is the guard without which the steps are taken; None: of the protocol as it is.
+    `kafka` is the release that departs from the model in the end; then there is no property.
     """
 
     title: str
@@ -65,15 +68,20 @@ class Trace:
     loop: int | None = None
     worst: bool = False
     removed: Guard | None = None
+    kafka: str = ""
 
     @property
     def verdict(self) -> str:
-        """What the header says: violated, reached, worst or deadlock."""
+        """What the header says: violated, reached, worst, deadlock or differs."""
+        if self.kafka:
+            return DIFFERS
         return WORST if self.worst else verdict_of(self.prop)
 
     @property
     def finding(self) -> str:
         """What the trace shows, as a clause: `weak-isr is violated`."""
+        if self.kafka:
+            return f"Kafka {self.kafka} departs from the model"
         if self.worst and self.prop is not None:
             return f"{self.prop.name} holds, and no path costs more"
         which = f" for {self.args_told}" if self.args else ""
@@ -116,6 +124,7 @@ class Trace:
         yield "defaults", defaults
         yield "normalize", "" if self.normalize else "off"
         yield "removed", f"{self.removed.name}: {self.removed.condition}" if self.removed else ""
+        yield "kafka", self.kafka
         if self.initial is not None:
             yield "initial", plain.show(Step(self.protocol.machine.initial, self.initial)).partition(" ")[2]
         yield "property", self.prop.name if self.prop else ""

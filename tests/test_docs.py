@@ -65,6 +65,7 @@ def test_the_generated_pages_are_not_stale() -> None:
         "docs/walks.md",
         "docs/ir.md",
         "docs/semantics.md",
+        "docs/conformance.md",
     ],
 )
 def test_every_path_that_a_page_names_exists(page: str) -> None:

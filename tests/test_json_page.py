@@ -44,6 +44,7 @@ SECTIONS = {
     "faults": ("api/faulting",),
     "ablate": ("api/matrix", "api/suspicions"),
     "vacuity": ("cli/commands/vacuity", "pages/vacuity"),
+    "conform": ("conformance/report",),
     "diff": ("api/differing",),
     "prove": ("api/proving",),
 }

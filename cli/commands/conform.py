@@ -1,0 +1,131 @@
+"""`fencepost conform`: the model's histories on the classes of Apache Kafka, compared step by step."""
+
+from __future__ import annotations
+
+import os
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+from fencepost.api.files import make_sure_folder
+from fencepost.api.quantities import counted, show_seconds
+from fencepost.cli.commands.options import Target, command, constants_options, output_options, seconds, workers_option
+from fencepost.cli.status import Exit, worst_exit
+from fencepost.cli.views.console import print_json, results, styled
+from fencepost.model.language.errors import UsageError
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from fencepost.conformance.kafka import Release
+    from fencepost.conformance.report import Report
+    from fencepost.model.language import Constants
+    from rich.console import Console
+
+ENDS = {"conforms": Exit.AS_EXPECTED, "differs": Exit.FAILED, "undetermined": Exit.UNDETERMINED}
+COLOURS = {"conforms": "bold green", "differs": "bold red", "undetermined": "bold yellow"}
+SHOWN = 8
+"""Rows of one difference that are printed; its trace has them all."""
+
+
+@command()
+@click.argument("protocol")
+@click.option("--kafka", metavar="VERSION", help="The release of Kafka, such as 4.1.2; Maven brings its jars.")
+@click.option("--jars", metavar="DIR", help="Take the jars in this folder, such as those of your own build.")
+@constants_options
+@click.option("--trace", "files", multiple=True, metavar="FILE", help="Execute the history of a trace (repeatable).")
+@click.option("--walks", type=click.IntRange(1), metavar="N", help="Execute random walks instead of the whole state graph.")
+@click.option("--depth", type=click.IntRange(1), default=40, show_default=True, metavar="N", help="Steps of a walk at most.")
+@click.option("--seed", type=int, default=1, show_default=True, metavar="N", help="Take other walks.")
+@click.option("--budget", metavar="TIME", help="Stop after this time, such as 10m.")
+@workers_option("Processes that run Kafka's classes")
+@click.option("--output", metavar="DIR", help="Write each difference there, as a trace that replays.")
+@output_options
+def conform(protocol: str, kafka: str | None, jars: str | None, **given: Any) -> Exit:
+    """Execute what PROTOCOL allows on the classes of Apache Kafka, and compare the whole state after every step.
+
+    A controller and brokers of Kafka's classes run in one Java process, without network and without threads. By default
+    walks that together take every transition of a small state graph are executed.
+
+    \b
+    Exit status: 0 Kafka does as the model does, 1 they differ, 2 bad input (or no Java, no Maven, no such
+    release), 3 the time was over before the end.
+    """  # noqa: D301 (\b is the mark by which click keeps lines)
+    from fencepost.conformance.conform import write_differences
+    from fencepost.conformance.kafka import release
+    from fencepost.conformance.report import PROTOCOL
+
+    if protocol != PROTOCOL:
+        raise UsageError(f"protocol {protocol!r} is not mapped to Kafka's classes. Only `{PROTOCOL}` is.")
+    folder = Path(given["output"]) if given["output"] else None
+    if folder is not None:
+        make_sure_folder(folder)
+    found = release(kafka, Path(jars) if jars else None)
+    tell = (lambda _: None) if given["quiet"] else _tell
+    if found.warning:
+        tell(found.warning)
+    reports = _reports(found, tell, given)
+    for report in reports:
+        if folder is not None:
+            write_differences(report, folder)
+        if not given["json"]:
+            _print(results(), report)
+    if given["json"]:
+        told = [report.data() for report in reports]
+        print_json(told[0] if len(told) == 1 else {"format": told[0]["format"], "runs": told})
+    return worst_exit([ENDS[report.verdict] for report in reports])
+
+
+def _reports(found: Release, tell: Callable[[str], None], given: dict[str, Any]) -> list[Report]:
+    from fencepost.conformance.conform import Asked, conform_trace
+    from fencepost.conformance.conform import conform as execute
+
+    if given["files"]:
+        return [conform_trace(found, Path(file)) for file in given["files"]]
+    asked = Asked(
+        constants=_constants(found.model, given),
+        walks=given["walks"] or 0,
+        depth=given["depth"],
+        seed=given["seed"],
+        seconds=seconds(given["budget"]),
+        workers=given["workers"] or os.cpu_count() or 1,
+    )
+    return [execute(found, asked, tell)]
+
+
+def _constants(model: str, given: dict[str, Any]) -> Constants:
+    """Return the constants: a small configuration of the version that the release is compared with, and what was set."""
+    from fencepost.conformance.conform import SMALL
+    from fencepost.conformance.report import PROTOCOL
+
+    small = {} if given["walks"] else SMALL
+    named = {text.partition("=")[0].strip().replace("-", "_") for text in given["settings"]}
+    usual = tuple(f"{name}={value}" for name, value in small.items() if name not in named)
+    target = Target(PROTOCOL, (*usual, *given["settings"]), given["version"] or model, given["with_"], given["without"])
+    return target.question().constants
+
+
+def _tell(text: str) -> None:
+    sys.stderr.write(f"fencepost: {text}\n")
+
+
+def _print(console: Console, report: Report) -> None:
+    data = report.data()
+    console.print(styled(f"{data['protocol']} on Kafka {data['kafka']}: {report.verdict}", COLOURS[report.verdict]))
+    if data["transitions"]:
+        console.print(
+            f"  {data['executed']:,} of {data['transitions']:,} transitions between {counted(data['states'], 'state')} executed"
+        )
+    console.print(
+        f"  {data['steps']:,} steps in {counted(data['histories'], 'history', 'histories')}, {data['compared']:,} states compared in "
+        f"{show_seconds(data['seconds'])}: {data['steps_per_second']:,.0f} steps a second"
+    )
+    for item in data["set_aside"]:
+        console.print(f"  {counted(item['histories'], 'history', 'histories')} set aside: {item['why']}", soft_wrap=True)
+    for kind, found in report.outcome.differences.items():
+        console.print(styled(f"  after {found.action} ({counted(report.outcome.times[kind], 'history', 'histories')})", "bold"))
+        for name, model, kafka in found.rows[:SHOWN]:
+            console.print(f"    {name}: {model} in the model, {kafka} in Kafka", soft_wrap=True)
+        if kind in report.traces:
+            console.print(f"    {report.traces[kind]}", soft_wrap=True)

@@ -1,0 +1,1 @@
+"""The model and the classes of Apache Kafka judge each other, step by step."""

@@ -1,0 +1,124 @@
+"""What `fencepost conform` does: histories from the state graph, from walks and from traces, and the result as data."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from fencepost.conformance.cover import Cover, state_graph
+from fencepost.conformance.mapping import refuse
+from fencepost.conformance.report import PROTOCOL, Report
+from fencepost.conformance.run import Run, transitions
+from fencepost.conformance.walking import walks
+from fencepost.counterexamples.reader import read
+from fencepost.counterexamples.replay import write
+from fencepost.counterexamples.trace import Trace
+from fencepost.invariants.protocols import protocol as named_protocol
+from fencepost.model.language.errors import UsageError
+from fencepost.model.language.interpreter import Interpreter
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from pathlib import Path
+
+    from fencepost.conformance.execute import Difference
+    from fencepost.conformance.kafka import Release
+    from fencepost.model.language.constants import Constants
+
+SMALL: dict[str, int] = {
+    "brokers": 2,
+    "max_records": 1,
+    "metadata_lag": 1,
+    "crashes": 1,
+    "fences": 1,
+    "shrinks": 1,
+    "late_fetches": 0,
+    "max_leader_epoch": 1,
+}
+"""The configuration whose whole state graph is covered unless another is asked for: 5,807 states."""
+MOST_STATES = 50_000
+"""The plain carrier explores the state graph; a larger one takes it too long."""
+
+
+@dataclass(frozen=True)
+class Asked:
+    """Which histories are executed: a path cover of the state graph, or `walks` of the model; for at most `seconds`."""
+
+    constants: Constants
+    walks: int = 0
+    depth: int = 40
+    seed: int = 1
+    seconds: float | None = None
+    workers: int = 2
+
+
+def make_sure_drivable(constants: Constants) -> None:
+    """Raise UsageError if Kafka cannot be driven with these constants."""
+    why = refuse(constants)
+    if why:
+        raise UsageError(
+            f"Kafka cannot be compared with these constants: {why}. Its rules cannot be switched; leave these as the version has them."
+        )
+
+
+def conform(release: Release, asked: Asked, tell: Callable[[str], None]) -> Report:
+    """Execute histories of the model on Kafka's classes and compare every state."""
+    make_sure_drivable(asked.constants)
+    machine = named_protocol(PROTOCOL).machine
+    plain = Interpreter(machine, asked.constants)
+    run = Run(release, machine, asked.constants, asked.workers)
+    if asked.walks:
+        tell(f"{asked.walks:,} walks of up to {asked.depth} steps")
+        return Report(release, asked.constants, run.execute(walks(plain, asked.walks, asked.depth, asked.seed), asked.seconds))
+    tell("the state graph is explored")
+    graph = state_graph(plain, MOST_STATES)
+    if graph is None:
+        raise UsageError(
+            f"the state graph has more than {MOST_STATES:,} states under these constants, too many to cover: lower a constant, "
+            "or execute random walks with --walks."
+        )
+    tell(f"walks that take all {graph.number_of_edges():,} transitions between {len(graph):,} states")
+    outcome = run.execute(Cover(graph).walks(), asked.seconds)
+    return Report(release, asked.constants, outcome, len(graph), graph.number_of_edges())
+
+
+def conform_trace(release: Release, path: Path) -> Report:
+    """Execute the history of a trace file."""
+    trace = read(path).trace
+    if trace.protocol.name != PROTOCOL:
+        raise UsageError(f"{path} is of protocol {trace.protocol.name!r}, and only {PROTOCOL!r} is mapped to Kafka's classes.")
+    make_sure_drivable(trace.constants)
+    if trace.removed is not None or not trace.normalize:
+        raise UsageError(
+            f"{path} is a history of another model (without a guard, or without `normalize`): take one of the whole model."
+        )
+    plain = trace.interpreter()
+    history = transitions(plain, plain.initial_states()[0], trace.steps)
+    if history is None:
+        raise UsageError(f"{path} has a step that the model refuses: `fencepost replay {path}` says which.")
+    run = Run(release, trace.protocol.machine, trace.constants, 1)
+    return Report(release, trace.constants, run.execute([history]))
+
+
+def write_differences(report: Report, folder: Path) -> None:
+    """Write each difference as a trace: its history replays on the model, and again on Kafka by `fencepost conform --trace`."""
+    for number, (kind, found) in enumerate(sorted(report.outcome.differences.items()), 1):
+        path = folder / f"{PROTOCOL}-{report.release.version}-difference-{number}.trace"
+        write(path, trace_of(report, found))
+        report.traces[kind] = str(path)
+
+
+def trace_of(report: Report, found: Difference) -> Trace:
+    """Return a difference as a trace."""
+    told = "; ".join(f"{name} is {kafka} in Kafka and {model} in the model" for name, model, kafka in found.rows)
+    return Trace(
+        title=f"Kafka {report.release.version} departs from the model after {found.action}",
+        protocol=named_protocol(PROTOCOL),
+        constants=report.constants,
+        prop=None,
+        steps=found.steps,
+        version=report.release.model,
+        why=f"After the last step {told}.",
+        source="fencepost conform",
+        kafka=report.release.version,
+    )

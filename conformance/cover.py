@@ -1,0 +1,116 @@
+"""Walks that together take every transition of a state graph."""
+
+from __future__ import annotations
+
+from collections import deque
+from typing import TYPE_CHECKING
+
+import networkx as nx
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from fencepost.model.language.interpreter import Interpreter, Transition
+    from fencepost.model.language.records import Key
+
+NEAR = 40
+"""States that are looked at for the nearest edge that was not taken."""
+
+
+def state_graph(plain: Interpreter, most: int) -> nx.MultiDiGraph[Key] | None:
+    """Return every state that is reached, with its transitions as edges; None if there are more than `most` states."""
+    graph: nx.MultiDiGraph[Key] = nx.MultiDiGraph()
+    waiting = deque(plain.initial_states())
+    graph.add_nodes_from(waiting)
+    graph.graph["initial"] = waiting[0]
+    while waiting:
+        state = waiting.popleft()
+        for transition in plain.transitions(state):
+            if transition.after not in graph:
+                waiting.append(transition.after)
+            graph.add_edge(state, transition.after, transition=transition)
+        if len(graph) > most:
+            return None
+    return graph
+
+
+class Cover:
+    """Walks from the initial state that take every edge, made one after the other; not the least number of walks.
+
+    A walk takes edges that no walk has taken, and where there are none goes on to where some are ahead. A component is spent once
+    nothing is left in it nor in any that it leads to; components, unlike states, form no cycles, so this can be counted.
+    """
+
+    def __init__(self, graph: nx.MultiDiGraph[Key]) -> None:
+        self.graph = graph
+        self._left: dict[Key, list[tuple[Key, int]]] = {
+            state: [(after, number) for _, after, number in graph.out_edges(state, keys=True)] for state in graph
+        }
+        self._of: dict[Key, int] = {}
+        for place, members in enumerate(nx.strongly_connected_components(graph)):
+            self._of.update(dict.fromkeys(members, place))
+        self._parents: dict[int, set[int]] = {place: set() for place in self._of.values()}
+        children: dict[int, set[int]] = {place: set() for place in self._of.values()}
+        for before, after in graph.edges():
+            one, other = self._of[before], self._of[after]
+            if one != other:
+                children[one].add(other)
+                self._parents[other].add(one)
+        self._remaining = {place: len(found) for place, found in children.items()}
+        for state, edges in self._left.items():
+            self._remaining[self._of[state]] += len(edges)
+        for place, count in list(self._remaining.items()):
+            if not count and not children[place]:
+                self._spend(place)
+
+    def walks(self) -> Iterator[list[Transition]]:
+        """Yield walks until every edge was taken."""
+        start = self.graph.graph["initial"]
+        while self._remaining[self._of[start]]:
+            at, walk = start, []
+            while self._remaining[self._of[at]]:
+                for before, after, number in self._way(at):
+                    walk.append(self.graph.edges[before, after, number]["transition"])
+                    at = after
+            yield walk
+
+    def _way(self, start: Key) -> list[tuple[Key, Key, int]]:
+        """Return a way that ends with the nearest edge that was not taken; if that is far, one that leaves the component for others."""
+        came: dict[Key, tuple[Key, Key, int] | None] = {start: None}
+        waiting = deque([start])
+        away = None
+        while waiting:
+            state = waiting.popleft()
+            if self._left[state]:
+                after, number = self._left[state].pop()
+                self._count_down(self._of[state])
+                return [*self._back(came, state), (state, after, number)]
+            for after, edges in self.graph.adj[state].items():
+                if after not in came and self._remaining[self._of[after]]:
+                    came[after] = (state, after, int(next(iter(edges))))
+                    waiting.append(after)
+                    away = away or (after if self._of[after] != self._of[start] else None)
+            if away is not None and len(came) > NEAR:
+                return self._back(came, away)
+        raise AssertionError(start)  # what is counted as left can be reached
+
+    def _count_down(self, place: int) -> None:
+        self._remaining[place] -= 1
+        if not self._remaining[place]:
+            self._spend(place)
+
+    def _spend(self, place: int) -> None:
+        spent = [place]
+        while spent:
+            for parent in self._parents[spent.pop()]:
+                self._remaining[parent] -= 1
+                if not self._remaining[parent]:
+                    spent.append(parent)
+
+    @staticmethod
+    def _back(came: dict[Key, tuple[Key, Key, int] | None], state: Key) -> list[tuple[Key, Key, int]]:
+        way = []
+        while (edge := came[state]) is not None:
+            way.append(edge)
+            state = edge[0]
+        return way[::-1]

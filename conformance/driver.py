@@ -1,0 +1,131 @@
+"""The process that holds Kafka's classes: started, asked line by line, and ended whatever happens."""
+
+from __future__ import annotations
+
+import json
+import os
+import selectors
+import subprocess
+import tempfile
+from contextlib import suppress
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Self
+
+from fencepost.model.language.errors import UsageError
+
+if TYPE_CHECKING:
+    from fencepost.conformance.kafka import Release
+
+PATIENCE = 60.0
+"""Seconds after which a process that does not answer is given up."""
+MEMORY_FOLDER = Path("/dev/shm")  # noqa: S108 (only as the parent of a private folder; checkpoint files make disks slow)
+
+
+class DriverError(UsageError):
+    """The process died, hung, or answered something that is no answer."""
+
+
+class Driver:
+    """One JVM with a controller and brokers of Kafka's classes."""
+
+    def __init__(self, release: Release, patience: float = PATIENCE) -> None:
+        self.release, self.patience = release, patience
+        self._folder = tempfile.TemporaryDirectory(
+            prefix="fencepost-kafka-", dir=MEMORY_FOLDER if os.access(MEMORY_FOLDER, os.W_OK) else None
+        )
+        self._errors = tempfile.TemporaryFile()  # noqa: SIM115 (closed in `close`)
+        self._rest = b""
+        self._process = subprocess.Popen(  # noqa: S603 (our own command)
+            release.command(self._folder.name),
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=self._errors,
+            env={**os.environ, "LC_ALL": "C"},
+        )
+        try:
+            self.version = self._greeting()
+        except BaseException:
+            self.close()
+            raise
+
+    def _greeting(self) -> str:
+        """Return the version that Kafka's classes say they are."""
+        told = self._read().get("kafka")
+        if not isinstance(told, str):
+            raise DriverError(f"the driver for Kafka {self.release.version} began with something that is no greeting.")
+        return told
+
+    def ask(self, line: str) -> dict[str, Any]:
+        """Have one action done; return what became of it and what is seen then."""
+        assert self._process.stdin is not None
+        try:
+            self._process.stdin.write(line.encode("ascii") + b"\n")
+            self._process.stdin.flush()
+        except BrokenPipeError:
+            self._gone(line)
+        answer = self._read(line)
+        if "changed" in answer:
+            raise DriverError(
+                f"Kafka {self.release.version} is not as the driver knows it: {answer['changed']} is not there. "
+                f"Take a release that it knows: {', '.join(self.release.known)}."
+            )
+        if "broken" in answer:
+            raise DriverError(f"the driver for Kafka {self.release.version} failed at {line!r}:\n{answer['broken']}")
+        if "state" not in answer:
+            raise DriverError(f"the driver for Kafka {self.release.version} answered {line!r} with something else: {answer}.")
+        return answer
+
+    def _read(self, asked: str = "its start") -> dict[str, Any]:
+        """Return the next line as JSON."""
+        assert self._process.stdout is not None
+        with selectors.DefaultSelector() as selector:
+            selector.register(self._process.stdout, selectors.EVENT_READ)
+            while b"\n" not in self._rest:
+                if not selector.select(self.patience):
+                    self._process.kill()
+                    raise DriverError(
+                        f"the driver for Kafka {self.release.version} did not answer {asked!r} within "
+                        f"{self.patience:g} s; it was ended."
+                    )
+                found = os.read(self._process.stdout.fileno(), 1 << 16)
+                if not found:
+                    self._gone(asked)
+                self._rest += found
+        line, _, self._rest = self._rest.partition(b"\n")
+        try:
+            answer = json.loads(line)
+        except ValueError:
+            answer = None
+        if not isinstance(answer, dict):
+            raise DriverError(f"the driver for Kafka {self.release.version} answered {asked!r} with garbage: {line[:200]!r}.")
+        return answer
+
+    def _gone(self, asked: str) -> None:
+        """Raise DriverError with what the process said before it died."""
+        status = self._process.wait(timeout=self.patience)
+        self._errors.seek(0)
+        said = self._errors.read()[-2000:].decode("utf-8", "replace").strip()
+        raise DriverError(
+            f"the driver for Kafka {self.release.version} died at {asked!r} with status {status}"
+            + (f", saying:\n{said}" if said else ", saying nothing.")
+        )
+
+    def close(self) -> None:
+        """End the process and remove its folder."""
+        for stream in (self._process.stdin, self._process.stdout):
+            if stream is not None:
+                with suppress(OSError):
+                    stream.close()
+        try:
+            self._process.wait(timeout=2)
+        except subprocess.TimeoutExpired:
+            self._process.kill()
+            self._process.wait()
+        self._errors.close()
+        self._folder.cleanup()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *error: object) -> None:
+        self.close()

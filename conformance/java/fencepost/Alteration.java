@@ -1,0 +1,64 @@
+package fencepost;
+
+import java.util.List;
+import java.util.Optional;
+import java.util.function.Supplier;
+import org.apache.kafka.clients.ClientResponse;
+import org.apache.kafka.common.message.AlterPartitionRequestData;
+import org.apache.kafka.common.message.AlterPartitionResponseData;
+import org.apache.kafka.common.protocol.ApiKeys;
+import org.apache.kafka.common.protocol.Errors;
+import org.apache.kafka.common.requests.AbstractRequest;
+import org.apache.kafka.common.requests.AlterPartitionRequest;
+import org.apache.kafka.common.requests.AlterPartitionResponse;
+import org.apache.kafka.common.requests.RequestHeader;
+
+/** An AlterPartition request between Kafka's DefaultAlterPartitionManager and the controller, later the answer to it. */
+final class Alteration {
+    final int number;
+    final Broker sender;
+    final AlterPartitionRequest request;
+    private final Object callback;
+    AlterPartitionResponseData response;
+
+    private static int sent;
+
+    private Alteration(Broker sender, AlterPartitionRequest request, Object callback) {
+        this.number = ++sent;
+        this.sender = sender;
+        this.request = request;
+        this.callback = callback;
+    }
+
+    /** Kafka's manager of such requests; what its channel would send is kept in `kept`. */
+    static Object manager(Broker sender, Object scheduler, Fakes.Clock clock, List<Alteration> kept) throws Exception {
+        Class<?> channels = Reflect.type("org.apache.kafka.server.common.NodeToControllerChannelManager");
+        Object channel = Reflect.proxy(channels, (self, method, arguments) -> {
+            if (method.getName().equals("sendRequest")) {
+                AbstractRequest made = ((AbstractRequest.Builder<?>) arguments[0]).build();
+                kept.add(new Alteration(sender, (AlterPartitionRequest) made, arguments[1]));
+            }
+            return method.getReturnType() == Optional.class ? Optional.empty() : method.getReturnType() == long.class ? 0L : null;
+        });
+        Class<?> type = Reflect.type("kafka.server.DefaultAlterPartitionManager", "org.apache.kafka.server.partition.DefaultAlterPartitionManager");
+        Class<?>[] types = type.getConstructors()[0].getParameterTypes();
+        Object epochs = types[4] == Supplier.class ? (Supplier<Object>) () -> sender.epoch : (scala.Function0<Object>) () -> sender.epoch;
+        return type.getConstructors()[0].newInstance(channel, scheduler, clock, sender.id, epochs);
+    }
+
+    AlterPartitionRequestData.PartitionData asked() {
+        return request.data().topics().get(0).partitions().get(0);
+    }
+
+    Errors error() {
+        Errors whole = Errors.forCode(response.errorCode());
+        return whole != Errors.NONE ? whole : Errors.forCode(response.topics().get(0).partitions().get(0).errorCode());
+    }
+
+    /** The sender handles the answer. */
+    void answer() {
+        ClientResponse arrived = new ClientResponse(new RequestHeader(ApiKeys.ALTER_PARTITION, request.version(), "", number), null, "", 0, 0,
+            false, null, null, new AlterPartitionResponse(response));
+        Reflect.call(callback, "onComplete", arrived);
+    }
+}

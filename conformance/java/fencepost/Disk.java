@@ -1,0 +1,15 @@
+package fencepost;
+
+import java.util.ArrayList;
+import java.util.List;
+
+/** What is left of a broker whose process has ended. */
+final class Disk {
+    /** The segment file. */
+    byte[] segment = new byte[0];
+    /** Record and leader epoch of each entry in it. */
+    List<int[]> entries = new ArrayList<>();
+    long highWatermark;
+    /** The broker epoch that a clean shutdown has saved, -1 after a crash. */
+    long savedEpoch = -1;
+}

@@ -1,0 +1,177 @@
+package fencepost;
+
+import java.util.HashMap;
+import java.util.LinkedHashMap;
+import java.util.List;
+import java.util.Map;
+import org.apache.kafka.clients.ClientResponse;
+import org.apache.kafka.clients.FetchSessionHandler;
+import org.apache.kafka.common.TopicIdPartition;
+import org.apache.kafka.common.TopicPartition;
+import org.apache.kafka.common.message.FetchResponseData;
+import org.apache.kafka.common.metrics.Metrics;
+import org.apache.kafka.common.protocol.ApiKeys;
+import org.apache.kafka.common.protocol.Errors;
+import org.apache.kafka.common.requests.FetchRequest;
+import org.apache.kafka.common.requests.FetchResponse;
+import org.apache.kafka.common.requests.RequestHeader;
+import org.apache.kafka.common.utils.LogContext;
+import org.apache.kafka.server.common.MetadataVersion;
+import org.apache.kafka.server.network.BrokerEndPoint;
+
+/** A follower's fetchers: Kafka's manager, threads and endpoints, of which no thread runs and no byte is sent. */
+final class Fetching {
+    final kafka.server.ReplicaFetcherManager manager;
+    private final Broker broker;
+    private final Map<Integer, Fetcher> fetchers = new HashMap<>();
+    /** The answer that its leader has sent, until the follower handles it. */
+    Answer answer;
+
+    Fetching(Broker broker, kafka.server.KafkaConfig config, Object quota, Metrics metrics, Fakes.Clock clock) {
+        this.broker = broker;
+        manager = new kafka.server.ReplicaFetcherManager(config, broker.manager, metrics, clock, scala.Option.empty(),
+            (kafka.server.ReplicationQuotaManager) quota, MetadataVersion::latestProduction, () -> broker.epoch) {
+            @Override public kafka.server.ReplicaFetcherThread createFetcherThread(int number, BrokerEndPoint source) {
+                Sender sender = new Sender(source);
+                LogContext context = new LogContext("");
+                kafka.server.RemoteLeaderEndPoint endpoint = new kafka.server.RemoteLeaderEndPoint("", sender,
+                    new FetchSessionHandler(context, source.id()), config, broker.manager, (kafka.server.ReplicationQuotaManager) quota,
+                    MetadataVersion::latestProduction, () -> broker.epoch);
+                Fetcher made = new Fetcher(endpoint, sender, config, failedPartitions(), broker.manager, (kafka.server.ReplicationQuotaManager) quota);
+                fetchers.put(source.id(), made);
+                return made;
+            }
+        };
+    }
+
+    /** A request as the follower has built it, and the thread that waits for its answer. */
+    static final class Request {
+        Fetcher fetcher;
+        int leader;
+        FetchRequest request;
+        Object partitions;
+        Object builder;
+        /** The epoch of the follower's last record when it went down, and whether the request names a later one. */
+        int lastEpoch;
+        boolean hollow;
+
+        FetchRequest.PartitionData data() {
+            return request.fetchData(Map.of(request.data().topics().get(0).topicId(), "t")).values().iterator().next();
+        }
+
+        TopicIdPartition partition() {
+            return request.fetchData(Map.of(request.data().topics().get(0).topicId(), "t")).keySet().iterator().next();
+        }
+    }
+
+    static final class Answer {
+        Request to;
+        FetchResponseData.PartitionData data;
+    }
+
+    /** kafka.server.BlockingSend: it returns the answer that was put there. */
+    static final class Sender implements kafka.server.BlockingSend {
+        final BrokerEndPoint source;
+        ClientResponse response;
+
+        Sender(BrokerEndPoint source) {
+            this.source = source;
+        }
+
+        @Override public ClientResponse sendRequest(org.apache.kafka.common.requests.AbstractRequest.Builder<? extends org.apache.kafka.common.requests.AbstractRequest> builder) {
+            if (response == null) {
+                throw new IllegalStateException("the follower sends a request of its own: " + builder);
+            }
+            ClientResponse taken = response;
+            response = null;
+            return taken;
+        }
+
+        @Override public void initiateClose() { }
+
+        @Override public void close() { }
+
+        @Override public BrokerEndPoint brokerEndPoint() {
+            return source;
+        }
+    }
+
+    /** Kafka's thread, which is never started: its work is called step by step. */
+    static final class Fetcher extends kafka.server.ReplicaFetcherThread {
+        final Sender sender;
+
+        Fetcher(kafka.server.RemoteLeaderEndPoint endpoint, Sender sender, kafka.server.KafkaConfig config,
+                kafka.server.FailedPartitions failed, kafka.server.ReplicaManager manager, kafka.server.ReplicationQuotaManager quota) {
+            super("fetcher", endpoint, config, failed, manager, quota, "");
+            this.sender = sender;
+        }
+
+        @Override public void start() { }
+
+        Object state() {
+            return Scala.value(Reflect.call(this, "fetchState", Broker.PARTITION));
+        }
+    }
+
+    /** The fetcher that has the partition; null if none has. */
+    private Fetcher fetcher() {
+        for (Fetcher f : fetchers.values()) {
+            if (f.state() != null) {
+                return f;
+            }
+        }
+        return null;
+    }
+
+    private static int epoch(Object state) {
+        return (int) Reflect.number(Reflect.call(state, "currentLeaderEpoch"));
+    }
+
+    /** Build the request that the follower has out now; null if it fetches from nobody. */
+    Request request() {
+        Fetcher fetcher = fetcher();
+        if (fetcher == null) {
+            return null;
+        }
+        Reflect.call(fetcher, "maybeTruncate");
+        Object states = Reflect.call(Reflect.get(fetcher, "partitionStates"), "partitionStateMap");
+        Object endpoint = Reflect.call(fetcher, "leader");
+        Object fetch = Scala.value(Reflect.call(Reflect.call(endpoint, "buildFetch", states), "result"));
+        if (fetch == null) {
+            return null;
+        }
+        Request made = new Request();
+        made.fetcher = fetcher;
+        made.leader = fetcher.sender.source.id();
+        made.partitions = Reflect.call(fetch, "partitionData");
+        made.builder = Reflect.call(fetch, "fetchRequest");
+        made.request = ((FetchRequest.Builder) made.builder).build();
+        return made;
+    }
+
+    /** The follower handles the answer (AbstractFetcherThread.processFetchRequest). */
+    void handle() {
+        Answer taken = answer;
+        answer = null;
+        LinkedHashMap<TopicIdPartition, FetchResponseData.PartitionData> body = new LinkedHashMap<>();
+        body.put(taken.to.partition(), taken.data);
+        short version = taken.to.request.version();
+        taken.to.fetcher.sender.response = new ClientResponse(new RequestHeader(ApiKeys.FETCH, version, "", 1), null, "", 0, 0, false, null, null,
+            FetchResponse.of(Errors.NONE, 0, 0, body, List.of()));
+        Reflect.call(taken.to.fetcher, "processFetchRequest", taken.to.partitions, taken.to.builder);
+    }
+
+    /** A follower that has entered another leader epoch takes no answer to what it asked before. */
+    void forgetOutdated() {
+        if (answer != null) {
+            Object state = answer.to.fetcher.state();
+            if (state == null || epoch(state) != answer.to.data().currentLeaderEpoch.get()) {
+                answer = null;
+            }
+        }
+    }
+
+    boolean failed() {
+        return (boolean) Reflect.call(manager.failedPartitions(), "contains", Broker.PARTITION);
+    }
+}

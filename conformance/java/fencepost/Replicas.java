@@ -1,0 +1,116 @@
+package fencepost;
+
+import java.lang.reflect.Constructor;
+import java.lang.reflect.RecordComponent;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Map;
+import java.util.concurrent.atomic.AtomicReference;
+
+/** What a leader keeps of itself and of its followers, and how time passes for one of them alone. */
+final class Replicas {
+    private static final long LAG = 30_000;
+    private static final long LONG_AGO = Fakes.NOW - 10 * LAG;
+
+    private Replicas() { }
+
+    private static Object replica(Broker leader, int follower) {
+        Object found = Scala.value(leader.partition().getReplica(follower));
+        if (found == null) {
+            throw new World.Untried("the leader knows no replica " + follower);
+        }
+        return found;
+    }
+
+    @SuppressWarnings("unchecked")
+    private static AtomicReference<Object> cell(Object replica) {
+        return (AtomicReference<Object>) Reflect.get(replica, "replicaState");
+    }
+
+    /** The fetch that the leader has just handled is long ago when the next one comes. */
+    static void pass(Broker leader, int follower) {
+        Object found = Scala.value(leader.partition().getReplica(follower));
+        if (found != null) {
+            AtomicReference<Object> cell = cell(found);
+            cell.set(with(cell.get(), Map.of("lastFetchTimeMs", LONG_AGO)));
+        }
+    }
+
+    /** A copy of ReplicaState in which the follower was last caught up at `caughtUp`, and last fetched no later. */
+    private static Object at(Object state, long caughtUp) {
+        long fetched = Math.min(Reflect.number(Reflect.call(state, "lastFetchTimeMs")), caughtUp);
+        return with(state, Map.of("lastCaughtUpTimeMs", caughtUp, "lastFetchTimeMs", fetched));
+    }
+
+    private static Object with(Object state, Map<String, Long> changed) {
+        try {
+            Constructor<?> constructor = state.getClass().getDeclaredConstructors()[0];
+            List<Object> values = new ArrayList<>();
+            for (RecordComponent c : state.getClass().getRecordComponents()) {
+                Long value = changed.get(c.getName());
+                values.add(value != null ? value : Reflect.call(state, c.getName()));
+            }
+            return constructor.newInstance(values.toArray());
+        } catch (ReflectiveOperationException e) {
+            throw new Reflect.Changed("ReplicaState: " + e);
+        }
+    }
+
+    /** The lag time has passed since the follower was last caught up. */
+    static void age(Broker leader, int follower) {
+        AtomicReference<Object> cell = cell(replica(leader, follower));
+        cell.set(at(cell.get(), LONG_AGO));
+    }
+
+    /** Partition.maybeShrinkIsr at a time when these members have not been caught up for too long, and the others have. */
+    static void shrink(Broker leader, int members, int brokers) {
+        Object[] before = new Object[brokers];
+        for (int b = 0; b < brokers; b++) {
+            if (b != leader.id) {
+                AtomicReference<Object> cell = cell(replica(leader, b));
+                before[b] = cell.get();
+                cell.set(at(cell.get(), (members & 1 << b) != 0 ? LONG_AGO : Fakes.NOW));
+            }
+        }
+        boolean pending = inFlight(leader);
+        leader.partition().maybeShrinkIsr();
+        boolean asks = !pending && inFlight(leader);
+        for (int b = 0; b < brokers; b++) {
+            if (before[b] != null && !(asks && (members & 1 << b) != 0)) {
+                cell(replica(leader, b)).set(before[b]);
+            }
+        }
+        leader.act();
+    }
+
+    private static boolean inFlight(Broker leader) {
+        return (boolean) Reflect.call(Reflect.call(leader.partition(), "partitionState"), "isInflight");
+    }
+
+    static void describe(StringBuilder out, Broker b, kafka.cluster.Partition p, int brokers, List<List<Long>> epochs) {
+        Object state = Reflect.call(p, "partitionState");
+        int proposed = 0;
+        if ((boolean) Reflect.call(state, "isInflight")) {
+            proposed = Scala.bits(Reflect.call(Reflect.call(state, "sentLeaderAndIsr"), "isr"));
+        }
+        Object start = Scala.value(Reflect.call(p, "leaderEpochStartOffsetOpt"));
+        out.append(",\"isr\":").append(Scala.bits(Reflect.call(state, "isr"))).append(",\"maximal\":")
+            .append(Scala.bits(Reflect.call(state, "maximalIsr"))).append(",\"proposed\":").append(proposed)
+            .append(",\"start\":").append(start).append(",\"followers\":[");
+        int recent = 0;
+        for (int f = 0; f < brokers; f++) {
+            long end = -1;
+            int epoch = -1;
+            Object found = f == b.id ? null : Scala.value(p.getReplica(f));
+            if (found != null) {
+                Object known = Reflect.call(found, "stateSnapshot");
+                end = Reflect.number(Reflect.call(known, "logEndOffset"));
+                Object of = Scala.value(Reflect.call(known, "brokerEpoch"));
+                epoch = of == null ? -1 : epochs.get(f).indexOf((Long) of);
+                recent |= Fakes.NOW - Reflect.number(Reflect.call(known, "lastCaughtUpTimeMs")) <= LAG ? 1 << f : 0;
+            }
+            out.append(f == 0 ? "[" : ",[").append(end).append(',').append(epoch).append(']');
+        }
+        out.append("],\"recent\":").append(recent);
+    }
+}

@@ -1,0 +1,548 @@
+package fencepost;
+
+import java.nio.ByteBuffer;
+import java.nio.charset.StandardCharsets;
+import java.nio.file.Path;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Map;
+import java.util.Optional;
+import org.apache.kafka.common.TopicIdPartition;
+import org.apache.kafka.common.Uuid;
+import org.apache.kafka.common.compress.Compression;
+import org.apache.kafka.common.errors.ApiException;
+import org.apache.kafka.common.message.AlterPartitionRequestData;
+import org.apache.kafka.common.message.AlterPartitionResponseData;
+import org.apache.kafka.common.message.FetchResponseData;
+import org.apache.kafka.common.protocol.Errors;
+import org.apache.kafka.common.record.FileRecords;
+import org.apache.kafka.common.record.MemoryRecords;
+import org.apache.kafka.common.record.Records;
+import org.apache.kafka.common.record.SimpleRecord;
+import org.apache.kafka.common.requests.FetchRequest;
+import org.apache.kafka.common.requests.ProduceResponse;
+import org.apache.kafka.controller.FencepostController;
+import org.apache.kafka.metadata.BrokerRegistration;
+import org.apache.kafka.metadata.PartitionRegistration;
+import org.apache.kafka.server.common.RequestLocal;
+import org.apache.kafka.server.storage.log.FetchIsolation;
+import org.apache.kafka.server.storage.log.FetchParams;
+import org.apache.kafka.server.storage.log.FetchPartitionData;
+import org.apache.kafka.storage.internals.log.AppendOrigin;
+import org.apache.kafka.storage.internals.log.UnifiedLog;
+
+/** One controller, its brokers, and all that is in flight between them. An action happens at a time, in one thread. */
+final class World {
+    /** The driver's own refusal: nothing of Kafka was asked. */
+    static final class Untried extends RuntimeException {
+        Untried(String why) {
+            super(why, null, false, false);
+        }
+    }
+
+    /** A refusal that a class of Kafka gave. */
+    static final class Refused extends RuntimeException {
+        Refused(String why) {
+            super(why, null, false, false);
+        }
+    }
+
+    /** A write and what became of it. */
+    private static final class Write {
+        int record;
+        long offset;
+        Broker leader;
+        ProduceResponse.PartitionResponse answer;
+    }
+
+    private final int brokers;
+    private final int minIsr;
+    private final Path root;
+    private final FencepostController controller;
+    private final Uuid topic;
+    private final Broker[] running;
+    private final Disk[] disks;
+    private final List<List<Long>> epochs = new ArrayList<>();
+    /** For each image the end of the metadata log, and its text. */
+    private final List<Integer> ends = new ArrayList<>();
+    private final List<String> images = new ArrayList<>();
+    private int told;
+    private final List<Alteration> sent = new ArrayList<>();
+    private final Map<Integer, Fetching.Request> late = new java.util.TreeMap<>();
+    private int lates;
+    private final List<Write> writes = new ArrayList<>();
+
+    World(int brokers, int minIsr, boolean elr, boolean unclean, int leader, int isr, Path root) throws Exception {
+        this.brokers = brokers;
+        this.minIsr = minIsr;
+        this.root = root;
+        running = new Broker[brokers];
+        disks = new Disk[brokers];
+        controller = new FencepostController(minIsr, elr, unclean, new Fakes.Clock());
+        for (int b = 0; b < brokers; b++) {
+            epochs.add(new ArrayList<>());
+            epochs.get(b).add(controller.register(b, new Uuid(5, b), -1));
+            controller.heartbeat(b, epoch(b), false, Long.MAX_VALUE);
+        }
+        List<Integer> replicas = new ArrayList<>();
+        for (int b = 0; b < brokers; b++) {
+            replicas.add(b);
+        }
+        List<Integer> leaderFirst = new ArrayList<>(replicas);
+        leaderFirst.remove((Integer) leader);
+        leaderFirst.add(0, leader);
+        topic = controller.createTopic("t", leaderFirst);
+        if (leader != 0) {
+            controller.reorder("t", replicas);
+        }
+        for (int b = 0; b < brokers; b++) {
+            if ((isr & 1 << b) == 0) {
+                controller.fence(b);
+                controller.heartbeat(b, epoch(b), false, Long.MAX_VALUE);
+            }
+        }
+        note();
+        for (int b = 0; b < brokers; b++) {
+            Broker.prepare(root, b, null, topic, 0);
+            running[b] = new Broker(b, epoch(b), minIsr, root, sent);
+        }
+        for (int b = 0; b < brokers; b++) {
+            running[b].apply(controller.log, ends.get(0), 0);
+        }
+    }
+
+    void close() throws Exception {
+        for (Broker b : running) {
+            if (b != null) {
+                b.close();
+            }
+        }
+    }
+
+    private long epoch(int broker) {
+        List<Long> all = epochs.get(broker);
+        return all.get(all.size() - 1);
+    }
+
+    /** The number of a broker's incarnation with this epoch; -1 for none. */
+    private int incarnation(int broker, long epoch) {
+        return epochs.get(broker).indexOf(epoch);
+    }
+
+    private Broker running(int broker) {
+        if (running[broker] == null) {
+            throw new Untried("broker " + broker + " does not run");
+        }
+        return running[broker];
+    }
+
+    /** Keep the controller's state as the image that its last records lead to. */
+    private void note() {
+        if (!ends.isEmpty() && ends.get(ends.size() - 1) == controller.log.size()) {
+            return;
+        }
+        ends.add(controller.log.size());
+        PartitionRegistration p = controller.partition(topic);
+        List<BrokerRegistration> found = new ArrayList<>();
+        for (int b = 0; b < brokers; b++) {
+            found.add(controller.registration(b));
+        }
+        images.add(image(p, found));
+    }
+
+    private String image(PartitionRegistration p, List<BrokerRegistration> registrations) {
+        int fenced = 0;
+        int stopping = 0;
+        StringBuilder incarnations = new StringBuilder();
+        for (int b = 0; b < brokers; b++) {
+            BrokerRegistration r = registrations.get(b);
+            fenced |= r.fenced() ? 1 << b : 0;
+            stopping |= r.inControlledShutdown() ? 1 << b : 0;
+            incarnations.append(b == 0 ? "" : ",").append(incarnation(b, r.epoch()));
+        }
+        return "[" + p.leader + "," + p.leaderEpoch + "," + p.partitionEpoch + "," + Scala.bits(p.isr) + "," + fenced + "," + stopping
+            + ",[" + incarnations + "]]";
+    }
+
+    // ---- actions
+
+    void crash(int broker, int kept) throws Exception {
+        halt(running(broker), kept, false);
+    }
+
+    private void halt(Broker b, int kept, boolean clean) throws Exception {
+        Fetching.Request request = b.fetching.answer == null ? b.fetching.request() : null;
+        if (request != null) {
+            request.hollow = isOfEmptyEpoch(request, Broker.entries(b.log()));
+            request.lastEpoch = lastEpoch(Broker.entries(b.log()));
+            late.put(++lates, request);
+        }
+        disks[b.id] = b.halt(kept, clean);
+        running[b.id] = null;
+    }
+
+    void stop(int broker) throws Exception {
+        Broker b = running(broker);
+        for (Broker other : running) {
+            if (other != null && other != b && !controller.registration(other.id).fenced()) {
+                controller.heartbeat(other.id, other.epoch, controller.registration(other.id).inControlledShutdown(), other.appliedRecords());
+            }
+        }
+        String answer = controller.heartbeat(broker, b.epoch, true, b.appliedRecords());
+        note();
+        if (!answer.equals("stop")) {
+            throw new Refused(isHeldUp(broker) ? "a broker that is down and not fenced yet holds up a controlled shutdown"
+                : "the heartbeat is answered: " + answer);
+        }
+        halt(b, Broker.entries(b.log()).size(), true);
+    }
+
+    /** Whether the controller waits for the heartbeats of another broker that will send none. */
+    private boolean isHeldUp(int broker) {
+        for (int other = 0; other < brokers; other++) {
+            BrokerRegistration r = controller.registration(other);
+            if (other != broker && running[other] == null && !r.fenced() && !r.inControlledShutdown()) {
+                return true;
+            }
+        }
+        return false;
+    }
+
+    void register(int broker, int checkpoint) throws Exception {
+        if (running[broker] != null) {
+            throw new Untried("broker " + broker + " runs");
+        }
+        controller.expire(broker);
+        long epoch = controller.register(broker, new Uuid(6, controller.log.size()), disks[broker].savedEpoch);
+        epochs.get(broker).add(epoch);
+        note();
+        Broker.prepare(root, broker, disks[broker], topic, checkpoint);
+        running[broker] = new Broker(broker, epoch, minIsr, root, sent);
+        running[broker].loadLogs();
+        running[broker].apply(controller.log, controller.log.size(), ends.size() - 1);
+    }
+
+    void fence(int broker) {
+        controller.fence(broker);
+        note();
+    }
+
+    void unfence(int broker) {
+        Broker b = running(broker);
+        String answer = controller.heartbeat(broker, b.epoch, false, b.appliedRecords());
+        note();
+        if (answer.equals("fenced")) {
+            throw new Refused("the heartbeat is answered: fenced");
+        }
+    }
+
+    void beginShutdown(int broker) {
+        Broker b = running(broker);
+        boolean lonely = !controller.leadsAnything(broker);
+        Uuid another = null;
+        if (lonely && !controller.registration(broker).fenced()) {  // else the controller lets it go at once
+            List<Integer> replicas = new ArrayList<>(List.of(broker));
+            for (int other = 0; other < brokers; other++) {
+                if (other != broker) {
+                    replicas.add(other);
+                }
+            }
+            another = controller.createTopic("another", replicas);
+        }
+        String answer = controller.heartbeat(broker, b.epoch, true, b.appliedRecords());
+        if (another != null) {
+            controller.deleteTopic(another);
+        }
+        note();
+        if (answer.equals("stop")) {
+            throw new Refused("the heartbeat is answered: stop");
+        }
+    }
+
+    void elect() {
+        String answer = controller.electPreferred("t");
+        note();
+        if (!answer.equals("NONE")) {
+            throw new Refused(answer);
+        }
+    }
+
+    private Alteration alteration(int number) {
+        return sent.stream().filter(a -> a.number == number).findFirst().orElseThrow(() -> new Untried("no such request"));
+    }
+
+    void alter(int number) {
+        Alteration a = alteration(number);
+        if (a.response != null) {
+            throw new Untried("the request is answered already");
+        }
+        try {
+            a.response = controller.alterPartition(a.request.data());
+        } catch (ApiException e) {
+            a.response = new AlterPartitionResponseData().setErrorCode(Errors.forException(e).code());
+        }
+        note();
+        if (a.error() != Errors.NONE) {
+            throw new Refused(a.error().name());
+        }
+    }
+
+    void answer(int number) {
+        Alteration a = alteration(number);
+        if (a.response == null) {
+            throw new Untried("the request is not answered yet");
+        }
+        sent.remove(a);
+        if (running[a.sender.id] == a.sender) {
+            a.answer();
+            a.sender.act();
+        }
+    }
+
+    void apply(int broker, int index) {
+        Broker b = running(broker);
+        if (index <= b.applied || index >= ends.size()) {
+            throw new Untried("there is no such image to apply");
+        }
+        b.apply(controller.log, ends.get(index), index);
+    }
+
+    void produce(int broker) {
+        Broker b = running(broker);
+        Write write = new Write();
+        write.record = writes.size() + 1;
+        write.leader = b;
+        TopicIdPartition partition = new TopicIdPartition(topic, Broker.PARTITION);
+        MemoryRecords records = MemoryRecords.withRecords(Compression.NONE,
+            new SimpleRecord(("" + write.record).getBytes(StandardCharsets.US_ASCII)));
+        write.offset = b.manager.getLog(Broker.PARTITION).isDefined() ? b.log().logEndOffset() : 0;
+        Calls.append(b.manager, partition, records, answer -> write.answer = answer);
+        b.act();
+        if (write.answer != null && write.answer.error != Errors.NONE && b.log().logEndOffset() == write.offset) {
+            throw new Refused(write.answer.error.name());
+        }
+        writes.add(write);
+    }
+
+    void fetch(int leader, int follower) throws Exception {
+        Broker l = running(leader);
+        Broker f = running(follower);
+        if (f.fetching.answer != null) {
+            throw new Untried("the follower has an answer to handle");
+        }
+        Fetching.Request request = f.fetching.request();
+        if (request == null || request.leader != leader) {
+            throw new Untried("the follower does not fetch from this broker");
+        }
+        FetchPartitionData data = serve(l, request);
+        if (data.divergingEpoch.isPresent() && isOfEmptyEpoch(request, Broker.entries(f.log()))) {
+            f.fetching.answer = answer(request, data);
+            f.fetching.handle();  // it cuts nothing off, and the follower asks again with the epoch of its last record
+            request = f.fetching.request();
+            data = serve(l, request);
+        }
+        f.fetching.answer = answer(request, data);
+        UnifiedLog log = f.log();
+        boolean empty = data.divergingEpoch.isEmpty() && data.records.sizeInBytes() == 0;
+        if (empty && Math.min(data.highWatermark, log.logEndOffset()) == log.highWatermark()) {
+            f.fetching.handle();  // an answer without news: the leader would hold it back
+        }
+    }
+
+    /** Whether a request names a last epoch in which the follower has no record: it led then, and wrote nothing. */
+    private static boolean isOfEmptyEpoch(Fetching.Request request, List<int[]> entries) {
+        return request.data().lastFetchedEpoch.orElse(-1) != lastEpoch(entries);
+    }
+
+    private static int lastEpoch(List<int[]> entries) {
+        return entries.isEmpty() ? -1 : entries.get(entries.size() - 1)[1];
+    }
+
+    private static Fetching.Answer answer(Fetching.Request request, FetchPartitionData data) throws Exception {
+        Fetching.Answer answer = new Fetching.Answer();
+        answer.to = request;
+        answer.data = new FetchResponseData.PartitionData().setPartitionIndex(0).setErrorCode(data.error.code())
+            .setHighWatermark(data.highWatermark).setLogStartOffset(data.logStartOffset).setRecords(copy(data.records));
+        data.divergingEpoch.ifPresent(answer.data::setDivergingEpoch);
+        return answer;
+    }
+
+    private FetchPartitionData serve(Broker leader, Fetching.Request request) {
+        FetchPartitionData data = Calls.fetch(leader.manager, request.request, request.partition(), request.data());
+        leader.act();
+        Replicas.pass(leader, request.request.replicaId());
+        if (data.error == Errors.UNKNOWN_SERVER_ERROR) {
+            throw new IllegalStateException("the leader fails to serve " + request.request);
+        }
+        if (data.error != Errors.NONE) {
+            throw new Refused(data.error.name());
+        }
+        return data;
+    }
+
+    private static MemoryRecords copy(Records records) throws Exception {
+        if (records instanceof MemoryRecords) {
+            return (MemoryRecords) records;
+        }
+        ByteBuffer buffer = ByteBuffer.allocate(records.sizeInBytes());
+        ((FileRecords) records).readInto(buffer, 0);
+        return MemoryRecords.readableRecords(buffer);
+    }
+
+    void late(int number) {
+        Fetching.Request request = late.get(number);
+        FetchPartitionData data = serve(running(request.leader), request);
+        if (data.divergingEpoch.isPresent()) {
+            throw new Refused(request.hollow ? "the logs diverge over an epoch without records" : "the logs diverge");
+        }
+        late.remove(number);
+    }
+
+    void lose(int number) {
+        late.remove(number);
+    }
+
+    void follow(int follower) {
+        Broker f = running(follower);
+        if (f.fetching.answer == null) {
+            throw new Untried("there is no answer to handle");
+        }
+        f.fetching.handle();
+        f.act();
+    }
+
+    void lag(int leader, int follower) {
+        Broker l = running(leader);
+        if (!l.leads()) {
+            throw new Untried("the broker does not lead");
+        }
+        Replicas.age(l, follower);
+    }
+
+    void shrink(int leader, int members) {
+        Broker l = running(leader);
+        if (!l.leads()) {
+            throw new Untried("the broker does not lead");
+        }
+        Replicas.shrink(l, members, brokers);
+    }
+
+    // ---- what is seen
+
+    String state() throws Exception {
+        StringBuilder out = new StringBuilder(1024);
+        PartitionRegistration p = controller.partition(topic);
+        out.append("{\"images\":[");
+        for (int i = told; i < images.size(); i++) {
+            out.append(i == told ? "" : ",").append(images.get(i));
+        }
+        told = images.size();
+        out.append("],\"elr\":").append(Scala.bits(p.elr));
+        out.append(",\"last\":").append(p.lastKnownElr.length == 0 ? -1 : p.lastKnownElr[0]);
+        out.append(",\"brokers\":[");
+        for (int b = 0; b < brokers; b++) {
+            out.append(b == 0 ? "" : ",");
+            if (running[b] != null) {
+                describe(out, running[b]);
+            } else {
+                Disk d = disks[b];
+                out.append("{\"life\":").append(d.savedEpoch >= 0 ? 1 : 2).append(",\"log\":");
+                entries(out, d.entries);
+                out.append(",\"hw\":").append(d.highWatermark).append('}');
+            }
+        }
+        out.append("],\"requests\":[");
+        String comma = "";
+        for (Alteration a : sent) {
+            out.append(comma);
+            describe(out, a);
+            comma = ",";
+        }
+        out.append("],\"late\":[");
+        comma = "";
+        for (Map.Entry<Integer, Fetching.Request> e : late.entrySet()) {
+            FetchRequest.PartitionData d = e.getValue().data();
+            int follower = e.getValue().request.replicaId();
+            out.append(comma).append('[').append(e.getKey()).append(',').append(e.getValue().leader).append(',').append(follower).append(',')
+                .append(incarnation(follower, e.getValue().request.replicaEpoch())).append(',').append(d.currentLeaderEpoch.get()).append(',')
+                .append(d.fetchOffset).append(',').append(e.getValue().lastEpoch).append(']');
+            comma = ",";
+        }
+        int acknowledged = 0;
+        for (Write w : writes) {
+            acknowledged |= w.answer != null && w.answer.error == Errors.NONE ? 1 << w.record : 0;
+        }
+        out.append("],\"written\":").append(writes.size()).append(",\"acknowledged\":").append(acknowledged).append('}');
+        return out.toString();
+    }
+
+    private static void entries(StringBuilder out, List<int[]> entries) {
+        out.append('[');
+        for (int i = 0; i < entries.size(); i++) {
+            out.append(i == 0 ? "[" : ",[").append(entries.get(i)[0]).append(',').append(entries.get(i)[1]).append(']');
+        }
+        out.append(']');
+    }
+
+    private void describe(StringBuilder out, Alteration a) {
+        AlterPartitionRequestData.PartitionData asked = a.asked();
+        int isr = 0;
+        int[] members = new int[brokers];
+        for (AlterPartitionRequestData.BrokerState m : asked.newIsrWithEpochs()) {
+            isr |= 1 << m.brokerId();
+            members[m.brokerId()] = incarnation(m.brokerId(), m.brokerEpoch());
+        }
+        out.append('[').append(a.number).append(',').append(a.response == null ? "\"\"" : '"' + a.error().name() + '"').append(',')
+            .append(a.sender.id).append(',').append(incarnation(a.sender.id, request(a).brokerEpoch())).append(',')
+            .append(asked.leaderEpoch()).append(',').append(asked.partitionEpoch()).append(',').append(isr).append(",[");
+        for (int b = 0; b < brokers; b++) {
+            out.append(b == 0 ? "" : ",").append(members[b]);
+        }
+        out.append("],").append(running[a.sender.id] == a.sender).append(']');
+    }
+
+    private static AlterPartitionRequestData request(Alteration a) {
+        return a.request.data();
+    }
+
+    private void describe(StringBuilder out, Broker b) throws Exception {
+        kafka.cluster.Partition p = b.partition();
+        UnifiedLog log = b.log();
+        List<BrokerRegistration> known = new ArrayList<>();
+        for (int other = 0; other < brokers; other++) {
+            known.add(b.image().cluster().broker(other));
+        }
+        out.append("{\"life\":0,\"applied\":").append(b.applied).append(",\"image\":")
+            .append(image(b.image().topics().getPartition(topic, 0), known)).append(",\"log\":");
+        entries(out, Broker.entries(log));
+        out.append(",\"hw\":").append(log.highWatermark()).append(",\"role\":[").append(p.isLeader()).append(',').append(p.getLeaderEpoch()).append(',')
+            .append(p.getPartitionEpoch()).append(']');
+        if (p.isLeader()) {
+            Replicas.describe(out, b, p, brokers, epochs);
+        }
+        out.append(",\"waiting\":[");
+        String comma = "";
+        for (Write w : writes) {
+            if (w.answer == null && w.leader == b) {
+                out.append(comma).append('[').append(w.offset).append(',').append(w.record).append(']');
+                comma = ",";
+            }
+        }
+        out.append(']');
+        Fetching.Answer a = b.fetching.answer;
+        if (a != null) {
+            boolean diverging = a.data.divergingEpoch().epoch() >= 0 || a.data.divergingEpoch().endOffset() >= 0;
+            int record = 0;
+            int epoch = 0;
+            if (!diverging && ((MemoryRecords) a.data.records()).sizeInBytes() > 0) {
+                org.apache.kafka.common.record.RecordBatch batch = ((MemoryRecords) a.data.records()).batches().iterator().next();
+                record = Broker.record(batch.iterator().next().value());
+                epoch = batch.partitionLeaderEpoch();
+            }
+            out.append(",\"answer\":").append(diverging
+                ? "[2,0," + a.data.divergingEpoch().epoch() + "," + a.data.divergingEpoch().endOffset() + ",0]"
+                : "[1," + record + "," + epoch + ",0," + a.data.highWatermark() + "]");
+        }
+        out.append(",\"failed\":").append(b.fetching.failed()).append('}');
+    }
+}

@@ -1,0 +1,228 @@
+package org.apache.kafka.controller;
+
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Map;
+import java.util.OptionalLong;
+import java.util.Random;
+import java.util.Set;
+import org.apache.kafka.common.Uuid;
+import org.apache.kafka.common.message.AlterPartitionReassignmentsRequestData;
+import org.apache.kafka.common.message.AlterPartitionRequestData;
+import org.apache.kafka.common.message.AlterPartitionResponseData;
+import org.apache.kafka.common.message.BrokerHeartbeatRequestData;
+import org.apache.kafka.common.message.BrokerRegistrationRequestData;
+import org.apache.kafka.common.message.CreateTopicsRequestData;
+import org.apache.kafka.common.message.CreateTopicsResponseData;
+import org.apache.kafka.common.message.ElectLeadersRequestData;
+import org.apache.kafka.common.message.RequestHeaderData;
+import org.apache.kafka.common.metadata.BrokerRegistrationChangeRecord;
+import org.apache.kafka.common.metadata.FeatureLevelRecord;
+import org.apache.kafka.common.metadata.PartitionChangeRecord;
+import org.apache.kafka.common.metadata.PartitionRecord;
+import org.apache.kafka.common.metadata.RegisterBrokerRecord;
+import org.apache.kafka.common.metadata.RemoveTopicRecord;
+import org.apache.kafka.common.metadata.TopicRecord;
+import org.apache.kafka.common.protocol.ApiKeys;
+import org.apache.kafka.common.protocol.ApiMessage;
+import org.apache.kafka.common.requests.ApiError;
+import org.apache.kafka.common.security.auth.KafkaPrincipal;
+import org.apache.kafka.common.utils.LogContext;
+import org.apache.kafka.common.utils.Time;
+import org.apache.kafka.metadata.BrokerRegistration;
+import org.apache.kafka.metadata.BrokerRegistrationReply;
+import org.apache.kafka.metadata.PartitionRegistration;
+import org.apache.kafka.metadata.placement.StripedReplicaPlacer;
+import org.apache.kafka.server.common.ApiMessageAndVersion;
+import org.apache.kafka.server.common.MetadataVersion;
+import org.apache.kafka.timeline.SnapshotRegistry;
+
+/**
+ * The controller's state machine without Raft: what a request writes is replayed at once and kept as the metadata log.
+ *
+ * It lives in Kafka's package because the builders and several methods are private to that package.
+ */
+public final class FencepostController {
+    private static final long SESSION_NS = 9_000_000_000L;
+    private static final String ELR = "eligible.leader.replicas.version";
+
+    /** The metadata log. */
+    public final List<ApiMessage> log = new ArrayList<>();
+    private final SnapshotRegistry snapshots = new SnapshotRegistry(new LogContext());
+    private final FeatureControlManager features;
+    private final ClusterControlManager cluster;
+    private final ReplicationControlManager replication;
+    private final Time time;
+
+    public FencepostController(int minIsr, boolean elr, boolean unclean, Time time) {
+        this.time = time;
+        features = new FeatureControlManager.Builder().setSnapshotRegistry(snapshots)
+            .setQuorumFeatures(new QuorumFeatures(0, QuorumFeatures.defaultSupportedFeatureMap(true), List.of(0))).build();
+        ConfigurationControlManager configs = new ConfigurationControlManager.Builder().setSnapshotRegistry(snapshots)
+            .setFeatureControl(features)
+            .setStaticConfig(Map.of("min.insync.replicas", "" + minIsr, "unclean.leader.election.enable", "" + unclean))
+            .setKafkaConfigSchema(kafka.server.KafkaRaftServer.configSchema()).build();
+        cluster = new ClusterControlManager.Builder().setClusterId("c").setTime(time).setSnapshotRegistry(snapshots)
+            .setSessionTimeoutNs(SESSION_NS).setReplicaPlacer(new StripedReplicaPlacer(new Random(1)))
+            .setFeatureControlManager(features).setBrokerShutdownHandler(this::shutdown).build();
+        replication = new ReplicationControlManager.Builder().setSnapshotRegistry(snapshots).setConfigurationControl(configs)
+            .setClusterControl(cluster).setFeatureControl(features).build();
+        replay(new FeatureLevelRecord().setName("metadata.version")
+            .setFeatureLevel(MetadataVersion.latestProduction().featureLevel()));
+        if (elr) {
+            replay(new FeatureLevelRecord().setName(ELR).setFeatureLevel((short) 1));
+        }
+        cluster.activate();
+    }
+
+    private void shutdown(int broker, boolean clean, List<ApiMessageAndVersion> records) {
+        replication.handleBrokerShutdown(broker, clean, records);
+    }
+
+    private void replay(ApiMessage record) {
+        long offset = log.size();
+        if (record instanceof FeatureLevelRecord) {
+            features.replay((FeatureLevelRecord) record);
+        } else if (record instanceof RegisterBrokerRecord) {
+            cluster.replay((RegisterBrokerRecord) record, offset);
+        } else if (record instanceof BrokerRegistrationChangeRecord) {
+            cluster.replay((BrokerRegistrationChangeRecord) record);
+        } else if (record instanceof TopicRecord) {
+            replication.replay((TopicRecord) record);
+        } else if (record instanceof PartitionRecord) {
+            replication.replay((PartitionRecord) record);
+        } else if (record instanceof PartitionChangeRecord) {
+            replication.replay((PartitionChangeRecord) record);
+        } else if (record instanceof RemoveTopicRecord) {
+            replication.replay((RemoveTopicRecord) record);
+        } else {
+            throw new IllegalStateException("a record of a kind that this driver does not replay: " + record);
+        }
+        log.add(record);
+    }
+
+    private boolean commit(List<ApiMessageAndVersion> records) {
+        records.forEach(record -> replay(record.message()));
+        return !records.isEmpty();
+    }
+
+    private ControllerRequestContext context(ApiKeys key) {
+        RequestHeaderData header = new RequestHeaderData().setRequestApiKey(key.id).setRequestApiVersion(key.latestVersion());
+        return new ControllerRequestContext(header, KafkaPrincipal.ANONYMOUS, OptionalLong.empty(), change -> { });
+    }
+
+    /** BrokerRegistration; returns the broker epoch. */
+    public long register(int broker, Uuid incarnation, long previousEpoch) {
+        BrokerRegistrationRequestData request = new BrokerRegistrationRequestData().setBrokerId(broker).setClusterId("c")
+            .setIncarnationId(incarnation).setLogDirs(List.of(new Uuid(1000, broker))).setPreviousBrokerEpoch(previousEpoch);
+        request.listeners().add(new BrokerRegistrationRequestData.Listener().setName("PLAINTEXT").setHost("localhost")
+            .setPort(2000 + broker));
+        request.features().add(new BrokerRegistrationRequestData.Feature().setName("metadata.version")
+            .setMinSupportedVersion((short) 7).setMaxSupportedVersion(MetadataVersion.latestTesting().featureLevel()));
+        request.features().add(new BrokerRegistrationRequestData.Feature().setName(ELR)
+            .setMinSupportedVersion((short) 0).setMaxSupportedVersion((short) 1));
+        ControllerResult<BrokerRegistrationReply> result =
+            cluster.registerBroker(request, log.size(), features.finalizedFeatures(Long.MAX_VALUE), true);
+        commit(result.records());
+        touch(broker);
+        return result.response().epoch();
+    }
+
+    /** The broker's last heartbeat was just now. */
+    public void touch(int broker) {
+        contact(broker, time.nanoseconds());
+    }
+
+    /** The broker's last heartbeat is longer ago than a session lasts. */
+    public void expire(int broker) {
+        contact(broker, time.nanoseconds() - 2 * SESSION_NS);
+    }
+
+    private void contact(int broker, long at) {
+        cluster.heartbeatManager().tracker().updateContactTime(new BrokerIdAndEpoch(broker, registration(broker).epoch()), at);
+    }
+
+    /** BrokerHeartbeat. `known` is the end of the metadata that the broker has applied. */
+    public String heartbeat(int broker, long epoch, boolean stop, long known) {
+        BrokerHeartbeatRequestData request = new BrokerHeartbeatRequestData().setBrokerId(broker).setBrokerEpoch(epoch)
+            .setCurrentMetadataOffset(known).setWantFence(false).setWantShutDown(stop);
+        ControllerResult<org.apache.kafka.metadata.BrokerHeartbeatReply> result =
+            replication.processBrokerHeartbeat(request, cluster.registerBrokerRecordOffset(broker).getAsLong());
+        commit(result.records());
+        touch(broker);
+        if (result.response().inControlledShutdown()) {
+            cluster.heartbeatManager().maybeUpdateControlledShutdownOffset(broker, log.size());
+        }
+        return result.response().shouldShutDown() ? "stop" : result.response().isFenced() ? "fenced" : "run";
+    }
+
+    /** The session of one broker ends. */
+    public void fence(int broker) {
+        expire(broker);
+        ControllerResult<Boolean> result = replication.maybeFenceOneStaleBroker();
+        while (!commit(result.records()) && result.response()) {  // the controller asks again: sessions of old incarnations
+            result = replication.maybeFenceOneStaleBroker();
+        }
+    }
+
+    public Uuid createTopic(String name, List<Integer> replicas) {
+        CreateTopicsRequestData.CreatableTopic topic = new CreateTopicsRequestData.CreatableTopic().setName(name)
+            .setNumPartitions(-1).setReplicationFactor((short) -1);
+        topic.assignments().add(new CreateTopicsRequestData.CreatableReplicaAssignment().setPartitionIndex(0)
+            .setBrokerIds(replicas));
+        CreateTopicsRequestData request = new CreateTopicsRequestData();
+        request.topics().add(topic);
+        ControllerResult<CreateTopicsResponseData> result =
+            replication.createTopics(context(ApiKeys.CREATE_TOPICS), request, Set.of(name));
+        commit(result.records());
+        CreateTopicsResponseData.CreatableTopicResult made = result.response().topics().find(name);
+        if (made.errorCode() != 0) {
+            throw new IllegalStateException("the topic was not created: " + made.errorMessage());
+        }
+        return made.topicId();
+    }
+
+    public void deleteTopic(Uuid id) {
+        ControllerResult<Map<Uuid, ApiError>> deleted = replication.deleteTopics(context(ApiKeys.DELETE_TOPICS), List.of(id));
+        commit(deleted.records());
+    }
+
+    /** The same replicas in another order: who is preferred, whoever leads. */
+    public void reorder(String topic, List<Integer> replicas) {
+        AlterPartitionReassignmentsRequestData request = new AlterPartitionReassignmentsRequestData();
+        request.topics().add(new AlterPartitionReassignmentsRequestData.ReassignableTopic().setName(topic).setPartitions(List.of(
+            new AlterPartitionReassignmentsRequestData.ReassignablePartition().setPartitionIndex(0).setReplicas(replicas))));
+        commit(replication.alterPartitionReassignments(request).records());
+    }
+
+    /** ElectLeaders for the preferred replica; says whether anything changed, or why not. */
+    public String electPreferred(String topic) {
+        ElectLeadersRequestData request = new ElectLeadersRequestData().setElectionType((byte) 0);
+        request.setTopicPartitions(new ElectLeadersRequestData.TopicPartitionsCollection());
+        request.topicPartitions().add(new ElectLeadersRequestData.TopicPartitions().setTopic(topic).setPartitions(List.of(0)));
+        ControllerResult<org.apache.kafka.common.message.ElectLeadersResponseData> result = replication.electLeaders(request);
+        commit(result.records());
+        return org.apache.kafka.common.protocol.Errors.forCode(
+            result.response().replicaElectionResults().get(0).partitionResult().get(0).errorCode()).name();
+    }
+
+    /** AlterPartition. */
+    public AlterPartitionResponseData alterPartition(AlterPartitionRequestData request) {
+        ControllerResult<AlterPartitionResponseData> result =
+            replication.alterPartition(context(ApiKeys.ALTER_PARTITION), request);
+        commit(result.records());
+        return result.response();
+    }
+
+    public PartitionRegistration partition(Uuid topic) {
+        return replication.getPartition(topic, 0);
+    }
+
+    public BrokerRegistration registration(int broker) {
+        return cluster.brokerRegistrations().get(broker);
+    }
+
+    public boolean leadsAnything(int broker) {
+        return replication.brokersToIsrs().hasLeaderships(broker);
+    }
+}

@@ -1,0 +1,214 @@
+"""Kafka's jars, by Maven or from a folder, and the driver compiled against them once."""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import re
+import shutil
+import subprocess
+import tempfile
+import zipfile
+from dataclasses import dataclass
+from pathlib import Path
+
+from fencepost.explorers.cache_folder import cache_folder
+from fencepost.model.language.errors import UsageError, nearest
+
+RELEASES: dict[str, str] = {"4.1.2": "kafka-4.1"}
+"""The releases that the driver knows, each with the model's version that it is compared with."""
+JAVA = 17
+SOURCES = Path(__file__).parent / "java"
+MAVEN_SECONDS = 300
+"""How long Maven may take; it downloads some 50 MB the first time."""
+COMPILER_SECONDS = 120
+JAVA_OPTIONS = ("-XX:+UseSerialGC", "-Xmx1g", "-XX:-UsePerfData", "-XX:TieredStopAtLevel=1")
+"""The optimizing compiler costs more than it gains before some hundred thousand steps."""
+
+POM = """\
+<project xmlns="http://maven.apache.org/POM/4.0.0">
+  <modelVersion>4.0.0</modelVersion>
+  <groupId>fencepost</groupId>
+  <artifactId>kafka-jars</artifactId>
+  <version>1</version>
+  <dependencies>
+    <dependency>
+      <groupId>org.apache.kafka</groupId>
+      <artifactId>kafka_2.13</artifactId>
+      <version>{version}</version>
+    </dependency>
+  </dependencies>
+</project>
+"""
+
+
+@dataclass(frozen=True)
+class Release:
+    """A release of Kafka with the driver compiled against it. `model` is the model's version that it is compared with."""
+
+    version: str
+    model: str
+    jars: Path
+    classes: Path
+    warning: str = ""
+
+    @property
+    def known(self) -> list[str]:
+        """The releases that the driver was written for."""
+        return list(RELEASES)
+
+    def command(self, folder: str) -> list[str]:
+        """Return the command that starts the driver, with `folder` for the brokers' files."""
+        path = os.pathsep.join([str(self.classes), f"{self.jars}{os.sep}*"])
+        return [tool("java"), *JAVA_OPTIONS, "-cp", path, "fencepost.Driver", folder]
+
+
+def tool(name: str) -> str:
+    """Return the path of `java` or `javac`: of JAVA_HOME, else of PATH."""
+    home = os.environ.get("JAVA_HOME")
+    found = shutil.which(name, path=str(Path(home) / "bin")) if home else shutil.which(name)
+    if found is None:
+        where = f"JAVA_HOME={home} has none" if home else "PATH has none"
+        raise UsageError(
+            f"`{name}` was not found: {where}. Kafka's classes run on Java {JAVA} or newer: install a JDK "
+            f"(Debian: apt-get install openjdk-{JAVA}-jdk-headless) or set JAVA_HOME."
+        )
+    return found
+
+
+def java_version() -> int:
+    """Return the major version of Java; raise UsageError if it is missing or too old."""
+    told = _run([tool("java"), "-version"], 30, "Java").stderr
+    found = re.search(r'version "(\d+)', told)
+    if found is None or int(found[1]) < JAVA:
+        was = found[1] if found else told.strip()
+        raise UsageError(f"Kafka's classes need Java {JAVA} or newer, and `{tool('java')}` is {was}: set JAVA_HOME to another.")
+    return int(found[1])
+
+
+def lacking() -> str:
+    """Say in one sentence what is missing to run Kafka's classes by Maven; an empty string if nothing is."""
+    try:
+        java_version()
+        tool("javac")
+    except UsageError as error:
+        return str(error)
+    return "" if shutil.which("mvn") else "Maven (`mvn`) was not found, which brings Kafka's jars."
+
+
+def release(version: str | None, jars: Path | None = None) -> Release:
+    """Return a release of Kafka by its number, by a folder of jars, or both; its driver is compiled if it was not yet."""
+    java_version()
+    warning = ""
+    if jars is None:
+        if version is None:
+            raise UsageError(
+                f"no release of Kafka was given: write --kafka with one of {', '.join(RELEASES)}, or --jars with a folder."
+            )
+        if version not in RELEASES:
+            raise UsageError(
+                f"Kafka {version} is no release that the driver knows.{nearest(version, list(RELEASES))} "
+                f"Write one of {', '.join(RELEASES)}, or give a folder of jars with --jars."
+            )
+        jars = by_maven(version)
+    else:
+        told = version_of(jars)
+        if version is not None and told != version:
+            raise UsageError(
+                f"--kafka says {version}, and the jars in {jars} are Kafka {told}: write --kafka {told} or leave it out."
+            )
+        version = told
+        if version not in RELEASES:
+            warning = f"Kafka {version} is no release that the driver knows; it is compared with the model's {_newest()}."
+    return Release(version, RELEASES.get(version, _newest()), jars, compiled(version, jars), warning)
+
+
+def _newest() -> str:
+    return list(RELEASES.values())[-1]
+
+
+def version_of(folder: Path) -> str:
+    """Return the version of the Kafka whose jars are in a folder, which its kafka-clients says."""
+    if not folder.is_dir():
+        raise UsageError(f"--jars {folder} is no folder: name one with kafka_2.13, kafka-clients and all that they need.")
+    found = sorted(folder.glob("kafka-clients-*.jar"))
+    if len(found) != 1:
+        raise UsageError(f"{folder} has {len(found)} jars kafka-clients-*.jar, and one is needed to tell Kafka's version.")
+    try:
+        with zipfile.ZipFile(found[0]) as jar:
+            text = jar.read("kafka/kafka-version.properties").decode("utf-8", "replace")
+    except (zipfile.BadZipFile, KeyError, OSError) as error:
+        raise UsageError(f"{found[0]} cannot be read as a jar of Kafka ({error}): fetch or build it again.") from error
+    told = re.search(r"^version=(\S+)", text, re.MULTILINE)
+    if told is None:
+        raise UsageError(f"{found[0]} does not say its version in kafka/kafka-version.properties: fetch or build it again.")
+    return told[1]
+
+
+def by_maven(version: str) -> Path:
+    """Return a folder with Kafka's jars, which Maven brings the first time."""
+    jars = cache_folder() / "kafka" / version / "jars"
+    if jars.is_dir():
+        return jars
+    maven = shutil.which("mvn")
+    if maven is None:
+        raise UsageError(
+            f"Maven (`mvn`) was not found, which brings the jars of Kafka {version}: install it (Debian: apt-get install maven) "
+            "or give a folder of jars with --jars."
+        )
+    jars.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
+    with tempfile.TemporaryDirectory(dir=jars.parent) as work:
+        (Path(work) / "pom.xml").write_text(POM.format(version=version), encoding="utf-8")
+        command = [maven, "-q", "-B", "dependency:copy-dependencies", "-DoutputDirectory=jars", "-DincludeScope=runtime"]
+        done = _run(command, MAVEN_SECONDS, "Maven", Path(work))
+        if done.returncode != 0:
+            said = "\n".join(line for line in done.stdout.splitlines() if "ERROR" in line)[:1500] or done.stderr[:1500]
+            raise UsageError(f"Maven did not bring the jars of Kafka {version}:\n{said.strip()}")
+        _keep(Path(work) / "jars", jars)
+    return jars
+
+
+def compiled(version: str, jars: Path) -> Path:
+    """Return a folder with the driver's classes for these jars, compiled if it was not yet."""
+    sources = sorted(SOURCES.rglob("*.java"))
+    digest = hashlib.sha256()
+    for path in sources:
+        digest.update(path.read_bytes())
+    for jar in sorted(jars.glob("*.jar")):
+        digest.update(f"{jar.name} {jar.stat().st_size} {jar.stat().st_mtime_ns}".encode())
+    classes = cache_folder() / "kafka" / version / f"classes-{digest.hexdigest()[:16]}"
+    if classes.is_dir():
+        return classes
+    classes.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
+    with tempfile.TemporaryDirectory(dir=classes.parent) as work:
+        made = Path(work) / "classes"
+        command = [tool("javac"), "-nowarn", "-Xlint:none", "--release", str(JAVA), "-cp", f"{jars}{os.sep}*", "-d", str(made)]
+        done = _run([*command, *map(str, sources)], COMPILER_SECONDS, "javac")
+        if done.returncode != 0:
+            said = "\n".join(done.stderr.splitlines()[:12])
+            raise UsageError(
+                f"the driver does not compile against Kafka {version} in {jars}: a class has changed, or a jar is missing or damaged. "
+                f"The driver knows {', '.join(RELEASES)}.\n{said}"
+            )
+        _keep(made, classes)
+    return classes
+
+
+def _keep(made: Path, kept: Path) -> None:
+    """Move a finished folder to where it stays; somebody else may have been as quick."""
+    try:
+        made.rename(kept)
+    except OSError:
+        if not kept.is_dir():
+            raise
+
+
+def _run(command: list[str], seconds: float, what: str, folder: Path | None = None) -> subprocess.CompletedProcess[str]:
+    try:
+        return subprocess.run(  # noqa: S603 (our own commands)
+            command, cwd=folder, capture_output=True, text=True, timeout=seconds, check=False
+        )
+    except subprocess.TimeoutExpired as error:
+        raise UsageError(f"{what} was not done within {seconds:g} s and was ended: `{' '.join(command[:4])} ...`.") from error
+    except OSError as error:
+        raise UsageError(f"{what} cannot be started: `{command[0]}`: {error.strerror}.") from error

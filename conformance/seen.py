@@ -1,0 +1,141 @@
+"""What is seen of Kafka's objects, as a state of the model."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from fencepost.model.cluster.state import Answer, Entry, FetchAnswer, Life, Replica, State, Status
+from fencepost.model.language import NONE
+from fencepost.model.language.records import fields
+
+if TYPE_CHECKING:
+    from fencepost.model.language.records import Key
+
+STATE = {name: place for place, (name, _) in enumerate(fields(State))}
+REPLICA = {name: place for place, (name, _) in enumerate(fields(Replica))}
+ENTRIES = len(fields(Entry))
+NO_ANSWER = (0,) * len(fields(FetchAnswer))
+STATUS = {"": Status.SENT, "NONE": Status.APPLIED, "INELIGIBLE_REPLICA": Status.INELIGIBLE}
+"""The status of an AlterPartition by the answer's error code; any other code is REFUSED."""
+
+
+class Frame(NamedTuple):
+    """What the model counts from: the number of the image that is its first, and its partition epoch."""
+
+    image: int = 0
+    epoch: int = 0
+
+
+@dataclass
+class Seen:
+    """The last answer of the driver, and the controller's images from the beginning."""
+
+    brokers: int
+    records: int
+    lag: int
+    frame: Frame = field(default_factory=Frame)
+    images: list[list[Any]] = field(default_factory=list)
+    state: dict[str, Any] = field(default_factory=dict)
+
+    def take(self, state: dict[str, Any]) -> None:
+        """Take over what the driver has answered."""
+        self.images += state["images"]
+        self.state = state
+
+    def requests(self) -> dict[Key, list[int]]:
+        """Return the AlterPartition messages in flight, each with the driver's numbers for it."""
+        found: dict[Key, list[int]] = {}
+        for number, *rest in self.state["requests"]:
+            found.setdefault(self._message(rest), []).append(number)
+        return found
+
+    def _message(self, told: list[Any]) -> Key:
+        error, leader, broker_epoch, leader_epoch, partition_epoch, isr, members, _ = told
+        status = STATUS.get(error, Status.REFUSED)
+        epochs = tuple(members) if status == Status.SENT else (0,) * self.brokers
+        return (int(status), leader, broker_epoch, leader_epoch, partition_epoch - self.frame.epoch, isr, epochs)
+
+    def answered(self, number: int) -> bool:
+        """Say whether the controller has answered this request."""
+        return any(told[0] == number and told[1] != "" for told in self.state["requests"])
+
+    def late_fetches(self) -> dict[Key, list[int]]:
+        """Return the fetches whose sender is down, each with the driver's numbers for it."""
+        found: dict[Key, list[int]] = {}
+        for number, *rest in self.state["late"]:
+            found.setdefault(tuple(rest), []).append(number)
+        return found
+
+    def key(self, expected: Key) -> Key:
+        """Return the state of the model that is seen; what is not compared is taken from `expected`."""
+        state = list(expected)
+        newest = len(self.images) - 1 - self.frame.image
+        state[STATE["image"]] = self._window(len(expected[STATE["image"]]))
+        state[STATE["newest"]] = newest
+        state[STATE["elr"]] = self.state["elr"]
+        state[STATE["last_known_leader"]] = self.state["last"]
+        state[STATE["replica"]] = tuple(
+            self._replica(told, was) for told, was in zip(self.state["brokers"], expected[STATE["replica"]], strict=True)
+        )
+        state[STATE["alter_partitions"]] = self._bag(self.requests())
+        state[STATE["late_fetches"]] = self._bag(self.late_fetches())
+        state[STATE["written"]] = self.state["written"]
+        state[STATE["ghost_acknowledged"]] = self.state["acknowledged"]
+        return tuple(state)
+
+    @staticmethod
+    def _bag(messages: dict[Key, list[int]]) -> Key:
+        return tuple(sorted(message for message, numbers in messages.items() for _ in numbers))
+
+    def _window(self, room: int) -> Key:
+        found = [self._image(told) for told in self.images[self.frame.image :]]
+        empty = (0, 0, 0, 0, 0, 0, (0,) * self.brokers)
+        return tuple(found + [empty] * (room - len(found)))
+
+    def _image(self, told: list[Any]) -> Key:
+        leader, leader_epoch, partition_epoch, isr, fenced, stopping, epochs = told
+        return (leader, leader_epoch, partition_epoch - self.frame.epoch, isr, fenced, stopping, tuple(epochs))
+
+    def _replica(self, told: dict[str, Any], expected: Key) -> Key:
+        r = list(expected)
+        log = [(record, epoch) for record, epoch in told["log"]]
+        runs, leads = told["life"] == Life.RUNNING, "isr" in told
+        r[REPLICA["life"]] = told["life"]
+        r[REPLICA["applied"]] = told["applied"] - self.frame.image if runs else 0
+        r[REPLICA["log"]] = tuple(log + [(0,) * ENTRIES] * (self.records - len(log)))
+        r[REPLICA["end"]] = len(log)
+        r[REPLICA["high_watermark"]] = told["hw"]
+        r[REPLICA["isr"]] = told["isr"] if leads else 0
+        r[REPLICA["partition_epoch"]] = told["role"][2] - self.frame.epoch if leads else 0
+        r[REPLICA["proposed_isr"]] = told["proposed"] if leads else 0
+        r[REPLICA["epoch_start"]] = told["start"] if leads else 0
+        r[REPLICA["recent"]] = told["recent"] if leads else 0
+        unknown = [(NONE, NONE)] * self.brokers
+        r[REPLICA["follower"]] = tuple(map(tuple, told["followers"])) if leads else tuple(unknown)
+        waiting = dict(told.get("waiting", ()))
+        r[REPLICA["waiting"]] = tuple(waiting.get(offset, 0) for offset in range(self.records))
+        answer = told.get("answer")
+        r[REPLICA["answer"]] = tuple(answer) if answer else NO_ANSWER
+        return tuple(r)
+
+    def contradictions(self) -> list[str]:
+        """Return what contradicts itself in Kafka, as far as the model says that it cannot."""
+        found = []
+        for number, told in enumerate(self.state["brokers"]):
+            if told["life"] != Life.RUNNING:
+                continue
+            image = self.images[told["applied"]]
+            leads, leader_epoch, _ = told["role"]
+            if told["image"] != image:
+                found.append(f"broker {number} has applied {image} and its MetadataImage says {told['image']}")
+            if leads != (image[0] == number) or leader_epoch != image[1]:
+                found.append(f"broker {number} has applied {image} and its Partition says {told['role']}")
+            if leads and told["maximal"] != told["isr"] | told["proposed"]:
+                found.append(f"broker {number} has maximal ISR {told['maximal']}")
+            if told["failed"]:
+                found.append(f"broker {number} fetches no more: its partition is among the failed ones")
+        return found
+
+
+ANSWERS = Answer

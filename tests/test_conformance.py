@@ -1,0 +1,123 @@
+"""The model and Kafka's own classes, step by step: a small part of it, on one release."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import pytest
+from fencepost.conformance.conform import SMALL
+from fencepost.conformance.driver import Driver
+from fencepost.conformance.execute import Execution
+from fencepost.conformance.kafka import release
+from fencepost.conformance.report import Report
+from fencepost.conformance.run import shortened, transitions
+from fencepost.counterexamples.replay import replay
+from fencepost.invariants.protocols import protocol
+from fencepost.model.language.interpreter import Interpreter
+
+from tests.commands import data_of, fencepost
+from tests.kafkas import KAFKA, on_kafka
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+pytestmark = [on_kafka, pytest.mark.xdist_group("kafka")]
+FENCES = ["--set", "crashes=0", "--set", "shrinks=0"]
+ARCHIVE = Path(__file__).parent.parent / "counterexamples" / "archive"
+
+
+def interpreter(**settings: int) -> Interpreter:
+    machine = protocol("replication").machine
+    values = {**dict(machine.version("kafka-4.1").values), **SMALL, **settings}
+    return Interpreter(machine, machine.set_constants(values))
+
+
+@pytest.fixture(scope="module")
+def driver() -> Iterator[Driver]:
+    with Driver(release(KAFKA)) as found:
+        yield found
+
+
+def test_kafka_takes_every_transition_of_a_small_state_graph_as_the_model_does() -> None:
+    made = fencepost("conform", "replication", "--kafka", KAFKA, *FENCES, "--json")
+    found = data_of(made)
+    assert made.exit_code == 0, found["differences"]
+    assert found["verdict"] == "conforms"
+    assert found["executed"] == found["transitions"] == 362
+    assert found["states"] == 203
+    assert found["differences"] == []
+    assert {item["name"] for item in found["actions"]} >= {
+        "controller-fences-broker",
+        "controller-unfences-broker",
+        "broker-applies-metadata",
+        "leader-appends",
+        "leader-handles-fetch",
+        "follower-appends",
+        "controller-applies-alter-partition",
+        "leader-learns-change-applied",
+    }
+
+
+def test_brokers_of_kafka_crash_restart_and_elect_as_the_model_says() -> None:
+    settings = ["--set", "clean_stops=1", "--set", "elections=1", "--set", "max_records=2", "--set", "max_leader_epoch=4"]
+    made = fencepost("conform", "replication", "--kafka", KAFKA, "--walks", "40", *settings, "--json")
+    found = data_of(made)
+    assert made.exit_code == 0, found["differences"]
+    executed = {item["name"] for item in found["actions"]}
+    assert executed >= {"broker-crashes", "broker-registers", "controller-begins-shutdown", "controller-elects-preferred"}
+
+
+def test_hyp_3_happens_on_kafkas_classes() -> None:
+    made = fencepost("conform", "replication", "--kafka", KAFKA, "--trace", str(ARCHIVE / "replication-hyp-3-kafka-4.1.trace"))
+    assert made.exit_code == 0
+    assert "conforms" in made.stdout
+
+
+def test_a_model_with_another_rule_differs_and_the_shortest_history_replays(driver: Driver, tmp_path: Path) -> None:
+    from dataclasses import replace
+
+    from fencepost.conformance import conform
+    from fencepost.conformance.run import Outcome
+
+    found = interpreter(waits_for_joining=0)  # Kafka counts followers as caught up; this model does not
+    execution = Execution(driver, found)
+    initial = found.initial_states()[0]
+    difference = execution.run(initial, [])
+    assert difference is not None
+    assert difference.rows == (("replica[0].recent", "{}", "{1}"),)
+    short = shortened(execution, initial, difference)
+    outcome = Outcome(differences={short.kind: short})
+    outcome.times[short.kind] += 1
+    report = Report(release(KAFKA), found.constants, outcome)
+    assert report.verdict == "differs"
+    conform.write_differences(report, tmp_path)
+    (path,) = tmp_path.iterdir()
+    assert replay(path).trace.finding == f"Kafka {KAFKA} departs from the model"
+    assert replace(replay(path).trace, steps=()).steps == short.steps
+
+
+def test_a_cluster_that_is_set_up_again_is_as_a_new_process(driver: Driver) -> None:
+    plain = interpreter()
+    initial = plain.initial_states()[0]
+    steps = []
+    at = initial
+    for name in ("leader_appends", "broker_crashes", "controller_fences_broker"):
+        taken = next(item for item in plain.transitions(at) if item.step.action.name == name)
+        steps.append(taken.step)
+        at = taken.after
+    history = transitions(plain, initial, steps)
+    assert history is not None
+
+    def dumps(where: Driver) -> list[object]:
+        execution, found = Execution(where, plain), []
+        assert execution.begin(initial) is None
+        for place, item in enumerate(history):
+            assert execution.step(steps[:place], item) is None
+            found.append(execution.seen.state)
+        return found
+
+    used = dumps(driver)
+    assert dumps(driver) == used
+    with Driver(driver.release) as fresh:
+        assert dumps(fresh) == used
