@@ -106,6 +106,13 @@ def test_effects_are_those_of_the_function_and_its_helpers() -> None:
     assert {of for of, _ in function(KIP320, "leader_changes").effects.reads} == {0, 1}
 
 
+def test_a_guard_depends_on_what_led_to_the_locals_that_it_reads() -> None:
+    program = translate(constructs.MACHINE, constructs.PROPERTIES)
+    reads = {guard.text: {path for _, path in guard.reads} for guard in program.guards if guard.action == "search"}
+    assert reads["a <= b or s.flag"] == {"flag", "x", "y"}, "a and b are locals of x and y"
+    assert reads["found <= i"] == {"holder[].pair.a", "x", "y"}, "found is counted in a loop"
+
+
 def test_only_bags_that_may_be_out_of_order_are_sorted() -> None:
     program = translate(mailbox.MACHINE, mailbox.PROPERTIES)
     found = {item.name: {bag for _, bag in program.of(item).effects.disorders} for item in program.actions}

@@ -65,6 +65,8 @@ class Author:
         self.state = self.records[-1]
         self.has_bag = any(kind.bag for _, kind in self.state.fields)
         self.helpers: list[Helper] = []
+        self.given: dict[str, tuple[str, dict[str, str], bool]] = {}
+        """By action: its parameters as text, those that are numbers, whether it receives a message."""
         self.statements = Statements(choices, self.helpers, self.records)
         self.expressions = self.statements.expressions
 
@@ -106,7 +108,8 @@ class Author:
     def helper(self, number: int, what: int) -> str:
         """Return a helper."""
         inner, outer = self.records[0], self.records[1]
-        name = self.choices.pick([f"help{number}", f"f{number}", f"less_{number}"])
+        named = [["free", "memcpy"], ["log", "exit"], ["main", "malloc"], ["printf", "pow"], ["row", "effect0"]][number]
+        name = self.choices.pick([f"help{number}", f"f{number}", *named])
         v = self.choices.pick(["v", "a", "x"])
         scope = self.scope(effects=False)
         if what == 0:  # a number of the state and a number
@@ -192,7 +195,7 @@ class Author:
         """Return an action."""
         scope = self.scope(effects=False)
         domains = []
-        for parameter in self.choices.pick([[], ["t"], ["t", "u"], ["v"]]):
+        for parameter in self.choices.pick([[], ["t"], ["t", "u"], ["v"], ["count", "entry"], ["self"]]):
             domain, below = self.choices.pick(PARAMETERS)
             domains.append(f"{parameter}={domain}")
             scope.numbers[parameter] = below
@@ -203,6 +206,7 @@ class Author:
             scope.records["m"] = self.records[2]
             scope.fixed.add("m")
             scope.received.add("m")
+        first = dict(scope.numbers)
         lines = ['"""Go on."""', "require(s.pc < 3)", *self.guards(scope)]
         scope.effects = True
         self.statements.added = False
@@ -211,6 +215,7 @@ class Author:
         lines.append("s.pc += 1")
         lines += self.statements.block(scope, 2, 4)
         names = "".join(f", {item.split('=')[0]}" for item in domains)
+        self.given[name] = names, dict(scope.numbers.items() & first.items()), received
         return "\n".join([f"@action({', '.join(domains)})", f"def {name}(s, c{names}):", *indented(lines)])
 
     def guards(self, scope: Scope) -> list[str]:
@@ -261,13 +266,21 @@ class Author:
             )
             word = "@step()" if what == 2 else "@sometimes"
             head = f"def {name}(before, after, c):"
+            if what == 2 and self.choices.chance(50):
+                on = self.choices.pick(actions)
+                names, numbers, received = self.given[on]
+                word, head = f"@step(on={on})", f"def {name}(before, after, c{names}):"
+                scope.numbers.update(numbers)
+                scope.fixed |= set(numbers)
+                if received:
+                    scope.records["m"] = self.records[2]
+                    scope.fixed.add("m")
         lines = ['"""A property."""']
         if what >= 2:
             lines.append("s = after")
         if self.choices.chance(40):
             lines += self.locals(scope)
         lines.append(f"return {self.expressions.condition(scope, 3)}")
-        del actions
         return name, "\n".join([word, head, *indented(lines)])
 
     def behaviour(self, actions: list[str]) -> str:

@@ -9,22 +9,10 @@ if TYPE_CHECKING:
     from tests.random_machines.choices import Choices
 
 NASTY = [
-    "count",
-    "items",
-    "row",
-    "words",
-    "out",
-    "shape",
-    "dtype",
-    "real",
-    "np",
-    "f0",
-    "rows",
-    "kernel",
-    "helper",
-    "hashes",
-    "label",
-]
+    "count", "items", "row", "words", "out_words", "shape", "dtype", "real", "np", "f0", "rows", "kernel", "hashes", "label", "entry",
+    "ptr", "call", "ret", "define", "icmp", "i64", "memcpy", "malloc", "free", "exit", "log", "main", "llvm", "numba", "size", "data",
+    "base", "copy", "values", "keys", "self", "type", "match", "print", "id", "len", "sum", "range", "bool", "T",
+]  # fmt: skip
 """Names that mean something to a back end."""
 
 
@@ -104,10 +92,14 @@ def array(choices: Choices, element: Type) -> Type:
 def records(choices: Choices) -> list[Record]:
     """Return the records of a machine, the state last."""
     letters = iter("abdeghjklopqtuwz")
+    nasty = list(NASTY)
 
     def fresh() -> str:
         letter = next(letters)
-        return choices.pick(NASTY) + letter if choices.chance(10) else letter
+        if not choices.chance(12):
+            return letter
+        nasty.remove(name := choices.pick(nasty))
+        return name
 
     inner = Record("P", [(fresh(), scalar(choices)) for _ in range(1 + choices.below(3))])
     outer = Record("R", [(fresh(), scalar(choices)) for _ in range(1 + choices.below(2))])

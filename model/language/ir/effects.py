@@ -31,12 +31,26 @@ def with_effects(program: Program) -> Program:
     return replace(program, functions=tuple(made))
 
 
-def reads_of(program: Program, function: Function, part: Expression) -> Paths:
-    """Return what an expression in a function reads."""
+def reads_of(program: Program, function: Function, condition: Expression, before: Sequence[nodes.Node]) -> Paths:
+    """Return what a condition depends on: what it reads itself, and what led to the locals that it reads."""
+    needed: list[nodes.Node] = [condition]
+    slots = _read(condition)
+    for item in reversed(before):
+        if slots & _assigned(item):
+            needed.append(item)
+            slots |= _read(item)
     walk = Walk(function, program.functions)
     walk.reads.clear()
-    walk.note([part])
+    walk.note(needed)
     return frozenset(walk.reads)
+
+
+def _read(node: nodes.Node) -> set[Slot]:
+    return {item.slot for item in inside([node]) if isinstance(item, nodes.Local)}
+
+
+def _assigned(node: nodes.Node) -> set[Slot]:
+    return {item.slot for item in inside([node]) if isinstance(item, nodes.Assign | nodes.For)}
 
 
 class Walk:

@@ -69,7 +69,8 @@ class Parameter:
 class Guard:
     """A `require` of an action: `number` counts the guards of the program, `text` is its condition as written.
 
-    `parts` are what it asks for, where that is several things at once: what ablation turns off one by one.
+    `parts` are what it asks for, where that is several things at once: what ablation turns off one by one. `reads` is all
+    that it depends on, locals before it included.
     """
 
     number: int

@@ -42,7 +42,8 @@ class Ranges:
 
     def __init__(self, program: Program) -> None:
         self.program = program
-        self.box = Box(program.machine.constants.declared())
+        self.declared = program.machine.constants.declared()
+        self.box = Box(self.declared)
         self.slots: dict[Slot, Span] = {}
         self.results: dict[int, Span] = {}
         self.known: dict[Expression, Span] = {}
@@ -179,7 +180,7 @@ class Ranges:
             case nodes.Literal():
                 return Span(node.value, node.value, node.value.bit_length() if node.value >= 0 else None)
             case nodes.Constant():
-                constant = self.program.machine.constants.declared()[node.name]
+                constant = self.declared[node.name]
                 return Span(constant, constant)
             case nodes.Local():
                 return self.slots.get(node.slot, WIDE) if node.type == INT else WIDE

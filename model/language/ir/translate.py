@@ -93,7 +93,7 @@ def with_guards(program: Program, texts: dict[str, list[str]]) -> Program:
     found = []
     first = 0
     for action in program.actions:
-        requires = [item for item in program.of(action).body[: action.prefix] if isinstance(item, Require)]
+        prefix = program.of(action).body[: action.prefix]
         guards = tuple(
             Guard(
                 first + item.number,
@@ -102,9 +102,10 @@ def with_guards(program: Program, texts: dict[str, list[str]]) -> Program:
                 item.at,
                 item.condition,
                 parts_of(item.condition),
-                reads_of(program, program.of(action), item.condition),
+                reads_of(program, program.of(action), item.condition, prefix[: prefix.index(item)]),
             )
-            for item in requires
+            for item in prefix
+            if isinstance(item, Require)
         )
         found.append(replace(action, guards=guards))
         first += len(guards)
