@@ -20,7 +20,8 @@ if TYPE_CHECKING:
     from fencepost.api.differing import DiffResult, diff
     from fencepost.api.faulting import FaultsResult, faults
     from fencepost.api.listing import Protocols, list_protocols
-    from fencepost.api.proving import ProveResult, prove
+    from fencepost.api.proof_report import ProveResult
+    from fencepost.api.proving import prove
     from fencepost.api.results import CheckResult
     from fencepost.api.shrinking import ReplayResult, ShrinkResult, replay, shrink
     from fencepost.api.simulating import SimulateResult, simulate
@@ -47,7 +48,8 @@ _HOMES = {
     "fencepost.api.differing": "DiffResult diff",
     "fencepost.api.faulting": "FaultsResult faults",
     "fencepost.api.listing": "Protocols list_protocols",
-    "fencepost.api.proving": "ProveResult prove",
+    "fencepost.api.proof_report": "ProveResult",
+    "fencepost.api.proving": "prove",
     "fencepost.api.results": "CheckResult",
     "fencepost.api.shrinking": "ReplayResult ShrinkResult replay shrink",
     "fencepost.api.simulating": "SimulateResult simulate",

@@ -1,29 +1,26 @@
-"""Results of a proof for people, for scripts and as a file: verdicts, unbounded constants, and steps that break an induction."""
+"""Proofs by induction and bounded proofs, confirmed by the plain semantics and the exhaustive engine."""
 
 from __future__ import annotations
 
 import importlib.util
-from dataclasses import dataclass, replace
-from functools import cached_property
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from fencepost.api.places import errors_of_models
-from fencepost.api.quantities import counted, show_seconds
-from fencepost.api.results import FORMAT, table
-from fencepost.api.targets import Question, ask, spelt
+from fencepost.api.proof_report import ProveResult, path_of_history, told_values
+from fencepost.api.quantities import counted
+from fencepost.api.targets import Question, ask
 from fencepost.api.watching import Event, Watch, watched
 from fencepost.explorers.interrupts import BY_KEYBOARD, Stopped, cancelled_by, interruptible, stop_if_cancelled
-from fencepost.explorers.verdict import Path, Verdict, ended_by_signal
+from fencepost.explorers.verdict import Verdict, ended_by_signal
 from fencepost.invariants.theorems import WIDEST, select
 from fencepost.model.language.errors import DisabledError, DomainError, MismatchError, UsageError
 from fencepost.model.language.interpreter import Interpreter, Step
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Mapping
+    from collections.abc import Callable, Iterable, Mapping
     from pathlib import Path as File
 
-    import pandas as pd
-    from fencepost.counterexamples.trace import Trace
     from fencepost.explorers.symbolic.models import Pair
     from fencepost.explorers.symbolic.proof import Proof, Settings
     from fencepost.invariants.protocols import Protocol
@@ -32,59 +29,6 @@ if TYPE_CHECKING:
 
 FIRST_STATES = 500
 """States that are gone through for a step that ends with an error."""
-ANY_STATE = "any state"
-"""What the state before a step that breaks an induction is called: it need not be initial, nor reachable."""
-
-
-@dataclass(frozen=True)
-class ProveResult:
-    """A proof with what it is about, and what the exhaustive engine says of the state that breaks an induction.
-
-    `lemmas` are the conjuncts that were found to make it inductive, in words.
-    """
-
-    found: Protocol
-    constants: Constants
-    properties: tuple[Property, ...]
-    settings: Settings
-    proof: Proof
-    reachable: str = ""
-    lemmas: tuple[str, ...] = ()
-
-    @property
-    def told(self) -> str:
-        """What the counterexample shows, as a clause."""
-        if self.proof.history is not None:
-            return f"{self.proof.history.violates} is violated"
-        return f"{self.proof.broken[0].move} breaks the induction" if self.proof.broken else ""
-
-    @property
-    def verdict(self) -> Verdict:
-        """The worst of the verdicts."""
-        return self.proof.verdict
-
-    @cached_property
-    def text(self) -> str:
-        """The counterexample as a file: a run as a trace, a step that breaks the induction as two states; else nothing."""
-        return report_text(self)
-
-    def to_dict(self) -> dict[str, Any]:
-        """Return what `prove --json` prints."""
-        return report_data(self)
-
-    def to_frame(self) -> pd.DataFrame:
-        """Return a row for each property."""
-        import pandas as pd
-
-        rows = [
-            {"property": item.name, "kind": str(item.kind), "verdict": str(item.verdict), "why": item.why}
-            for item in self.proof.findings
-        ]
-        return pd.DataFrame(rows).set_index("property")
-
-    def _repr_html_(self) -> str:
-        rows = [(item.name, item.verdict, item.why) for item in self.proof.findings]
-        return table(f"{self.found.name}: {self.verdict} by {self.proof.method}", ("property", "verdict", "why"), rows)
 
 
 def look_for_z3() -> None:
@@ -312,21 +256,6 @@ def look_for_errors(machine: Machine, constants: Constants) -> None:
             raise
 
 
-def path_of_history(report: ProveResult) -> Path:
-    """Return the run that z3 found, replayed on the plain semantics. Raises MismatchError if it does not violate anything."""
-    from fencepost.explorers.symbolic.replays import replay
-
-    assert report.proof.history is not None
-    return replay(report.found.machine, report.proof.history, report.properties)
-
-
-def told_values(report: ProveResult) -> str:
-    """Return what the constants that have any value are in the counterexample; nothing if there are none."""
-    pair = report.proof.pair
-    values = pair.constants if pair is not None else {}
-    return " ".join(f"{name}={values[name]}" for name in report.settings.lifted if name in values)
-
-
 def search_for(
     found: Protocol, constants: Constants, state: Key, seconds: float, told: str = ""
 ) -> tuple[str, dict[str, str] | None, str]:
@@ -364,135 +293,3 @@ def search_for(
         violated,
         stopped,
     )
-
-
-def reach(report: ProveResult) -> Iterator[tuple[str, str]]:
-    """Yield the lines that say how far the verdicts reach: (label, text)."""
-    proof, settings = report.proof, report.settings
-    yield "method", proof.method
-    yield "unbounded", unbounded_of(settings)
-    yield "bounded", bounded_of(report.constants, settings)
-    steps = counted(proof.moves, "step")
-    branches = f", {counted(proof.branches, 'branch', 'branches')} followed both ways" if proof.branches else ""
-    yield "questions", f"{steps}{branches}, {counted(proof.queries, 'question')} to z3"
-    kept = " (kept from before)" if proof.cached else ""
-    yield "time", f"{show_seconds(proof.seconds)}, {show_seconds(proof.solver_seconds)} of processor time in z3{kept}"
-    if proof.forgotten:
-        yield "loops", f"of {', '.join(proof.forgotten)} have no end: what they write may hold anything after them"
-    for action, whats in proof.cuts.items():
-        where = f"{action}: " if action else ""
-        yield "cut", f"{where}{'; '.join(whats)}: such steps end with an error, and nothing is said of runs with one"
-
-
-def unbounded_of(settings: Settings) -> str:
-    """Return which constants have any value, and the number of steps if the method is induction."""
-    words = [name if most is None else f"{name} (64 bits)" for name, most in settings.lifted.items()]
-    return (
-        ", ".join([*([] if settings.depth is not None or settings.everywhere else ["the number of steps"]), *words])
-        or "nothing"
-    )
-
-
-def bounded_of(constants: Constants, settings: Settings) -> str:
-    """Return the numbers that stay as they are."""
-    declared = constants.declared()
-    kept = {
-        name: value
-        for name, value in constants.shown().items()
-        if name not in settings.lifted
-        and (not declared[name].spellings() or value != declared[name].show(declared[name].default))
-    }
-    return " ".join(f"{name}={str(spelt(value)).lower()}" for name, value in kept.items()) or "nothing"
-
-
-# -- as a file
-
-
-def trace_of(report: ProveResult) -> Trace:
-    """Return the run that z3 found as a trace."""
-    from fencepost.counterexamples.trace import Trace, from_start
-
-    history, path = report.proof.history, path_of_history(report)
-    assert history is not None
-    prop = next(item for item in report.properties if item.name == history.violates)
-    constants = report.found.machine.set_constants(history.constants)
-    made = Trace(f"{report.found.name}: {report.told}", report.found, constants, prop, path.steps)
-    return from_start(made, path)
-
-
-def pair_trace(report: ProveResult) -> tuple[Trace, Path]:
-    """Return the step that breaks an induction as a trace that starts anywhere."""
-    from fencepost.counterexamples.trace import Trace
-
-    pair = report.proof.pair
-    assert pair is not None
-    machine = report.found.machine
-    step = Step(machine.action(pair.action), pair.args)
-    name = report.proof.broken[0].broken[0]
-    prop = next((item for item in report.properties if item.name == name), None)
-    trace = Trace(report.told, report.found, machine.set_constants(pair.constants), prop, (step,), normalize=False)
-    return trace, Path(pair.before, (step,), (pair.before, pair.after))
-
-
-def report_text(report: ProveResult) -> str:
-    """Return the counterexample as a file: a run as a trace, a step that breaks the induction as two states; else nothing."""
-    from fencepost.counterexamples.history import states_text
-    from fencepost.counterexamples.trace import RULE
-
-    if report.proof.history is not None:
-        from fencepost.counterexamples.replay import follow
-
-        return follow(trace_of(report)).text
-    if report.proof.pair is None or not report.proof.pair.action:
-        return ""
-    trace, path = pair_trace(report)
-    plain = trace.interpreter()
-    head = [
-        "format: induction 1",
-        f"title: {report.found.name}: {report.told}",
-        f"protocol: {report.found.name}",
-        f"constants: {trace.constants_told}",
-        f"unbounded: {unbounded_of(report.settings)}",
-        f"properties: {' '.join(item.name for item in report.properties)}",
-        f"breaks: {' '.join(report.proof.broken[0].broken)}",
-        f"reachable: {report.reachable or 'not asked'}",
-    ]
-    return "\n".join(
-        [*head, RULE, plain.show(trace.steps[0]), RULE, states_text(trace, path, start=ANY_STATE, ending=report.told)]
-    )
-
-
-# -- for scripts
-
-
-def report_data(report: ProveResult) -> dict[str, Any]:
-    """Return the report as JSON."""
-    proof, settings = report.proof, report.settings
-    found: dict[str, Any] = {
-        "format": FORMAT,
-        "protocol": report.found.name,
-        "constants": {name: spelt(value) for name, value in report.constants.shown().items() if name not in settings.lifted},
-        "unbounded": {name: "any" if most is None else most for name, most in settings.lifted.items()},
-        "method": proof.method,
-        "verdict": str(proof.verdict),
-        "properties": [
-            {"name": item.name, "kind": str(item.kind), "verdict": str(item.verdict), "why": item.why}
-            for item in proof.findings
-        ],
-        "steps": proof.moves,
-        "branches": proof.branches,
-        "questions": proof.queries,
-        "seconds": round(proof.seconds, 3),
-        "solver_seconds": round(proof.solver_seconds, 3),
-        "cached": proof.cached,
-        "why_stopped": proof.why_stopped,
-        "cuts": {name: list(whats) for name, whats in proof.cuts.items()},
-        "havoc_loops": list(proof.forgotten),
-        "broken": [{"step": item.move, "properties": list(item.broken)} for item in proof.broken],
-        "lemmas": list(report.lemmas),
-    }
-    if proof.pair is not None and proof.pair.action:
-        found["counterexample"] = {"text": report_text(report), "reachable": report.reachable}
-    if proof.history is not None:
-        found["counterexample"] = {"text": report_text(report)}
-    return found

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from fencepost.api.quantities import counted
 
 if TYPE_CHECKING:
-    from fencepost.api.proving import ProveResult
+    from fencepost.api.proof_report import ProveResult
     from fencepost.api.watching import Watch
 
 LOOKED_AT = 3_000

@@ -5,7 +5,8 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
-from fencepost.api.proving import bounded_of, proof_of
+from fencepost.api.proof_report import bounded_of
+from fencepost.api.proving import proof_of
 from fencepost.api.watching import Watch
 from fencepost.explorers.interrupts import Stopped
 from fencepost.explorers.verdict import Verdict

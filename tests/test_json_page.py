@@ -46,7 +46,7 @@ SECTIONS = {
     "vacuity": ("cli/commands/vacuity", "pages/vacuity"),
     "conform": ("conformance/report",),
     "diff": ("api/differing",),
-    "prove": ("api/proving",),
+    "prove": ("api/proof_report",),
 }
 """The sections of the page, and the modules that make what they are about."""
 

@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 import z3
-from fencepost.api.proving import Report, explain
+from fencepost.api.proof_report import ProveResult
+from fencepost.api.proving import explain
 from fencepost.explorers.symbolic.places import load
 from fencepost.explorers.symbolic.proof import Settings, prove
 from fencepost.explorers.symbolic.system import System
@@ -38,7 +39,7 @@ def proved(made: Machine, *properties: Property, **settings: Any) -> Proof:
     """Prove properties, and have what z3 says confirmed, as the command does."""
     constants, chosen = made.set_constants({}), Settings(**settings)
     proof = prove(made, constants, properties, chosen)
-    found = Report(Protocol(made, properties), constants, properties, chosen, proof)
+    found = ProveResult(Protocol(made, properties), constants, properties, chosen, proof)
     return explain(found, 0.0, Silent()).proof  # type: ignore[arg-type]
 
 

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 import z3
-from fencepost.api.proving import ProveResult
+from fencepost.api.proof_report import ProveResult
 from fencepost.cli.views.console import results
 from fencepost.cli.views.proving import print_report
 from fencepost.explorers.interrupts import BY_KEYBOARD, Stopped, interruptible
