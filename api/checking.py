@@ -2,28 +2,39 @@
 
 from __future__ import annotations
 
+import time
+from contextlib import nullcontext
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
-from fencepost.api.engines import choose_engine, explore
-from fencepost.api.places import errors_of_models
+from fencepost.api.engines import compile_behaviours, kernels_of, source_of
+from fencepost.api.places import of_model
 from fencepost.api.quantities import DEFAULT_SHARE, default_memory
 from fencepost.api.results import CheckResult
 from fencepost.api.targets import Question, ask
+from fencepost.api.traces import way_of
 from fencepost.api.watching import Event, Watch, watched
-from fencepost.explorers.interrupts import cancelled_by
-from fencepost.explorers.verdict import Cause, Options, Result, cause_of, extended
+from fencepost.explorers.interrupts import BY_KEYBOARD, Stopped, cancelled_by
+from fencepost.explorers.verdict import Cause, Options, PropertyResult, Result, Verdict, cause_of, extended
+from fencepost.model.language.errors import DomainError, FencepostError, UsageError, nearest
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping
     from pathlib import Path
 
+    from fencepost.explorers.native.compile import Kernels
     from fencepost.explorers.spark.session import Cluster
     from fencepost.invariants.protocols import Protocol
     from fencepost.model.language import Constants, Machine, Property
 
 
-@errors_of_models()
+ENGINES = {
+    "native": "exhaustive breadth-first search in compiled code, on all processors",
+    "plain": "the reference search in Python: the definition, and slow",
+    "spark": "the native search spread over Apache Spark, for what one machine cannot hold",
+}
+
+
 def check(
     what: Machine | Protocol | Question | str | Path,
     properties: Iterable[Property] | None = None,
@@ -62,6 +73,7 @@ def check(
         if isinstance(what, Question)
         else ask(what, properties, constants=constants, version=version, only=only, more=more)
     )
+    choose_engine(engine)
     options = Options(
         workers=workers,
         compact=compact,
@@ -75,16 +87,103 @@ def check(
         checkpoint=str(checkpoint) if checkpoint else None,
         resume=resume,
     )
-    with cancelled_by(cancel):
-        found = explore(question, choose_engine(engine), options, watched(progress), cluster)
+    watch = progress if isinstance(progress, Watch) else watched(progress)
+    with cancelled_by(cancel) if cancel else nullcontext():
+        found = explore(question, engine, options, watch, cluster)
     if memory is None:
         found = with_memory_explained(found)
-    return CheckResult.of_search(found, question, normalize=normalize)
+    return CheckResult.of_search(found, question, notes_on(question, options, found), normalize=normalize)
+
+
+def choose_engine(name: str) -> str:
+    """Return the engine's name; raise UsageError if this version has no such engine."""
+    listed = "; ".join(f"{engine} ({meaning})" for engine, meaning in ENGINES.items())
+    if name not in ENGINES:
+        raise UsageError(f"there is no engine {name!r}.{nearest(name, list(ENGINES))} Engines are: {listed}.")
+    return name
+
+
+def explore(question: Question, engine: str, options: Options, watch: Watch, cluster: Cluster | None = None) -> Result:
+    """Search with the engine, showing what goes on; Ctrl-C gives a partial result, before the search begins an empty one."""
+    began = time.perf_counter()
+    found, constants, name = question.protocol, question.constants, question.protocol.machine.name
+    doing = f"preparing {name}"
+
+    def load() -> Kernels:
+        nonlocal doing
+        kernels = kernels_of(question, source_of(question, options), watch)
+        compile_behaviours(question, options, watch)
+        doing = f"preparing the search of {name}"
+        return kernels
+
+    try:
+        if engine == "plain":
+            from fencepost.explorers import plain
+
+            with watch.busy(f"{name}: searching with the plain engine"):
+                return plain.search(found.machine, constants, question.properties, options)
+        if engine == "spark":
+            from fencepost.api.on_spark import search_on
+            from fencepost.explorers.spark.session import Cluster
+
+            return search_on(question, options, load(), watch, cluster or Cluster())
+        from fencepost.explorers.native.search import search
+
+        tell = watch.telling(name)
+        return search(found.machine, constants, question.properties, options, kernels=load, tell=tell)
+    except DomainError as error:
+        way = way_of(found, constants, error, normalize=options.normalize)
+        if way:
+            error.add_note(way)
+        raise
+    except FencepostError:
+        raise
+    except Exception as error:
+        raise of_model(error) from error
+    except KeyboardInterrupt as signal:
+        why = signal.why if isinstance(signal, Stopped) else BY_KEYBOARD.on(f" while {doing}")
+        return _interrupted(question, engine, options, why, time.perf_counter() - began)
+    finally:
+        watch.clear()
+
+
+def notes_on(question: Question, options: Options, result: Result) -> tuple[str, ...]:
+    """Return what a reader of a result must know: of the machine under these constants, and of its checkpoint."""
+    machine = question.protocol.machine
+    notes = [*(machine.notes(question.constants) if machine.notes else ()), *result.notes]
+    if result.engine != "plain" and options.checkpoint and not result.complete and result.distinct:
+        notes.append(
+            f"what was searched is kept in {options.checkpoint}: the same command with --resume continues from there, with more time or memory."
+        )
+    if options.resume:
+        notes.append("the search went on from a checkpoint: states and time are those of all its parts together.")
+    return tuple(notes)
+
+
+def _interrupted(question: Question, engine: str, options: Options, why: str, seconds: float) -> Result:
+    """Return the result of a search that was ended before it had counted anything."""
+    kept = ", and no checkpoint was written" if options.checkpoint else ""
+    return Result(
+        protocol=question.name,
+        constants=question.constants.shown(),
+        engine=engine,
+        workers=options.workers,
+        complete=False,
+        why_stopped=extended(why, f": nothing was searched{kept}"),
+        distinct=0,
+        generated=0,
+        depth=0,
+        seconds=seconds,
+        properties=tuple(PropertyResult(item.name, item.kind, Verdict.UNDETERMINED) for item in question.properties),
+        fired={item.label: 0 for item in question.protocol.machine.actions},
+        guards=(),
+        deadlocks=0,
+    )
 
 
 def with_memory_explained(result: Result) -> Result:
     """Return the result; if a memory limit that nobody set ended the search, it says where the limit came from."""
-    if cause_of(result.why_stopped) is Cause.MEMORY:
+    if result.why_stopped and cause_of(result.why_stopped) is Cause.MEMORY:
         why = extended(result.why_stopped, f" ({DEFAULT_SHARE:.0%} of what was available; --memory sets another limit)")
         return replace(result, why_stopped=why)
     return result

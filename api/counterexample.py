@@ -2,19 +2,20 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from functools import cached_property
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Callable, Iterator
     from pathlib import Path as File
 
     import pandas as pd
     from fencepost.counterexamples.replay import Replay
     from fencepost.counterexamples.trace import Trace
-    from fencepost.explorers.verdict import Path
+    from fencepost.explorers.verdict import Path, PropertyResult
     from fencepost.model.language.interpreter import Interpreter
 
 
@@ -177,3 +178,22 @@ class Counterexample:
         from fencepost.counterexamples.render.html import figure
 
         return figure(self.trace, self.path)
+
+
+class Histories(Mapping[str, Counterexample]):
+    """Histories by property, each made when it is asked for, and once."""
+
+    def __init__(self, found: Mapping[str, PropertyResult], make: Callable[[PropertyResult], Counterexample]) -> None:
+        self.found, self.make = found, make
+        self.made: dict[str, Counterexample] = {}
+
+    def __getitem__(self, name: str) -> Counterexample:
+        if name not in self.made:
+            self.made[name] = self.make(self.found[name])
+        return self.made[name]
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self.found)
+
+    def __len__(self) -> int:
+        return len(self.found)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from fencepost.api.engines import explore
+from fencepost.api.checking import explore
 from fencepost.api.targets import Question
 from fencepost.explorers.verdict import Result, Verdict, ended_by_signal, extended
 from fencepost.invariants.protocols import Protocol

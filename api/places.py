@@ -36,11 +36,14 @@ def errors_of_models() -> Iterator[None]:
     except FencepostError:
         raise
     except Exception as error:
-        if not _raised_by_user(error):
-            raise
-        raise ModelError(
-            f"{placed(error, named=True)}. The model has to be defined for every state: guard what fails."
-        ) from error
+        raise of_model(error) from error
+
+
+def of_model(error: Exception) -> Exception:
+    """Return the error itself, or a ModelError that says where it is in a user's own model."""
+    if not _raised_by_user(error):
+        return error
+    return ModelError(f"{placed(error, named=True)}. The model has to be defined for every state: guard what fails.")
 
 
 def placed(error: BaseException, *, named: bool = False) -> str:

@@ -11,7 +11,7 @@ from functools import cached_property
 from html import escape
 from typing import TYPE_CHECKING, Any
 
-from fencepost.api.counterexample import Counterexample
+from fencepost.api.counterexample import Counterexample, Histories
 from fencepost.api.targets import Question, spelt
 from fencepost.api.traces import trace_of_path
 from fencepost.explorers.verdict import Cause, Result, Verdict, cause_of
@@ -53,10 +53,10 @@ class CheckResult(Result):
     normalize: bool = field(kw_only=True, default=True)
 
     @classmethod
-    def of_search(cls, found: Result, question: Question, *, normalize: bool) -> CheckResult:
-        """Return what a search found of a question."""
+    def of_search(cls, found: Result, question: Question, notes: tuple[str, ...], *, normalize: bool) -> CheckResult:
+        """Return what a search found of a question, with what a reader must know."""
         parts = {name: getattr(found, name) for name in Result.__dataclass_fields__}
-        return cls(**parts, question=question, normalize=normalize)
+        return cls(**{**parts, "notes": notes}, question=question, normalize=normalize)
 
     @cached_property
     def spelt(self) -> dict[str, Any]:
@@ -82,7 +82,7 @@ class CheckResult(Result):
     @cached_property
     def traces(self) -> Mapping[str, Counterexample]:
         """The histories by property: of violations, of witnesses that were reached, and of the most that something costs."""
-        return {item.name: self._trace(item) for item in self.properties if item.path is not None}
+        return Histories({item.name: item for item in self.properties if item.path is not None}, self._trace)
 
     @property
     def trace(self) -> Counterexample | None:
@@ -148,11 +148,12 @@ class CheckResult(Result):
             found["length"] = item.path.length
         if item.kind.over_behaviours:
             found |= _behaviour(item)
-        trace = self.traces.get(item.name)
+        if item.verdict is not Verdict.VIOLATED and not item.is_worst_case:
+            return found
+        trace = self.traces[item.name] if item.path else None
         if item.verdict is Verdict.VIOLATED:
             found["culprit"] = trace.culprit if trace else ""
-        if item.verdict is Verdict.VIOLATED or item.is_worst_case:
-            found |= {"trace": files.get(item.name), "steps": list(trace.texts) if trace else []}
+        found |= {"trace": files.get(item.name), "steps": list(trace.texts) if trace else []}
         return found
 
     def to_frame(self) -> pd.DataFrame:

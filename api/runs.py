@@ -7,8 +7,7 @@ import time
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
-from fencepost.api.checking import with_memory_explained
-from fencepost.api.engines import with_notes
+from fencepost.api.checking import notes_on, with_memory_explained
 from fencepost.api.files import make_sure_folder
 from fencepost.api.kept import Kept, slug
 from fencepost.api.quantities import default_memory, show_seconds
@@ -101,9 +100,12 @@ class Runs:
         if self.usual_memory:
             result = with_memory_explained(result)
         question = question_of(run)
-        result = with_notes(question, self.options, result)
         differences = made.differences if result.complete else (f"the search did not finish: {result.why_stopped}",)
-        judged = JudgedRun(run, CheckResult.of_search(result, question, normalize=self.options.normalize), differences)
+        judged = JudgedRun(
+            run,
+            CheckResult.of_search(result, question, notes_on(question, self.options, result), normalize=self.options.normalize),
+            differences,
+        )
         if self.kept.folder and result.complete:
             discard(self.kept.folder / slug(run.name))
             self.kept.keep(run.name, judged.to_dict(), self._mark(run))

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from fencepost.api.places import USER_MODULE, errors_of_models, near, placed
+from fencepost.api.places import USER_MODULE, near, of_model, placed
 from fencepost.invariants.protocols import PROTOCOLS, Protocol, protocol
 from fencepost.model.language.actions import Property
 from fencepost.model.language.constants import SHAPE
@@ -221,7 +221,6 @@ def _pointed_at(error: SyntaxError, path: Path) -> str:
     return f"{said}\n  {text.strip()}\n  {' ' * column}^\nInstead, write what Python can read there."
 
 
-@errors_of_models()
 def choose_constants(
     machine: Machine, version: str | None, settings: tuple[str, ...], switches: tuple[tuple[str, bool], ...]
 ) -> Constants:
@@ -234,7 +233,12 @@ def choose_constants(
     for text, on in switches:
         name, option = _switch(machine, text, on=on)
         _choose(chosen, name, option, int(on))
-    return machine.set_constants({**values, **{name: value for name, (_, value) in chosen.items()}})
+    try:
+        return machine.set_constants({**values, **{name: value for name, (_, value) in chosen.items()}})
+    except FencepostError:
+        raise
+    except Exception as error:
+        raise of_model(error) from error
 
 
 def parse_setting(machine: Machine, option: str, text: str) -> tuple[str, int]:

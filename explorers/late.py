@@ -6,6 +6,7 @@ finds says nothing; a reader looks for the fault next to what it breaks.
 
 from __future__ import annotations
 
+from functools import cache
 from itertools import pairwise
 from operator import attrgetter
 from typing import TYPE_CHECKING
@@ -17,7 +18,7 @@ from fencepost.model.language.errors import DisabledError, DomainError
 if TYPE_CHECKING:
     from fencepost.model.language.actions import Property
     from fencepost.model.language.interpreter import Interpreter, Step
-    from fencepost.model.language.records import Key
+    from fencepost.model.language.records import Key, Record
 
 ORDINARY = -1
 """The rank of a step that is no fault."""
@@ -32,7 +33,7 @@ def with_late_faults(plain: Interpreter, path: Path, prop: Property) -> Path:
     That `path` is a shortest one is taken for granted: then no state before the end decides the property in any order.
     """
     end = len(path.steps) - (1 if prop.over_steps else 0)
-    if end > LONGEST:
+    if end > LONGEST or not _budgets(plain.machine.state):
         return path
     order = _Order(plain, path)
     while order.improves(end):
@@ -40,12 +41,18 @@ def with_late_faults(plain: Interpreter, path: Path, prop: Property) -> Path:
     return Path(path.start, tuple(order.steps), tuple(order.states))
 
 
+@cache
+def _budgets(state: type[Record]) -> tuple[str, ...]:
+    """Return the fields that hold what is left of a budget; without any, no step is a fault."""
+    return tuple(".".join(name) for name in budgets(state))
+
+
 class _Order:
     """Steps in some order, the states between them, and each step's rank: a step comes before those of a higher one, if it can."""
 
     def __init__(self, plain: Interpreter, path: Path) -> None:
         self.plain, self.steps, self.states = plain, list(path.steps), list(path.states)
-        left = [attrgetter(".".join(name)) for name in budgets(plain.machine.state)]
+        left = [attrgetter(name) for name in _budgets(plain.machine.state)]
         records = [plain.schema.restore(key) for key in path.states]
         places = {item.name: place for place, item in enumerate(plain.machine.actions)}
         self.ranks = [

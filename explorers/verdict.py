@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 from enum import StrEnum
+from functools import cached_property
 from typing import TYPE_CHECKING, Any, Self
 
 from fencepost.model.language.errors import UsageError
@@ -65,7 +66,7 @@ class Path:
     states: tuple[Key, ...]
     loop: int | None = None
 
-    @property
+    @cached_property
     def length(self) -> int:
         """States, the initial one included, and the one at which a loop closes."""
         return len(self.states)
@@ -117,7 +118,7 @@ class PropertyResult:
     cost: Cost | None = None
     note: str = ""
 
-    @property
+    @cached_property
     def is_worst_case(self) -> bool:
         """Whether the path goes the worst way that a property allows which holds."""
         return self.cost is not None and self.path is not None and self.verdict is Verdict.HOLDS
@@ -229,7 +230,7 @@ class Result:
     omission: float = 0.0
     notes: tuple[str, ...] = field(default=())
 
-    @property
+    @cached_property
     def verdict(self) -> Verdict:
         """The worst of the properties' verdicts."""
         return worst([item.verdict for item in self.properties], complete=self.complete)

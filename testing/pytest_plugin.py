@@ -117,7 +117,7 @@ def pytest_configure(config: pytest.Config) -> None:
     """Refuse options that mean nothing before any test runs."""
     given = [name for name in ("fencepost_engine", "fencepost_budget") if config.getoption(name, None)]
     if given:
-        from fencepost.api.engines import choose_engine
+        from fencepost.api.checking import choose_engine
         from fencepost.api.quantities import parse_duration
         from fencepost.model.language.errors import UsageError
 

@@ -56,8 +56,9 @@ def run_catalogue(request: Request) -> Exit:
         except BrokenPipeError:  # whoever read us had enough: no run is begun for nobody
             close_stdout()
             return tally.exit
-    reports = [Report(protocol(item["protocol"]), item) for item in tally.done]
-    builds.write(reports, [run.name for run in tally.waiting], tally.why_stopped)
+    if builds:
+        reports = [Report(protocol(item["protocol"]), item) for item in tally.done]
+        builds.write(reports, [run.name for run in tally.waiting], tally.why_stopped)
     if table is not None:
         try:
             table.summary(tally.done, tally.waiting, tally.why_stopped)

@@ -6,8 +6,8 @@ from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import click
+from fencepost.api.checking import ENGINES
 from fencepost.api.checking import check as explored
-from fencepost.api.engines import ENGINES
 from fencepost.api.results import FORMAT
 from fencepost.cli.builds.outcomes import Report
 from fencepost.cli.commands.options import (
@@ -23,7 +23,7 @@ from fencepost.cli.status import Exit, exit_of, worst_exit
 from fencepost.cli.views.console import print_json, results
 from fencepost.cli.views.display import Display
 from fencepost.cli.views.report import print_page
-from fencepost.explorers.verdict import Verdict, ended_by_signal
+from fencepost.explorers.verdict import Cause, Verdict
 from fencepost.invariants.catalogue import Profile
 
 if TYPE_CHECKING:
@@ -115,17 +115,18 @@ def run_checks(request: Request) -> Exit:
             result = explored(question, progress=display, **limits)
             files = _write(result, file, target, display) if file else {}
             data.append(result.to_dict(files, expected))
-            reports.append(Report(question.protocol, data[-1], partial(_diagram, result)))
+            if builds:
+                reports.append(Report(question.protocol, data[-1], partial(_diagram, result)))
             if not request.json:
                 _print(request, target, result, first=not ends)
             elif data[-1].get("as_expected") is False:
                 display.note(f"{question.name}: expected {expected}, found {result.verdict}")
             ends.append(exit_of(result.verdict, expected))
-            if ended_by_signal(result.why_stopped):
+            if result.cause in (Cause.SIGNAL, Cause.CANCELLED):
                 ends.append(Exit.UNDETERMINED)
                 break
-    left = [question.name for _, question in targets[len(reports) :]]
-    builds.write(reports, left, data[-1]["why_stopped"])
+    if builds:
+        builds.write(reports, [question.name for _, question in targets[len(data) :]], data[-1]["why_stopped"])
     if request.json:
         print_json(data[0] if len(targets) == 1 else {"format": FORMAT, "runs": data})
     return worst_exit(ends)

@@ -6,7 +6,6 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from fencepost.api.engines import choose_engine
 from fencepost.api.files import make_sure_folder
 from fencepost.cli.builds.write import Builds
 from fencepost.cli.commands.options import Target, cluster_of, command_line, expected_verdict, seconds, size, writable
@@ -75,7 +74,6 @@ class Request:
 
     def limits(self) -> dict[str, Any]:
         """Return how to explore, as arguments of a check; raise UsageError for what cannot be meant."""
-        choose_engine(self.engine)
         self._look_at_plain()
         cluster = self._look_at_spark()
         self._look_at_pin()
@@ -92,8 +90,10 @@ class Request:
             **({} if self.of_catalogue else {"engine": self.engine, "cluster": cluster}),
         }
 
-    def builds(self) -> Builds:
-        """Return what is left behind for a build; raise UsageError if it could not be written."""
+    def builds(self) -> Builds | None:
+        """Return what is left behind for a build, if anything is; raise UsageError if it could not be written."""
+        if not (self.junit or self.sarif or self.github):
+            return None
         return Builds(writable(self.junit), writable(self.sarif), github=self.github, json=self.json)
 
     def expected(self) -> Verdict | None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import inspect
 from dataclasses import dataclass, replace
 from enum import StrEnum
+from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 from fencepost.model.language.domains import Domain, InFlight, domain_of
@@ -33,7 +34,7 @@ class Action:
     function: Callable[..., None]
     params: tuple[tuple[str, Domain | InFlight], ...]
 
-    @property
+    @cached_property
     def label(self) -> str:
         """The name on the command line and in JSON, with dashes."""
         return self.name.replace("_", "-")
@@ -85,15 +86,11 @@ class Kind(StrEnum):
     LEADS_TO = "leads-to"
     AT_MOST = "at-most"
 
-    @property
-    def over_behaviours(self) -> bool:
+    def __init__(self, value: str) -> None:
+        self.over_behaviours = value in ("leads-to", "at-most")
         """Whether it says something of whole behaviours: it is judged on the graph of all states, after the search."""
-        return self in (Kind.LEADS_TO, Kind.AT_MOST)
-
-    @property
-    def must_hold(self) -> bool:
+        self.must_hold = value in ("always", "step")
         """Whether it says what must hold in every state or step: what a guard is for, a fault breaks, an induction proves."""
-        return self in (Kind.ALWAYS, Kind.STEP)
 
 
 @dataclass(frozen=True)
@@ -112,7 +109,7 @@ class Property:
     eventual: Eventual | None = None
     text: str = ""
 
-    @property
+    @cached_property
     def sentence(self) -> str:
         """The first paragraph of the docstring, or the sentence that it was given."""
         return self.text or summary_of(self.function)

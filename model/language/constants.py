@@ -92,10 +92,7 @@ class Constant(Linear, Generic[T]):
     @overload
     def __get__(self, instance: object, owner: type) -> T: ...
     def __get__(self, instance: Any, owner: type) -> Any:
-        return self if instance is None else instance._values[self.name]
-
-    def __set__(self, instance: object, value: object) -> None:
-        raise ModelError(f"constant {self.name!r} cannot be assigned: constants are fixed for a run.")
+        return self if instance is None else instance.values[self.name]
 
     def parse(self, text: str) -> T:
         """Return the value that `text` names; raise UsageError if it names none."""
@@ -166,7 +163,7 @@ class Constants:
     """The constants of one machine; subclass it and assign `shape`, `capacity`, `bound`, `switch`, `choice`."""
 
     def __init_subclass__(cls) -> None:
-        taken = {name for name in dir(Constants) if not name.startswith("__")}
+        taken = {"values", *(name for name in dir(Constants) if not name.startswith("__"))}
         for name, item in vars(cls).items():
             if isinstance(item, Constant) and name in taken:
                 raise ModelError(f"constants {cls.__name__}: the name {name!r} is taken by the language: use another.")
@@ -177,7 +174,16 @@ class Constants:
             if name not in declared:
                 known = list(declared)
                 raise UsageError(f"there is no constant {name!r}.{nearest(name, known)} Constants are: {', '.join(known)}.")
-        self._values = {name: constant.accept(values.get(name, constant.default)) for name, constant in declared.items()}
+        self.values: Mapping[str, int] = {
+            name: constant.accept(values.get(name, constant.default)) for name, constant in declared.items()
+        }
+        """The values by name."""
+        self.__dict__.update(self.values)  # found before what the class declares, and at once: models read them all the time
+
+    def __setattr__(self, name: str, value: object) -> None:
+        if isinstance(getattr(type(self), name, None), Constant):
+            raise ModelError(f"constant {name!r} cannot be assigned: constants are fixed for a run.")
+        super().__setattr__(name, value)
 
     @classmethod
     def declared(cls) -> dict[str, Constant[Any]]:
@@ -187,24 +193,19 @@ class Constants:
             found.update({name: item for name, item in vars(owner).items() if isinstance(item, Constant)})
         return found
 
-    @property
-    def values(self) -> Mapping[str, int]:
-        """The values by name."""
-        return self._values
-
     def replace(self, **values: int) -> Self:
         """Return constants with some values changed."""
-        return type(self)(**{**self._values, **values})
+        return type(self)(**{**self.values, **values})
 
     def shown(self) -> dict[str, int | bool | str]:
         """Return the values as they read in JSON and in a trace file."""
-        return {name: constant.show(self._values[name]) for name, constant in self.declared().items()}
+        return {name: constant.show(self.values[name]) for name, constant in self.declared().items()}
 
     def rooms(self) -> dict[str, int]:
         """Return for each constant the value its compiled shape is sized for."""
         rooms = {}
         for name, constant in self.declared().items():
-            value = int(self._values[name])
+            value = int(self.values[name])
             if constant.sort == SHAPE:
                 rooms[name] = value
             elif constant.sort == CAPACITY:
@@ -214,10 +215,10 @@ class Constants:
         return rooms
 
     def __eq__(self, other: object) -> bool:
-        return type(self) is type(other) and self._values == other._values
+        return type(self) is type(other) and self.values == other.values
 
     def __hash__(self) -> int:
-        return hash((type(self), tuple(self._values.items())))
+        return hash((type(self), tuple(self.values.items())))
 
     def __repr__(self) -> str:
         return f"{type(self).__name__}({', '.join(f'{name}={value}' for name, value in self.shown().items())})"
