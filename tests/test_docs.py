@@ -60,6 +60,7 @@ def test_the_generated_pages_are_not_stale() -> None:
         "ARCHITECTURE.md",
         "docs/language.md",
         "docs/own-model.md",
+        "docs/api.md",
         "docs/ci.md",
         "docs/json.md",
         "docs/walks.md",

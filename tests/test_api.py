@@ -1,0 +1,122 @@
+"""`fencepost.api`: the page's examples run, results are typed and say what the command says, and a caller can end what he began."""
+
+from __future__ import annotations
+
+import doctest
+import json
+import threading
+from dataclasses import FrozenInstanceError
+from pathlib import Path
+
+import fencepost.api as f
+import pytest
+from fencepost.explorers.verdict import Cause
+
+from tests.commands import data_of, fencepost, fixed
+from tests.machines import mailbox
+
+ROOT = Path(__file__).parent.parent
+MAILBOX = ROOT / "tests" / "machines" / "mailbox.py"
+SMALL = {"clients": 1, "deduplicate": False}
+
+
+def test_the_pages_examples_run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    found = doctest.testfile(str(ROOT / "docs" / "api.md"), module_relative=False, optionflags=doctest.ELLIPSIS)
+    assert found.attempted > 20
+    assert found.failed == 0
+
+
+def test_a_result_is_what_the_command_prints() -> None:
+    printed = data_of(
+        fencepost("check", str(MAILBOX), "--engine", "plain", "--set", "clients=1", "--without", "deduplicate", "--json")
+    )
+    returned = json.loads(json.dumps(f.check(MAILBOX, engine="plain", **SMALL).to_dict()))
+    assert fixed(returned) == fixed(printed)
+
+
+def test_a_machine_a_file_and_a_name_are_taken() -> None:
+    own = f.check(mailbox.MACHINE, mailbox.PROPERTIES, engine="plain", **SMALL)
+    assert own.protocol == mailbox.MACHINE.name
+    for file in (MAILBOX, str(MAILBOX)):
+        assert f.check(file, engine="plain", **SMALL).distinct == own.distinct
+    assert "kip320" in f.list_protocols().names
+
+
+def test_a_result_cannot_be_changed() -> None:
+    found = f.check(MAILBOX, engine="plain", **SMALL)
+    with pytest.raises(FrozenInstanceError):
+        found.distinct = 0  # type: ignore[misc]
+
+
+def test_a_trace_has_steps_states_and_pictures() -> None:
+    trace = f.check(MAILBOX, engine="plain", **SMALL).trace
+    assert trace is not None
+    assert len(trace.states) == trace.length == len(trace.steps) + 1
+    assert all(step.text.startswith(step.action) for step in trace.steps)
+    assert trace.states[0].fields.keys() == trace.states[-1].fields.keys()
+    assert "<svg" in trace._repr_html_()
+    assert trace.render("mermaid").startswith("sequenceDiagram")
+    assert trace.render("trace").startswith("format: 1\n")
+
+
+def test_what_a_notebook_shows_has_every_property_and_the_diagram() -> None:
+    found = f.check(MAILBOX, engine="plain", **SMALL)
+    page = found._repr_html_()
+    assert all(item.name in page for item in found.properties)
+    assert "<svg" in page
+
+
+@pytest.mark.parametrize("engine", ["plain", "native"])
+def test_a_caller_that_cancels_gets_a_partial_result(engine: str) -> None:
+    found = f.check("kip320", replicas=2, engine=engine, cancel=lambda: True)
+    assert (found.verdict, found.complete, found.cause) == ("undetermined", False, Cause.CANCELLED)
+    assert "it was cancelled" in found.why_stopped
+
+
+def test_a_search_in_another_thread_is_cancelled_too() -> None:
+    enough, found = threading.Event(), []
+
+    def search() -> None:
+        found.append(f.check("kip320", engine="plain", progress=lambda _: enough.set(), cancel=enough.is_set))
+
+    thread = threading.Thread(target=search)
+    thread.start()
+    thread.join(60)
+    assert [item.cause for item in found] == [Cause.CANCELLED]
+
+
+def test_rows_are_frames() -> None:
+    pytest.importorskip("pandas")
+    found = f.check(MAILBOX, engine="plain", **SMALL)
+    assert list(found.to_frame().index) == [item.name for item in found.properties]
+    assert found.trace is not None
+    assert len(found.trace.to_frame()) == found.trace.length
+
+
+@pytest.mark.parametrize(
+    ("what", "given", "error"),
+    [
+        ("kip32", {}, f.UsageError),
+        ("kip320", {"replica": 2}, f.UsageError),
+        ("kip320", {"engine": "fast"}, f.UsageError),
+        (mailbox.MACHINE, {}, f.UsageError),
+    ],
+)
+def test_errors_are_of_one_family_and_the_nearest_built_in_one(what: object, given: dict[str, object], error: type) -> None:
+    with pytest.raises(error) as caught:
+        f.check(what, **given)  # type: ignore[arg-type]
+    assert isinstance(caught.value, f.FencepostError)
+    assert isinstance(caught.value, ValueError)
+
+
+def test_the_package_is_light_until_something_is_asked() -> None:
+    import subprocess
+    import sys
+
+    code = "import sys, fencepost.api; assert not {'numpy', 'pandas', 'rich', 'click'} & sys.modules.keys()"
+    subprocess.run([sys.executable, "-c", code], check=True)  # noqa: S603 (our own code)
+
+
+def test_everything_that_is_promised_is_there() -> None:
+    assert all(hasattr(f, name) for name in f.__all__)
