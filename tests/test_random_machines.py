@@ -2,16 +2,20 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import pytest
+from fencepost.explorers.plain import search as plain
 
 from tests.random_machines.choices import Choices, shrink
-from tests.random_machines.engines import compare_typed, with_folder
+from tests.random_machines.engines import compare_searches, compare_typed, with_folder
 from tests.random_machines.machines import machine_text
 from tests.typed import Machinery, row_of
 
 if TYPE_CHECKING:
+    from fencepost.explorers.verdict import Options, Result
+    from fencepost.model.language import Constants, Machine, Property
     from fencepost.model.language.ir import nodes
 
 SEEDS = 200
@@ -24,6 +28,16 @@ def test_a_random_machine_means_the_same_as_its_typed_program(first: int) -> Non
     assert {seed: how for seed, how in found.items() if how} == {}
     refused = [seed for seed, how in found.items() if how is None]
     assert len(refused) <= 6, "most of what is drawn is in the language"
+
+
+def test_whole_searches_are_compared() -> None:
+    def elsewhere(machine: Machine, _: Constants, properties: tuple[Property, ...], options: Options) -> Result:
+        return plain(machine, machine.set_constants({"n": 3, "k": 4, "b": 3}), properties, options)
+
+    same, other = (with_folder(partial(compare_searches, other=search)) for search in (plain, elsewhere))
+    texts = [machine_text(Choices(seed=seed)) for seed in range(20)]
+    assert not any(map(same, texts))
+    assert sum(bool(other(text)) for text in texts) > 3
 
 
 def test_a_machine_is_drawn_again_from_what_was_chosen() -> None:
