@@ -12,6 +12,8 @@ from fencepost.model.quorum.state import State
 
 LAST = (1 << 63) - 1
 """The greatest number of a field of 64 bits: what a missing HighWatermark reads as on the wire."""
+HALF = LAST // 2
+"""A model's own numbers have 62 bits: where it means `LAST`, it says `2 * HALF + 1`."""
 
 
 def has_offsets_of_a_log(s: State) -> bool:
@@ -93,12 +95,12 @@ def old_versions_get_no_early_answer(s: State, c: C) -> bool:
 @always
 def ends_of_64_bits_are_told_apart(s: State, c: C) -> bool:
     """A leader at the last offset, 2**63 - 2, parks who reports just that, or has no field, which reads as 2**63 - 1, and nobody else."""
-    return absent(s) != LAST or all(
+    return absent(s) != 2 * HALF + 1 or all(
         is_behind(s, c, leader, follower)
-        == (sends_field(s, c, follower) and reported_high_watermark(s, c, follower) < LAST - 1)
+        == (sends_field(s, c, follower) and reported_high_watermark(s, c, follower) < 2 * HALF)
         for leader in range(c.nodes)
         for follower in range(c.nodes)
-        if speaks_version_18(c, leader) and s.node[leader].high_watermark == LAST - 1
+        if speaks_version_18(c, leader) and s.node[leader].high_watermark == 2 * HALF
     )
 
 

@@ -5,9 +5,11 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from fencepost.invariants.protocols import protocol
+from fencepost.invariants.theorems import THEOREMS
 from fencepost.model.language.errors import FencepostError
 from fencepost.pages import matrices, tolerance
 from fencepost.pages.histories import histories, history, history_of_faults
+from fencepost.pages.proofs import measured_proofs
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -21,11 +23,36 @@ def stale() -> Iterator[str]:
             f"stale: figures/matrices/{name}.json: measured with model {was}, which is {matrices.mark_of(protocol(name))} now; "
             f"`python -m benchmarks.matrices {name}` measures it again."
         )
+    yield from stale_proofs()
     for replicas in tolerance.stale():
         was = tolerance.measured()[replicas]["mark"]
         yield (
             f"stale: figures/faults.json: {replicas} replicas were measured with model {was}, which is {tolerance.mark_of(replicas)} "
             f"now; `python -m benchmarks.matrices --faults {replicas}` measures them again."
+        )
+
+
+def stale_proofs() -> Iterator[str]:
+    """Yield a line for the proofs whose question has changed since they were measured; comparing them takes z3."""
+    try:
+        from fencepost.explorers.symbolic.cache import digest
+    except ModuleNotFoundError:
+        yield "not compared: figures/proofs.json: z3 is not installed; `pip install 'fencepost[prove]'` installs it."
+        return
+    from fencepost.api.theorems import settings_of
+
+    known = measured_proofs()
+    old = []
+    for item in THEOREMS:
+        machine = item.found.machine
+        settings = settings_of(item, timeout=60.0, workers=1)
+        now = digest(machine, machine.set_constants(item.constants), item.properties, settings, carrier="")
+        if known.get(item.name, {}).get("digest") != now:
+            old.append(item.name)
+    if old:
+        yield (
+            f"stale: figures/proofs.json: {', '.join(old)} were proved of another model or question; "
+            "`fencepost prove --no-cache --workers 1 --json > FILE` and `python -m benchmarks.matrices --proofs FILE` prove them again."
         )
 
 

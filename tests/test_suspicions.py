@@ -136,7 +136,7 @@ def test_stale_figures_are_named_with_their_model_and_fail_nothing(monkeypatch: 
     assert fencepost("guarantees", "--write", str(tmp_path)).exit_code == 0
     found = fencepost("guarantees", "--check", str(tmp_path))
     assert found.exit_code == 0
-    first, second = found.stdout.splitlines()
+    first, second = (line for line in found.stdout.splitlines() if "proofs.json" not in line)
     mark = matrices.measured()["kip320"]["mark"]
     assert first.startswith(f"stale: figures/matrices/kip320.json: measured with model {mark}, which is ")
     assert "`python -m benchmarks.matrices kip320`" in first
