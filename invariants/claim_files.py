@@ -29,9 +29,9 @@ What an entry says; all but the sentence may be missing:
     same_as    (claims) the entries that decide it: the claim is that entry, or a part of it
     verdict    broken: the protocol does not keep it; confirmed or refuted: of a hypothesis
     answer     what was found, in words
-    gap        why it is not settled, or only in part
+    gap        why it is not decided, or only in part
     by         the properties that its runs are asked about, as the protocol's file of runs calls them; without it the entry's own id
-    runs       the runs that settle it, by protocol. "kafka-4.0|kafka-4.1 3 brokers: G-S7" names two, in both versions; what follows
+    runs       the runs that decide it, by protocol. "kafka-4.0|kafka-4.1 3 brokers: G-S7" names two, in both versions; what follows
                the colon is what these are asked about instead
     as         the entry whose runs, verdict and answer it has
     about      a table of any of these, for what is short: about = {source="KIP-903, Controller", depends=["alter_partition_version"]}
@@ -118,7 +118,7 @@ def _put(texts: Mapping[str, str], text: str) -> str:
 
 
 def settle(claims: Mapping[str, Claim], runs: Runs) -> dict[str, Evidence]:
-    """Return the evidence by entry; raise UsageError where an entry names what is not there, or a run serves nothing."""
+    """Return the evidence by entry; raise UsageError where an entry names something unknown, or a run decides nothing."""
     found = {}
     for item, claim in claims.items():
         try:
@@ -131,7 +131,7 @@ def settle(claims: Mapping[str, Claim], runs: Runs) -> dict[str, Evidence]:
     named = {case.run.name for evidence in found.values() for case in evidence.cases}
     for run in runs.all:
         if run.name not in named and not run.serves:
-            raise UsageError(f"run {run.name!r} settles nothing: name it in an entry, or say under `serves` what it is for.")
+            raise UsageError(f"run {run.name!r} decides nothing: name it in an entry, or say under `serves` what it is for.")
     return found
 
 

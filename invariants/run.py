@@ -38,13 +38,13 @@ class Run:
     violated: Mapping[str, int] = field(default_factory=dict)
     unreached: tuple[str, ...] = ()
     worst: Mapping[str, int | str] = field(default_factory=dict)
-    """For at-most properties what the dearest way costs: a number, `unbounded` or `never`."""
+    """For at-most properties the greatest cost: a number, `unbounded` or `never`."""
     properties: tuple[str, ...] = ()
     """The properties to evaluate; all of the protocol's if empty, but for those that are on request."""
     compact: bool = False
     why: str = ""
     title: str = ""
-    """What tells the run from others of its protocol, where its constants are too many to be its name."""
+    """The name among the runs of a protocol, where its constants are too many to be its name."""
     trace: Mapping[str, str] = field(default_factory=dict)
     """The archived traces that are not named after protocol and property: file name by property."""
     serves: str = ""
@@ -83,7 +83,7 @@ class Case:
 
     @property
     def worst(self) -> int | str | None:
-        """What the dearest way costs, where that is pinned."""
+        """The greatest cost, where that is pinned."""
         return self.run.worst.get(self.prop)
 
     @property

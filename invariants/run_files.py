@@ -20,17 +20,20 @@
 A row that is longer than a line is an array of such tables, over several lines. What a row or its group may say:
 
     set      constants as `name=value`, the last one of a name; a word alone is one of `sets`
-    pin      distinct states and depth; [0, 0] in a new row: `fencepost check PROTOCOL --profile ci --pin` writes the figures
+    pin      distinct states and depth
     fails    properties that must fail, each with the states of its shortest trace; every other property must hold
     never    witnesses that are not reached; every other witness must be. A row's come on top of its group's
     reaches  instead of `never`: the only witnesses that are reached
     judges   the properties to judge, where not all of the usual ones are
-    worst    what the dearest way costs: a number, `unbounded` or `never`
+    worst    the greatest cost of an at-most property: a number, `unbounded` or `never`
     trace    archived traces: `Q2 slug` is the file PROTOCOL-slug.trace
     profile  quick, ci (if nothing is written) or full
     why      why something fails that one would like to hold
     compact  true: keep hashes of states only
-    serves   what the run is for, where no claim names it
+    serves   what the run is for, where no entry names it
+
+To add a run, write its row with `pin=[0, 0]` (and 0 for lengths that are not known), name it in the entry of `invariants/claims/`
+that it decides, and let `fencepost check PROTOCOL --profile ci --pin` write the figures.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Files of runs and of claims: what they mean, and how mistakes in them are told."""
+"""Files of runs and of claims: what they mean, and how mistakes in them are reported."""
 
 from __future__ import annotations
 
@@ -204,7 +204,7 @@ def test_shared_texts_stand_where_they_are_named(runs: Runs) -> None:
         (
             'runs.replication = ["kafka-4.1 2 brokers: G-S1"]',
             "",
-            r"run 'replication kafka-4\.1 2 brokers' settles nothing: name it in an entry, or say under `serves` what it is for",
+            r"run 'replication kafka-4\.1 2 brokers' decides nothing: name it in an entry, or say under `serves` what it is for",
         ),
     ],
 )
