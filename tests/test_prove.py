@@ -17,8 +17,8 @@ from fencepost.api.proof_report import ProveResult
 from fencepost.cli.views.console import results
 from fencepost.cli.views.proving import print_report
 from fencepost.explorers.interrupts import BY_KEYBOARD, Stopped, interruptible
+from fencepost.explorers.symbolic.asking import Asking
 from fencepost.explorers.symbolic.cache import cached
-from fencepost.explorers.symbolic.induction import Asking
 from fencepost.explorers.symbolic.pool import apart, over
 from fencepost.explorers.symbolic.proof import Settings, prove
 from fencepost.explorers.verdict import Verdict

@@ -31,8 +31,8 @@ from fencepost.model.language.subset.kinds import Consts
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+    from fencepost.explorers.symbolic.frames import Frame, Walking
     from fencepost.explorers.symbolic.terms import Flag, Value
-    from fencepost.explorers.symbolic.walk import Frame, Walk
 
 CONSTANTS = object()
 """What the parameter of the constants holds."""
@@ -71,7 +71,7 @@ _BUILTINS: dict[str, Callable[..., Value]] = {
 }
 
 
-def value(run: Walk, frame: Frame, node: ast.expr) -> Any:
+def value(run: Walking, frame: Frame, node: ast.expr) -> Any:
     """Return what an expression stands for: a number, or a reference."""
     static = frame.made.static.get(node)
     if static is not None:
@@ -104,7 +104,7 @@ def value(run: Walk, frame: Frame, node: ast.expr) -> Any:
 # -- places
 
 
-def place(run: Walk, frame: Frame, node: ast.expr) -> Any:
+def place(run: Walking, frame: Frame, node: ast.expr) -> Any:
     """Return what `record.field` or `array[index]` refers to; a constant is its value."""
     if isinstance(node, ast.Attribute):
         if isinstance(frame.made.types.get(node.value), Consts):
@@ -120,7 +120,7 @@ def part(owner: Refs, name: str) -> Refs:
     return Refs(tuple((on, item.part(name)) for on, item in owner.options))
 
 
-def element(run: Walk, frame: Frame, owner: Refs, index: Value) -> Refs:
+def element(run: Walking, frame: Frame, owner: Refs, index: Value) -> Refs:
     """Return an element of an array, and check the index."""
     label, length = owner.first.label, owner.first.length
     run.check(frame, both(at_most(0, index), less(index, length)), f"{label}: an index is outside the array")
@@ -145,7 +145,7 @@ def operate(operator: ast.operator, one: Value, other: Value) -> Value:
     return _OPERATORS[type(operator)](one, other)
 
 
-def check_shift(run: Walk, frame: Frame, operator: ast.operator, count: Value) -> None:
+def check_shift(run: Walking, frame: Frame, operator: ast.operator, count: Value) -> None:
     """Check that a shift is not by a negative number."""
     if isinstance(operator, ast.LShift | ast.RShift):
         run.check(frame, at_most(0, number(count)), "a shift by a negative number")
@@ -159,7 +159,7 @@ def _unary(operator: ast.unaryop, operand: Value) -> Value:
     return terms.times(operand, -1) if isinstance(operator, ast.USub) else number(operand)
 
 
-def _logic(run: Walk, frame: Frame, node: ast.BoolOp) -> Value:
+def _logic(run: Walking, frame: Frame, node: ast.BoolOp) -> Value:
     """Evaluate `and` and `or`, each part only where those before it leave it open; the result is the last one looked at."""
     entry = frame.live
     conjunction = isinstance(node.op, ast.And)
@@ -180,7 +180,7 @@ def _logic(run: Walk, frame: Frame, node: ast.BoolOp) -> Value:
     return result
 
 
-def _compare(run: Walk, frame: Frame, node: ast.Compare) -> Flag:
+def _compare(run: Walking, frame: Frame, node: ast.Compare) -> Flag:
     left = value(run, frame, node.left)
     if isinstance(node.ops[0], ast.In | ast.NotIn):
         assert isinstance(node.comparators[0], ast.Tuple)
@@ -196,7 +196,7 @@ def _compare(run: Walk, frame: Frame, node: ast.Compare) -> Flag:
     return result
 
 
-def _conditional(run: Walk, frame: Frame, node: ast.IfExp) -> Any:
+def _conditional(run: Walking, frame: Frame, node: ast.IfExp) -> Any:
     test = truth(value(run, frame, node.test))
     if isinstance(test, bool):
         return value(run, frame, node.body if test else node.orelse)
@@ -219,7 +219,7 @@ def is_small_set(value: Value) -> bool:
     return isinstance(value, int) or is_flag(value) or (value.sign is False and len(value.bits) <= MOST_MEMBERS)
 
 
-def _call(run: Walk, frame: Frame, node: ast.Call) -> Any:
+def _call(run: Walking, frame: Frame, node: ast.Call) -> Any:
     if isinstance(node.func, ast.Attribute) and node.func.attr in ("add", "remove") and node not in frame.made.calls:
         bag = value(run, frame, node.func.value).first
         if node.func.attr == "add":

@@ -11,8 +11,8 @@ from fencepost.explorers.symbolic.references import Numbers, Refs, read
 from fencepost.explorers.symbolic.terms import Flag, Num, both, choose, either, negate, number, truth
 
 if TYPE_CHECKING:
+    from fencepost.explorers.symbolic.frames import Frame, Walking
     from fencepost.explorers.symbolic.terms import Value
-    from fencepost.explorers.symbolic.walk import Frame, Walk
 
 
 class Quantified(NamedTuple):
@@ -33,7 +33,7 @@ def held_by(item: Any) -> Any:
     return read(item) if isinstance(item, Refs) and isinstance(item.first, Cell | Slot) else item
 
 
-def fold(run: Walk, frame: Frame, name: str, generator: ast.expr) -> Value:
+def fold(run: Walking, frame: Frame, name: str, generator: ast.expr) -> Value:
     """Evaluate all(), any() or sum(): an element only where those before it leave the result open.
 
     A range without a bound makes all() a "for all" and any() an "exists", over one variable.
@@ -51,7 +51,7 @@ def fold(run: Walk, frame: Frame, name: str, generator: ast.expr) -> Value:
 class _Fold:
     """One fold: what was found of its elements so far."""
 
-    def __init__(self, run: Walk, frame: Frame, name: str, element: ast.expr) -> None:
+    def __init__(self, run: Walking, frame: Frame, name: str, element: ast.expr) -> None:
         self.run, self.frame, self.name, self.element = run, frame, name, element
         self.entry = frame.live
         self.found: list[Any] = []

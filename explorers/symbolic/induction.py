@@ -6,12 +6,11 @@ violation yet: it is a counterexample to induction, and says what the conjunctio
 
 from __future__ import annotations
 
-import time
-from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 import z3
-from fencepost.explorers.interrupts import BY_KEYBOARD, Stopped
+from fencepost.explorers.symbolic.asking import Asking
 from fencepost.explorers.symbolic.models import Pair, pair_of, smallest_model
 from fencepost.explorers.symbolic.terms import Flag, boolean, either, negate
 from fencepost.model.language.actions import Kind
@@ -20,10 +19,6 @@ if TYPE_CHECKING:
     from fencepost.explorers.symbolic.places import Rec
     from fencepost.explorers.symbolic.system import Happening, Move, System
     from fencepost.model.language.actions import Property
-
-
-KEYBOARD = "interrupted from keyboard"
-"""Why z3 knows nothing where it took the signal itself, which Python then never hears of."""
 
 
 @dataclass(frozen=True)
@@ -41,33 +36,6 @@ class Answer:
     queries: int = 0
     forgotten: tuple[str, ...] = ()
     """The functions whose loops without an end may leave anything: what is broken then need not be a step of the model."""
-
-
-@dataclass
-class Asking:
-    """A solver that is asked about one move, with the processor time that it took."""
-
-    timeout: float
-    solver: Any = field(default_factory=z3.Solver)
-    queries: int = 0
-    seconds: float = 0.0
-
-    def add(self, *flags: Flag) -> None:
-        """Assume flags."""
-        self.solver.add(*map(boolean, flags))
-
-    def ask(self, *flags: Flag) -> Any:
-        """Return sat, unsat or unknown for what is assumed and these flags. Raises Stopped if Ctrl-C ended z3."""
-        if any(flag is False for flag in flags):
-            return z3.unsat
-        self.solver.set("timeout", max(1, int(self.timeout * 1000)))
-        began = time.process_time()
-        found = self.solver.check(*map(boolean, flags))
-        self.seconds += time.process_time() - began
-        self.queries += 1
-        if found == z3.unknown and self.solver.reason_unknown() == KEYBOARD:
-            raise Stopped(BY_KEYBOARD)
-        return found
 
 
 def state_properties(properties: tuple[Property, ...]) -> tuple[Property, ...]:

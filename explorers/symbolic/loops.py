@@ -32,7 +32,7 @@ from fencepost.explorers.symbolic.terms import (
 if TYPE_CHECKING:
     import ast
 
-    from fencepost.explorers.symbolic.walk import Frame, Walk
+    from fencepost.explorers.symbolic.frames import Frame, Walking
 
 Ends = tuple[int | None, int | None]
 Shape = Ends | int | None
@@ -67,7 +67,7 @@ def _set(place: Cell | Slot, content: Any) -> None:
         place.array.terms[place.path] = content
 
 
-def forget(run: Walk, frame: Frame, node: ast.For, source: Numbers) -> None:
+def forget(run: Walking, frame: Frame, node: ast.For, source: Numbers) -> None:
     """Run a loop without an end: what it may write holds any value after it, if it goes round at all."""
     start, stop = source
     entry, known = frame.live, dict(frame.names)
@@ -99,7 +99,7 @@ def forget(run: Walk, frame: Frame, node: ast.For, source: Numbers) -> None:
     _lose(run, frame, enter, places, shapes)
 
 
-def _go_round(run: Walk, frame: Frame, node: ast.For, enter: Flag, ends: tuple[Value, Value]) -> None:
+def _go_round(run: Walking, frame: Frame, node: ast.For, enter: Flag, ends: tuple[Value, Value]) -> None:
     """Run the body for any one round; raises ModelError for what such a loop cannot do."""
     start, stop = ends
     outer = frame.breaks, frame.continues, len(frame.results), run.messages
@@ -118,7 +118,7 @@ def _go_round(run: Walk, frame: Frame, node: ast.For, enter: Flag, ends: tuple[V
         )
 
 
-def _lose(run: Walk, frame: Frame, where: Flag, places: dict[Any, Cell | Slot], shapes: dict[str, Shape]) -> None:
+def _lose(run: Walking, frame: Frame, where: Flag, places: dict[Any, Cell | Slot], shapes: dict[str, Shape]) -> None:
     """Give places and names any value of their kind where a condition holds."""
     reached = both(frame.base, where)
     for place in places.values():
@@ -138,7 +138,7 @@ def _lose(run: Walk, frame: Frame, where: Flag, places: dict[Any, Cell | Slot], 
         frame.names[name] = choose(where, _any_value(run, shape), frame.names[name])
 
 
-def _any_value(run: Walk, shape: Shape) -> Value:
+def _any_value(run: Walking, shape: Shape) -> Value:
     if isinstance(shape, tuple):
         low, high = shape
         kind = Kind("", None, None) if low is not None and high is not None and low > high else Kind("", low, high)
@@ -149,7 +149,7 @@ def _any_value(run: Walk, shape: Shape) -> Value:
     return fresh
 
 
-def _shape(run: Walk, frame: Frame, node: ast.For, before: Any, after: Any) -> Shape:
+def _shape(run: Walking, frame: Frame, node: ast.For, before: Any, after: Any) -> Shape:
     """Return what a name may hold that a round gives another value."""
     values = (before, after)
     if any(isinstance(item, Refs | Members) for item in values):

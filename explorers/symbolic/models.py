@@ -26,7 +26,7 @@ from fencepost.model.language.records import ArrayOf, BagOf, FieldType, Nested, 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
-    from fencepost.explorers.symbolic.induction import Asking
+    from fencepost.explorers.symbolic.asking import Asking
     from fencepost.explorers.symbolic.system import Happening, System
     from fencepost.model.language.records import Key
 

@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING
 
 import z3
 from fencepost.explorers.interrupts import Stopped, interruptible
-from fencepost.explorers.symbolic.induction import Answer, Asking, consecution, initiation, state_properties
+from fencepost.explorers.symbolic.asking import Asking
+from fencepost.explorers.symbolic.induction import Answer, consecution, initiation, state_properties
 from fencepost.explorers.symbolic.pool import apart, over
 from fencepost.explorers.symbolic.replays import replay
 from fencepost.explorers.symbolic.system import System

@@ -11,7 +11,7 @@ from fencepost.explorers.symbolic.expressions import CONSTANTS
 from fencepost.explorers.symbolic.places import Bag, Kind, Lifting, Rec, clone, fresh, in_domain, zero
 from fencepost.explorers.symbolic.references import Refs
 from fencepost.explorers.symbolic.terms import Flag, Num, Value, both, negate, truth
-from fencepost.explorers.symbolic.walk import Check, Walk
+from fencepost.explorers.symbolic.walk import Walk
 from fencepost.model.language.actions import Kind as PropertyKind
 from fencepost.model.language.domains import BitSet, Domain, Index, InFlight, Member
 from fencepost.model.language.domains import Flag as FlagDomain
@@ -20,6 +20,7 @@ from fencepost.model.language.subset import check
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
+    from fencepost.explorers.symbolic.frames import Check
     from fencepost.model.language.actions import Action, Property
     from fencepost.model.language.constants import Constants
     from fencepost.model.language.machine import Machine

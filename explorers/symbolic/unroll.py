@@ -11,7 +11,8 @@ from typing import TYPE_CHECKING, Any
 
 import z3
 from fencepost.explorers.interrupts import Stopped
-from fencepost.explorers.symbolic.induction import Asking, state_properties, step_properties
+from fencepost.explorers.symbolic.asking import Asking
+from fencepost.explorers.symbolic.induction import state_properties, step_properties
 from fencepost.explorers.symbolic.models import (
     arguments,
     number_under,

@@ -7,12 +7,13 @@ makes: an index inside its array, a value inside its domain, room in a bag.
 from __future__ import annotations
 
 import ast
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any, NoReturn
 
 import z3
 from fencepost.explorers.symbolic import bags, expressions, loops
 from fencepost.explorers.symbolic.folds import Quantified, held_by
+from fencepost.explorers.symbolic.frames import Check, Frame
 from fencepost.explorers.symbolic.places import Arr, Bag, Endless
 from fencepost.explorers.symbolic.references import Numbers, Refs, merge, read
 from fencepost.explorers.symbolic.terms import (
@@ -44,42 +45,6 @@ if TYPE_CHECKING:
 
 MOST_ROUNDS = 4096
 """Rounds of one loop that are followed."""
-
-
-@dataclass(frozen=True)
-class Check:
-    """What must hold, under a condition, for a step to go on: if it fails the plain semantics raises DomainError."""
-
-    where: Flag
-    holds: Flag
-    what: str
-
-    @property
-    def passes(self) -> Flag:
-        """That the check does not fail."""
-        return either(negate(self.where), self.holds)
-
-    def for_all(self, variable: Num) -> Check:
-        """Return the check for every value of a variable."""
-        return Check(True, for_all(variable, self.passes), self.what)
-
-
-@dataclass
-class Frame:
-    """One call of a function: its names, and under which condition its next statement is reached from its start."""
-
-    made: Function
-    base: Flag
-    names: dict[str, Any] = field(default_factory=dict)
-    live: Flag = True
-    results: list[tuple[Flag, Any]] = field(default_factory=list)
-    breaks: list[Flag] = field(default_factory=list)
-    continues: list[Flag] = field(default_factory=list)
-
-    @property
-    def where(self) -> Flag:
-        """The condition under which the next statement is reached."""
-        return both(self.base, self.live)
 
 
 class Walk:

@@ -5,13 +5,13 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+from fencepost.model.language.acting import Action
 from fencepost.model.language.domains import Domain, InFlight, domain_of
 from fencepost.model.language.errors import ModelError, nearest
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
-    from fencepost.model.language.actions import Action
     from fencepost.model.language.constants import Linear
 
 
@@ -44,8 +44,6 @@ def strong(*actions: Action, each: str | tuple[str, ...] = ()) -> Fairness:
 
 
 def _fairness(word: str, actions: tuple[Any, ...], each: str | tuple[str, ...]) -> Fairness:
-    from fencepost.model.language.actions import Action
-
     names = (each,) if isinstance(each, str) else tuple(each)
     if not actions:
         raise ModelError(

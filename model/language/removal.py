@@ -13,7 +13,7 @@ import textwrap
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
-from fencepost.model.language.actions import Action, require, summary_of
+from fencepost.model.language.acting import Action, require, summary_of
 from fencepost.model.language.errors import ModelError, UsageError, nearest
 from fencepost.model.language.subset import check, is_require
 

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import ast
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NoReturn, Protocol
 
 from fencepost.model.language.records import ArrayOf, BagOf, FieldType, Nested, Record, Scalar
 
 if TYPE_CHECKING:
     from collections.abc import Callable
+
+    from fencepost.model.language.machine import Machine
 
 
 @dataclass(frozen=True)
@@ -116,3 +118,26 @@ def say(kind: Type) -> str:
         case Consts():
             return "the constants"
     return "nothing"
+
+
+class Checking(Protocol):
+    """What checks functions: a machine, and what its functions call."""
+
+    machine: Machine
+
+    def function(self, python: Callable[..., Any], arguments: tuple[Type, ...]) -> Function:
+        """Check a function called with arguments of these types."""
+        ...
+
+
+class Owner(Protocol):
+    """What owns the places of a function: it knows the text, and refuses what is not in the language."""
+
+    program: Checking
+    made: Function
+    env: dict[str, Type]
+    stale: dict[str, str]
+
+    def refuse(self, node: ast.AST, what: str, instead: str) -> NoReturn:
+        """Raise ModelError: place, line, caret, what is wrong, what to write."""
+        ...

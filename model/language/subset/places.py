@@ -16,7 +16,7 @@ from fencepost.model.language.subset.kinds import Arr, BagRef, Function, Rec
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from fencepost.model.language.subset.scope import Scope
+    from fencepost.model.language.subset.kinds import Owner
 
 ADDED = "+"
 """The place of a message that was just added: nothing else refers to it."""
@@ -35,7 +35,7 @@ def inside(place: str, outer: str) -> bool:
 class Places:
     """The places of one function's names, and the bags that its loops run over."""
 
-    def __init__(self, scope: Scope) -> None:
+    def __init__(self, scope: Owner) -> None:
         self.scope = scope
         self.of: dict[str, frozenset[str]] = {name: frozenset([name]) for name in scope.made.params}
         self.added: set[str] = set()

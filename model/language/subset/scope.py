@@ -14,14 +14,13 @@ from fencepost.model.language.errors import ModelError
 from fencepost.model.language.subset.places import Places
 
 if TYPE_CHECKING:
-    from fencepost.model.language.subset.kinds import Function, Type
-    from fencepost.model.language.subset.program import Program
+    from fencepost.model.language.subset.kinds import Checking, Function, Type
 
 
 class Scope:
     """What is known at one point of a function: what each local name holds, and where the text stands."""
 
-    def __init__(self, program: Program, made: Function) -> None:
+    def __init__(self, program: Checking, made: Function) -> None:
         self.program, self.made = program, made
         self.env: dict[str, Type] = dict(made.params)
         self.places = Places(self)

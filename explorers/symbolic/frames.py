@@ -1,0 +1,113 @@
+"""One call of a function on a symbolic state, and what a walk through it offers to those who go on with its parts."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any, NoReturn, Protocol
+
+from fencepost.explorers.symbolic.terms import Flag, Num, Value, both, either, for_all, negate
+
+if TYPE_CHECKING:
+    import ast
+    from collections.abc import Iterator, Mapping
+
+    from fencepost.explorers.symbolic.places import Bag
+    from fencepost.explorers.symbolic.references import Numbers, Refs
+    from fencepost.model.language.subset.kinds import Function
+
+
+@dataclass(frozen=True)
+class Check:
+    """What must hold, under a condition, for a step to go on: if it fails the plain semantics raises DomainError."""
+
+    where: Flag
+    holds: Flag
+    what: str
+
+    @property
+    def passes(self) -> Flag:
+        """That the check does not fail."""
+        return either(negate(self.where), self.holds)
+
+    def for_all(self, variable: Num) -> Check:
+        """Return the check for every value of a variable."""
+        return Check(True, for_all(variable, self.passes), self.what)
+
+
+@dataclass
+class Frame:
+    """One call of a function: its names, and under which condition its next statement is reached from its start."""
+
+    made: Function
+    base: Flag
+    names: dict[str, Any] = field(default_factory=dict)
+    live: Flag = True
+    results: list[tuple[Flag, Any]] = field(default_factory=list)
+    breaks: list[Flag] = field(default_factory=list)
+    continues: list[Flag] = field(default_factory=list)
+
+    @property
+    def where(self) -> Flag:
+        """The condition under which the next statement is reached."""
+        return both(self.base, self.live)
+
+
+class Walking(Protocol):
+    """A walk through functions, as expressions, folds and loops know it."""
+
+    constants: Mapping[str, Value]
+    checks: list[Check]
+    facts: list[Flag]
+    forgotten: dict[str, None]
+    journals: list[Any]
+    branches: int
+    messages: int
+    quantified: int
+
+    def fresh_name(self) -> str:
+        """Return a name that no other variable of this walk has."""
+        ...
+
+    def call(self, made: Function, arguments: list[Any], where: Flag) -> Any:
+        """Run a function and return what it returns."""
+        ...
+
+    def check(self, frame: Frame, holds: Flag, what: str) -> None:
+        """Note what must hold at this point."""
+        ...
+
+    def refuse(self, frame: Frame, node: ast.AST, what: str, instead: str) -> NoReturn:
+        """Raise ModelError at a place of the model."""
+        ...
+
+    def value(self, frame: Frame, node: ast.expr) -> Any:
+        """Return what an expression stands for."""
+        ...
+
+    def any_of(self, source: Numbers) -> tuple[Num, Flag]:
+        """Return a variable that stands for each of some numbers, and the condition that it is one."""
+        ...
+
+    def check_up_to(self, frame: Frame, node: ast.expr, before: int, fold: Any) -> None:
+        """Keep the checks that were made since `before` only where the fold comes to them."""
+        ...
+
+    def block(self, frame: Frame, statements: list[ast.stmt]) -> None:
+        """Run statements."""
+        ...
+
+    def source(self, frame: Frame, node: ast.expr) -> Numbers | Refs:
+        """Return what a loop goes over."""
+        ...
+
+    def rounds(self, frame: Frame, node: ast.expr, source: Numbers | Refs) -> Iterator[tuple[Flag, Any]]:
+        """Yield the rounds of a loop."""
+        ...
+
+    def add(self, frame: Frame, bag: Bag, values: Mapping[str, Value]) -> Refs:
+        """Add a message to a bag."""
+        ...
+
+    def remove(self, frame: Frame, bag: Bag, message: Refs) -> None:
+        """Remove a message from a bag."""
+        ...
