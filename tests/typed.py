@@ -430,13 +430,16 @@ class Seen:
 
 
 _TRANSLATED: dict[tuple[int, ...], tuple[Program, object]] = {}
-"""By the identity of machine and properties, which are kept beside the program."""
+"""The last ones, by the identity of machine and properties, which are kept beside the program."""
+KEPT = 8
 
 
 def translated(machine: Machine, properties: tuple[Property, ...]) -> Program:
     """Return a machine as its typed program, translated once."""
     asked = (id(machine), *map(id, properties))
     if asked not in _TRANSLATED:
+        if len(_TRANSLATED) == KEPT:
+            _TRANSLATED.clear()
         _TRANSLATED[asked] = translate(machine, properties), (machine, properties)
     return _TRANSLATED[asked][0]
 

@@ -107,6 +107,9 @@ def with_folder(question: Question) -> Callable[[str], str | None]:
                 machine, properties = load(text, Path(folder))
             except ModelError:
                 return None
-            return question(machine, properties)
+            try:
+                return question(machine, properties)
+            finally:
+                del sys.modules[machine.state.__module__]
 
     return ask
