@@ -1,0 +1,1 @@
+"""The back end: typed code as LLVM IR, optimized, made an object, kept on disk, and loaded by LLVM itself."""

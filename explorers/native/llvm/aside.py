@@ -1,0 +1,92 @@
+"""Compiling in a process of its own, which is replaced now and then.
+
+llvmlite never frees the passes that it made for a module, some 50 kB. So a process compiles a number of modules itself, and what
+comes after that in another one.
+"""
+
+from __future__ import annotations
+
+import atexit
+import pickle
+import struct
+import subprocess
+import sys
+import threading
+from typing import TYPE_CHECKING, Any
+
+from fencepost.explorers.native.llvm.objects import CompileError, Object, compiled
+
+if TYPE_CHECKING:
+    from fencepost.explorers.native.llvm.unit import Unit
+
+MOST = 64
+"""Modules that one process compiles."""
+_LENGTH = struct.Struct("<Q")
+_lock = threading.Lock()
+_process: subprocess.Popen[bytes] | None = None
+_here = _there = 0
+
+
+def compiled_somewhere(unit: Unit) -> Object:
+    """Return the object of a unit, compiled in this process or in another one."""
+    global _here  # noqa: PLW0603 (of this process)
+    with _lock:
+        if _here < MOST:
+            _here += 1
+            return compiled(unit)
+        return _asked(unit)
+
+
+def _asked(unit: Unit) -> Object:
+    global _process, _there  # noqa: PLW0603 (of this process)
+    if _process is not None and (_there == MOST or _process.poll() is not None):
+        _end()
+    if _process is None:
+        command = [sys.executable, "-m", "fencepost.explorers.native.llvm.aside"]
+        _process = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE)  # noqa: S603 (our own module)
+        _there = 0
+    _there += 1
+    try:
+        _send(_process.stdin, unit)
+        found = _received(_process.stdout)
+    except BaseException:
+        _end()  # half of an answer may be on its way
+        raise
+    if isinstance(found, Object):
+        return found
+    raise CompileError(found or "the process that compiled it has ended")
+
+
+@atexit.register
+def _end() -> None:
+    global _process  # noqa: PLW0603 (of this process)
+    if _process is not None:
+        _process.kill()
+        _process.communicate()
+        _process = None
+
+
+def _send(pipe: Any, content: object) -> None:
+    text = pickle.dumps(content)
+    pipe.write(_LENGTH.pack(len(text)) + text)
+    pipe.flush()
+
+
+def _received(pipe: Any) -> Any:
+    """Return what the other process sent, None at its end."""
+    head = pipe.read(_LENGTH.size)
+    return pickle.loads(pipe.read(*_LENGTH.unpack(head))) if head else None  # noqa: S301 (from our own process)
+
+
+def main() -> None:
+    """Compile what comes in until nothing does; this is what the other process runs."""
+    while (unit := _received(sys.stdin.buffer)) is not None:
+        try:
+            made: Object | str = compiled(unit)
+        except CompileError as error:
+            made = str(error)
+        _send(sys.stdout.buffer, made)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,382 @@
+"""A function in LLVM IR, built value by value: blocks, loads and stores by layout, arithmetic, calls.
+
+Nothing here wraps in silence or is undefined: sums of 64 bits are either known to fit, or noted (`checked`), or meant to wrap
+(`wrapped`, words). There is no `nsw`, and no shift by more than 63.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from fencepost.explorers.native.llvm.types import (
+    GREATEST,
+    LEAST,
+    NOTHING,
+    WORD_BITS,
+    Cell,
+    Code,
+    Named,
+    Sort,
+    Struct,
+    Type,
+    Value,
+    Vector,
+    View,
+    number,
+    spelled,
+    word,
+)
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from fencepost.explorers.native.llvm.types import Memory
+
+SIGNED = {"==": "eq", "!=": "ne", "<": "slt", "<=": "sle", ">": "sgt", ">=": "sge"}
+UNSIGNED = {"==": "eq", "!=": "ne", "<": "ult", "<=": "ule", ">": "ugt", ">=": "uge"}
+_BITWISE = {"&": "and", "|": "or", "^": "xor"}
+
+
+class Builder:
+    """One function being written. `at` is the block at hand; after a jump there is none until the next `begin`."""
+
+    def __init__(self, name: str, parameters: Sequence[Type], *, exported: bool = False, attributes: str = "") -> None:
+        self.name, self.exported, self.attributes = name, exported, attributes
+        self.parameters = tuple(parameters)
+        self.arguments: list[Value] = []
+        self.result: Sort | Type = Sort.NOTHING
+        self.lines: list[str] = []
+        self.slots: list[str] = []
+        self.at: str | None = "entry"
+        self._count = 0
+        self._heads: list[str] = []
+        for position, kind in enumerate(parameters):
+            self._parameter(f"%a{position}", kind)
+
+    def _parameter(self, name: str, kind: Type) -> None:
+        own = " noalias" if isinstance(kind, Named) else ""
+        self._heads.append(f"{spelled(kind)}{own} {name}")
+        lengths = []
+        if isinstance(kind, View):
+            for place, fixed in enumerate(kind.fixed):
+                self._heads.append(f"i64 {name}.{place}")
+                lengths.append(Value(f"{name}.{place}", Sort.NUMBER, 0) if fixed is None else number(fixed))
+        self.arguments.append(Value(name, kind, lengths=tuple(lengths)))
+
+    def owned(self, position: int) -> None:
+        """Say that what a parameter points to is reached through this parameter only, as long as the function runs."""
+        kind, _, name = self._heads[position].partition(" ")
+        self._heads[position] = f"{kind} noalias {name}"
+
+    def text(self) -> str:
+        """Return the function as LLVM IR."""
+        linkage = "" if self.exported else "internal "
+        head = f"define {linkage}{spelled(self.result)} @{self.name}({', '.join(self._heads)}) {self.attributes} {{"
+        return "\n".join([head, "entry:", *self.slots, *self.lines, "}", ""])
+
+    # -- blocks
+
+    def label(self) -> str:
+        """Return a name for a block."""
+        self._count += 1
+        return f"L{self._count}"
+
+    def register(self) -> str:
+        """Return a name for a value."""
+        self._count += 1
+        return f"%r{self._count}"
+
+    def emit(self, line: str) -> None:
+        """Write an instruction without a value."""
+        self.lines.append("  " + line)
+
+    def value(self, instruction: str) -> str:
+        """Write an instruction and return the register of its value."""
+        self._count += 1
+        register = f"%r{self._count}"
+        self.lines.append(f"  {register} = {instruction}")
+        return register
+
+    def begin(self, label: str) -> None:
+        """Go on in another block."""
+        self.lines.append(f"{label}:")
+        self.at = label
+
+    def jump(self, label: str) -> None:
+        """End the block at hand."""
+        self.lines.append(f"  br label %{label}")
+        self.at = None
+
+    def branch(self, condition: Value, yes: str, no: str, hint: str = "") -> None:
+        """End the block at hand by a condition."""
+        if condition.text in ("true", "false"):
+            self.jump(yes if condition.text == "true" else no)
+            return
+        self.lines.append(f"  br i1 {condition.text}, label %{yes}, label %{no}{hint}")
+        self.at = None
+
+    def give(self, value: Value = NOTHING) -> None:
+        """Return from the function."""
+        self.emit("ret void" if value.type is Sort.NOTHING else f"ret {spelled(value.type)} {value.text}")
+        self.at = None
+
+    def phi(self, ways: Sequence[tuple[Value, str]]) -> Value:
+        """Return the value that belongs to the block that control came from."""
+        first = ways[0][0]
+        if all(value.text == first.text for value, _ in ways):
+            return first
+        text = self.value(f"phi {spelled(first.type)} " + ", ".join(f"[{value.text}, %{label}]" for value, label in ways))
+        return Value(text, first.type, min(value.low for value, _ in ways), max(value.high for value, _ in ways))
+
+    # -- locals that change
+
+    def slot(self, kind: Type) -> str:
+        """Return room on the stack for a value; it becomes a register when the code is optimized."""
+        register = self.register()
+        self.slots.append(f"  {register} = alloca {spelled(kind)}")
+        return register
+
+    def keep(self, slot: str, value: Value) -> None:
+        """Write a slot."""
+        self.emit(f"store {spelled(value.type)} {value.text}, ptr {slot}")
+
+    def kept(self, slot: str, kind: Type) -> Value:
+        """Read a slot."""
+        return Value(self.value(f"load {spelled(kind)}, ptr {slot}"), kind)
+
+    # -- memory
+
+    def load(self, address: str, cell: Cell) -> Value:
+        """Read a number from memory."""
+        bits = 8 * cell.bytes
+        text = self.value(f"load i{bits}, ptr {address}, align 1")
+        if bits == WORD_BITS:
+            return Value(text, Sort.NUMBER if cell.signed else Sort.WORD)
+        text = self.value(f"{'sext' if cell.signed else 'zext'} i{bits} {text} to i64")
+        low, high = (-(1 << (bits - 1)), (1 << (bits - 1)) - 1) if cell.signed else (0, (1 << bits) - 1)
+        return Value(text, Sort.NUMBER, low, high)
+
+    def store(self, address: str, cell: Cell, value: Value) -> None:
+        """Write a number to memory; what does not fit loses its upper bits."""
+        bits, text = 8 * cell.bytes, self.number(value).text
+        if bits < WORD_BITS:
+            text = self.value(f"trunc i64 {text} to i{bits}")
+        self.emit(f"store i{bits} {text}, ptr {address}, align 1")
+
+    def read(self, address: str, memory: Memory) -> Value:
+        """Return what is at an address: a number, or the record or array itself."""
+        return self.load(address, memory) if isinstance(memory, Cell) else Value(address, memory)
+
+    def write(self, address: str, memory: Memory, value: Value) -> None:
+        """Write a number, or copy a record. Two records of one type are one, or share nothing."""
+        if isinstance(memory, Cell):
+            self.store(address, memory, value)
+        elif memory.bytes:
+            self.emit(f"call void @llvm.memcpy.inline.p0.p0.i64(ptr {address}, ptr {value.text}, i64 {memory.bytes}, i1 false)")
+
+    def field(self, record: Value, name: str) -> tuple[str, Memory]:
+        """Return the address and the type of a field."""
+        assert isinstance(record.type, Struct)
+        offset, memory = record.type.fields[name]
+        return self.offset(record.text, offset), memory
+
+    def offset(self, address: str, count: int) -> str:
+        """Return an address so many bytes further."""
+        return self.value(f"getelementptr i8, ptr {address}, i64 {count}") if count else address
+
+    def element(self, array: Value, index: Value) -> tuple[str, Memory]:
+        """Return the address and the type of an element of an array inside a record; the index is inside."""
+        assert isinstance(array.type, Vector)
+        return self.scaled(array.text, array.type.element, index), array.type.element
+
+    def scaled(self, address: str, element: Memory, index: Value) -> str:
+        """Return the address of an element."""
+        return self.value(f"getelementptr [{element.bytes} x i8], ptr {address}, i64 {index.text}")
+
+    def cell_of(self, view: Value, indices: Sequence[Value]) -> tuple[str, Memory]:
+        """Return the address and the type of an element of a view, with as many indices as it has lengths."""
+        assert isinstance(view.type, View)
+        place = indices[0]
+        for index, length in zip(indices[1:], view.lengths[1:], strict=True):
+            place = self.wrapped("+", self.wrapped("*", place, length), index)
+        return self.scaled(view.text, view.type.element, place), view.type.element
+
+    def part(self, view: Value, index: Value) -> Value:
+        """Return `view[index]` of a view with several lengths."""
+        assert isinstance(view.type, View)
+        size = index
+        for length in view.lengths[1:]:
+            size = self.wrapped("*", size, length)
+        address = self.scaled(view.text, view.type.element, size)
+        return Value(address, View(view.type.element, view.type.fixed[1:]), lengths=view.lengths[1:])
+
+    def named(self, values: Value, name: str) -> Value:
+        """Return a number that is read by name."""
+        assert isinstance(values.type, Named)
+        place, low, high = values.type.names[name]
+        return self.load(self.offset(values.text, 8 * place), Cell(8, signed=True))._replace(low=low, high=high)
+
+    # -- numbers and flags
+
+    def number(self, value: Value) -> Value:
+        """Return a flag as 0 or 1, and a number or a word as it is."""
+        if value.type is not Sort.FLAG:
+            return value
+        if value.text in ("true", "false"):
+            return number(int(value.text == "true"))
+        return Value(self.value(f"zext i1 {value.text} to i64"), Sort.NUMBER, 0, 1)
+
+    def flag(self, value: Value) -> Value:
+        """Return whether a number is not 0, and a flag as it is."""
+        if value.type is Sort.FLAG:
+            return value
+        if value.low == value.high:
+            return Value("true" if value.low else "false", Sort.FLAG)
+        return Value(self.value(f"icmp ne i64 {value.text}, 0"), Sort.FLAG)
+
+    def negated(self, value: Value) -> Value:
+        """Return `not value`."""
+        return Value(self.value(f"xor i1 {self.flag(value).text}, true"), Sort.FLAG)
+
+    def both(self, one: Value, other: Value) -> Value:
+        """Return `one and other` of two flags that are there."""
+        return Value(self.value(f"and i1 {one.text}, {other.text}"), Sort.FLAG)
+
+    def alike(self, left: Value, right: Value) -> tuple[Value, Value, bool]:
+        """Return two numbers and whether they are words; a literal is what the other one is."""
+        left, right = self.number(left), self.number(right)
+        if left.type is right.type:
+            return left, right, left.type is Sort.WORD
+        if left.type is Sort.NUMBER and left.low == left.high and left.low >= 0:
+            return word(left.low), right, True
+        assert right.type is Sort.NUMBER, "a word meets a number"
+        assert right.low == right.high, "a word meets a number"
+        assert right.low >= 0, "a word meets a negative number"
+        return left, word(right.low), True
+
+    def compared(self, sign: str, left: Value, right: Value) -> Value:
+        """Return a comparison."""
+        left, right, unsigned = self.alike(left, right)
+        text = self.value(f"icmp {(UNSIGNED if unsigned else SIGNED)[sign]} i64 {left.text}, {right.text}")
+        return Value(text, Sort.FLAG)
+
+    def wrapped(self, sign: str, left: Value, right: Value) -> Value:
+        """Return a sum, a difference or a product modulo 2**64."""
+        left, right, unsigned = self.alike(left, right)
+        low, high = (LEAST, GREATEST) if unsigned else ends(sign, left, right)
+        if low == high:
+            return number(low)
+        if (sign == "+" and left.text == "0") or (sign == "*" and left.text == "1"):
+            return right
+        if (sign in "+-" and right.text == "0") or (sign == "*" and right.text == "1"):
+            return left
+        text = self.value(f"{ {'+': 'add', '-': 'sub', '*': 'mul'}[sign] } i64 {left.text}, {right.text}")
+        if unsigned or low < LEAST or high > GREATEST:
+            low, high = LEAST, GREATEST
+        return Value(text, Sort.WORD if unsigned else Sort.NUMBER, low, high)
+
+    def overflowing(self, sign: str, left: Value, right: Value) -> tuple[Value, Value | None]:
+        """Return a sum, a difference or a product, and a flag where it may not fit: whether it does not."""
+        left, right = self.number(left), self.number(right)
+        low, high = ends(sign, left, right)
+        if low >= LEAST and high <= GREATEST:
+            return self.wrapped(sign, left, right), None
+        name = {"+": "sadd", "-": "ssub", "*": "smul"}[sign]
+        pair = self.value(f"call {{i64, i1}} @llvm.{name}.with.overflow.i64(i64 {left.text}, i64 {right.text})")
+        found = Value(self.value(f"extractvalue {{i64, i1}} {pair}, 0"), Sort.NUMBER, max(low, LEAST), min(high, GREATEST))
+        return found, Value(self.value(f"extractvalue {{i64, i1}} {pair}, 1"), Sort.FLAG)
+
+    def bitwise(self, sign: str, left: Value, right: Value) -> Value:
+        """Return `left sign right` of &, | and ^."""
+        left, right, unsigned = self.alike(left, right)
+        text = self.value(f"{_BITWISE[sign]} i64 {left.text}, {right.text}")
+        low, high = LEAST, GREATEST
+        if not unsigned and left.low >= 0 and right.low >= 0:
+            low, high = 0, (1 << max(left.high, right.high).bit_length()) - 1
+        if not unsigned and sign == "&" and (left.low >= 0) != (right.low >= 0):
+            low, high = 0, left.high if left.low >= 0 else right.high
+        return Value(text, left.type, low, high)
+
+    def shifted(self, sign: str, value: Value, count: Value) -> Value:
+        """Return a shift; of the count six bits are read, so that no count is undefined."""
+        value, count = self.number(value), self.number(count)
+        if not 0 <= count.low <= count.high < WORD_BITS:
+            count = Value(self.value(f"and i64 {count.text}, {WORD_BITS - 1}"), Sort.NUMBER, 0, WORD_BITS - 1)
+        unsigned = value.type is Sort.WORD
+        low, high = LEAST, GREATEST
+        if sign == ">>" and not unsigned:
+            shifts = [end >> by for end in (value.low, value.high) for by in (count.low, count.high)]
+            low, high = min(shifts), max(shifts)
+        elif not unsigned and value.low >= 0 and value.high << count.high <= GREATEST:
+            low, high = 0, value.high << count.high
+        if low == high:
+            return number(low)
+        name = "shl" if sign == "<<" else "lshr" if unsigned else "ashr"
+        return Value(self.value(f"{name} i64 {value.text}, {count.text}"), value.type, low, high)
+
+    def divided(self, sign: str, value: Value, divisor: int) -> Value:
+        """Return `value // divisor` or `value % divisor` as Python rounds, for a positive number."""
+        value = self.number(value)
+        assert divisor > 0
+        if divisor & (divisor - 1) == 0:
+            if sign == "//":
+                return self.shifted(">>", value, number(divisor.bit_length() - 1))
+            return self.bitwise("&", value, number(divisor - 1))
+        rest = self.value(f"srem i64 {value.text}, {divisor}")
+        below = self.value(f"icmp slt i64 {rest}, 0")
+        if sign == "%":
+            found = self.value(f"add i64 {rest}, {divisor}")
+            return Value(self.value(f"select i1 {below}, i64 {found}, i64 {rest}"), Sort.NUMBER, 0, divisor - 1)
+        quotient = self.value(f"sdiv i64 {value.text}, {divisor}")
+        one = self.value(f"sext i1 {below} to i64")
+        return Value(self.value(f"add i64 {quotient}, {one}"), Sort.NUMBER, value.low // divisor, value.high // divisor)
+
+    def least(self, values: Sequence[Value]) -> Value:
+        """Return the least of several numbers."""
+        return self._extreme("min", [self.number(item) for item in values])
+
+    def greatest(self, values: Sequence[Value]) -> Value:
+        """Return the greatest of several numbers."""
+        return self._extreme("max", [self.number(item) for item in values])
+
+    def _extreme(self, name: str, values: list[Value]) -> Value:
+        choose = min if name == "min" else max
+        found = values[0]
+        for item in values[1:]:
+            found, item, unsigned = self.alike(found, item)  # noqa: PLW2901 (a literal takes the type of the others)
+            kind = "u" if unsigned else "s"
+            text = self.value(f"call i64 @llvm.{kind}{name}.i64(i64 {found.text}, i64 {item.text})")
+            found = Value(text, found.type, choose(found.low, item.low), choose(found.high, item.high))
+        return found
+
+    # -- calls
+
+    def call(self, name: str, result: Type, values: Sequence[Value]) -> Value:
+        """Call a function of this module, or one whose address is in a register."""
+        given = []
+        for value in values:
+            given.append(f"{spelled(value.type)} {value.text}")
+            if isinstance(value.type, View):
+                given += [f"i64 {length.text}" for length in value.lengths]
+        text = f"call {spelled(result)} {name}({', '.join(given)})"
+        if result is Sort.NOTHING:
+            self.emit(text)
+            return NOTHING
+        return Value(self.value(text), result)
+
+    def call_code(self, code: Value, values: Sequence[Value]) -> Value:
+        """Call a function by its address."""
+        assert isinstance(code.type, Code)
+        pairs = zip(values, code.type.parameters, strict=True)
+        plain = [value if isinstance(kind, View) else value._replace(type=kind) for value, kind in pairs]
+        return self.call(code.text, code.type.result, plain)
+
+
+def ends(sign: str, left: Value, right: Value) -> tuple[int, int]:
+    """Return the least and the greatest value that an exact sum, difference or product may have."""
+    if sign == "+":
+        return left.low + right.low, left.high + right.high
+    if sign == "-":
+        return left.low - right.high, left.high - right.low
+    found = [one * other for one in (left.low, left.high) for other in (right.low, right.high)]
+    return min(found), max(found)

@@ -1,0 +1,311 @@
+"""Expressions of restricted Python as LLVM IR."""
+
+from __future__ import annotations
+
+import ast
+from typing import TYPE_CHECKING, NoReturn
+
+from fencepost.explorers.native.llvm import checks
+from fencepost.explorers.native.llvm.types import Code, Named, Sort, Value, Vector, View, flag, number, word
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from fencepost.explorers.native.llvm.builder import Builder
+    from fencepost.explorers.native.llvm.translate import Module
+    from fencepost.explorers.native.llvm.types import Memory, Type
+
+_COMPARED: dict[type[ast.cmpop], str] = {ast.Eq: "==", ast.NotEq: "!=", ast.Lt: "<", ast.LtE: "<=", ast.Gt: ">", ast.GtE: ">="}
+_SIGNS: dict[type[ast.operator], str] = {
+    ast.Add: "+", ast.Sub: "-", ast.Mult: "*", ast.FloorDiv: "//", ast.Mod: "%",
+    ast.BitAnd: "&", ast.BitOr: "|", ast.BitXor: "^", ast.LShift: "<<", ast.RShift: ">>",
+}  # fmt: skip
+_NARROW = {"uint8": 0xFF, "uint32": 0xFFFFFFFF}
+_OF_A_MODEL = {"_total", "_value"}
+"""Names of ours that hold numbers of the model."""
+
+
+class Expressions:
+    """Translates the expressions of one function."""
+
+    def __init__(self, module: Module, build: Builder) -> None:
+        self.module, self.build = module, build
+        self.direct: dict[str, Value] = {}
+        self.stack: dict[str, tuple[str, Type]] = {}
+        self.e: Value | None = None
+
+    def missing(self, name: str) -> NoReturn:
+        """A local is read where its value may not be at hand."""
+        raise NotImplementedError(name)
+
+    def local(self, name: str) -> Value:
+        """Return the value of a name."""
+        if name in self.direct:
+            return self.direct[name]
+        if name in self.stack:
+            return self.build.kept(*self.stack[name])
+        if name in self.module.globals:
+            return number(self.module.globals[name])
+        self.missing(name)
+
+    def expression(self, node: ast.expr) -> Value:
+        """Return the value of an expression."""
+        match node:
+            case ast.Constant():
+                return flag(node.value) if isinstance(node.value, bool) else self.constant(node.value)
+            case ast.Name():
+                return self.local(node.id)
+            case ast.Attribute():
+                owner = self.expression(node.value)
+                if isinstance(owner.type, Named):
+                    return self.build.named(owner, node.attr)
+                return self.build.read(*self.build.field(owner, node.attr))
+            case ast.Subscript():
+                return self.subscript(node)
+            case ast.BinOp():
+                return self.arithmetic(node.op, self.expression(node.left), node.right, own=self.is_own(node.left))
+            case ast.UnaryOp():
+                return self.unary(node)
+            case ast.BoolOp():
+                return self.flag_of(node)
+            case ast.Compare():
+                return self.compare(node)
+            case ast.IfExp():
+                return self.choose(node)
+            case ast.Call():
+                return self.call(node)
+        raise AssertionError(ast.dump(node))
+
+    def constant(self, value: object) -> Value:
+        """Return a literal."""
+        assert isinstance(value, int)
+        return number(value)
+
+    # -- conditions
+
+    def decide(self, node: ast.expr, yes: str, no: str) -> None:
+        """End the block at hand by a condition; what need not be evaluated is not."""
+        if isinstance(node, ast.BoolOp):
+            for item in node.values[:-1]:
+                following = self.build.label()
+                if isinstance(node.op, ast.And):
+                    self.decide(item, following, no)
+                else:
+                    self.decide(item, yes, following)
+                self.build.begin(following)
+            self.decide(node.values[-1], yes, no)
+        elif isinstance(node, ast.UnaryOp) and isinstance(node.op, ast.Not):
+            self.decide(node.operand, no, yes)
+        else:
+            self.build.branch(self.build.flag(self.expression(node)), yes, no)
+
+    def flag_of(self, node: ast.BoolOp) -> Value:
+        """Return `a and b` or `a or b` as a flag."""
+        build = self.build
+        yes, no, end = build.label(), build.label(), build.label()
+        self.decide(node, yes, no)
+        build.begin(yes)
+        build.jump(end)
+        build.begin(no)
+        build.jump(end)
+        build.begin(end)
+        return build.phi([(flag(value=True), yes), (flag(value=False), no)])
+
+    def choose(self, node: ast.IfExp) -> Value:
+        """Return `a if condition else b`."""
+        build = self.build
+        yes, no, end = build.label(), build.label(), build.label()
+        self.decide(node.test, yes, no)
+        ways = []
+        for label, item in ((yes, node.body), (no, node.orelse)):
+            build.begin(label)
+            value = build.number(self.expression(item))
+            assert build.at is not None
+            ways.append((value, build.at))
+            build.jump(end)
+        if Sort.WORD in (ways[0][0].type, ways[1][0].type):
+            ways = [(value._replace(type=Sort.WORD), label) for value, label in ways]
+        build.begin(end)
+        return build.phi(ways)
+
+    def compare(self, node: ast.Compare) -> Value:
+        """Return a comparison, of a chain only as much as Python evaluates."""
+        signs = [_COMPARED[type(item)] for item in node.ops]
+        left, right = self.expression(node.left), self.expression(node.comparators[0])
+        found = self.build.compared(signs[0], left, right)
+        for sign, item in zip(signs[1:], node.comparators[1:], strict=True):
+            if not _cannot_fail(item):
+                return self.chained(found, right, sign, item, len(signs))
+            left, right = right, self.expression(item)
+            found = self.build.both(found, self.build.compared(sign, left, right))
+        return found
+
+    def chained(self, before: Value, left: Value, sign: str, node: ast.expr, parts: int) -> Value:
+        """Return a chain of comparisons whose last part is evaluated only where the others hold."""
+        assert parts == 2, "chains of more than two comparisons are not written"
+        build = self.build
+        start, following, end = build.at, build.label(), build.label()
+        assert start is not None
+        build.branch(before, following, end)
+        build.begin(following)
+        found = build.compared(sign, left, self.expression(node))
+        last = build.at
+        assert last is not None
+        build.jump(end)
+        build.begin(end)
+        return build.phi([(flag(value=False), start), (found, last)])
+
+    # -- arithmetic
+
+    def is_own(self, node: ast.expr) -> bool:
+        """Say whether a number is ours and far from the ends of 64 bits: a counter, or the number of a row."""
+        match node:
+            case ast.Name():
+                return node.id not in _OF_A_MODEL and (node.id.startswith("_") or node.id in self.module.globals)
+            case ast.Constant():
+                return True
+            case ast.BinOp():
+                return self.is_own(node.left) and self.is_own(node.right)
+        return False
+
+    def arithmetic(self, operator: ast.operator, left: Value, node: ast.expr, *, own: bool) -> Value:
+        """Return `left operator node`; sums are checked where there is a check array and they are not `own`."""
+        sign, build = _SIGNS[type(operator)], self.build
+        right = self.expression(node)
+        if sign in ("+", "-"):
+            if self.e is None or Sort.WORD in (left.type, right.type) or (own and self.is_own(node)):
+                return build.wrapped(sign, left, right)
+            return checks.total(build, self.e, sign, left, right)
+        if sign == "*":
+            return build.wrapped(sign, left, right)
+        if sign in ("<<", ">>"):
+            return build.shifted(sign, left, right)
+        if sign in ("//", "%"):
+            if left.type is Sort.WORD:
+                return Value(build.value(f"{'udiv' if sign == '//' else 'urem'} i64 {left.text}, {right.text}"), Sort.WORD)
+            assert right.low == right.high, "the divisor is not a literal"
+            return build.divided(sign, left, right.low)
+        if left.type is Sort.FLAG and right.type is Sort.FLAG:
+            left = build.number(left)
+        return build.bitwise(sign, left, right)
+
+    def unary(self, node: ast.UnaryOp) -> Value:
+        """Return `not x`, `-x` or `~x`."""
+        if isinstance(node.op, ast.Not):
+            return self.build.negated(self.expression(node.operand))
+        value = self.build.number(self.expression(node.operand))
+        if isinstance(node.op, ast.Invert):
+            return self.build.bitwise("^", value, word(-1) if value.type is Sort.WORD else number(-1))
+        assert isinstance(node.op, ast.USub)
+        return number(-value.low) if value.low == value.high else self.build.wrapped("-", number(0), value)
+
+    # -- places
+
+    def subscript(self, node: ast.Subscript) -> Value:
+        """Return what an index names: an element, a length, or a part of a view."""
+        if isinstance(node.value, ast.Attribute) and node.value.attr == "shape":
+            assert isinstance(node.slice, ast.Constant)
+            return self.length(self.expression(node.value.value), int(node.slice.value))  # type: ignore[arg-type]
+        owner = self.expression(node.value)
+        if isinstance(owner.type, View) and len(owner.type.fixed) > 1 and not isinstance(node.slice, ast.Tuple):
+            return self.build.part(owner, self.expression(node.slice))
+        return self.build.read(*self.element(node, owner))
+
+    def length(self, owner: Value, axis: int) -> Value:
+        """Return how many elements an array has."""
+        if isinstance(owner.type, View):
+            return owner.lengths[axis]
+        kind: Memory | Type = owner.type
+        for _ in range(axis):
+            assert isinstance(kind, Vector)
+            kind = kind.element
+        assert isinstance(kind, Vector)
+        return number(kind.count)
+
+    def element(self, node: ast.Subscript, owner: Value | None = None) -> tuple[str, Memory]:
+        """Return the address and the type of an element."""
+        owner = owner or self.expression(node.value)
+        indices = [self.expression(item) for item in (node.slice.elts if isinstance(node.slice, ast.Tuple) else [node.slice])]
+        if isinstance(owner.type, View):
+            return self.build.cell_of(owner, indices)
+        address, memory = self.build.element(owner, indices[0])
+        for item in indices[1:]:
+            assert isinstance(memory, Vector)
+            address, memory = self.build.element(Value(address, memory), item)
+        return address, memory
+
+    # -- calls
+
+    def call(self, node: ast.Call) -> Value:
+        """Return the value of a call."""
+        if isinstance(node.func, ast.Attribute):
+            return self.cast(node.func.attr, self.expression(node.args[0]))
+        assert isinstance(node.func, ast.Name)
+        name, build = node.func.id, self.build
+        if name == "len":
+            return self.length(self.expression(node.args[0]), 0)
+        given = [self.expression(item) for item in node.args]
+        if name in ("min", "max"):
+            return build.least(given) if name == "min" else build.greatest(given)
+        if name == "prefetch":
+            address, _ = build.cell_of(given[0], given[1:])
+            build.emit(f"call void @llvm.prefetch.p0(ptr {address}, i32 0, i32 3, i32 1)")
+            return Value("", Sort.NOTHING)
+        if name == "abs" or name in _CHECKED:
+            return self.checked(name, given)
+        if name in self.direct:
+            code = self.direct[name]
+            assert isinstance(code.type, Code)
+            return build.call_code(code, given)
+        return self.call_function(name, given)
+
+    def call_function(self, name: str, given: Sequence[Value]) -> Value:
+        """Call a function of the module."""
+        values = [value if isinstance(value.type, View) else self.build.number(value) for value in given]
+        made = self.module.function(name, tuple(value.type for value in values))
+        return self.build.call(f"@{made.name}", made.result, values)
+
+    def cast(self, name: str, value: Value) -> Value:
+        """Return `np.uint64(x)` and its like."""
+        value = self.build.number(value)
+        if name in _NARROW:
+            if value.low == value.high and 0 <= value.low <= _NARROW[name]:
+                return number(value.low)
+            masked = self.build.value(f"and i64 {value.text}, {_NARROW[name]}")
+            return Value(masked, Sort.NUMBER, 0, _NARROW[name])
+        assert name in ("uint64", "int64"), name
+        if value.low == value.high:
+            return word(value.low) if name == "uint64" else number(value.low)
+        return Value(value.text, Sort.WORD if name == "uint64" else Sort.NUMBER)
+
+    def checked(self, name: str, given: Sequence[Value]) -> Value:
+        """Return the value of a checked operation, whose first argument is the check array."""
+        build, e = self.build, self.e
+        if name == "abs":
+            assert e is not None
+            return checks.magnitude(build, e, given[0])
+        e, *values = given
+        match name:
+            case "_at":
+                return checks.index(build, e, values[0], values[1])
+            case "_put":
+                low, high = (build.read(*build.element(e, number(values[1].low + more))) for more in (0, 1))
+                return checks.bounded(build, e, values[0], low, high)
+            case "_bit":
+                return checks.left_shift(build, e, number(1), values[0])
+            case "_left":
+                return checks.left_shift(build, e, values[0], values[1])
+            case "_right":
+                return checks.right_shift(build, e, values[0], values[1])
+            case "_times":
+                return checks.product(build, e, values[0], values[1])
+        checks.note(build, e, values[0].low)
+        return Value("", Sort.NOTHING)
+
+
+_CHECKED = {"_at", "_put", "_bit", "_left", "_right", "_times", "_note"}
+
+
+def _cannot_fail(node: ast.expr) -> bool:
+    """Say whether evaluating an expression does nothing but read: then it may be evaluated where Python would not."""
+    return not any(isinstance(item, ast.Call | ast.BinOp | ast.BoolOp | ast.IfExp) for item in ast.walk(node))

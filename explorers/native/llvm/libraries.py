@@ -1,0 +1,48 @@
+"""Compiled units in this process: loaded once while somebody refers to them, from the disk where they are kept, or compiled."""
+
+from __future__ import annotations
+
+import threading
+from typing import TYPE_CHECKING
+from weakref import WeakValueDictionary
+
+from fencepost.explorers.cache_folder import cache_folder
+from fencepost.explorers.native.llvm.aside import compiled_somewhere
+from fencepost.explorers.native.llvm.load import Library
+from fencepost.explorers.native.llvm.objects import digest
+from fencepost.explorers.native.llvm.store import file_of, read, write
+
+if TYPE_CHECKING:
+    from fencepost.explorers.native.llvm.unit import Unit
+
+_loaded: WeakValueDictionary[str, Library] = WeakValueDictionary()
+_lock = threading.Lock()
+
+
+def is_kept(unit: Unit) -> bool:
+    """Say whether a unit needs no compiling."""
+    name = digest(unit)
+    return name in _loaded or file_of(cache_folder(), name).exists()
+
+
+def keep(unit: Unit) -> None:
+    """Compile a unit and keep its object, unless that was done before."""
+    name, folder = digest(unit), cache_folder()
+    if read(folder, name) is None:
+        write(folder, name, compiled_somewhere(unit))
+
+
+def library(unit: Unit) -> tuple[Library, bool]:
+    """Return a unit in memory, and whether it had to be compiled."""
+    name, folder = digest(unit), cache_folder()
+    with _lock:
+        found = _loaded.get(name)
+        if found is not None:
+            return found, False
+        made = read(folder, name)
+        fresh = made is None
+        if made is None:
+            made = compiled_somewhere(unit)
+            write(folder, name, made)
+        found = _loaded[name] = Library(made)
+        return found, fresh

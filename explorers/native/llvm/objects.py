@@ -1,0 +1,98 @@
+"""From LLVM IR to an object: passes and code for a plain processor of an architecture, since objects are sent to other machines."""
+
+from __future__ import annotations
+
+import hashlib
+from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import llvmlite
+import llvmlite.binding as llvm
+from fencepost.explorers.native.llvm.translate import Export, Module
+
+if TYPE_CHECKING:
+    from fencepost.explorers.native.llvm.unit import Unit
+
+LEVEL = 1
+"""How much LLVM optimizes, 0 to 3. Measured: 2 and 3 take longer to compile and search no faster."""
+
+
+class CompileError(RuntimeError):
+    """A unit cannot be compiled, which is a defect of Fencepost."""
+
+
+@dataclass(frozen=True)
+class Target:
+    """What code is made for: LLVM's name of a system, and of a processor ("" is the plainest of its architecture)."""
+
+    triple: str
+    processor: str = ""
+
+
+@dataclass(frozen=True)
+class Object:
+    """A compiled module: its kernels with their types, and the object file that LLVM made."""
+
+    exports: dict[str, Export]
+    code: bytes
+
+
+@cache
+def native() -> Target:
+    """Return the plain processor of the architecture that this process runs on."""
+    llvm.initialize_native_target()
+    llvm.initialize_native_asmprinter()
+    return Target(llvm.get_process_triple())
+
+
+@cache
+def version() -> str:
+    """Return what compiled code depends on besides its unit: this back end, llvmlite and LLVM."""
+    own = hashlib.sha256()
+    for path in sorted(Path(__file__).parent.glob("*.py")):
+        own.update(path.read_bytes())
+    return f"{own.hexdigest()} {llvmlite.__version__} {'.'.join(map(str, llvm.llvm_version_info))}"
+
+
+def digest(unit: Unit, target: Target | None = None, level: int = LEVEL) -> str:
+    """Return the name of a unit's object: equal for equal content, compiled by the same back end in the same way."""
+    return hashlib.sha256(f"{version()}\n{target or native()}\n{level}\n{unit!r}".encode()).hexdigest()[:32]
+
+
+def machine_of(target: Target, level: int) -> Any:
+    """Return LLVM's description of a target."""
+    found = llvm.Target.from_triple(target.triple)
+    return found.create_target_machine(cpu=target.processor, features="", opt=level, reloc="pic", codemodel="default")
+
+
+def translated(unit: Unit) -> tuple[str, dict[str, Export]]:
+    """Return a unit as LLVM IR that nothing has optimized, and its kernels."""
+    module = Module(unit)
+    return module.text(), module.exports
+
+
+def optimized(text: str, machine: Any, level: int) -> Any:
+    """Return LLVM IR as a module, verified and optimized, in a context of its own, so that nothing of it stays in memory."""
+    module = llvm.parse_assembly(
+        f'target triple = "{machine.triple}"\ntarget datalayout = "{machine.target_data}"\n{text}', llvm.create_context()
+    )
+    module.verify()
+    builder = llvm.create_pass_builder(machine, llvm.create_pipeline_tuning_options(speed_level=level))
+    builder.getModulePassManager().run(module, builder)
+    return module
+
+
+def compiled(unit: Unit, target: Target | None = None, level: int = LEVEL) -> Object:
+    """Return the object of a unit; raise CompileError if that fails."""
+    try:
+        text, exports = translated(unit)
+        machine = machine_of(target or native(), level)
+        module = optimized(text, machine, level)
+    except (AssertionError, LookupError, RuntimeError) as error:
+        raise CompileError(f"{type(error).__name__}: {error}") from error
+    try:
+        return Object(exports, machine.emit_object(module))
+    finally:
+        module.close()

@@ -1,0 +1,320 @@
+"""The back end on small texts: whatever LLVM does to them, they mean what Python says, and what does not fit is noted."""
+
+from __future__ import annotations
+
+import itertools
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import pytest
+from fencepost.explorers.native.llvm import checks
+from fencepost.explorers.native.llvm.load import Library
+from fencepost.explorers.native.llvm.objects import compiled
+from fencepost.explorers.native.llvm.types import described
+from fencepost.explorers.native.llvm.unit import Unit
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+LEVELS = (0, 1, 2, 3)
+LEAST, GREATEST, MOST = -(1 << 63), (1 << 63) - 1, (1 << 62) - 1
+NUMBERS = [
+    0,
+    1,
+    -1,
+    2,
+    -3,
+    7,
+    100,
+    -128,
+    1 << 30,
+    -(1 << 31),
+    3 << 60,
+    MOST,
+    -MOST,
+    MOST + 1,
+    GREATEST,
+    GREATEST - 1,
+    LEAST,
+    LEAST + 1,
+]
+COUNTS = [0, 1, 2, 30, 61, 62, 63, 64, 200, GREATEST, -1, -64, LEAST]
+
+
+def kernels_of(text: str, level: int = 1, **more: Any) -> dict[str, Any]:
+    """Return the compiled kernels of a text."""
+    return dict(Library(compiled(Unit(text, **more), level=level)).kernels())
+
+
+def asked(kernel: Any, *args: int) -> tuple[int, int]:
+    """Return what a kernel answers, and the code that it notes."""
+    e = np.zeros(6, np.int64)
+    e[4:] = -1, 5
+    return kernel(e, *args), int(e[0])
+
+
+def text_of(name: str, expression: str, parameters: str = "a: I64, b: I64") -> str:
+    return f"@kernel\ndef {name}(_e: Checks, {parameters}) -> I64:\n    return {expression}\n\n\n"
+
+
+TWO: dict[str, tuple[str, Callable[[int, int], int]]] = {
+    "add": ("a + b", lambda a, b: a + b),
+    "subtract": ("a - b", lambda a, b: a - b),
+    "both": ("a & b", lambda a, b: a & b),
+    "either": ("a | b", lambda a, b: a | b),
+    "differing": ("a ^ b", lambda a, b: a ^ b),
+    "least": ("min(a, b, 7)", lambda a, b: min(a, b, 7)),
+    "greatest": ("max(a, b, -3)", lambda a, b: max(a, b, -3)),
+    "less": ("a < b", lambda a, b: a < b),
+    "at_most": ("a <= b", lambda a, b: a <= b),
+    "same": ("a == b", lambda a, b: a == b),
+    "other": ("a != b", lambda a, b: a != b),
+    "between": ("-3 <= a < b", lambda a, b: -3 <= a < b),
+    "truth": ("(a != 0) and not (b != 0) or a == 7", lambda a, b: (a != 0 and b == 0) or a == 7),
+    "chosen": ("(a if a > b else 0 - 1) + (b > 0)", lambda a, b: (a if a > b else 0 - 1) + (b > 0)),
+    "negated": ("0 - a", lambda a, _: -a),
+    "inverted": ("-1 - a", lambda a, _: ~a),
+    "size": ("abs(0 + a)", lambda a, _: abs(a)),
+    "thirds": ("a // 3", lambda a, _: a // 3),
+    "of_three": ("a % 3", lambda a, _: a % 3),
+    "eighths": ("a // 8", lambda a, _: a // 8),
+    "of_eight": ("a % 8", lambda a, _: a % 8),
+    "ones": ("a // 1 + a % 1", lambda a, _: a),
+    "halved": ("a >> 5", lambda a, _: a >> 5),
+}
+
+
+@pytest.mark.parametrize("level", LEVELS)
+def test_operators_are_those_of_python_and_sums_that_do_not_fit_are_noted(level: int) -> None:
+    made = kernels_of("".join(text_of(name, text) for name, (text, _) in TWO.items()), level)
+    for name, (_, python) in TWO.items():
+        for a, b in itertools.product(NUMBERS, repeat=2):
+            wanted = int(python(a, b))
+            found, code = asked(made[name], a, b)
+            if LEAST <= wanted <= GREATEST:
+                assert (found, code) == (wanted, 0), (name, a, b)
+            else:
+                assert code == checks.SUM, (name, a, b)
+
+
+@pytest.mark.parametrize("level", LEVELS)
+def test_shifts_and_products_are_those_of_python_where_they_fit(level: int) -> None:
+    names = ("_left", "_right", "_times", "_bit")
+    made = kernels_of("".join(text_of(name, f"{name}(_e, {'b' if name == '_bit' else 'a, b'})") for name in names), level)
+    for a, b in itertools.product(NUMBERS, COUNTS):
+        if b < 0:
+            assert asked(made["_left"], a, b)[1] == asked(made["_right"], a, b)[1] == checks.SHIFT, (a, b)
+            assert asked(made["_bit"], a, b)[1] == checks.SHIFT, b
+            continue
+        left = a << min(b, 200)
+        assert asked(made["_left"], a, b) == ((left, 0) if abs(left) <= MOST else (0, checks.NUMBER)), (a, b)
+        assert asked(made["_right"], a, b) == (a >> min(b, 200), 0), (a, b)
+        assert asked(made["_bit"], a, b) == ((1 << b, 0) if b < checks.BITS else (0, checks.NUMBER)), b
+    for a, b in itertools.product(NUMBERS, repeat=2):
+        assert asked(made["_times"], a, b) == ((a * b, 0) if abs(a * b) <= MOST else (0, checks.NUMBER)), (a, b)
+
+
+def test_indices_and_values_pass_only_inside_their_bounds() -> None:
+    made = kernels_of(text_of("at", "_at(_e, a, b)") + text_of("put", "_put(_e, a, 4)"))
+    assert [asked(made["at"], a, 3) for a in (0, 2)] == [(0, 0), (2, 0)]
+    assert [asked(made["at"], a, 3) for a in (-2, -1, 3, 200, LEAST, GREATEST)] == [(0, checks.INDEX)] * 6
+    assert asked(made["at"], 0, 0) == (0, checks.INDEX)
+    assert [asked(made["put"], a, 0) for a in (-1, 0, 5)] == [(-1, 0), (0, 0), (5, 0)]
+    assert {asked(made["put"], a, 0)[1] for a in (-2, 6, 256, LEAST, GREATEST)} == {checks.VALUE}
+
+
+def test_the_first_error_stays() -> None:
+    made = kernels_of(text_of("two", "_put(_e, _times(_e, a, a) + _at(_e, 9, b), 4)"))
+    assert asked(made["two"], MOST, 3)[1] == checks.NUMBER
+    assert asked(made["two"], 1, 3)[1] == checks.INDEX
+
+
+def test_what_python_does_not_evaluate_notes_nothing() -> None:
+    made = kernels_of(
+        text_of("chain", "1 <= a <= _at(_e, b, 3)")
+        + text_of("conjunction", "a == 1 and _at(_e, b, 3) == 2")
+        + text_of("alternative", "a == 0 or _at(_e, b, 3) == 2")
+        + text_of("choice", "_at(_e, b, 3) if a == 1 else 5")
+    )
+    for kernel in made.values():
+        assert asked(kernel, 0, 9)[1] == 0
+        assert asked(kernel, 1, 9)[1] == checks.INDEX
+        assert asked(kernel, 1, 2)[1] == 0
+
+
+@pytest.mark.parametrize("level", LEVELS)
+def test_sums_in_loops_are_checked(level: int) -> None:
+    text = """
+@helper
+def total(_e, count, value):
+    _total = 0
+    for n in range(count):
+        _total += value
+    return _total
+
+
+@kernel
+def summed(_e: Checks, a: I64, b: I64) -> I64:
+    t = 1
+    for n in range(a):
+        t = t + t
+    return total(_e, b, t)
+"""
+    made = kernels_of(text, level)
+    assert asked(made["summed"], 61, 3) == (3 << 61, 0)
+    assert asked(made["summed"], 61, 8)[1] == checks.SUM
+    assert asked(made["summed"], 64, 1)[1] == checks.SUM
+
+
+LOOPS = """
+@kernel
+def counted(a: I64, b: I64, c: I64, out: I64s) -> I64:
+    n = 0
+    for k in range(a, b, STEP):
+        if k == c:
+            continue
+        out[n] = k
+        n += 1
+        b = a
+        if n == 40:
+            break
+    return n
+
+
+@kernel
+def last(a: I64, b: I64) -> I64:
+    k = -7
+    for k in range(a, b, STEP):
+        pass
+    return k
+
+
+@kernel
+def sought(a: I64, b: I64) -> I64:
+    while True:
+        a += 3
+        if a > b:
+            break
+        if a % 5 != 0:
+            continue
+        return a
+    return -1
+"""
+
+
+@pytest.mark.parametrize("level", LEVELS)
+@pytest.mark.parametrize("step", [1, -1, 3, -2])
+def test_loops_are_those_of_python(step: int, level: int) -> None:
+    text = LOOPS.replace("STEP", str(step))
+    made = kernels_of(text, level)
+    scope: dict[str, Any] = {"kernel": lambda function: function}
+    exec("from __future__ import annotations\n" + text, scope)  # noqa: S102 (our own text)
+    for a, b in itertools.product([-4, 0, 3, 50, GREATEST - 2, LEAST + 1], [-5, 0, 4, 60, GREATEST, LEAST]):
+        one, other = np.zeros(41, np.int64), np.zeros(41, np.int64)
+        assert made["counted"](a, b, 3, one) == scope["counted"](a, b, 3, other), (a, b)
+        assert one.tolist() == other.tolist()
+        if abs(a - b) < 1000:
+            assert made["last"](a, b) == scope["last"](a, b), (a, b)
+        if max(abs(a), abs(b)) < 1000:
+            assert made["sought"](a, b) == scope["sought"](a, b), (a, b)
+
+
+ENTRY = [("id", np.int8), ("wide", np.int64), ("flags", np.int8, (3,))]
+STATE = np.dtype(
+    [("small", np.int8), ("log", [("count", np.int16), ("items", ENTRY, (4,))], (2,)), ("middle", np.int32), ("one", ENTRY)]
+)
+NESTED = """
+@helper
+def item(s, i, j):
+    return s.log[i].items[j]
+
+
+@kernel
+def write(rows: Rows, row: I64, i: I64, j: I64, k: I64, value: I64) -> None:
+    s = rows[row]
+    s.small = value
+    s.middle = value
+    log = s.log[i]
+    log.count = value
+    item(s, i, j).id = value
+    item(s, i, j).wide = value
+    log.items[j].flags[k] = value
+
+
+@kernel
+def read(rows: Rows, row: I64, i: I64, j: I64, k: I64, out: I64s) -> None:
+    s = rows[row]
+    e = item(s, i, j)
+    out[0] = s.small
+    out[1] = s.middle
+    out[2] = s.log[i].count
+    out[3] = e.id
+    out[4] = e.wide
+    out[5] = e.flags[k]
+
+
+@kernel
+def copy(rows: Rows, row: I64, i: I64, j: I64) -> None:
+    rows[row].one = rows[row].log[i].items[j]
+    rows[row].one = rows[row].one
+    rows[1] = rows[row]
+    chosen = rows[0].one if i == 0 else rows[0].log[i].items[j]
+    rows[2].one = chosen
+"""
+
+
+@pytest.mark.parametrize("level", LEVELS)
+def test_records_are_read_and_written_as_numpy_does(level: int) -> None:
+    made = kernels_of(NESTED, level, record=described(STATE))
+    for n, (i, j, k) in enumerate(itertools.product((0, 1), (0, 3), (0, 2))):
+        native, plain = np.zeros(3, STATE), np.zeros(3, STATE)
+        native.view(np.uint8)[:] = plain.view(np.uint8)[:] = np.arange(native.nbytes).astype(np.uint8) * 37
+        value = (-128, 127, -1, 0, 5, 100, -100, 64)[n]
+        made["write"](native, 2, i, j, k, value)
+        row = plain[2]
+        row["small"] = row["middle"] = row["log"][i]["count"] = value
+        entry = row["log"][i]["items"][j]
+        entry["id"] = entry["wide"] = entry["flags"][k] = value
+        assert native.tobytes() == plain.tobytes()
+        out = np.zeros(6, np.int64)
+        made["read"](native, 2, i, j, k, out)
+        assert out.tolist() == [value] * 6
+        made["copy"](native, 2, i, j)
+        plain["one"][2] = plain["log"][2][i]["items"][j]
+        plain[1] = plain[2]
+        plain["one"][2] = plain["one"][0] if i == 0 else plain["log"][0][i]["items"][j]
+        assert native.tobytes() == plain.tobytes()
+
+
+def test_words_wrap_and_narrow_numbers_keep_their_lower_bits() -> None:
+    text = """
+@kernel
+def mixed(a: U64, b: U64) -> U64:
+    z = (a ^ (b >> np.uint64(7))) * np.uint64(0x9E3779B97F4A7C15) + ~b - np.uint64(1)
+    return z if a < b else z % np.uint64(10)
+
+
+@kernel
+def narrow(a: I64, out: U8s, outs: U32ss) -> I64:
+    out[1] = a
+    outs[1, 2] = a
+    return np.uint32(a) + np.int64(np.uint8(a))
+"""
+    made = kernels_of(text)
+    words = [0, 1, 5, 1 << 63, (1 << 64) - 1, 0x123456789ABCDEF0]
+    for a, b in itertools.product(words, repeat=2):
+        z = ((a ^ (b >> 7)) * 0x9E3779B97F4A7C15 + ~b - 1) % (1 << 64)
+        assert made["mixed"](a, b) == (z if a < b else z % 10)
+    out, outs = np.zeros(2, np.uint8), np.zeros((2, 3), np.uint32)
+    for a in NUMBERS:
+        assert made["narrow"](a, out, outs) == (a & 0xFFFFFFFF) + (a & 0xFF)
+        assert out.tolist() == [0, a & 0xFF]
+        assert outs.tolist() == [[0, 0, 0], [0, 0, a & 0xFFFFFFFF]]
+
+
+def test_an_array_of_another_kind_is_refused() -> None:
+    made = kernels_of("@kernel\ndef first(a: U32s) -> I64:\n    return a[0]\n")
+    assert made["first"](np.array([7], np.uint32)) == 7
+    for wrong in (np.array([7], np.int32), np.array([[7]], np.uint32), np.arange(4, dtype=np.uint32)[::2]):
+        with pytest.raises(TypeError, match=r"^first got an array of "):
+            made["first"](wrong)

@@ -1,0 +1,216 @@
+"""Objects: for other processors, kept on disk, loaded and freed."""
+
+from __future__ import annotations
+
+import gc
+import logging
+import os
+import re
+import struct
+import subprocess
+import sys
+from typing import TYPE_CHECKING
+
+import llvmlite.binding as llvm
+import psutil
+import pytest
+from fencepost.explorers.cache_folder import cache_folder
+from fencepost.explorers.native.compile import load
+from fencepost.explorers.native.generate import generate
+from fencepost.explorers.native.llvm import aside, libraries
+from fencepost.explorers.native.llvm.load import Library
+from fencepost.explorers.native.llvm.objects import LEVEL, CompileError, Target, compiled, digest, translated
+from fencepost.explorers.native.llvm.store import file_of, read
+from fencepost.explorers.native.llvm.unit import Unit
+from fencepost.explorers.native.search import search
+from fencepost.explorers.verdict import Options
+from fencepost.invariants.protocols import PROTOCOLS
+
+from tests.machines import constructs
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from fencepost.explorers.native.generate import Source
+
+TEXT = "@kernel\ndef more(a: I64) -> I64:\n    return a + {}\n"
+ARM = Target("aarch64-unknown-linux-gnu")
+FLAT = 4 << 20
+"""Bytes by which memory may vary."""
+
+
+def source_of(name: str) -> Source:
+    found = PROTOCOLS[name]
+    return generate(found.machine, found.machine.set_constants({}), found.properties, normalize=True)
+
+
+def undefined(code: bytes) -> list[str]:
+    """Return the symbols that an ELF file for 64 bits leaves to others."""
+    (sections,) = struct.unpack_from("<Q", code, 0x28)
+    size, count = struct.unpack_from("<HH", code, 0x3A)
+    heads = [struct.unpack_from("<IIQQQQIIQQ", code, sections + number * size) for number in range(count)]
+    found = []
+    for kind, at, length, link in ((head[1], head[4], head[5], head[6]) for head in heads):
+        if kind == 2:  # a table of symbols
+            names = heads[link][4]
+            for place in range(at + 24, at + length, 24):
+                name, _, _, section, *_ = struct.unpack_from("<IBBHQQ", code, place)
+                if section == 0:
+                    found.append(code[names + name :].split(b"\0", 1)[0].decode())
+    return found
+
+
+@pytest.mark.parametrize("name", PROTOCOLS)
+def test_code_of_every_protocol_is_complete_and_has_no_undefined_sums_or_symbols(name: str) -> None:
+    unit = source_of(name).unit
+    text, _ = translated(unit)
+    assert not re.search(r"\b(nsw|nuw|exact|inbounds|poison|undef)\b", text)
+    assert undefined(compiled(unit).code) == []
+
+
+@pytest.mark.parametrize(
+    "target", [ARM, Target("arm64-apple-macosx13.0.0"), Target("x86_64-unknown-linux-gnu")], ids=lambda target: target.triple
+)
+def test_code_is_made_for_plain_processors_of_other_machines(target: Target) -> None:
+    llvm.initialize_all_targets()
+    llvm.initialize_all_asmprinters()
+    for unit in (source_of("kip320").unit, source_of("quorum").unit):
+        code = compiled(unit, target).code
+        if "apple" in target.triple:
+            assert code[:4] == b"\xcf\xfa\xed\xfe"
+        else:
+            assert struct.unpack_from("<H", code, 0x12)[0] == {"aarch64": 183, "x86_64": 62}[target.triple.partition("-")[0]]
+            assert undefined(code) == []
+
+
+def test_objects_of_other_content_have_other_names() -> None:
+    unit = Unit(TEXT.format(1))
+    names = {digest(unit), digest(Unit(TEXT.format(2))), digest(unit, ARM), digest(unit, level=LEVEL + 1)}
+    names |= {digest(Unit(TEXT.format(1), record="i8")), digest(Unit(TEXT.format(1), constants=(("a", 0, 1),)))}
+    assert len(names) == 6
+    assert digest(Unit(TEXT.format(1))) == digest(unit)
+
+
+def answer(unit: Unit) -> tuple[int, bool]:
+    """Return what the kernel of a unit says, and whether it was compiled for it."""
+    found, fresh = libraries.library(unit)
+    return found.kernels()["more"](1), fresh
+
+
+@pytest.fixture
+def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A cache of its own."""
+    monkeypatch.setenv("FENCEPOST_CACHE", str(tmp_path / "cache"))
+    return cache_folder()
+
+
+def test_an_object_is_kept_and_loaded_again(folder: Path) -> None:
+    unit = Unit(TEXT.format(10))
+    assert not libraries.is_kept(unit)
+    assert answer(unit) == (11, True)
+    assert libraries.is_kept(unit)
+    assert answer(unit) == (11, False)
+    assert [path.suffix for path in file_of(folder, digest(unit)).parent.iterdir()] == [".o"]
+
+
+@pytest.mark.parametrize("damage", ["empty", "half", "one bit", "head", "other exports", "text"])
+def test_a_damaged_object_is_compiled_again_and_a_note_says_so(
+    damage: str, folder: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    unit = Unit(TEXT.format(20))
+    answer(unit)
+    path = file_of(folder, digest(unit))
+    whole = path.read_bytes()
+    flipped = bytearray(whole)
+    flipped[len(whole) // 2] ^= 4
+    damaged = {
+        "empty": b"",
+        "half": whole[: len(whole) // 2],
+        "one bit": bytes(flipped),
+        "head": b"[]\n" + whole,
+        "other exports": whole.replace(b'"I64"', b'"U64"', 1),
+        "text": b"\xff not an object",
+    }[damage]
+    path.write_bytes(damaged)
+    with caplog.at_level(logging.WARNING):
+        assert answer(unit) == (21, True)
+    assert caplog.messages == [f"note: {path} is damaged, so what it held is compiled again."]
+    assert path.read_bytes() == whole
+
+
+def test_a_cache_that_cannot_be_written_keeps_nothing_and_stops_nobody(folder: Path) -> None:
+    folder.joinpath("objects").write_text("no folder")
+    assert [answer(Unit(TEXT.format(30))) for _ in range(2)] == [(31, True), (31, True)]
+
+
+def test_processes_that_compile_the_same_at_once_all_get_it(folder: Path) -> None:
+    code = (
+        "from fencepost.explorers.native.llvm.libraries import library\nfrom fencepost.explorers.native.llvm.unit import Unit\n"
+        f"print(library(Unit({TEXT.format(40)!r}))[0].kernels()['more'](2))"
+    )
+    command = [sys.executable, "-c", code]
+    running = [subprocess.Popen(command, stdout=subprocess.PIPE, text=True) for _ in range(4)]  # noqa: S603 (our own text)
+    assert [process.communicate()[0] for process in running] == ["42\n"] * 4
+    found = read(folder, digest(Unit(TEXT.format(40))))
+    assert found is not None
+    assert Library(found).kernels()["more"](0) == 40
+
+
+def test_what_cannot_be_translated_is_an_error_of_the_compiler() -> None:
+    with pytest.raises(CompileError, match=r"^AssertionError: nowhere is not known$"):
+        compiled(Unit("@kernel\ndef lost() -> I64:\n    return nowhere\n"))
+
+
+def resident() -> int:
+    gc.collect()
+    return psutil.Process(os.getpid()).memory_info().rss
+
+
+def test_memory_stays_flat_over_many_modules(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Each module is compiled, here or elsewhere, loaded, called, and let go."""
+    monkeypatch.setattr(aside, "MOST", 20)
+    for number in range(300):
+        if number == 100:
+            before = resident()
+        assert answer(Unit(TEXT.format(number))) == (number + 1, True)
+    assert resident() - before < FLAT
+
+
+def test_a_process_that_compiles_and_is_lost_is_replaced(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(aside, "MOST", 0)
+    assert answer(Unit(TEXT.format(1))) == (2, True)
+    with pytest.raises(CompileError, match=r"^AssertionError: nowhere is not known$"):
+        libraries.library(Unit("@kernel\ndef lost() -> I64:\n    return nowhere\n"))
+    assert aside._process is not None
+    aside._process.kill()
+    aside._process.wait()
+    assert answer(Unit(TEXT.format(2))) == (3, True)
+
+
+def test_a_kernel_keeps_its_code_and_a_cycle_of_references_ends_in_order() -> None:
+    for number in range(50):
+        made = Library(compiled(Unit(TEXT.format(number)))).kernels()
+        kernel, cycle = made.pop("more"), [made]
+        cycle.append(cycle)  # type: ignore[arg-type]
+        made["cycle"] = cycle  # type: ignore[assignment]
+        made["again"] = kernel
+        del made, cycle
+        gc.collect()
+        assert kernel(1) == number + 1
+        del kernel
+    gc.collect()
+
+
+@pytest.mark.parametrize("level", [0, 2, 3])
+def test_every_level_finds_the_same(level: int) -> None:
+    machine, properties, options = constructs.MACHINE, constructs.PROPERTIES, Options(workers=1, max_states=30_000)
+    constants = machine.set_constants({})
+    source = generate(machine, constants, properties, normalize=True)
+    usual = load(source)
+    wanted = search(machine, constants, properties, options, kernels=usual)
+    vars(usual.module).update(Library(compiled(source.unit, level=level)).kernels())
+    found = search(machine, constants, properties, options, kernels=usual)
+    assert (found.distinct, found.generated, found.levels, found.fired, found.guards) == (
+        wanted.distinct, wanted.generated, wanted.levels, wanted.fired, wanted.guards,
+    )  # fmt: skip
+    assert [item.verdict for item in found.properties] == [item.verdict for item in wanted.properties]
