@@ -25,7 +25,6 @@ def source_of(question: Question, options: Options, *, masked: bool = False) -> 
         question.constants,
         found.compiled_with(question.properties),
         normalize=options.normalize,
-        compact=options.compact,
         masked=masked,
     )
 
@@ -42,10 +41,10 @@ def kernels_of(question: Question, source: Source, watch: Watch) -> Kernels:
     from fencepost.explorers.native.compile import load
 
     if is_ready(source):
-        return load(source, question.constants)
+        return load(source)
     what = f"compiling {question.compiled_as}"
     with watch.busy(f"{what} ... (kept for the next time)"), interruptible(what):
-        kernels = load(source, question.constants)
+        kernels = load(source)
     watch.note(f"compiled {question.compiled_as} in {show_seconds(kernels.seconds)}")
     return kernels
 
@@ -55,15 +54,13 @@ def compile_behaviours(question: Question, options: Options, watch: Watch) -> No
     asked = tuple(item for item in question.properties if item.kind.over_behaviours)
     if not asked or options.compact:
         return
-    from fencepost.explorers.liveness.generated import sources, warm
+    from fencepost.explorers.liveness.generated import sources
     from fencepost.explorers.native.compile import load
 
     what = f"compiling {question.compiled_as}"
     steps, predicates, _ = sources(question.protocol.machine, question.constants, asked, normalize=options.normalize)
-    with watch.busy("preparing the analysis of graphs ... (kept for the next time)"), interruptible(what):
-        warm()
     for source in (steps, predicates):
         if not is_ready(source):
             with watch.busy(f"compiling the graph of {question.compiled_as} ... (kept for the next time)"), interruptible(what):
-                kernels = load(source, question.constants)
+                kernels = load(source)
             watch.note(f"compiled the graph of {question.compiled_as} in {show_seconds(kernels.seconds)}")

@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-import os
-import time
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Self
 
 from fencepost.api.checking import notes_on, with_memory_explained
 from fencepost.api.files import make_sure_folder
 from fencepost.api.kept import Kept, slug
-from fencepost.api.quantities import default_memory, show_seconds
+from fencepost.api.quantities import default_memory
 from fencepost.api.results import CheckResult
 from fencepost.api.targets import Question
 from fencepost.api.traces import archived
@@ -24,7 +22,8 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from fencepost.api.watching import Watch
-    from fencepost.explorers.native.generate import Source
+    from fencepost.explorers.native.build import Job
+    from fencepost.explorers.native.llvm.load import Library
     from fencepost.invariants.catalogue import Run
 
 
@@ -63,9 +62,9 @@ def question_of(run: Run) -> Question:
 
 
 class Runs:
-    """Runs that are done one after the other, under one budget and with one checkpoint; they are compiled together before.
+    """Runs that are done one after the other, under one budget and with one checkpoint; what comes later is compiled meanwhile.
 
-    `limits` are those of a check; a memory limit that is None is the usual share of what is available.
+    Use it as a context manager. `limits` are those of a check; a memory limit that is None is the usual share of what is available.
     """
 
     def __init__(self, runs: Sequence[Run], watch: Watch, *, checkpoint: str | None, resume: bool, **limits: Any) -> None:
@@ -75,7 +74,17 @@ class Runs:
         self.options = replace(made, memory=default_memory()) if self.usual_memory else made
         self.kept = Kept(checkpoint, "", resume=resume)
         self.budget = self.left = self.options.budget
-        self.sources = {run.name: self._source(run) for run in self.runs}
+        from fencepost.explorers.native.build import Ahead
+        from fencepost.explorers.native.crew import processors
+
+        jobs = [self._job(run) for run in self.runs]
+        self.ahead = Ahead(jobs, (self.options.workers or processors()) - 1)
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *error: object) -> None:
+        self.ahead.end()
 
     def out_of_time(self) -> Reason | None:
         """Return why no further run is begun, or None."""
@@ -90,8 +99,10 @@ class Runs:
         from fencepost.explorers.judge import judge
         from fencepost.explorers.native.checkpoint import discard
 
+        loaded = self._compiled(run)
         with interruptible(f"preparing {run.name}"):
             made = judge(run, replace(self._options_for(run), budget=self.left), self.watch.telling(run.name))
+        del loaded
         result = made.result
         if self.left is not None:
             self.left -= result.seconds
@@ -111,30 +122,20 @@ class Runs:
             self.kept.keep(run.name, judged.to_dict(), self._mark(run))
         return judged
 
-    def compile(self) -> None:
-        """Compile every machine that is not in the cache, several at a time."""
-        from fencepost.explorers.native.build import build_all, graph_sources_of
+    def _compiled(self, run: Run) -> list[Library]:
+        """Return what a run needs in memory, to be kept while it is explored; say so where it has to be compiled."""
+        from fencepost.explorers.native.build import sources_of
         from fencepost.explorers.native.compile import is_cached
+        from fencepost.explorers.native.llvm.libraries import library
 
-        normalize, watch = self.options.normalize, self.watch
-        jobs = [(run.protocol, values_of(run), run.properties, normalize, self._compact(run)) for run in self.runs]
-        every = {source.text: (name.split()[0], source) for name, source in self.sources.items()}
-        every |= {source.text: (job[0], source) for job in jobs for source in graph_sources_of(job)}
-        fresh = {text: name for text, (name, source) in every.items() if not is_cached(source)}
-        if not fresh:
-            return
-        names = ", ".join(dict.fromkeys(fresh.values()))
-        what = f"compiling {len(fresh)} of {len(every)} machines: {names}"
-        with watch.busy(f"{what} ... (kept for the next time)"):
-            began = time.monotonic()
-
-            def tell(name: str, done: int, of: int) -> None:
-                last = f", {name} last" if name else ""
-                watch.spin(f"{what}, {done} of {of} done{last}")
-                if name and not watch.live:
-                    watch.note(f"compiled {name}, {done} of {of}, after {show_seconds(time.monotonic() - began)}")
-
-            build_all(jobs, self.options.workers or os.cpu_count() or 1, tell)
+        what, job = f"compiling {run.name}", self._job(run)
+        sources = sources_of(job)
+        if all(map(is_cached, sources)):
+            return [library(source.unit)[0] for source in sources]
+        with self.watch.busy(f"{what} ... (kept for the next time)"), interruptible(what):
+            self.ahead.take(job)
+            self.ahead.begin()
+            return [library(source.unit)[0] for source in sources]
 
     def _whole_budget(self) -> Reason:
         return Reason(f"the time budget of {self.budget:g} s for all runs ran out", Cause.BUDGET)
@@ -148,15 +149,14 @@ class Runs:
         resume = self.kept.resume and (own / "manifest.json").is_file()
         return replace(self.options, checkpoint=str(own), resume=resume)
 
-    def _source(self, run: Run) -> Source:
-        from fencepost.explorers.native.build import source_of
-
-        return source_of(
-            run.protocol, values_of(run), run.properties, normalize=self.options.normalize, compact=self._compact(run)
-        )
+    def _job(self, run: Run) -> Job:
+        return run.protocol, values_of(run), run.properties, self.options.normalize, not self._compact(run)
 
     def _compact(self, run: Run) -> bool:
         return run.compact or self.options.compact
 
     def _mark(self, run: Run) -> str:
-        return f"{run!r}\n{self.sources[run.name].text}"
+        from fencepost.explorers.native.build import source_of
+
+        source = source_of(run.protocol, values_of(run), run.properties, normalize=self.options.normalize)
+        return f"{run!r}\n{source.text}"

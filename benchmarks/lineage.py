@@ -40,7 +40,7 @@ KERNELS = {
 }
 
 
-def main() -> None:  # noqa: PLR0915 (one row after the other)
+def main() -> None:
     """Measure and print."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--rounds", type=int, default=5, help="runs of each, of which the median counts")
@@ -49,11 +49,10 @@ def main() -> None:  # noqa: PLR0915 (one row after the other)
     found = protocol("kip320")
     constants = found.machine.set_constants(SIZE)
     kernels = compiled(found.machine, constants, found.properties)
-    packed = compiled(found.machine, constants, found.properties, compact=True)
 
     def native(workers: int, *, compact: bool = False) -> Result:
         options = Options(workers=workers, compact=compact)
-        return Search(found.machine, constants, found.properties, options, kernels=packed if compact else kernels).run()
+        return Search(found.machine, constants, found.properties, options, kernels=kernels).run()
 
     native(2)
     one: list[Result] = []
@@ -144,9 +143,7 @@ def _shares(kernels: Kernels) -> Table:
 
     module = SimpleNamespace(**vars(kernels.module))
     for name in KERNELS:
-        if name != "expand":
-            setattr(module, name, timed(name, getattr(module, name)))
-    module.EXPANDS = tuple(timed("expand", kernel) for kernel in module.EXPANDS)
+        setattr(module, name, timed(name, getattr(module, name)))
     watched = replace(kernels, module=module)
     constants = kip320.machine.set_constants(SIZE)
     seconds = Search(kip320.machine, constants, kip320.properties, Options(workers=1), kernels=watched).run().seconds

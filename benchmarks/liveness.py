@@ -14,8 +14,9 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from fencepost.explorers.liveness.behaviours import THEN, WHEN, Answer, Rows, Terms, analyse
+from fencepost.explorers.liveness.calls import graph_kernels
 from fencepost.explorers.liveness.engine import Engine
-from fencepost.explorers.liveness.generated import compiled, warm
+from fencepost.explorers.liveness.generated import compiled
 from fencepost.explorers.native.search import Search
 from fencepost.explorers.verdict import Options
 from fencepost.model.language import at_most, bits, leads_to, weak
@@ -105,7 +106,7 @@ def answer_to(rows: Rows, asked: Terms, pause: Callable[[], None] = lambda: None
 
 def main(edges: int) -> None:
     """Draw a graph and ask."""
-    warm()
+    graph_kernels()
     rows, levels = timed("drawing the graph", lambda: drawn(edges))
     print(f"{'':4}{rows.states:,} states, {len(rows.targets):,} edges, {levels} levels")
     for what, asked in questions(levels):

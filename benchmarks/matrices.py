@@ -65,7 +65,7 @@ def _base(found: Protocol, title: str, folder: str | None, workers: int) -> dict
     from fencepost.explorers.native.generate import generate
 
     constants = found.machine.set_constants(values_of(base_run(found.name, title)))
-    source = generate(found.machine, constants, found.properties, normalize=True, compact=False, masked=True)
+    source = generate(found.machine, constants, found.properties, normalize=True, masked=True)
     ready: list[Ablation] = []
     name = f"{found.name} {title}"
     wholes = Kept(folder, f"{constants!r}{source.text}", resume=folder is not None)
@@ -98,7 +98,7 @@ def _whole(found: Protocol, constants: Constants, source: Source, workers: int) 
     from fencepost.explorers.evidence.ablation import Ablation
     from fencepost.explorers.native.compile import load
 
-    ablation = Ablation(found.machine, constants, found.properties, Options(workers=workers), load(source, constants))
+    ablation = Ablation(found.machine, constants, found.properties, Options(workers=workers), load(source))
     data = whole_data(found, ablation, ablation.explore_whole())
     kept = {key: data[key] for key in ("distinct", "depth", "constants", "asked")}
     kept["properties"] = {item["name"]: item["verdict"] for item in data["properties"]}

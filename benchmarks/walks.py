@@ -80,7 +80,7 @@ def constants_of(bug: Bug, values: dict[str, int]) -> Constants:
 def kernels_of(bug: Bug, constants: Constants) -> Kernels:
     """Return the compiled protocol, all properties together as the catalogue has it."""
     found = protocol(bug.protocol)
-    return load(source_of(Trace("", found, constants, None, ())), constants)
+    return load(source_of(Trace("", found, constants, None, ())))
 
 
 def shortest(bug: Bug) -> int:

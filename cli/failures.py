@@ -44,11 +44,12 @@ def _of_click(error: click.ClickException) -> str:
 
 
 def _unforeseen(error: BaseException) -> str:
-    """Return one message for what nobody foresaw; Numba's own run over pages."""
+    """Return one message for what nobody foresaw; a compiler's own may run over pages."""
     said = "" if isinstance(error, FencepostError) and not str(error) else str(error).strip()
     first = next((line.strip() for line in said.splitlines() if line.strip()), "no message")
     kind = type(error).__name__
-    origin = "the model could not be compiled" if type(error).__module__.startswith("numba") else "something unforeseen failed"
+    compiling = type(error).__module__.startswith("fencepost.explorers.native.llvm")
+    origin = "the model could not be compiled" if compiling else "something unforeseen failed"
     return (
         f"{origin}: {kind}: {first[:300]}\nThis is a defect of Fencepost: please report it with the command that you gave"
         + ("." if debugging() else "; FENCEPOST_DEBUG=1 shows where it happened.")

@@ -104,7 +104,7 @@ def source_of(trace: Trace) -> Source:
     """Return the text that is compiled for the shape of a trace's constants."""
     found = trace.protocol
     asked = () if trace.prop is None else (trace.prop,)
-    return generate(found.machine, trace.constants, found.compiled_with(asked), normalize=trace.normalize, compact=False)
+    return generate(found.machine, trace.constants, found.compiled_with(asked), normalize=trace.normalize)
 
 
 class _Shrinking:
@@ -265,7 +265,7 @@ class _Shrinking:
         source = source_of(trace)
         if not is_cached(source):
             self.tell("compiling the protocol for another shape")
-        found = load(source, trace.constants)
+        found = load(source)
         self.spent += time.perf_counter() - began
         return found
 

@@ -43,13 +43,13 @@ def judge(run: Run, options: Options, tell: Callable[[Progress], None] | None = 
     found = protocol(run.protocol)
     constants = found.machine.set_constants(values_of(run))
     compact = run.compact or options.compact
-    source = source_of(run.protocol, values_of(run), run.properties, normalize=options.normalize, compact=compact)
+    source = source_of(run.protocol, values_of(run), run.properties, normalize=options.normalize)
     result = search(
         found.machine,
         constants,
         found.select(run.properties),
         replace(options, compact=compact),
-        kernels=load(source, constants),
+        kernels=load(source),
         tell=tell,
     )
     return Judgement(run, result, tuple(_differences(run, result)))

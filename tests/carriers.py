@@ -69,12 +69,9 @@ class Carriers:
         in_steps = np.full(max(1, len(source.step_properties)), UNDECIDED, np.int64)
         in_states = np.full(max(1, len(source.state_properties)), UNDECIDED, np.int64)
         hashes, parents, alive = np.empty(self.room, np.uint64), np.empty(self.room, np.uint32), np.zeros(1, np.uint8)
-        words = row.view(np.uint64).reshape(1, -1)
-        count = 0
-        for expand in module.EXPANDS:
-            count = expand(
-                checks, row, words, 0, 1, 0, c, self.rows, self.words, hashes, parents, count, fired, refused, in_steps, alive
-            )
+        count = module.expand(
+            checks, row, 0, 1, 0, c, self.rows, self.words, hashes, parents, 0, fired, refused, in_steps, alive
+        )
         if judge:
             module.judge(checks, row, 0, 1, c, in_states)
         assert not checks[0], f"a check failed in {key}"

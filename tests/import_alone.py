@@ -9,7 +9,6 @@ import sys
 from concurrent.futures import ThreadPoolExecutor
 
 PACKAGES = ("model", "figures", "invariants", "explorers", "counterexamples", "api", "testing", "pages", "cli")
-NOT_FOR_ITSELF = {"fencepost.explorers.native.kernels", "fencepost.explorers.walk.kernel"}
 
 
 def modules() -> list[str]:
@@ -19,7 +18,7 @@ def modules() -> list[str]:
         spec = importlib.util.find_spec(f"fencepost.{package}")
         paths = list(spec.submodule_search_locations or []) if spec else []
         found += [item.name for item in pkgutil.walk_packages(paths, f"fencepost.{package}.")]
-    return [name for name in found if name not in NOT_FOR_ITSELF and not name.endswith("__main__")]
+    return [name for name in found if not name.endswith("__main__")]
 
 
 def fails(name: str) -> str:

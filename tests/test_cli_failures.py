@@ -32,11 +32,11 @@ def test_what_nobody_foresaw_ends_with_status_4_and_no_traceback(monkeypatch: py
 
 
 def test_a_failure_of_the_compiler_is_one_message(monkeypatch: pytest.MonkeyPatch) -> None:
-    from numba.core.errors import TypingError
+    from fencepost.explorers.native.llvm.objects import CompileError
 
-    _fail_with(monkeypatch, TypingError("cannot type this\n\nFile ...\n" + "many lines\n" * 50))
+    _fail_with(monkeypatch, CompileError("cannot type this\n\nFile ...\n" + "many lines\n" * 50))
     result = CliRunner().invoke(run, ["check", "kip320"])
-    assert result.stderr.startswith("fencepost: the model could not be compiled: TypingError: ")
+    assert result.stderr.startswith("fencepost: the model could not be compiled: CompileError: ")
     assert result.stderr.count("\n") == 2
     assert result.exit_code == 4
 

@@ -155,9 +155,9 @@ def planted(name: str, old: str, new: str) -> Kernels:
     """Return the kernels of a machine with one piece of their text changed."""
     machine, properties = machine_of(name)
     constants = machine.set_constants({})
-    source = generate(machine, constants, properties, normalize=True, compact=False)
+    source = generate(machine, constants, properties, normalize=True)
     assert old in source.text
-    return load(replace(source, text=source.text.replace(old, new)), constants)
+    return load(replace(source, text=source.text.replace(old, new)))
 
 
 @pytest.mark.parametrize("difference", PLANTED.values(), ids=PLANTED)

@@ -10,8 +10,8 @@ import networkx as nx
 import numpy as np
 import pytest
 from fencepost.explorers.interrupts import BY_KEYBOARD
+from fencepost.explorers.liveness import calls
 from fencepost.explorers.liveness import engine as engines
-from fencepost.explorers.liveness import kernels
 from fencepost.explorers.liveness.behaviours import THEN, WHEN, Rows, Terms, analyse
 from fencepost.explorers.native.search import search as native
 from fencepost.explorers.plain import search as plain
@@ -211,10 +211,9 @@ def test_components_are_those_of_networkx_and_in_order(seed: int) -> None:
     edges = [(draw.randrange(states), draw.randrange(states), 0) for _ in range(int(states * draw.choice((0.5, 1.1, 2))))]
     rows = rows_of(states, edges)
     component = np.full(states, -1, np.int32)
-    found = kernels.components(
-        rows.offsets, rows.targets, rows.classes, np.ones(1, np.bool_), np.arange(states, dtype=np.int32), np.zeros(states, np.int32),
-        component, np.zeros(states, np.int32),
-    )  # fmt: skip
+    edges_of = (rows.offsets, rows.targets, rows.classes, np.ones(1, np.uint8))
+    nodes, nothing = np.arange(states, dtype=np.int32), np.zeros(states, np.int32)
+    found = calls.components(edges_of, nodes, nothing, component, nothing.copy())
     expected = nx.MultiDiGraph()
     expected.add_nodes_from(range(states))
     expected.add_edges_from((source, target) for source, target, _ in edges)

@@ -16,6 +16,7 @@ from fencepost.model.language import BitSet, Constants, Record, bound, capacity
 from fencepost.model.language.domains import Domain, Range
 from fencepost.model.language.errors import DomainError, ModelError
 
+from tests.machines import wide
 from tests.machines.faulty import MACHINE, PROPERTIES, Fault
 
 NONE_INDEX = "NONE used as an index: it has {} elements, numbered from 0."
@@ -92,6 +93,40 @@ def test_numbers_that_no_compiled_carrier_can_hold_end_the_search(fault: Fault) 
         "protocol 'faulty': a shift or a product does not fit 62 bits, which is all that a compiled number has. "
         "Keep numbers small: shift by less, or multiply less."
     )
+
+
+WIDE = {
+    wide.Fault.WRAPS_TO_ZERO: "go: State.small: 18446744073709551616 is out of its domain -9..9.",
+    wide.Fault.NEGATED: f"go: State.wide: {1 << 63} is out of its domain {wide.LEAST}..{wide.GREATEST}.",
+    wide.Fault.MAGNITUDE: f"go: State.wide: {1 << 63} is out of its domain {wide.LEAST}..{wide.GREATEST}.",
+    wide.Fault.DIFFERENCE: f"go: State.wide: {wide.LEAST - 1} is out of its domain {wide.LEAST}..{wide.GREATEST}.",
+}
+
+
+@pytest.mark.parametrize("fault", WIDE, ids=lambda fault: fault.name)
+@pytest.mark.parametrize("search", [plain, native], ids=["plain", "native"])
+def test_a_sum_that_leaves_its_domain_never_wraps_back_into_it(search: Any, fault: wide.Fault) -> None:
+    with pytest.raises(DomainError) as caught:
+        search(wide.MACHINE, wide.MACHINE.set_constants({"fault": fault}), wide.PROPERTIES, Options(workers=1))
+    assert str(caught.value) == WIDE[fault]
+
+
+@pytest.mark.parametrize("fault", sorted(set(wide.Fault) - set(WIDE) - {wide.Fault.NOTHING}), ids=lambda fault: fault.name)
+def test_a_sum_on_the_way_that_does_not_fit_64_bits_ends_the_search(fault: wide.Fault) -> None:
+    constants = wide.MACHINE.set_constants({"fault": fault})
+    assert plain(wide.MACHINE, constants, wide.PROPERTIES, Options(workers=1)).distinct == 2
+    with pytest.raises(DomainError) as caught:
+        native(wide.MACHINE, constants, wide.PROPERTIES, Options(workers=1))
+    assert str(caught.value) == (
+        "protocol 'wide': a sum or a difference does not fit 64 bits, which is all that a compiled number has. "
+        "Keep numbers small: add less."
+    )
+
+
+def test_sums_of_the_widest_numbers_that_fit_are_fine() -> None:
+    constants = wide.MACHINE.set_constants({})
+    for search in (plain, native):
+        assert search(wide.MACHINE, constants, wide.PROPERTIES, Options(workers=1)).distinct == 2
 
 
 @pytest.mark.parametrize("search", [plain, native], ids=["plain", "native"])

@@ -56,7 +56,7 @@ def test_what_is_named_is_compiled_for_every_use(name: str) -> None:
     asked, constants = found.select((name,)), found.machine.set_constants(values_of(run))
     sources = (
         engines.source_of(Question(found, constants, asked), Options()),
-        build.source_of(run.protocol, values_of(run), (name,), normalize=True, compact=False),
+        build.source_of(run.protocol, values_of(run), (name,), normalize=True),
         shrink.source_of(replay(file).trace),
         engines.source_of(Question(found, constants, asked), Options(), masked=True),
     )
@@ -67,7 +67,7 @@ def test_a_property_that_is_not_compiled_cannot_be_asked() -> None:
     found = PROTOCOLS["kip101"]
     constants = found.machine.set_constants({"replicas": 2, "log_size": 1, "max_records": 1, "max_leader_epoch": 0})
     first, *others = found.properties
-    kernels = compiled(found.machine, constants, (first,), normalize=True, compact=False)
+    kernels = compiled(found.machine, constants, (first,), normalize=True)
     assert search(found.machine, constants, (first,), kernels=kernels).complete
     with pytest.raises(MismatchError, match=others[0].name):
         search(found.machine, constants, found.properties, kernels=kernels)

@@ -93,17 +93,17 @@ def _joined(columns: list[Array], states: int) -> Array:
 class Views(Module):
     """A module of functions from a state to a number, one kernel for all of them."""
 
-    def body(self, kernels: str) -> str:
+    def body(self) -> str:
         """Return what stands below the head."""
         calls = [
             f"        out[n, {place}] = {self.emitter.function(self.program.properties[item.name])}(_e, s, c)\n"
             for place, item in enumerate(self.properties)
         ]
         kernel = (
-            "@kernel\ndef look(_e, rows, first, last, c, out):\n    for n in range(first, last):\n        s = rows[n]\n"
+            "@kernel\ndef look(_e: Checks, rows: Rows, first: I64, last: I64, c: Constants, out: I64ss) -> None:\n    for n in range(first, last):\n        s = rows[n]\n"
             f"{''.join(calls)}        if _e[0] != 0:\n            _e[1] = n\n            return\n"
         )
-        return "\n\n".join([kernels, *self.emitter.texts, kernel, "NAMES = ()\n"])
+        return "\n\n".join([*self.emitter.texts, kernel])
 
 
 def look_through(space: Space, views: tuple[Property, ...]) -> Array:
@@ -112,7 +112,7 @@ def look_through(space: Space, views: tuple[Property, ...]) -> Array:
     layout = layout_of(search.machine.state, search.constants)
     program = check(search.machine, views)
     module = Views(program, Checks(program, layout.rooms, layout.lows), views, normalize=False)
-    kernels = load(source_of(module, layout, compact=False), search.constants)
+    kernels = load(source_of(module, layout))
     checks = kernels.checks(search.constants)
     seen = np.zeros((space.states, len(views)), np.int64)
     kernels.module.look(checks, space.rows, 0, space.states, kernels.constants(search.constants), seen)

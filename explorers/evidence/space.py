@@ -48,16 +48,13 @@ class Space:
         search = self.search
         orders, hashes = self._sorted()
         worker, buffers, nothing = search._worker(), search._buffers, np.full(64, -1, np.int64)
-        words = self.rows.view(np.uint64).reshape(self.states, -1)
         sources, targets = [], []
         for first in range(0, self.states, BATCH):
-            last, count = min(first + BATCH, self.states), 0
-            for expand in search.module.EXPANDS:
-                count = expand(
-                    worker.checks, self.rows, words, first, last, 0, search.c,
-                    buffers.rows[0], buffers.words[0], buffers.hashes[0], buffers.parents[0], count,
-                    worker.fired, worker.refused, nothing, worker.alive,
-                )  # fmt: skip
+            count = search.module.expand(
+                worker.checks, self.rows, first, min(first + BATCH, self.states), 0, search.c,
+                buffers.rows[0], buffers.words[0], buffers.hashes[0], buffers.parents[0], 0,
+                worker.fired, worker.refused, nothing, worker.alive,
+            )  # fmt: skip
             sources.append(buffers.parents[0][:count].astype(np.int64) // search.owners)
             targets.append(self._found(orders, hashes, buffers.words[0][:count], buffers.hashes[0][:count]))
         source, target = (np.concatenate(item) if item else np.zeros(0, np.int64) for item in (sources, targets))

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
-from fencepost.explorers.liveness import kernels, ways
+from fencepost.explorers.liveness import calls
 from fencepost.explorers.verdict import Reach
 
 if TYPE_CHECKING:
@@ -97,7 +97,7 @@ class _Analysis:
         self, rows: Rows, terms: Terms, marks: Array, begins: Array, depth: Callable[[Array], Array], pause: Callable[[], None]
     ) -> None:
         self.rows, self.terms, self.marks, self.depth, self.pause = rows, terms, marks, depth, pause
-        self.edges = (rows.offsets, rows.targets, rows.classes, terms.allowed)
+        self.edges = (rows.offsets, rows.targets, rows.classes, terms.allowed.view(np.uint8))
         count = rows.states
         self.group = np.full(count, -1, np.int32)
         self.enabled = np.zeros((count, terms.masks.shape[1]), np.uint64)
@@ -106,7 +106,7 @@ class _Analysis:
         queue = np.empty(count, np.int32)
         queue[: len(begins)] = self.begins
         self.group[self.begins] = 0
-        size = kernels.reach(*self.edges, marks, terms.masks, self.group, self.enabled, queue, len(begins))
+        size = calls.reach(self.edges, marks, terms.masks, self.group, self.enabled, queue, len(begins))
         self.nodes = queue[:size].copy()
 
     def run(self) -> Answer:
@@ -134,9 +134,9 @@ class _Analysis:
         component, order = np.full(count, -1, np.int32), np.zeros(count, np.int32)
         nodes, first = self.nodes.copy(), 0
         while len(nodes):
-            found = kernels.components(*self.edges, nodes, self.group, component, order)
-            left = kernels.promises(
-                *self.edges, self.terms.masks, nodes, component, self.group, self.enabled, self.terms.strong, found, fair, first
+            found = calls.components(self.edges, nodes, self.group, component, order)
+            left = calls.promises(
+                self.edges, self.terms.masks, nodes, component, self.group, self.enabled, self.terms.strong, found, fair, first
             )
             nodes, first = nodes[:left], first + found
             self.pause()
@@ -149,7 +149,7 @@ class _Analysis:
         depth = self.depth(self.begins)
         order = np.argsort(depth[self.begins], kind="stable")
         distance, via = np.full(self.rows.states, -1, np.int32), np.full(self.rows.states, -2, np.int64)
-        ways.stems(*self.edges, inside, self.begins[order], depth, distance, via)
+        calls.stems(self.edges, inside, self.begins[order], depth, distance, via)
         return distance, via
 
     def chain(self, via: Array, state: int) -> tuple[int, tuple[int, ...]]:
@@ -194,7 +194,7 @@ class _Analysis:
 
     def step(self, part: Array, at: int, goal: int, pending: Array, via: Array, loop: list[int]) -> tuple[Array, int]:
         """Lengthen a loop until it keeps a pending promise, or reaches the goal; return where it stands."""
-        last = int(ways.walk(*self.edges, part, at, goal, self.terms.masks, self.enabled, pending, ~self.terms.strong, via))
+        last = calls.walk(self.edges, part, at, goal, self.terms.masks, self.enabled, pending, ~self.terms.strong, via)
         assert last >= 0, "a component is not connected"
         _, edges = self.chain(via, self.rows.source(last))
         loop += [*edges, last]
@@ -204,17 +204,17 @@ class _Analysis:
 
     def cheapest(self, costs: Array) -> int | None:
         """Return the least cost of a way from `when` to `then`."""
-        found = int(ways.cheapest(*self.edges, self.marks, self.begins, costs, self.by_edge))
+        found = calls.cheapest(self.edges, self.marks, self.begins, costs, self.by_edge)
         return None if found < 0 else found
 
     def dearest(self, inside: Array, costs: Array, best: int | None) -> Answer:
         """Return a loop that costs, or else the dearest way."""
         count = self.rows.states
         component = np.full(count, -1, np.int32)
-        found = kernels.components(*self.edges, self.nodes, inside, component, np.zeros(count, np.int32))
+        found = calls.components(self.edges, self.nodes, inside, component, np.zeros(count, np.int32))
         self.pause()
         distance, via = self.stems(inside)
-        edge = int(ways.spin(*self.edges, self.nodes, component, inside, costs, self.by_edge, distance))
+        edge = calls.spin(self.edges, self.nodes, component, inside, costs, self.by_edge, distance)
         if edge >= 0:
             source, target = self.rows.source(edge), int(self.rows.targets[edge])
             begin, stem = self.chain(via, source)
@@ -225,10 +225,10 @@ class _Analysis:
             return Answer(Reach.UNBOUNDED, None, best, begin, stem, tuple(loop))
         nodes = self.nodes[np.argsort(component[self.nodes], kind="stable")]
         worst = np.full(found, -1, np.int64)
-        ways.dearest(*self.edges, self.marks, nodes, component, costs, self.by_edge, worst)
+        calls.dearest(self.edges, self.marks, nodes, component, costs, self.by_edge, worst)
         most = worst[component[self.begins]]
         chosen = self.begins[most == most.max()]
         start = int(chosen[np.argmin(distance[chosen])])
-        last = int(ways.dear_way(*self.edges, self.marks, component, costs, self.by_edge, worst, start, via))
+        last = calls.dear_way(self.edges, self.marks, component, costs, self.by_edge, worst, start, via)
         begin, edges = self.chain(via, self.rows.source(last))
         return Answer(Reach.BOUNDED, int(most.max()), best, begin, (*edges, last))

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from fencepost.explorers.interrupts import Signals
-from fencepost.explorers.liveness import ways
+from fencepost.explorers.liveness import calls
 from fencepost.explorers.liveness.behaviours import THEN, WHEN, WORD, Answer, Terms, analyse
 from fencepost.explorers.liveness.generated import Compiled, compiled, family
 from fencepost.explorers.liveness.graph import Graph
@@ -129,7 +129,7 @@ class Engine:
 
     def depth(self, wanted: Array) -> Array:
         """Return how many steps states are from an initial state; only for these states it is known."""
-        ways.depths(self.parents, wanted, self.depths)
+        calls.depths(self.parents, wanted, self.depths)
         return self.depths
 
     # -- what is asked

@@ -9,7 +9,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from fencepost.explorers.liveness import kernels
+from fencepost.explorers.liveness import calls
 from fencepost.explorers.liveness.behaviours import Rows
 from fencepost.explorers.native.compile import NO_PARENT
 from fencepost.explorers.native.crew import Crew, Worker
@@ -72,14 +72,11 @@ class Graph:
     def _expand(self, worker: Worker, batch: int, owner: int, first: int, last: int) -> None:
         search, buffers, module = self.search, self.search._buffers, self.steps.module
         part = search.partitions[owner]
-        words = part.rows.view(np.uint64).reshape(-1, search.layout.words)
-        count = 0
-        for expand in module.EXPANDS:
-            count = expand(
-                worker.checks, part.rows, words, first, last, 0, self.c, buffers.rows[batch], buffers.words[batch],
-                buffers.hashes[batch], buffers.parents[batch], self._code[batch], count, worker.fired, worker.refused, worker.ends,
-                worker.alive,
-            )  # fmt: skip
+        count = module.expand(
+            worker.checks, part.rows, first, last, 0, self.c, buffers.rows[batch], buffers.words[batch],
+            buffers.hashes[batch], buffers.parents[batch], self._code[batch], 0, worker.fired, worker.refused, worker.ends,
+            worker.alive,
+        )  # fmt: skip
         if worker.checks[0]:
             for row in part.rows[first:last]:
                 explain(search, row)
@@ -99,7 +96,7 @@ class Graph:
         count = self._count[batch]
         degrees, place = self._degrees[: last - first], self._place[:count]
         parents = self.search._buffers.parents[batch, :count] // np.uint32(self.search.owners)
-        kernels.by_source(parents, first, count, degrees, place)
+        calls.by_source(parents, first, count, degrees, place)
         state, edge = int(self.bases[owner]) + first, self._edges
         self.offsets[state + 1 : state + 1 + len(degrees)] = edge + np.cumsum(degrees)
         found = self._found[batch, :count]
@@ -108,7 +105,7 @@ class Graph:
         numbers = np.empty(count, np.int32)
         done = 0
         while done < count:
-            self._known, done = kernels.intern(
+            self._known, done = calls.intern(
                 self._code[batch, :count], done, numbers, self._keys, self._numbers, self.codes, self._known
             )
             if done < count:
@@ -121,7 +118,7 @@ class Graph:
     def _table(self) -> None:
         """Make a table for the codes that are known."""
         self._keys, self._numbers = np.full(2 * len(self.codes), -1, np.int64), np.zeros(2 * len(self.codes), np.int32)
-        kernels.intern(
+        calls.intern(
             self.codes[: self._known], 0, np.empty(self._known, np.int32), self._keys, self._numbers, self.codes.copy(), 0
         )
 

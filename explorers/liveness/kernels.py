@@ -3,25 +3,25 @@
 A graph of N states and E edges is `offsets` (N + 1), `targets` (E) and `classes` (E): the edges out of state v are those from
 offsets[v] to offsets[v + 1]. A class says of an edge which promises of fairness it is part of (`masks`, as bits in W words) and
 whether it is `allowed` at all. `group` is -1 outside of what is looked at; only edges inside one group count.
+
+`calls.py` gives the kernels working room. `explorers/native/llvm/` translates this text.
 """
+# mypy: ignore-errors
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
-from numba import njit
+from fencepost.explorers.native.llvm.declare import kernel
 
-Array = np.ndarray[Any, Any]
 FAIR, BROKEN, UNFAIR = 0, 1, 2
 
 
-@njit(cache=True, nogil=True)
-def intern(codes: Array, done: int, out: Array, keys: Array, numbers: Array, known: Array, count: int) -> tuple[int, int]:
+@kernel
+def intern(codes: I64s, done: I64, out: I32s, keys: I64s, numbers: I32s, known: I64s, counts: I64s) -> None:
     """Number codes densely in the order of their first appearance, from place `done` on, until the table is half full.
 
     `keys` and `numbers` are a table with open addressing, its length a power of two, `keys` -1 where it is empty; `known` gets the
-    codes by number. Returns how many codes are known, and how many were numbered.
+    codes by number. `counts` = [how many codes are known, how many were numbered].
     """
     last = np.uint64(len(keys) - 1)
     for n in range(done, len(codes)):
@@ -29,24 +29,25 @@ def intern(codes: Array, done: int, out: Array, keys: Array, numbers: Array, kno
         while keys[slot] != codes[n] and keys[slot] != -1:
             slot = (slot + np.uint64(1)) & last
         if keys[slot] == -1:
-            if 2 * (count + 1) > len(keys):
-                return count, n
+            if 2 * (counts[0] + 1) > len(keys):
+                counts[1] = n
+                return
             keys[slot] = codes[n]
-            numbers[slot] = count
-            known[count] = codes[n]
-            count += 1
+            numbers[slot] = counts[0]
+            known[counts[0]] = codes[n]
+            counts[0] += 1
         out[n] = numbers[slot]
-    return count, len(codes)
+    counts[1] = len(codes)
 
 
-@njit(cache=True, nogil=True)
-def by_source(parents: Array, first: int, count: int, degrees: Array, place: Array) -> None:
+@kernel
+def by_source(parents: U32s, first: I64, count: I64, degrees: I64s, starts: I64s, place: I64s) -> None:
     """Write how many of `count` successors each state has, and for each successor its place if ordered by state, stably."""
     for n in range(len(degrees)):
         degrees[n] = 0
     for n in range(count):
         degrees[parents[n] - first] += 1
-    starts = np.zeros(len(degrees) + 1, np.int64)
+    starts[0] = 0
     for n in range(len(degrees)):
         starts[n + 1] = starts[n] + degrees[n]
     for n in range(count):
@@ -55,19 +56,11 @@ def by_source(parents: Array, first: int, count: int, degrees: Array, place: Arr
         starts[state] += 1
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def reach(
-    offsets: Array,
-    targets: Array,
-    classes: Array,
-    allowed: Array,
-    marks: Array,
-    masks: Array,
-    group: Array,
-    enabled: Array,
-    queue: Array,
-    count: int,
-) -> int:
+    offsets: I64s, targets: I32s, classes: I32s, allowed: U8s, marks: U8s, masks: U64ss, group: I32s, enabled: U64ss, queue: I32s,
+    count: I64,
+) -> I64:  # fmt: skip
     """Find the region: from the `count` states in `queue`, through allowed edges and states without `then`.
 
     `group` falls to 0 inside; `enabled` gets the promises that a state's allowed edges to other states are part of. The region is
@@ -92,18 +85,17 @@ def reach(
     return count
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def components(
-    offsets: Array, targets: Array, classes: Array, allowed: Array, nodes: Array, group: Array, component: Array, order: Array
-) -> int:
+    offsets: I64s, targets: I32s, classes: I32s, allowed: U8s, nodes: I32s, group: I32s, component: I32s, order: I32s,
+    low: I32s, frames: I32s, cursor: I64s, stack: I32s,
+) -> I64:  # fmt: skip
     """Write the strongly connected component of each node, numbered so that every edge leads to one that is not greater.
 
-    Tarjan's algorithm with a stack of its own. `order` is working room for all states.
+    Tarjan's algorithm with a stack of its own. `order` is working room for all states, `low`, `frames`, `cursor` and `stack`
+    for all nodes.
     """
     total = len(nodes)
-    low = np.empty(total, np.int32)
-    frames, cursor = np.empty(total, np.int32), np.empty(total, np.int64)
-    stack = np.empty(total, np.int32)
     for n in range(total):
         order[nodes[n]] = 0
         component[nodes[n]] = -1
@@ -153,20 +145,19 @@ def components(
     return found
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def promises(
-    offsets: Array, targets: Array, classes: Array, allowed: Array, masks: Array, nodes: Array, component: Array, group: Array, enabled: Array,
-    strong: Array, found: int, fair: Array, first: int,
-) -> int:  # fmt: skip
+    offsets: I64s, targets: I32s, classes: I32s, allowed: U8s, masks: U64ss, nodes: I32s, component: I32s, group: I32s,
+    enabled: U64ss, strong: U64s, found: I64, fair: I32s, first: I64,
+    happens: U64ss, somewhere: U64ss, everywhere: U64ss, verdicts: U8s,
+) -> I64:  # fmt: skip
     """Judge components: write to `fair` the number (from `first` on) of those that keep every promise, and to `group` what is left.
 
     Of a component that breaks a strong promise the states that do not enable it are left, as a group of their own; they are moved
-    to the front of `nodes`, and how many they are is returned. All others are left by -1.
+    to the front of `nodes`, and how many they are is returned. All others are left by -1. `happens` and `somewhere` are zero for each
+    component, `everywhere` is all bits, `verdicts` are FAIR.
     """
     words = masks.shape[1]
-    happens = np.zeros((found, words), np.uint64)
-    somewhere = np.zeros((found, words), np.uint64)
-    everywhere = np.full((found, words), np.uint64(0xFFFFFFFFFFFFFFFF))
     for n in range(len(nodes)):
         v = nodes[n]
         own = component[v]
@@ -178,7 +169,6 @@ def promises(
             if t != v and group[t] == group[v] and component[t] == own and allowed[classes[e]]:
                 for w in range(words):
                     happens[own, w] |= masks[classes[e], w]
-    verdicts = np.zeros(found, np.uint8)
     for own in range(found):
         for w in range(words):
             if somewhere[own, w] & strong[w] & ~happens[own, w]:

@@ -1,34 +1,22 @@
-"""Ways through a graph kept as rows (`kernels`): shortest, dearest and cheapest ones. All linear in the edges but for one heap."""
+"""Ways through a graph kept as rows (`kernels`): shortest, dearest and cheapest ones. All linear in the edges but for one heap.
+
+`calls.py` gives the kernels working room: `queue` and `trail` hold all states. `explorers/native/llvm/` translates this text.
+"""
+# mypy: ignore-errors
 
 from __future__ import annotations
 
-from heapq import heappop, heappush
-from typing import Any
+from fencepost.explorers.native.llvm.declare import helper, kernel
 
-import numpy as np
-from numba import njit
-
-Array = np.ndarray[Any, Any]
+FAR = 1 << 62
 
 
-@njit(cache=True, nogil=True)
-def with_room(items: Array, count: int) -> Array:
-    """Return the array, or a longer copy of it where its first `count` items leave no room for one more."""
-    if count < len(items):
-        return items
-    longer = np.empty(2 * count + 16, items.dtype)
-    longer[:count] = items
-    return longer
-
-
-@njit(cache=True, nogil=True)
-def depths(parents: Array, wanted: Array, depth: Array) -> None:
+@kernel
+def depths(parents: I32s, wanted: I32s, depth: I32s, trail: I32s) -> None:
     """Write how many steps each wanted state is from its initial state along `parents` (-1 before the first)."""
-    trail = np.empty(1 << 16, np.int64)
     for n in range(len(wanted)):
-        v, steps = np.int64(wanted[n]), 0
+        v, steps = wanted[n], 0
         while v >= 0 and depth[v] < 0:
-            trail = with_room(trail, steps)
             trail[steps] = v
             steps += 1
             v = parents[v]
@@ -38,58 +26,47 @@ def depths(parents: Array, wanted: Array, depth: Array) -> None:
             depth[trail[k]] = level
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def stems(
-    offsets: Array,
-    targets: Array,
-    classes: Array,
-    allowed: Array,
-    inside: Array,
-    begins: Array,
-    depth: Array,
-    distance: Array,
-    via: Array,
-) -> None:
+    offsets: I64s, targets: I32s, classes: I32s, allowed: U8s,
+    inside: I32s, begins: I32s, depth: I32s, distance: I32s, via: I64s, queue: I32s,
+) -> None:  # fmt: skip
     """Write the fewest steps to each state inside from an initial state and through one of `begins`, and the edge that led there.
 
     `begins` are in the order of their `depth`; `via` is -1 for one that is the beginning itself.
     """
-    frontier, following = np.empty(0, np.int32), np.empty(16, np.int32)
-    taken, size, level = 0, 0, 0
-    while taken < len(begins) or size:
-        if size == 0:
+    taken, head, tail, level = 0, 0, 0, 0
+    while taken < len(begins) or head < tail:
+        if head == tail:
             level = max(level, depth[begins[taken]])
         while taken < len(begins) and depth[begins[taken]] <= level:
-            v = begins[taken]
+            begin = begins[taken]
             taken += 1
-            if distance[v] < 0:
-                distance[v] = level
-                via[v] = -1
-                frontier = with_room(frontier, size)
-                frontier[size] = v
-                size += 1
-        count = 0
-        for n in range(size):
-            v = frontier[n]
+            if distance[begin] < 0:
+                distance[begin] = level
+                via[begin] = -1
+                queue[tail] = begin
+                tail += 1
+        last = tail
+        for n in range(head, last):
+            v = queue[n]
             for e in range(offsets[v], offsets[v + 1]):
                 t = targets[e]
                 if inside[t] < 0 or distance[t] >= 0 or not allowed[classes[e]]:
                     continue
                 distance[t] = level + 1
                 via[t] = e
-                following = with_room(following, count)
-                following[count] = t
-                count += 1
-        frontier, following = following, np.empty(max(16, count), np.int32)
-        size = count
+                queue[tail] = t
+                tail += 1
+        head = last
         level += 1
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def walk(
-    offsets: Array, targets: Array, classes: Array, allowed: Array, part: Array, start: int, goal: int, masks: Array, enabled: Array,
-    pending: Array, weak: Array, via: Array,
-) -> int:  # fmt: skip
+    offsets: I64s, targets: I32s, classes: I32s, allowed: U8s, part: I32s, start: I64, goal: I64, masks: U64ss,
+    enabled: U64ss, pending: U64s, weak: U64s, via: I64s, queue: I32s,
+) -> I64:  # fmt: skip
     """Find the fewest edges inside a part from `start` that end at `goal`, or (goal -1) keep one of the `pending` promises.
 
     A promise is kept by an edge that is part of it, a weak one also by a state that does not enable it. Returns the last edge;
@@ -98,7 +75,6 @@ def walk(
     own = part[start]
     via[:] = -2
     via[start] = -1
-    queue = np.empty(1024, np.int32)
     queue[0] = start
     head, count = 0, 1
     while head < count:
@@ -116,19 +92,18 @@ def walk(
                 return e
             if via[t] == -2:
                 via[t] = e
-                queue = with_room(queue, count)
                 queue[count] = t
                 count += 1
     return -1
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def spin(
-    offsets: Array, targets: Array, classes: Array, allowed: Array, nodes: Array, component: Array, inside: Array, costs: Array, by_edge: Array,
-    distance: Array,
-) -> int:  # fmt: skip
+    offsets: I64s, targets: I32s, classes: I32s, allowed: U8s, nodes: I32s, component: I32s, inside: I32s, costs: I64s,
+    by_edge: I64s, distance: I32s,
+) -> I64:  # fmt: skip
     """Return the edge with a cost inside a component that is nearest to an initial state; -1 if there is none."""
-    best, nearest = -1, np.int64(1) << 62
+    best, nearest = -1, FAR
     for n in range(len(nodes)):
         v = nodes[n]
         for e in range(offsets[v], offsets[v + 1]):
@@ -137,14 +112,14 @@ def spin(
                 continue
             cost = by_edge[e] if len(by_edge) else costs[classes[e]]
             if cost > 0 and distance[v] < nearest:
-                best, nearest = e, np.int64(distance[v])
+                best, nearest = e, distance[v]
     return best
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def dearest(
-    offsets: Array, targets: Array, classes: Array, allowed: Array, marks: Array, nodes: Array, component: Array, costs: Array, by_edge: Array,
-    worst: Array,
+    offsets: I64s, targets: I32s, classes: I32s, allowed: U8s, marks: U8s, nodes: I32s, component: I32s, costs: I64s,
+    by_edge: I64s, worst: I64s,
 ) -> None:  # fmt: skip
     """Write for each component what the dearest way from it to `then` costs, -1 where there is none.
 
@@ -163,15 +138,14 @@ def dearest(
                 worst[own] = max(worst[own], cost + rest)
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def dear_way(
-    offsets: Array, targets: Array, classes: Array, allowed: Array, marks: Array, component: Array, costs: Array, by_edge: Array, worst: Array,
-    start: int, via: Array,
-) -> int:  # fmt: skip
+    offsets: I64s, targets: I32s, classes: I32s, allowed: U8s, marks: U8s, component: I32s, costs: I64s,
+    by_edge: I64s, worst: I64s, start: I64, via: I64s, queue: I32s,
+) -> I64:  # fmt: skip
     """Find the fewest edges from `start` to `then` that cost as much as the dearest way; return the last one."""
     via[:] = -2
     via[start] = -1
-    queue = np.empty(1024, np.int32)
     queue[0] = start
     head, count = 0, 1
     while head < count:
@@ -189,26 +163,60 @@ def dear_way(
                 return e
             if via[t] == -2:
                 via[t] = e
-                queue = with_room(queue, count)
                 queue[count] = t
                 count += 1
     return -1
 
 
-@njit(cache=True, nogil=True)
+@helper
+def push(spent, states, count, cost, state):
+    """Put a state into a heap of `count`, ordered by what was spent."""
+    at = count
+    while at > 0 and spent[(at - 1) >> 1] > cost:
+        spent[at] = spent[(at - 1) >> 1]
+        states[at] = states[(at - 1) >> 1]
+        at = (at - 1) >> 1
+    spent[at] = cost
+    states[at] = state
+
+
+@helper
+def pop(spent, states, count):
+    """Take the first state out of a heap of `count`: the last one sinks from its place."""
+    cost, state = spent[count - 1], states[count - 1]
+    at, below = 0, 1
+    while below < count - 1:
+        if below + 1 < count - 1 and spent[below + 1] < spent[below]:
+            below += 1
+        if spent[below] >= cost:
+            break
+        spent[at] = spent[below]
+        states[at] = states[below]
+        at = below
+        below = 2 * at + 1
+    spent[at] = cost
+    states[at] = state
+
+
+@kernel
 def cheapest(
-    offsets: Array, targets: Array, classes: Array, allowed: Array, marks: Array, begins: Array, costs: Array, by_edge: Array
-) -> int:
-    """Return the least that a way from one of `begins` to `then` costs (Dijkstra); -1 if there is none."""
-    done = np.zeros(len(offsets) - 1, np.uint8)
-    heap = [(np.int64(0), np.int64(-1))]
-    heap.pop()
+    offsets: I64s, targets: I32s, classes: I32s, allowed: U8s, marks: U8s, begins: I32s, costs: I64s,
+    by_edge: I64s, done: U8s, spent: I64s, states: I32s,
+) -> I64:  # fmt: skip
+    """Return the least that a way from one of `begins` to `then` costs (Dijkstra); -1 if there is none.
+
+    `done` is zero for all states; `spent` and `states` are a heap, with room for all of `begins` and all edges.
+    """
+    count = 0
     for n in range(len(begins)):
-        heappush(heap, (np.int64(0), np.int64(begins[n])))
-    best = np.int64(-1)
-    while heap:
-        spent, v = heappop(heap)
-        if 0 <= best <= spent:
+        push(spent, states, count, 0, begins[n])
+        count += 1
+    best = -1
+    while count > 0:
+        paid, v = spent[0], states[0]
+        pop(spent, states, count)
+        count -= 1
+        if 0 <= best <= paid:
             break
         if done[v]:
             continue
@@ -217,10 +225,11 @@ def cheapest(
             t = targets[e]
             if not allowed[classes[e]]:
                 continue
-            cost = spent + (by_edge[e] if len(by_edge) else costs[classes[e]])
+            cost = paid + (by_edge[e] if len(by_edge) else costs[classes[e]])
             if marks[t] & 2:
                 if best < 0 or cost < best:
                     best = cost
             elif not done[t] and (best < 0 or cost < best):
-                heappush(heap, (np.int64(cost), np.int64(t)))
-    return int(best)
+                push(spent, states, count, cost, t)
+                count += 1
+    return best

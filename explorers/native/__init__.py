@@ -1,1 +1,1 @@
-"""The native engine: a model compiled by Numba, searched breadth first by partitions."""
+"""The native engine: a model compiled through LLVM, searched breadth first by partitions."""

@@ -58,7 +58,7 @@ def swap_{suffix}(a, b):
 def add_{suffix}(_e, bag, room):
     at = bag.count
     if at >= room:
-        _e[0] = FULL
+        _note(_e, FULL)
         at = room - 1
     else:
         bag.count = at + 1
@@ -75,7 +75,7 @@ def remove_{suffix}(_e, bag, m):
             clear_{suffix}(bag.items[bag.count - 1])
             bag.count -= 1
             return
-    _e[0] = ABSENT
+    _note(_e, ABSENT)
 
 
 @helper

@@ -1,22 +1,22 @@
-"""Compiles a machine with Numba and keeps the result on disk, so that the next start takes a fraction of a second."""
+"""Compiled machines: the kernels of a model beside those that all machines share."""
 
 from __future__ import annotations
 
-import hashlib
-import sys
-import tempfile
 import time
 from dataclasses import dataclass
+from functools import cache
 from pathlib import Path
+from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from fencepost.explorers.cache_folder import cache_folder
 from fencepost.explorers.native.generate import Source, generate
-from fencepost.explorers.native.warm import Sample, import_kernels, names_of, warm, warm_aside
+from fencepost.explorers.native.llvm.libraries import is_kept, library
+from fencepost.explorers.native.llvm.unit import Unit
 from fencepost.model.language.errors import MismatchError
 
 if TYPE_CHECKING:
+    from fencepost.explorers.native.llvm.load import Kernel
     from fencepost.model.language.actions import Property
     from fencepost.model.language.constants import Constants
     from fencepost.model.language.machine import Machine
@@ -29,14 +29,13 @@ class Kernels:
     """The compiled kernels of one machine and shape, callable with numpy arrays."""
 
     source: Source
-    digest: str
     module: Any
     seconds: float
     fresh: bool
 
-    def constants(self, constants: Constants) -> Any:
-        """Return the constants as the named tuple that the kernels take."""
-        return self.module.C(*(int(value) for value in constants.values.values()))
+    def constants(self, constants: Constants) -> np.ndarray[Any, Any]:
+        """Return the constants as the array that the kernels take."""
+        return np.array([int(value) for value in constants.values.values()], np.int64)
 
     def checks(self, constants: Constants) -> np.ndarray[Any, Any]:
         """Return a fresh check array for these constants."""
@@ -51,9 +50,16 @@ class Kernels:
             )
 
 
+@cache
+def shared() -> dict[str, Kernel]:
+    """Return the kernels that all machines share."""
+    found, _ = library(Unit(Path(__file__).with_name("kernels.py").read_text()))
+    return found.kernels()
+
+
 def is_cached(source: Source) -> bool:
-    """Say whether this module was compiled before, by this Python and Numba on this kind of machine."""
-    return (_folder(source) / "compiled").exists()
+    """Say whether this module was compiled before, by this back end."""
+    return is_kept(source.unit)
 
 
 def compiled(
@@ -62,38 +68,15 @@ def compiled(
     properties: tuple[Property, ...],
     *,
     normalize: bool = True,
-    compact: bool = False,
     masked: bool = False,
 ) -> Kernels:
     """Return the kernels of a machine, from the cache or compiled now; `masked`: its guards can be turned off."""
-    return load(generate(machine, constants, properties, normalize=normalize, compact=compact, masked=masked), constants)
+    return load(generate(machine, constants, properties, normalize=normalize, masked=masked))
 
 
-def load(source: Source, constants: Constants, *, aside: bool = True) -> Kernels:
-    """Import the generated module and make sure that every kernel is compiled, half of them `aside`, in a process of its own."""
+def load(source: Source) -> Kernels:
+    """Return the kernels of a generated module, from the cache or compiled now."""
     began = time.perf_counter()
-    folder = _folder(source)
-    fresh = not is_cached(source)
-    folder.mkdir(parents=True, exist_ok=True)
-    path = folder / f"fencepost_native_{folder.name}.py"
-    if not path.exists():
-        with tempfile.NamedTemporaryFile("w", dir=folder, delete=False, suffix=".tmp") as file:
-            file.write(source.text)
-        Path(file.name).replace(path)
-    values = [int(value) for value in constants.values.values()]
-    sample = Sample(
-        source.layout.dtype, len(source.guards), len(source.step_properties), values, source.checks.values(constants.values)
-    )
-    module = import_kernels(path)
-    if fresh and aside:
-        warm_aside(path, module, sample)
-    warm(module, sample, names_of(module))
-    (folder / "compiled").touch()
-    return Kernels(source, folder.name, module, time.perf_counter() - began, fresh)
-
-
-def _folder(source: Source) -> Path:
-    import numba
-
-    mark = f"{numba.__version__} {sys.version_info[:3]} {np.__version__}\n{source.text}"
-    return cache_folder() / hashlib.sha256(mark.encode()).hexdigest()[:20]
+    found, fresh = library(source.unit)
+    module = SimpleNamespace(**shared(), **found.kernels())
+    return Kernels(source, module, time.perf_counter() - began, fresh)

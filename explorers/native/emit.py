@@ -1,4 +1,4 @@
-"""From a checked model function to text that Numba compiles: the same function, with what Numba gets wrong made explicit."""
+"""From a checked model function to text that the back end compiles: the same function, with its checks made explicit."""
 
 from __future__ import annotations
 

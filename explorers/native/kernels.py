@@ -1,78 +1,26 @@
-"""Kernels that do not depend on the model: checks, hashing, ordering by owner, insertion.
+"""Kernels that do not depend on a machine: hashing, ordering by owner, insertion, looking up.
 
-This text is copied into every generated module, where Numba compiles it with WORDS, OWNERS and the rest as constants.
-It is never imported for itself: what a bare name such as WORDS means is decided by the module it is copied into.
+They are compiled once for all machines, the width of a row being that of the arrays they get. `explorers/native/llvm/`
+translates this text; it also runs as plain Python, with numpy's numbers.
 """
-
-# ruff: noqa: F821 (see above)
 # mypy: ignore-errors
 
-INDEX, VALUE, SHIFT, FULL, ABSENT, NUMBER = 1, 2, 3, 4, 5, 6
-BITS = 62
+from __future__ import annotations
 
+import numpy as np
+from fencepost.explorers.native.llvm.declare import helper, kernel, prefetch
 
-@helper
-def _at(_e, index, length):
-    """Return `index` if it is inside an array of `length`, else note the error and return 0."""
-    if 0 <= index < length:
-        return index
-    _e[0] = INDEX
-    return 0
-
-
-@helper
-def _put(_e, value, slot):
-    """Return `value` if it is inside the domain whose bounds start at `slot`, else note the error."""
-    if value < _e[slot] or value > _e[slot + 1]:
-        _e[0] = VALUE
-    return value
-
-
-@helper
-def _bit(_e, count):
-    """Return `1 << count` if it fits a number, else note the error and return 0."""
-    if 0 <= count < BITS:
-        return 1 << count
-    _e[0] = SHIFT if count < 0 else NUMBER
-    return 0
-
-
-@helper
-def _left(_e, value, count):
-    """Return `value << count` if it fits a number, else note the error and return 0."""
-    if count < 0:
-        _e[0] = SHIFT
-        return 0
-    if count >= BITS or abs(0 + value) > ((1 << BITS) - 1) >> count:
-        if value != 0:
-            _e[0] = NUMBER
-        return 0
-    return value << count
-
-
-@helper
-def _right(_e, value, count):
-    """Return `value >> count`; note the error where the count is negative."""
-    if count < 0:
-        _e[0] = SHIFT
-        return 0
-    return value >> min(count, BITS)
-
-
-@helper
-def _times(_e, value, other):
-    """Return `value * other` if it fits a number, else note the error and return 0."""
-    if value != 0 and abs(0 + other) > ((1 << BITS) - 1) // abs(0 + value):
-        _e[0] = NUMBER
-        return 0
-    return value * other
+OWNERS = 32
+OWNER_SHIFT = 59
+AHEAD = 6
+"""How many successors ahead the table is prefetched: measured, 4 to 8 are alike."""
 
 
 @helper
 def hash_row(words, row):
     """Return a 64-bit hash of a row: every step is invertible for a fixed rest, so one changed word changes it."""
     h = np.uint64(0x9E3779B97F4A7C15)
-    for word in range(WORDS):
+    for word in range(words.shape[1]):
         h = (h ^ words[row, word]) * np.uint64(0xD6E8FEB86659FD93)
         h ^= h >> np.uint64(32)
     h *= np.uint64(0xFF51AFD7ED558CCD)
@@ -82,23 +30,23 @@ def hash_row(words, row):
 
 
 @kernel
-def hash_rows(words, hashes):
+def hash_rows(words: U64ss, hashes: U64s) -> None:
     """Write the hash of each row."""
     for row in range(words.shape[0]):
         hashes[row] = hash_row(words, row)
 
 
 @kernel
-def order_by_owner(hashes, count, starts, order):
+def order_by_owner(hashes: U64s, count: I64, starts: I64s, order: U32s) -> None:
     """Write the successors' numbers sorted by owner, stable; `starts` gets where each owner's share begins."""
     for owner in range(OWNERS + 1):
         starts[owner] = 0
     for n in range(count):
-        starts[(hashes[n] >> OWNER_SHIFT) + np.uint64(1)] += 1
+        starts[(hashes[n] >> np.uint64(OWNER_SHIFT)) + np.uint64(1)] += 1
     for owner in range(OWNERS):
         starts[owner + 1] += starts[owner]
     for n in range(count):
-        owner = hashes[n] >> OWNER_SHIFT
+        owner = np.int64(hashes[n] >> np.uint64(OWNER_SHIFT))
         order[starts[owner]] = n
         starts[owner] += 1
     for owner in range(OWNERS, 0, -1):
@@ -107,7 +55,7 @@ def order_by_owner(hashes, count, starts, order):
 
 
 @kernel
-def close(alive, first, last, ends):
+def close(alive: U8s, first: I64, last: I64, ends: I64s) -> None:
     """Count the states first..last-1 without a successor: `ends` = [how many, the first of them]."""
     for row in range(last - first):
         if alive[row] == 0:
@@ -129,13 +77,17 @@ def tagged(h, index):
 
 
 @kernel
-def insert(words, hashes, parents, order, starts, batches, owner, place, table, stored, fingerprints, ancestors, counts, limit):
+def insert(
+    words: U64sss, hashes: U64ss, parents: U32ss, order: U32ss, starts: I64ss, batches: I64, owner: I64, place: I64s, table: U32s,
+    stored: U64ss, fingerprints: U64s, ancestors: U32s, counts: I64s, limit: I64, compact: I64,
+) -> I64:  # fmt: skip
     """Insert one owner's share of the successors of `batches` batches, in order; return whether all were taken.
 
-    `place` = [batch, position] says where to go on. `stored` holds the owner's rows (in compact mode only those of the
-    new level), `fingerprints` its hashes (compact mode only), `ancestors` its parents, `counts` = [states, first row
+    `place` = [batch, position] says where to go on. `stored` holds the owner's rows (`compact`: only those of the new
+    level), `fingerprints` its hashes (`compact` only), `ancestors` its parents, `counts` = [states, first row
     kept]. It stops when the table holds `limit` states, or when a batch has more successors than there is room for.
     """
+    width = words.shape[2]
     slots = np.uint64(table.shape[0])
     known = counts[0]
     base = counts[1]
@@ -163,11 +115,11 @@ def insert(words, hashes, parents, order, starts, batches, owner, place, table, 
                 entry = table[slot]
                 if entry & tag_bits == tag:
                     index = np.int64(entry & index_bits) - 1
-                    if COMPACT:
+                    if compact:
                         found = fingerprints[index] == h
                     else:
                         found = True
-                        for word in range(WORDS):
+                        for word in range(width):
                             if stored[index, word] != words[batch, n, word]:
                                 found = False
                                 break
@@ -182,9 +134,9 @@ def insert(words, hashes, parents, order, starts, batches, owner, place, table, 
                     place[1] = position
                     return False
                 table[slot] = tagged(h, known)
-                for word in range(WORDS):
+                for word in range(width):
                     stored[known - base, word] = words[batch, n, word]
-                if COMPACT:
+                if compact:
                     fingerprints[known] = h
                 ancestors[known] = parents[batch, n]
                 known += 1
@@ -194,7 +146,7 @@ def insert(words, hashes, parents, order, starts, batches, owner, place, table, 
 
 
 @kernel
-def rebuild(table, hashes, count):
+def rebuild(table: U32s, hashes: U64s, count: I64) -> None:
     """Enter the states 0..count-1, all different, into an empty table; `hashes` are theirs."""
     slots = np.uint64(table.shape[0])
     for index in range(count):
@@ -204,3 +156,33 @@ def rebuild(table, hashes, count):
             if slot == slots:
                 slot = np.uint64(0)
         table[slot] = tagged(hashes[index], index)
+
+
+@kernel
+def find(
+    words: U64ss, hashes: U64s, order: U32s, first: I64, last: I64, table: U32s, stored: U64ss, out: I64s, base: I64
+) -> None:
+    """Write the numbers of the states in order[first:last], `base` added; -1 for one that is not stored."""
+    slots = np.uint64(table.shape[0])
+    for position in range(first, last):
+        if position + AHEAD < last:
+            prefetch(table, home(hashes[order[position + AHEAD]], slots))
+        n = order[position]
+        tag = tagged(hashes[n], -1)
+        slot = home(hashes[n], slots)
+        out[n] = -1
+        while table[slot] != 0:
+            entry = table[slot]
+            if entry & np.uint32(0xFF000000) == tag:
+                index = np.int64(entry & np.uint32(0x00FFFFFF)) - 1
+                same = True
+                for word in range(words.shape[1]):
+                    if stored[index, word] != words[n, word]:
+                        same = False
+                        break
+                if same:
+                    out[n] = base + index
+                    break
+            slot += np.uint64(1)
+            if slot == slots:
+                slot = np.uint64(0)

@@ -133,15 +133,12 @@ class MaskedSearch(Search):
         worker.checks[off] = 1
         buffers, nothing = self._buffers, np.full(max(1, len(self.kernels.source.step_properties)), -1, np.int64)
         for part in self.partitions:
-            words = part.rows.view(np.uint64).reshape(-1, self.layout.words)
             for first in range(0, part.count, BATCH):
-                count = 0
-                for expand in self.module.EXPANDS:
-                    count = expand(
-                        worker.checks, part.rows, words, first, min(first + BATCH, part.count), 0, self.c,
-                        buffers.rows[0], buffers.words[0], buffers.hashes[0], buffers.parents[0], count,
-                        worker.fired, worker.refused, nothing, worker.alive,
-                    )  # fmt: skip
+                self.module.expand(
+                    worker.checks, part.rows, first, min(first + BATCH, part.count), 0, self.c,
+                    buffers.rows[0], buffers.words[0], buffers.hashes[0], buffers.parents[0], 0,
+                    worker.fired, worker.refused, nothing, worker.alive,
+                )  # fmt: skip
         return worker.refused
 
 

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 import numpy as np
 from fencepost.explorers.late import with_late_faults
 from fencepost.explorers.native.compile import NO_PARENT
+from fencepost.explorers.native.llvm import checks
 from fencepost.explorers.paths import Found, confirm
 from fencepost.explorers.verdict import GuardCount, PropertyResult, Result, Verdict
 from fencepost.model.language.actions import Kind
@@ -61,10 +62,15 @@ def _go_through(search: Explored, key: Key) -> None:
 
 def blame(search: Explored, code: int) -> None:
     """Raise the error that a check noted and the plain carrier does not see: its numbers have no end, ours have."""
-    if code == search.module.NUMBER:
+    if code == checks.NUMBER:
         raise DomainError(
-            f"protocol {search.machine.name!r}: a shift or a product does not fit {search.module.BITS} bits, which is all "
+            f"protocol {search.machine.name!r}: a shift or a product does not fit {checks.BITS} bits, which is all "
             "that a compiled number has. Keep numbers small: shift by less, or multiply less."
+        )
+    if code == checks.SUM:
+        raise DomainError(
+            f"protocol {search.machine.name!r}: a sum or a difference does not fit 64 bits, which is all that a compiled number has. "
+            "Keep numbers small: add less."
         )
     raise MismatchError(
         f"the native engine found a value out of its domain in protocol {search.machine.name!r}, the plain carrier did not. "

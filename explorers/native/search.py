@@ -15,6 +15,7 @@ import numpy as np
 from fencepost.explorers.interrupts import Signals
 from fencepost.explorers.native.compile import NO_PARENT, Kernels, compiled
 from fencepost.explorers.native.crew import Crew, Worker, processors
+from fencepost.explorers.native.kernels import OWNERS
 from fencepost.explorers.native.outcome import blame, explain, result_of, way_to
 from fencepost.explorers.native.position import Position, Progress
 from fencepost.explorers.native.store import Buffers, Partition, TooManyStates
@@ -51,11 +52,11 @@ class Search:
         tell: Callable[[Progress], None] | None = None,
     ) -> None:
         self.machine, self.constants, self.properties, self.options = machine, constants, properties, options
-        self.kernels = kernels or compiled(machine, constants, properties, normalize=options.normalize, compact=options.compact)
+        self.kernels = kernels or compiled(machine, constants, properties, normalize=options.normalize)
         self.kernels.must_judge(properties)
         self.tell = tell
         self.module = self.kernels.module
-        self.owners = int(self.module.OWNERS)
+        self.owners = OWNERS
         self.plain = Interpreter(machine, constants, normalize=options.normalize)
         self.layout = self.kernels.source.layout
         self.c = self.kernels.constants(constants)
@@ -191,14 +192,11 @@ class Search:
         base = part.base
         worker.ends[1] = -1
         worker.alive[: last - first] = 0
-        words = part.rows.view(np.uint64).reshape(-1, self.layout.words)
-        number, count = owner + base * self.owners, 0
-        for expand in self.module.EXPANDS:
-            count = expand(
-                worker.checks, part.rows, words, first - base, last - base, number, self.c,
-                buffers.rows[batch], buffers.words[batch], buffers.hashes[batch], buffers.parents[batch], count,
-                worker.fired, worker.refused, found, worker.alive,
-            )  # fmt: skip
+        count = self.module.expand(
+            worker.checks, part.rows, first - base, last - base, owner + base * self.owners, self.c,
+            buffers.rows[batch], buffers.words[batch], buffers.hashes[batch], buffers.parents[batch], 0,
+            worker.fired, worker.refused, found, worker.alive,
+        )  # fmt: skip
         self.module.close(worker.alive, first - base, last - base, worker.ends)
         if worker.checks[0]:
             for at in range(first, last):

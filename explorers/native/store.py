@@ -9,6 +9,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+from fencepost.explorers.native.kernels import OWNERS
 
 if TYPE_CHECKING:
     from fencepost.explorers.native.compile import Kernels
@@ -34,7 +35,7 @@ class Buffers:
         self.hashes = np.empty((batches, room), np.uint64)
         self.parents = np.empty((batches, room), np.uint32)
         self.order = np.empty((batches, room), np.uint32)
-        self.starts = np.zeros((batches, int(kernels.module.OWNERS) + 1), np.int64)
+        self.starts = np.zeros((batches, OWNERS + 1), np.int64)
 
 
 class TooManyStates(Exception):  # noqa: N818 (a limit, not an error)
@@ -100,7 +101,7 @@ class Partition:
         place = np.zeros(2, np.int64)
         while not self.kernels.module.insert(
             buffers.words, buffers.hashes, buffers.parents, buffers.order, buffers.starts, batches, owner, place, self.table,
-            self._stored, self.hashes, self.parents, self.counts, min(int(len(self.table) * FILL), MOST_STATES),
+            self._stored, self.hashes, self.parents, self.counts, min(int(len(self.table) * FILL), MOST_STATES), self.compact,
         ):  # fmt: skip
             batch, position = int(place[0]), int(place[1])
             if self.count >= MOST_STATES:

@@ -155,7 +155,7 @@ class Writer:
                     return f"(not {self.condition(node.operand)})"
                 if isinstance(node.op, ast.USub) and isinstance(node.operand, ast.Constant):
                     return f"(-{node.operand.value!r})"
-                # Numba's own - keeps the width of a field, so that -(-128) is -128, and its ~ negates a flag
+                # as sums, which are checked; and ~ of a flag is a number
                 sign = {ast.USub: "0 - ", ast.UAdd: "0 + ", ast.Invert: "-1 - "}[type(node.op)]
                 return f"({sign}{self.expression(node.operand)})"
             case ast.BoolOp():
@@ -169,7 +169,7 @@ class Writer:
         raise AssertionError(ast.dump(node))
 
     def condition(self, node: ast.expr) -> str:
-        """Return an expression of which only the truth matters; numbers are made flags, so that Numba sees one type."""
+        """Return an expression of which only the truth matters; numbers are made flags."""
         if node in self.masks:
             slot = self.masks.pop(node)
             return f"(_e[{slot}] != 0 or {self.condition(node)})"

@@ -15,6 +15,7 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+from fencepost.explorers.native.kernels import OWNERS
 from fencepost.explorers.native.store import FILL, GROWTH, MOST_STATES, TooManyStates
 
 if TYPE_CHECKING:
@@ -46,7 +47,7 @@ class Shelf:
 
     def __init__(self, kernels: Kernels, folder: Path) -> None:
         self.kernels, self.folder = kernels, folder
-        self.owners = int(kernels.module.OWNERS)
+        self.owners = OWNERS
         self.dtype, self.words = kernels.source.layout.dtype, kernels.source.layout.words
         self.counts = np.zeros(self.owners, np.int64)
         self.level = 0
@@ -136,7 +137,7 @@ class Shelf:
             ancestors, counts = np.empty(before + share, np.uint32), np.array([before, 0], np.int64)
             while not module.insert(
                 words, hashes[None], positions[None], order, starts, 1, owner, place, self.tables[owner],
-                self._stored(owner), EMPTY, ancestors, counts, min(int(self.tables.shape[1] * FILL), MOST_STATES),
+                self._stored(owner), EMPTY, ancestors, counts, min(int(self.tables.shape[1] * FILL), MOST_STATES), False,
             ):  # fmt: skip
                 if counts[0] >= MOST_STATES:
                     raise TooManyStates

@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+from fencepost.explorers.native.kernels import OWNERS
 from fencepost.explorers.native.manifest import InvalidError, look_at_rows
 from fencepost.explorers.native.search import BATCH, UNDECIDED
 from fencepost.explorers.native.store import Buffers, Partition
@@ -146,38 +147,34 @@ class _Outbox:
 
 def _expand(work: Work, kernels: Kernels, block: Block, outbox: _Outbox) -> Iterator[tuple[int, bytes]]:
     module, source, constants = kernels.module, kernels.source, work.origin.constants()
-    owners, steps, counts = int(module.OWNERS), source.step_properties, outbox.counts
+    steps, counts = source.step_properties, outbox.counts
     c, checks = kernels.constants(constants), kernels.checks(constants)
     fired, refused = np.zeros(len(work.origin.machine().actions), np.int64), np.zeros(max(1, len(source.guards)), np.int64)
     alive, ends = np.zeros(BATCH, np.uint8), np.zeros(2, np.int64)
     buffers = Buffers(kernels, 1, BATCH * source.most_successors)
     begin = 0
     for owner, (first, share) in enumerate(zip(block.firsts, block.shares, strict=True)):
-        rows = np.array(
-            block.rows[begin : begin + share]
-        )  # the block's own memory is read-only, which is another type to Numba
-        words = rows.view(np.uint64).reshape(share, source.layout.words)
+        rows = np.ascontiguousarray(block.rows[begin : begin + share])
         begin += share
         found = np.array([UNDECIDED if item.name in work.waiting else -1 for item in steps] or [-1], np.int64)
         ends[1] = -1
         for start in range(0, share, BATCH):
-            last, count = min(start + BATCH, share), 0
+            last = min(start + BATCH, share)
             alive[: last - start] = 0
-            for expand in module.EXPANDS:
-                count = expand(
-                    checks, rows, words, start, last, owner + first * owners, c, buffers.rows[0], buffers.words[0],
-                    buffers.hashes[0], buffers.parents[0], count, fired, refused, found, alive,
-                )  # fmt: skip
+            count = module.expand(
+                checks, rows, start, last, owner + first * OWNERS, c, buffers.rows[0], buffers.words[0],
+                buffers.hashes[0], buffers.parents[0], 0, fired, refused, found, alive,
+            )  # fmt: skip
             module.close(alive, start, last, ends)
             if checks[0]:
                 counts.failed, counts.code = rows[start:last].tobytes(), int(checks[0])
                 return
             yield from outbox.add(buffers, count)
         if ends[1] >= 0:
-            counts.end = _least(counts.end, owner + (first + int(ends[1])) * owners)
+            counts.end = _least(counts.end, owner + (first + int(ends[1])) * OWNERS)
         for item, row in zip(steps, found, strict=False):
             if 0 <= row < UNDECIDED:
-                counts.found[item.name] = _least(counts.found.get(item.name, -1), owner + (first + int(row)) * owners)
+                counts.found[item.name] = _least(counts.found.get(item.name, -1), owner + (first + int(row)) * OWNERS)
     counts.fired, counts.refused, counts.ends = fired.tolist(), refused[: len(source.guards)].tolist(), int(ends[0])
 
 

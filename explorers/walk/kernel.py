@@ -1,14 +1,16 @@
 """The kernel that walks: from an initial state on, one enabled step after the other, chosen at random or by a schedule.
 
-This text is copied beside the generated module of each machine, where Numba compiles it for the rows of that machine. It
-calls the machine's own kernels through their addresses, so that nothing of the machine is compiled a second time; a machine
-with several kernels `expand` has several parameters and lines in the place of one. It is never imported for itself: what a bare name such as WORDS means is decided by the module it is copied into.
+It is compiled once for all machines: the width of a row is that of its arrays, and a machine's own kernels are called by their
+addresses. `explorers/native/llvm/` translates this text.
 """
-
-# ruff: noqa: F821 (see above)
 # mypy: ignore-errors
 
-GOLDEN = np.uint64(0x9E3779B97F4A7C15)
+from __future__ import annotations
+
+import numpy as np
+from fencepost.explorers.native.llvm.declare import helper, kernel
+
+GOLDEN = 0x9E3779B97F4A7C15
 UNDECIDED = 1 << 62
 DEPTH, STUCK, STOPPED = 0, 1, 2
 
@@ -72,10 +74,13 @@ def decide(found, asked, decided, step):
 
 @kernel
 def walk(
-    expand, judge, _e, c, initial, first, last, seed, depth, stop, weights, schedule, asked, asked_steps,
-    rows, here, out, successors, hashes, parents, alive, enabled, refused, in_states, in_steps,
-    steps, ends, decided, decided_steps, fired, final, sketch, way, kept, keep_bits,
-):  # fmt: skip
+    expand: Expand, judge: Judge, e: Checks, c: Constants, initial: U64ss, first: I64, last: I64, seed: U64, depth: I64, stop: I64,
+    weights: I64s, schedule: U64ss, asked: I64s, asked_steps: I64s,
+    rows: Rows, here: U64ss, out: Rows, successors: U64ss, hashes: U64s, parents: U32s, alive: U8s, enabled: I64s, refused: I64s,
+    in_states: I64s, in_steps: I64s,
+    steps: I32s, ends: U8s, decided: I32ss, decided_steps: I32ss, fired: I32ss, final: U64ss, sketch: U8s, way: U64ss, kept: U64ss,
+    keep_bits: U64,
+) -> I64:  # fmt: skip
     """Walk the walks first..last-1, as far as `depth` steps; return how many are complete.
 
     A walk draws from splitmix64 with a start of its own, so it is the same in whatever batch it is walked. With a
@@ -83,17 +88,18 @@ def walk(
     (n - 1) modulo how many there are, 0 none, and the walk ends with its row. `asked` is for each property 0 (no), 1 (must hold) or 2 (a witness). A property over
     steps is judged on every step that is possible from a state of the walk, taken or not. `here`, `successors`, `initial`,
     `final` and `way` are rows as words. `kept` gets, for each walk, the hashes of its states whose lowest `keep_bits` bits are
-    zero, and zeros behind them. After an error, which `_e[0]` tells, `rows[0]` is the state in which it happened.
+    zero, and zeros behind them. After an error, which `e[0]` tells, `rows[0]` is the state in which it happened.
     """
+    width = initial.shape[1]
     weighted = weights.shape[0] > 0
     length = schedule.shape[1]
     scheduled = length > 0
     for number in range(first, last):
         at = number - first
-        key = mix(np.uint64(seed) + GOLDEN * (np.uint64(number) + np.uint64(1)))
+        key = mix(np.uint64(seed) + np.uint64(GOLDEN) * (np.uint64(number) + np.uint64(1)))
         start = np.int64(schedule[at, 0] % np.uint64(initial.shape[0])) if scheduled else below(mix(key), initial.shape[0])
         place = 1
-        for word in range(WORDS):
+        for word in range(width):
             here[0, word] = initial[start, word]
         for k in range(asked.shape[0]):
             in_states[k] = UNDECIDED if asked[k] > 0 else -1
@@ -104,14 +110,13 @@ def walk(
         ends[at] = DEPTH
         while True:
             if step < way.shape[0]:
-                for word in range(WORDS):
+                for word in range(width):
                     way[step, word] = here[0, word]
-            judge(_e, rows, 0, 1, c, in_states)
+            judge(e, rows, 0, 1, c, in_states)
             bad = decide(in_states, asked, decided[at], step)
             enabled[:] = 0
-            count = 0
-            count = expand(_e, rows, here, 0, 1, 0, c, out, successors, hashes, parents, count, enabled, refused, in_steps, alive)
-            if _e[0] != 0:
+            count = expand(e, rows, 0, 1, 0, c, out, successors, hashes, parents, 0, enabled, refused, in_steps, alive)
+            if e[0] != 0:
                 return at
             if decide(in_steps, asked_steps, decided_steps[at], step):
                 bad = True
@@ -126,7 +131,7 @@ def walk(
                 ends[at] = STUCK
                 break
             # two draws a step, at places of their own in the walk's sequence
-            here_key = key + GOLDEN * np.uint64(2 * step + 1)
+            here_key = key + np.uint64(GOLDEN) * np.uint64(2 * step + 1)
             action = 0
             if scheduled:
                 pick = np.int64((schedule[at, place] - np.uint64(1)) % np.uint64(count))
@@ -136,7 +141,7 @@ def walk(
                 if action < 0:
                     ends[at] = STUCK
                     break
-                pick = below(mix(here_key + GOLDEN), enabled[action])
+                pick = below(mix(here_key + np.uint64(GOLDEN)), enabled[action])
                 for before in range(action):
                     pick += enabled[before]
             else:
@@ -147,7 +152,7 @@ def walk(
                 action += 1
                 behind += enabled[action]
             fired[at, action] += 1
-            for word in range(WORDS):
+            for word in range(width):
                 here[0, word] = successors[pick, word]
             sketch_in(sketch, hashes[pick])
             if keeping < kept.shape[1] and hashes[pick] & keep_bits == np.uint64(0):
@@ -155,6 +160,6 @@ def walk(
                 keeping += 1
             step += 1
         steps[at] = step
-        for word in range(WORDS):
+        for word in range(width):
             final[at, word] = here[0, word]
     return last - first

@@ -11,7 +11,7 @@ from fencepost.explorers.native.compile import Kernels, compiled
 from fencepost.explorers.native.outcome import blame, explain
 from fencepost.explorers.paths import Found, confirm
 from fencepost.explorers.verdict import refuse_behaviours
-from fencepost.explorers.walk.compile import walk_kernel
+from fencepost.explorers.walk.compile import WalkKernel
 from fencepost.model.language.actions import Kind
 from fencepost.model.language.errors import UsageError
 from fencepost.model.language.interpreter import Interpreter
@@ -92,8 +92,7 @@ class Walker:
         self._of_states, self._of_steps = source.state_properties, source.step_properties
         self._asked_states, self._asked_steps = self._asked(self._of_states), self._asked(self._of_steps)
         self._columns = self._column_of_each()
-        self._kernel = walk_kernel(self.kernels)
-        self.walk(0, 0, seed=0, depth=0)  # the first call compiles, or loads what was compiled
+        self._kernel = WalkKernel(self.kernels)
 
     def walk(
         self,
