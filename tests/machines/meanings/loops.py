@@ -199,7 +199,7 @@ def nobody_is_there(s: State, c: C) -> None:
 
 @action(thing=MaybeThing)
 def none_is_never_tried(s: State, c: C, thing: int) -> None:
-    """NONE is no value of a parameter."""
+    """NONE is no value of a parameter whose domain starts with it."""
     require(starts(s, c, Case.NONE_IS_NEVER_TRIED))
     require(thing <= 0)
     finish(s, 5 + thing)
