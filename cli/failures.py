@@ -56,6 +56,11 @@ def _unforeseen(error: BaseException) -> str:
     )
 
 
+def visible(message: str) -> str:
+    """Return a message with what would move a terminal's cursor or change its colours written out: files may hold anything."""
+    return "".join(sign if sign.isprintable() or sign in "\n\t" else f"\\x{ord(sign):02x}" for sign in message)
+
+
 def debugging() -> bool:
     """Say whether tracebacks are asked for."""
     return os.environ.get("FENCEPOST_DEBUG", "") not in ("", "0")

@@ -114,13 +114,13 @@ def run(ctx: click.Context) -> None:
 
 def _end(error: BaseException) -> Exit:
     """Tell the user what went wrong and return the exit status."""
-    from fencepost.cli.failures import debugging, explain
+    from fencepost.cli.failures import debugging, explain, visible
 
     status, message = explain(error)
     with suppress(OSError):
         if debugging() and not isinstance(error, click.ClickException):
             traceback.print_exception(error, file=sys.stderr)
-        sys.stderr.write(f"fencepost: {message}\n")
+        sys.stderr.write(f"fencepost: {visible(message)}\n")
     return status
 
 

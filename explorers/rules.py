@@ -19,6 +19,8 @@ if TYPE_CHECKING:
     from fencepost.model.language.machine import Machine
 
 MOST_MESSAGES = 1 << 16
+OURS = "do_"
+"""Stands before the names of actions and parameters, so that none means something to Hypothesis."""
 
 
 def rule_machine(machine: Machine, constants: Constants, properties: tuple[Property, ...]) -> Any:
@@ -52,7 +54,7 @@ def rule_machine(machine: Machine, constants: Constants, properties: tuple[Prope
     for item in machine.actions:
         drawn = {name: _strategy(plain, domain) for name, domain in item.params}
         if None not in drawn.values():
-            content[item.name] = rule(**drawn)(_rule(plain, item, must))
+            content[f"{OURS}{item.name}"] = rule(**{f"{OURS}{name}": drawn[name] for name in drawn})(_rule(plain, item, must))
     content["__doc__"] = machine.sentence
     return type(machine.name.title().replace("-", ""), (stateful.RuleBasedStateMachine,), content)
 
@@ -67,11 +69,12 @@ def _strategy(plain: Interpreter, domain: Domain | InFlight) -> Any:
 
 
 def _rule(plain: Interpreter, item: Action, must: list[Property]) -> Callable[..., None]:
-    def rule(self: Any, **drawn: int) -> None:
+    def rule(self: Any, /, **drawn: int) -> None:
         kind = type(self)
         kind.calls += 1
         arguments: list[Any] = []
-        for (_, domain), value in zip(item.params, drawn.values(), strict=True):
+        for name, domain in item.params:
+            value = drawn[f"{OURS}{name}"]
             if isinstance(domain, InFlight):
                 bag = [key_of(message) for message in getattr(plain.schema.restore(self.state), domain.bag)]
                 if not bag:

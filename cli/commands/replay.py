@@ -9,7 +9,7 @@ from fencepost.api.files import write_text
 from fencepost.api.quantities import counted
 from fencepost.api.shrinking import replay as replayed
 from fencepost.cli.commands.options import command, writable
-from fencepost.cli.failures import explain
+from fencepost.cli.failures import explain, visible
 from fencepost.cli.status import Exit, worst_exit
 from fencepost.cli.views.console import print_text, results, styled
 from fencepost.cli.views.traces import print_trace
@@ -37,7 +37,7 @@ def replay(files: tuple[str, ...], rewrite: bool, model: str | None) -> Exit:  #
             made = replayed(file, model=model, rewrite=rewrite)
         except FencepostError as error:
             status, message = explain(error)
-            sys.stderr.write(f"fencepost: {message}\n")
+            sys.stderr.write(f"fencepost: {visible(message)}\n")
             ends.append(status)
             continue
         ends.append(Exit.AS_EXPECTED)

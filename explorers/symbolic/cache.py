@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import hashlib
 import pickle
+import sys
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import z3
+from fencepost.explorers import sealed
 from fencepost.explorers.cache_folder import cache_folder
 from fencepost.explorers.symbolic.proof import Proof, Settings, prove
 from fencepost.model.language.fingerprint import texts
@@ -20,6 +22,9 @@ if TYPE_CHECKING:
     from fencepost.model.language.constants import Constants
     from fencepost.model.language.machine import Machine
 
+MARK = hashlib.sha256().digest_size
+"""Bytes of the checksum before a proof."""
+
 
 def cached(
     machine: Machine,
@@ -30,19 +35,32 @@ def cached(
 ) -> Proof:
     """Return a proof from the cache, or make it now and keep it. What z3 could not say in time is asked again."""
     file = cache_folder() / "proofs" / digest(machine, constants, properties, settings, carrier=carrier())
-    try:
-        found: Proof = pickle.loads(file.read_bytes())  # noqa: S301 (our own folder)
-    except (OSError, EOFError, pickle.UnpicklingError, AttributeError, ImportError):
-        pass
-    else:
+    found = _kept(file)
+    if found is not None:
         return replace(found, cached=True)
     made = prove(machine, constants, properties, settings, tell)
     if not made.gave_up:
         file.parent.mkdir(parents=True, exist_ok=True)
-        part = file.with_suffix(".part")
-        part.write_bytes(pickle.dumps(made))
-        part.replace(file)
+        content = pickle.dumps(made)
+        sealed.write(file, hashlib.sha256(content).digest() + content)
     return made
+
+
+def _kept(file: Path) -> Proof | None:
+    """Return the proof in a file; one that is damaged is thrown away, with a note."""
+    try:
+        with sealed.opened(file) as opened:
+            text = opened.read()
+    except OSError:
+        return None
+    mark, content = text[:MARK], text[MARK:]
+    if hashlib.sha256(content).digest() == mark:
+        found = pickle.loads(content)  # noqa: S301 (nobody else can write the cache, and it is as it was written)
+        if isinstance(found, Proof):
+            return found
+    file.unlink(missing_ok=True)
+    sys.stderr.write(f"note: {file} was damaged: the proof is made again.\n")
+    return None
 
 
 def digest(

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from fencepost.model.language.domains import Domain, InFlight, domain_of
 from fencepost.model.language.errors import DisabledError, ModelError
+from fencepost.model.language.names import look_at_name
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -63,8 +64,10 @@ def action(**domains: Any) -> Callable[[Callable[..., None]], Action]:
                 f"action {function.__name__}: its parameters are {names} but the domains given are {list(domains)}: "
                 "name the same parameters, in the same order."
             )
+        look_at_name("an action", function.__name__)
         params: list[tuple[str, Domain | InFlight]] = []
         for name, annotation in domains.items():
+            look_at_name(f"a parameter of action {function.__name__}", name)
             found = annotation if isinstance(annotation, InFlight) else domain_of(annotation)
             if found is None:
                 raise ModelError(f"action {function.__name__}: {annotation!r} is no domain for parameter {name!r}.")

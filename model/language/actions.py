@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from fencepost.model.language.acting import Action, action, require, summary_of
 from fencepost.model.language.errors import ModelError
+from fencepost.model.language.names import look_at_name
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -84,6 +85,7 @@ def sometimes(function: Callable[..., bool]) -> Property:
 
 
 def _property(kind: Kind, function: Callable[..., bool], on: Action | None) -> Property:
+    look_at_name("a property", function.__name__)
     names = list(inspect.signature(function).parameters)
     over_steps = names[:2] == ["before", "after"]
     expected = ["before", "after"] if kind is Kind.STEP else []

@@ -16,12 +16,17 @@ from enum import IntEnum
 from typing import TYPE_CHECKING, Any, Generic, Self, TypeVar, overload
 
 from fencepost.model.language.errors import ModelError, UsageError, nearest
+from fencepost.model.language.names import look_at_name, look_at_spellings
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
 T = TypeVar("T", bound=int)
 
+MOST = (1 << 62) - 1
+"""The largest number that every engine has; the smallest is its negative."""
+LONGEST = 40
+"""Characters of a value that a message repeats."""
 SHAPE, CAPACITY, RUNTIME = "shape", "capacity", "run time"
 
 
@@ -79,6 +84,13 @@ class Constant(Linear, Generic[T]):
 
     def __init__(self, default: T, *, low: int, high: int, meaning: str, sort: str, kind: type[T], room: int) -> None:
         super().__init__({}, 0)
+        for name, value in (("default", default), ("low", low), ("high", high), ("room", room)):
+            if not isinstance(value, int):
+                raise ModelError(f"a constant ({meaning}) has the {name} {value!r}: write a whole number.")
+            if abs(value) > MOST:
+                raise ModelError(
+                    f"a constant ({meaning}) has the {name} {value}, which does not fit a number: use at most {MOST}."
+                )
         self.default, self.low, self.high = default, low, high
         self.meaning, self.sort, self.kind, self.room = meaning, sort, kind, room
         self.name = ""
@@ -104,14 +116,15 @@ class Constant(Linear, Generic[T]):
             number = int(text)
         except ValueError:
             expected = ", ".join(names) if names else f"a whole number from {self.low} to {self.high}"
-            raise UsageError(f"constant {self.name!r} was given {text!r}: write one of: {expected}.") from None
+            raise UsageError(f"constant {self.name!r} was given {_short(text)!r}: write one of: {expected}.") from None
         return self.accept(number)
 
     def accept(self, value: int) -> T:
         """Return `value` as this constant's type; raise UsageError outside the range."""
         if not self.low <= int(value) <= self.high:
+            told = int(value) if abs(int(value)) <= 10**LONGEST else f"a number of {int(value).bit_length():,} bits"
             raise UsageError(
-                f"constant {self.name!r} was given {int(value)}, which is out of range: "
+                f"constant {self.name!r} was given {told}, which is out of range: "
                 f"write a value from {self.low} to {self.high} ({self.meaning})."
             )
         return self.kind(value)
@@ -128,6 +141,10 @@ class Constant(Linear, Generic[T]):
         if issubclass(kind, IntEnum):
             return str(kind(value).name.lower())
         return bool(value) if kind is bool else int(value)
+
+
+def _short(text: str) -> str:
+    return text if len(text) <= LONGEST else text[:LONGEST] + "..."
 
 
 def shape(default: int, *, low: int, high: int, meaning: str) -> Constant[int]:
@@ -155,6 +172,7 @@ E = TypeVar("E", bound=IntEnum)
 
 def choice(default: E, *, meaning: str) -> Constant[E]:
     """Return a constant that is one member of an enum, numbered from 0 without gaps."""
+    look_at_spellings(f"enum {type(default).__name__}", type(default).__members__)
     last = max(type(default))
     return Constant(default, low=0, high=last, meaning=meaning, sort=RUNTIME, kind=type(default), room=last)
 
@@ -165,10 +183,13 @@ class Constants:
     def __init_subclass__(cls) -> None:
         taken = {"values", *(name for name in dir(Constants) if not name.startswith("__"))}
         for name, item in vars(cls).items():
-            if isinstance(item, Constant) and name in taken:
+            if not isinstance(item, Constant):
+                continue
+            look_at_name(f"a constant of {cls.__name__}", name)
+            if name in taken:
                 raise ModelError(f"constants {cls.__name__}: the name {name!r} is taken by the language: use another.")
 
-    def __init__(self, **values: int) -> None:
+    def __init__(self, /, **values: int) -> None:
         declared = self.declared()
         for name in values:
             if name not in declared:
@@ -193,7 +214,7 @@ class Constants:
             found.update({name: item for name, item in vars(owner).items() if isinstance(item, Constant)})
         return found
 
-    def replace(self, **values: int) -> Self:
+    def replace(self, /, **values: int) -> Self:
         """Return constants with some values changed."""
         return type(self)(**{**self.values, **values})
 

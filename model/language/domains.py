@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any
 
 from fencepost.model.language.constants import Linear, linear
 from fencepost.model.language.errors import ModelError
+from fencepost.model.language.names import look_at_spellings
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -154,7 +155,10 @@ def domain_of(annotation: Any) -> Domain | None:
         return Flag()
     if isinstance(annotation, type) and issubclass(annotation, IntEnum):
         numbers = {int(member) for member in annotation}
+        if not numbers:
+            raise ModelError(f"enum {annotation.__name__} has no members, and a value must be one of them: write one.")
         gaps = sorted(set(range(min(numbers), max(numbers))) - numbers)
+        look_at_spellings(f"enum {annotation.__name__}", annotation.__members__)
         if gaps:
             raise ModelError(f"enum {annotation.__name__} has no member for {gaps[0]}: number its members without gaps.")
         return Member(annotation)

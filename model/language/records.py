@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any, Generic, TypeVar
 from fencepost.model.language.constants import Constants, Linear, linear
 from fencepost.model.language.domains import Domain, Size, domain_of
 from fencepost.model.language.errors import DomainError, ModelError, nearest
+from fencepost.model.language.names import look_at_name
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -108,7 +109,7 @@ class Bag(Generic[T]):
     def __init__(self, label: str, room: int, make: Callable[[], Any]) -> None:
         self._items, self._label, self._room, self._make = [], label, room, make
 
-    def add(self, **values: Any) -> T:
+    def add(self, /, **values: Any) -> T:
         """Put a message in flight and return it; fields that are not named are zero."""
         if len(self._items) >= self._room:
             raise DomainError(f"{self._label}: the bag is full ({self._room} in flight). Raise the bound that sizes it.")
@@ -170,6 +171,11 @@ def fields(record: type[Record]) -> tuple[tuple[str, FieldType], ...]:
     found: list[tuple[str, FieldType]] = []
     for owner in reversed(record.__mro__):
         for name, annotation in vars(owner).get("__annotations__", {}).items():
+            look_at_name(f"a field of {owner.__name__}", name)
+            if name in dict(found):
+                raise ModelError(
+                    f"{owner.__name__}.{name}: the class that it is based on has a field of this name: rename one."
+                )
             found.append((name, _field_type(f"{owner.__name__}.{name}", annotation)))
     _FIELDS[record] = tuple(found)
     return _FIELDS[record]

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import ast
 import builtins
+import re
 import types
 from typing import TYPE_CHECKING
 
 from fencepost.model.language.actions import Action, Property
+from fencepost.model.language.constants import MOST
 from fencepost.model.language.domains import NONE
 from fencepost.model.language.errors import nearest
 from fencepost.model.language.records import Scalar, fields
@@ -30,9 +32,12 @@ if TYPE_CHECKING:
 
 ARITHMETIC = (ast.Add, ast.Sub, ast.Mult, ast.BitAnd, ast.BitOr, ast.BitXor, ast.LShift, ast.RShift)
 BUILTINS = {"min", "max", "abs", "len", "int", "bool"}
-BITS = 62
+BITS = MOST.bit_length()
 """Bits of a number that every engine has, the sign left out."""
-MOST = (1 << BITS) - 1
+GENERATED = re.compile(
+    r"(act|effect)\d+|[fg]\d+_\w+|(less|same|clear|copy|swap|add|remove|sort|distinct)_\w+\d+|hash_row|WORDS|OWNERS"
+)
+"""What functions of the compiled text are called: a local of such a name would stand in their place."""
 WORDS: dict[type[ast.expr], str] = {
     ast.JoinedStr: "an f-string",
     ast.NamedExpr: "`:=`",
@@ -64,7 +69,7 @@ class Expressions:
         """Check the name of a parameter or a local."""
         if name.startswith("_") and name != "_":
             self.scope.refuse(node, f"the name {name!r} begins with an underscore", "use one that does not")
-        if name in BUILTINS | FOLDS | {"range"}:
+        if name in BUILTINS | FOLDS | {"range"} or GENERATED.fullmatch(name):
             self.scope.refuse(node, f"the name {name!r} is taken by the language", "use another name")
 
     def rebind(self, name: ast.Name, kind: Type) -> None:
@@ -177,7 +182,8 @@ class Expressions:
     def fitting(self, node: ast.expr, found: int) -> int:
         """Check a number of the module: it is as large as a literal may be at most."""
         if abs(found) > MOST:
-            self.scope.refuse(node, f"{ast.unparse(node)} is {found}, which does not fit a number", f"use {-MOST} to {MOST}")
+            told = found if abs(found) < 10**30 else f"a number of {found.bit_length():,} bits"
+            self.scope.refuse(node, f"{ast.unparse(node)} is {told}, which does not fit a number", f"use {-MOST} to {MOST}")
         return found
 
     def attribute(self, node: ast.Attribute) -> Type:

@@ -14,6 +14,7 @@ from fencepost.model.language.domains import Domain, InFlight
 from fencepost.model.language.errors import ModelError, nearest
 from fencepost.model.language.records import ArrayOf, BagOf, Nested, Record, Scalar, fields
 from fencepost.model.language.subset.kinds import CONSTS, INT, NOTHING, BagRef, Function, Rec, Type, say
+from fencepost.model.language.subset.numbers import look_at_numbers
 from fencepost.model.language.subset.scope import Scope, place_of
 from fencepost.model.language.subset.statements import Statements
 
@@ -41,7 +42,8 @@ class Program:
         self.functions: dict[Callable[..., Any], Function] = {}
         self._open: list[Callable[..., Any]] = []
         _check_bags(machine.state)
-        _check_names("actions", [item.name for item in machine.actions])
+        look_at_numbers(machine)
+        _check_names("actions", [item.label for item in machine.actions])
         _check_names("properties", [item.name for item in properties])
         self.initial = self._action(machine.initial)
         self.actions = {item.name: self._action(item) for item in machine.actions}

@@ -1,0 +1,63 @@
+"""Whether every number that a machine declares fits what all engines have: 62 bits and a sign."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from fencepost.model.language.constants import MOST, linear
+from fencepost.model.language.domains import BitSet, Domain, Range
+from fencepost.model.language.errors import ModelError
+from fencepost.model.language.records import ArrayOf, BagOf, Nested, Record, Scalar, fields
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from fencepost.model.language.constants import Linear
+    from fencepost.model.language.machine import Machine
+
+BITS = MOST.bit_length()
+
+
+def look_at_numbers(machine: Machine) -> None:
+    """Raise ModelError for a domain that reaches beyond what a number is, for some values of the constants."""
+    ends = {name: (int(item.low), int(item.high)) for name, item in machine.constants.declared().items()}
+    for label, domain in (*_fields(machine.state, set()), *_parameters(machine)):
+        if isinstance(domain, BitSet):
+            most = _ends(domain.count, ends)[1]
+            if most > BITS:
+                raise ModelError(f"{label}: a set of up to {most} things does not fit a number: have {BITS} at most.")
+            continue
+        sums = [domain.low, domain.high] if isinstance(domain, Range) else list(domain.bounds({}))
+        for end in sums:
+            low, high = _ends(end, ends)
+            if low < -MOST or high > MOST:
+                raise ModelError(
+                    f"{label}: its domain has an end from {low} to {high}, which does not fit a number: numbers go from {-MOST} to "
+                    f"{MOST}. Give its constants smaller ranges."
+                )
+
+
+def _ends(value: Linear | int, ends: dict[str, tuple[int, int]]) -> tuple[int, int]:
+    """Return the least and the greatest value of a sum, whatever the constants are."""
+    total = linear(value)
+    sides = [sorted((factor * ends[name][0], factor * ends[name][1])) for name, factor in total.terms.items()]
+    return total.offset + sum(low for low, _ in sides), total.offset + sum(high for _, high in sides)
+
+
+def _fields(record: type[Record], seen: set[type[Record]]) -> Iterator[tuple[str, Domain]]:
+    if record in seen:
+        return
+    seen.add(record)
+    for name, field in fields(record):
+        item = field.element if isinstance(field, ArrayOf) else field
+        if isinstance(item, Scalar):
+            yield f"{record.__name__}.{name}", item.domain
+        elif isinstance(item, Nested | BagOf):
+            yield from _fields(item.record, seen)
+
+
+def _parameters(machine: Machine) -> Iterator[tuple[str, Domain]]:
+    for item in (machine.initial, *machine.actions):
+        for name, domain in item.params:
+            if isinstance(domain, Domain):
+                yield f"parameter {name!r} of action {item.label}", domain
