@@ -198,7 +198,7 @@ class _Asked:
         for name in self.costs:
             if name not in known:
                 raise UsageError(
-                    f"--cost was given {name!r}, which is no fault of protocol {found.name!r}.{nearest(name, list(known))} "
+                    f"--cost was given {name!r}, which is not a fault of protocol {found.name!r}.{nearest(name, list(known))} "
                     f"Faults are: {', '.join(known)}."
                 )
             if name not in counted_ones:

@@ -37,7 +37,7 @@ def graph_of(question: Question, most: int, *, normalize: bool = True, marked: b
             if item.after not in numbers:
                 if len(numbers) == most:
                     raise UsageError(
-                        f"protocol {question.name!r} has more than {most:,} states under these constants, too many to look at: set smaller "
+                        f"protocol {question.name!r} has more than {most:,} states under these constants, too many for a graph: set smaller "
                         "constants, or write a larger --max-states."
                     )
                 numbers[item.after] = len(numbers)

@@ -137,7 +137,7 @@ def load_protocol(path: Path) -> Protocol:
         raise UsageError(f"{path} defines no MACHINE: assign a Machine to that name, and its properties to PROPERTIES.")
     if not isinstance(machine, Machine):
         raise UsageError(
-            f"{path}: MACHINE is {described(machine)}, which is no machine: write MACHINE = Machine(name=..., sentence=..., ...)."
+            f"{path}: MACHINE is {described(machine)}, which is not a machine: write MACHINE = Machine(name=..., sentence=..., ...)."
         )
     for constant in machine.constants.declared().values():
         if not constant.low <= constant.default <= constant.high:
@@ -166,7 +166,7 @@ def make_sure_file(path: Path) -> None:
 
 
 def _properties(path: Path, given: object) -> tuple[Property, ...]:
-    """Return what a file assigns to PROPERTIES; raise UsageError if that is no tuple of properties."""
+    """Return what a file assigns to PROPERTIES; raise UsageError if that is not a tuple of properties."""
     what = "a tuple of what @always, @step and @sometimes return"
     if given is None:
         raise UsageError(f"{path} defines no PROPERTIES: assign to it {what}.")
@@ -174,7 +174,7 @@ def _properties(path: Path, given: object) -> tuple[Property, ...]:
         name = given.function.__name__
         raise UsageError(f"{path}: PROPERTIES is {described(given)}, alone: write a tuple, with its comma: ({name},).")
     if not isinstance(given, tuple | list):
-        raise UsageError(f"{path}: PROPERTIES is {described(given)}, which is no tuple: write {what}.")
+        raise UsageError(f"{path}: PROPERTIES is {described(given)}, which is not a tuple: write {what}.")
     if not given:
         raise UsageError(
             f"{path}: PROPERTIES is empty, so there is nothing to say of the machine: "
@@ -183,7 +183,7 @@ def _properties(path: Path, given: object) -> tuple[Property, ...]:
     for item in given:
         if not isinstance(item, Property):
             hint = "put @always, @step(...) or @sometimes above it" if callable(item) else f"write {what}"
-            raise UsageError(f"{path}: PROPERTIES has {described(item)}, which is no property: {hint}.")
+            raise UsageError(f"{path}: PROPERTIES has {described(item)}, which is not a property: {hint}.")
     return tuple(given)
 
 
@@ -192,7 +192,7 @@ def _run_file(path: Path) -> ModuleType:
     name = USER_MODULE + path.stem
     spec = importlib.util.spec_from_file_location(name, path.resolve())
     if spec is None or spec.loader is None:
-        raise UsageError(f"{path} is no Python file: name a file that ends in .py.")
+        raise UsageError(f"{path} is not a Python file: name a file that ends in .py.")
     module = importlib.util.module_from_spec(spec)
     sys.modules[name] = module
     sys.path.insert(0, str(path.resolve().parent))
@@ -273,7 +273,7 @@ def _switch(machine: Machine, text: str, *, on: bool) -> tuple[str, str]:
         raise UsageError(f"{option} {text}: a switch is given without a value: write {instead} {name}.")
     if name in declared and name not in known:
         raise UsageError(
-            f"{option} {text}: constant {name!r} is no switch but a number or a choice: write --set {name}={value or 'VALUE'}."
+            f"{option} {text}: constant {name!r} is not a switch but a number or a choice: write --set {name}={value or 'VALUE'}."
         )
     if name not in known:
         listed = f"Switches are: {', '.join(known)}." if known else "It has none."

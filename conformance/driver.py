@@ -52,7 +52,7 @@ class Driver:
         """Return the version that Kafka's classes say they are."""
         told = self._read().get("kafka")
         if not isinstance(told, str):
-            raise DriverError(f"the driver for Kafka {self.release.version} began with something that is no greeting.")
+            raise DriverError(f"the driver for Kafka {self.release.version} began with something that is not a greeting.")
         return told
 
     def ask(self, line: str) -> dict[str, Any]:

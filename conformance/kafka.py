@@ -107,7 +107,7 @@ def release(version: str | None, jars: Path | None = None) -> Release:
             )
         if version not in RELEASES:
             raise UsageError(
-                f"Kafka {version} is no release that the driver knows.{nearest(version, list(RELEASES))} "
+                f"Kafka {version} is not a release that the driver knows.{nearest(version, list(RELEASES))} "
                 f"Write one of {', '.join(RELEASES)}, or give a folder of jars with --jars."
             )
         jars = by_maven(version)
@@ -119,7 +119,7 @@ def release(version: str | None, jars: Path | None = None) -> Release:
             )
         version = told
         if version not in RELEASES:
-            warning = f"Kafka {version} is no release that the driver knows; it is compared with the model's {_newest()}."
+            warning = f"Kafka {version} is not a release that the driver knows; it is compared with the model's {_newest()}."
     return Release(version, RELEASES.get(version, _newest()), jars, compiled(version, jars), warning)
 
 
@@ -130,10 +130,12 @@ def _newest() -> str:
 def version_of(folder: Path) -> str:
     """Return the version of the Kafka whose jars are in a folder, which its kafka-clients says."""
     if not folder.is_dir():
-        raise UsageError(f"--jars {folder} is no folder: name one with kafka_2.13, kafka-clients and all that they need.")
+        raise UsageError(f"--jars {folder} is not a folder: name one with kafka_2.13, kafka-clients and all that they need.")
     found = sorted(folder.glob("kafka-clients-*.jar"))
     if len(found) != 1:
-        raise UsageError(f"{folder} has {len(found)} jars kafka-clients-*.jar, and one is needed to tell Kafka's version.")
+        raise UsageError(
+            f"{folder} has {len(found)} jars kafka-clients-*.jar, and exactly one is needed to know Kafka's version."
+        )
     try:
         with zipfile.ZipFile(found[0]) as jar:
             text = jar.read("kafka/kafka-version.properties").decode("utf-8", "replace")

@@ -60,7 +60,7 @@ def load(path: str | File) -> Lines:
         text = raw.decode("utf-8")
     except UnicodeDecodeError as error:
         number = raw.count(b"\n", 0, error.start) + 1
-        raise UsageError(f"{path}:{number}: this is no UTF-8 text, so it is no trace. {A_TRACE}") from None
+        raise UsageError(f"{path}:{number}: this is not UTF-8 text, so it is not a trace. {A_TRACE}") from None
     return Lines(str(path), text)
 
 
@@ -87,13 +87,13 @@ class Lines:
             raise UsageError(f"{self.path}:{number}: {error}") from None
 
     def look_at_first_line(self) -> None:
-        """Refuse what is no trace, or one of another format."""
+        """Refuse what is not a trace, or one of another format."""
         first = next((line for line in self.logical(0, len(self.lines))), None)
         if first is None:
             self.refuse(1, f"the file is empty. {A_TRACE}")
         found = re.fullmatch(r"format:\s*(\S.*)", first.text)
         if found is None:
-            self.refuse(first.number, f"the file starts with {quoted(first.text)}, so it is no trace. {A_TRACE}")
+            self.refuse(first.number, f"the file starts with {quoted(first.text)}, so it is not a trace. {A_TRACE}")
         if found.group(1) != FORMAT:
             self.refuse(
                 first.number,
@@ -140,7 +140,7 @@ class Lines:
             if not colon:
                 self.refuse(
                     line.number,
-                    f"{quoted(line.text)} is no header. Write `name: value`, or indent what continues the line above.",
+                    f"{quoted(line.text)} is not a header. Write `name: value`, or indent what continues the line above.",
                 )
             if name not in HEADERS:
                 hint = nearest(name, list(HEADERS))

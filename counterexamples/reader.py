@@ -121,7 +121,7 @@ class _Reader:
                 own = f"{prop.name!r} has {quoted(told[name])}" if prop and told.get(name) else "the property has none"
                 self.refuse(
                     header[name].number,
-                    f"{name} is given as {quoted(header[name].text)}, but {own}. It is told for readers only: leave the line out, and "
+                    f"{name} is given as {quoted(header[name].text)}, but {own}. This line is for readers only: leave it out, and "
                     "see whether the trace still shows something.",
                 )
 
@@ -297,7 +297,7 @@ class _Reader:
             example = plain.show(starts[0][0]).partition(" ")[2]
             self.refuse(
                 line.number,
-                f"{quoted(line.text)} is no initial state: a guard of {item.label!r} refuses it. Write for instance `{example}`.",
+                f"{quoted(line.text)} is not an initial state: a guard of {item.label!r} refuses it. Write for instance `{example}`.",
             )
         return step.args if several else None
 

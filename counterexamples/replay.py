@@ -186,7 +186,7 @@ class _Replaying:
         place = f"{self.file.path}:{self.file.verdict}: " if self.file else ""
         earlier = next((length for length in range(1, path.length) if self.shows_after(length)), None)
         if trace.prop is None:
-            fact = "some action is enabled in the last state, so this is no deadlock"
+            fact = "some action is enabled in the last state, so this is not a deadlock"
         elif trace.prop.kind is Kind.SOMETIMES:
             fact = f"witness {trace.prop.name!r} is not reached at the end"
         else:

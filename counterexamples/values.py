@@ -160,7 +160,7 @@ class _Message:
         while not values or self.comes(","):
             name = self.word()
             if name not in known:
-                self.refuse(f"{name!r} is no field of {record.__name__}{_question(nearest(name, list(known)))}")
+                self.refuse(f"{name!r} is not a field of {record.__name__}{_question(nearest(name, list(known)))}")
             if name in values:
                 self.refuse(f"field {name!r} is given twice")
             self.expect("=")

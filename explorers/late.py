@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from fencepost.model.language.records import Key, Record
 
 ORDINARY = -1
-"""The rank of a step that is no fault."""
+"""The rank of a step that is not a fault."""
 LONGEST = 100
 """Longer histories are left as they were found: the work grows with the square of the steps."""
 

@@ -33,7 +33,7 @@ def confirm(plain: Interpreter, trail: Iterable[Callable[[Key], bool]], found: F
     first = next(tests)
     start = next((key for key in plain.initial_states() if first(key)), None)
     if start is None:
-        raise MismatchError("a path was found whose first state is no initial state of the plain semantics.")
+        raise MismatchError("a path was found whose first state is not an initial state of the plain semantics.")
     states: list[Key] = [start]
     steps: list[Step] = []
     for recognises in tests:

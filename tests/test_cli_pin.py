@@ -41,7 +41,7 @@ def test_a_figure_that_differs_is_written(monkeypatch: pytest.MonkeyPatch, tmp_p
     assert fencepost("check").exit_code == 1
     result = fencepost("check", "--pin")
     assert result.exit_code == 0
-    assert f"{file}: pinned 1 run. Look at the diff before you keep it.\n" in result.stdout
+    assert f"{file}: pinned 1 run. Review the diff before you keep it.\n" in result.stdout
     assert file.read_text() == FILE
 
 

@@ -43,7 +43,7 @@ def children() -> set[int]:
     [
         ("import sys; sys.exit('no memory')", "died at 'its start' with status 1, saying:\nno memory"),
         ("print('hello', flush=True)", "answered 'its start' with garbage: b'hello'"),
-        ("print('{}', flush=True)", "began with something that is no greeting"),
+        ("print('{}', flush=True)", "began with something that is not a greeting"),
         ("import time; time.sleep(60)", "did not answer 'its start' within 0.5 s; it was ended"),
         (GREETING + "input(); print('[1]', flush=True)", "answered 'look' with garbage: b'[1]'"),
         (GREETING + "input(); print('{}', flush=True)", "answered 'look' with something else"),
@@ -87,7 +87,7 @@ def test_an_old_java_is_refused(monkeypatch: pytest.MonkeyPatch, tmp_path: Path)
 def test_an_unknown_release_is_refused_with_the_nearest_one() -> None:
     found = fencepost("conform", "replication", "--kafka", "4.1.1")
     assert found.exit_code == 2
-    assert "Kafka 4.1.1 is no release that the driver knows" in found.stderr
+    assert "Kafka 4.1.1 is not a release that the driver knows" in found.stderr
     assert KAFKA in found.stderr
 
 

@@ -186,7 +186,7 @@ def test_what_was_tried_is_said_where_nothing_breaks() -> None:
         (["--property", "a-copy-is-left", "--cost", "floods=2", "--set", "floods=0"], "not counted: allow some, such as --set"),
         (
             ["--property", "a-copy-is-left", "--cost", "flods=2"],
-            "which is no fault of protocol 'vault'. Did you mean 'floods'?",
+            "which is not a fault of protocol 'vault'. Did you mean 'floods'?",
         ),
         (["--property", "a-copy-is-left", "--grid", "copies=1,9"], "out of range"),
     ],

@@ -141,7 +141,7 @@ def test_an_action_whose_parameters_have_no_domains_is_refused() -> None:
 def test_a_parameter_whose_domain_is_none_is_refused() -> None:
     with pytest.raises(ModelError) as caught:
         action(number=int)(with_number)
-    assert str(caught.value) == "action with_number: <class 'int'> is no domain for parameter 'number'."
+    assert str(caught.value) == "action with_number: <class 'int'> is not a domain for parameter 'number'."
 
 
 def test_a_step_property_takes_two_states() -> None:

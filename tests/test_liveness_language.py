@@ -43,7 +43,7 @@ def less_than_nothing(before: State, after: State, c: C) -> int:
 
 REFUSALS: list[tuple[Any, str]] = [
     (weak, r"was given no action: name those"),
-    (lambda: weak(maze.when), r"which is no action: name functions"),  # type: ignore[arg-type]
+    (lambda: weak(maze.when), r"which is not an action: name functions"),  # type: ignore[arg-type]
     (lambda: weak(a, each="too"), r"has no parameter 'too'. Did you mean 'to'\? Its parameters are: to."),
     (lambda: strong(a, each="to.at"), r"only a message has fields"),
     (lambda: made(fair=weak(a)), r"`fair` is .*: write a tuple, with its comma"),
@@ -54,12 +54,12 @@ REFUSALS: list[tuple[Any, str]] = [
     (lambda: made(then=None), r"`then` is None: write a function"),
     (lambda: made(when=at), r"parameters of `when` after state and constants are \['node'\]"),
     (lambda: made(when=at, then=at, broker=Node), r"name the same parameters, in the same order"),
-    (lambda: made(when=at, then=at, node=3), r"3 is no domain for parameter 'node'"),
+    (lambda: made(when=at, then=at, node=3), r"3 is not a domain for parameter 'node'"),
     (
         lambda: at_most("x", "y", when=maze.when, then=maze.then, costs={a: 0.5}),  # type: ignore[dict-item]
         r"the cost of a is 0.5: write a whole number",
     ),
-    (lambda: at_most("x", "y", when=maze.when, then=maze.then, costs={"a": 1}), r"`costs` has 'a', which is no action"),  # type: ignore[dict-item]
+    (lambda: at_most("x", "y", when=maze.when, then=maze.then, costs={"a": 1}), r"`costs` has 'a', which is not an action"),  # type: ignore[dict-item]
     (lambda: check(MACHINE, (made(then=moves),)), r"property 'comes' changes the state"),
     (lambda: check(MACHINE, (made(fair=(weak(d, each="m.to"),)),)), r"the message 'm' has no field 'to' .*Those are: at."),
     (

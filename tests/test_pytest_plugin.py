@@ -160,7 +160,7 @@ def test_the_fixture_replays_files(pytester: pytest.Pytester) -> None:
     ("options", "message"),
     [
         (("--fencepost-engine", "nativ"), "*there is no engine 'nativ'. Did you mean 'native'?*"),
-        (("--fencepost-budget", "soon"), "*--fencepost-budget was given 'soon', which is no length of time*"),
+        (("--fencepost-budget", "soon"), "*--fencepost-budget was given 'soon', which is not a length of time*"),
     ],
 )
 def test_options_that_mean_nothing_are_refused_before_any_test(

@@ -35,10 +35,10 @@ def guarantees(names: tuple[str, ...], as_json: bool, write: str | None, check: 
 
     With IDs, show these entries with every run that decides them, and all its constants.
     """
-    if sum((bool(names), as_json, write is not None, check is not None)) > 1:
-        raise UsageError(
-            "of IDs, --json, --write and --check more than one was given, and each is an action of its own: write one of them."
-        )
+    asked = {"IDs": bool(names), "--json": as_json, "--write": write is not None, "--check": check is not None}
+    given = [name for name, is_given in asked.items() if is_given]
+    if len(given) > 1:
+        raise UsageError(f"{' and '.join(given)} were given together, and each is an action of its own: write one of them.")
     if names:
         for entry in [entry_of(name) for name in names]:
             print_entry(results(), entry)

@@ -128,7 +128,7 @@ def expected_verdict(name: str | None) -> Verdict | None:
     known = [str(item) for item in Verdict]
     if name is not None and name not in known:
         raise UsageError(
-            f"--expect was given {name!r}, which is no verdict.{nearest(name, known)} Verdicts are: {', '.join(known)}."
+            f"--expect was given {name!r}, which is not a verdict.{nearest(name, known)} Verdicts are: {', '.join(known)}."
         )
     return None if name is None else Verdict(name)
 

@@ -31,7 +31,7 @@ def write_pins(done: Sequence[dict[str, Any]], *, to_stderr: bool) -> Exit:
             changed.setdefault(file_of(run), {})[run.name] = found
     for file, figures in changed.items():
         write_text(file, pinned(file.name, file.read_text("utf-8"), figures))
-        click.echo(f"{file}: pinned {counted(len(figures), 'run')}. Look at the diff before you keep it.", err=to_stderr)
+        click.echo(f"{file}: pinned {counted(len(figures), 'run')}. Review the diff before you keep it.", err=to_stderr)
     for item in left:
         why = "has other verdicts than it expects, and those are edited by hand" if item["complete"] else "did not finish"
         click.echo(f"not pinned: {item['run']} {why}.", err=to_stderr)

@@ -28,7 +28,7 @@ def lifted_names(machine: Machine, given: Iterable[str], option: str) -> list[st
         if names is None:
             known = [*declared, *domains]
             raise UsageError(
-                f"{option} was given {word!r}, which is no constant and no domain of {machine.name!r}.{nearest(name, known)} "
+                f"{option} was given {word!r}, which is neither a constant nor a domain of {machine.name!r}.{nearest(name, known)} "
                 f"Domains are: {', '.join(domains) or 'none'}; constants are: {', '.join(declared)}."
             )
         for item in names:

@@ -70,7 +70,7 @@ def action(**domains: Any) -> Callable[[Callable[..., None]], Action]:
             look_at_name(f"a parameter of action {function.__name__}", name)
             found = annotation if isinstance(annotation, InFlight) else domain_of(annotation)
             if found is None:
-                raise ModelError(f"action {function.__name__}: {annotation!r} is no domain for parameter {name!r}.")
+                raise ModelError(f"action {function.__name__}: {annotation!r} is not a domain for parameter {name!r}.")
             params.append((name, found))
         return Action(function.__name__, function, tuple(params))
 

@@ -61,7 +61,7 @@ class Property:
     @property
     def behaviour(self) -> Eventual:
         """What a property of whole behaviours is about."""
-        assert self.eventual is not None, f"{self.name} is no property of whole behaviours"
+        assert self.eventual is not None, f"{self.name} is not a property of whole behaviours"
         return self.eventual
 
     def __call__(self, *args: Any) -> bool:

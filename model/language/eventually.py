@@ -126,7 +126,7 @@ def _costs(name: str, costs: Costs) -> tuple[tuple[str, Linear], ...] | Callable
     for item, cost in costs.items():
         if not isinstance(item, Action):
             raise ModelError(
-                f"property {_label(name)}: `costs` has {item!r}, which is no action: name functions under @action(...)."
+                f"property {_label(name)}: `costs` has {item!r}, which is not an action: name functions under @action(...)."
             )
         if isinstance(cost, bool) or not isinstance(cost, int | Linear):
             raise ModelError(

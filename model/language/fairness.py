@@ -51,7 +51,7 @@ def _fairness(word: str, actions: tuple[Any, ...], each: str | tuple[str, ...]) 
         )
     for item in actions:
         if not isinstance(item, Action):
-            raise ModelError(f"{word}() was given {item!r}, which is no action: name functions under @action(...).")
+            raise ModelError(f"{word}() was given {item!r}, which is not an action: name functions under @action(...).")
         known = dict(item.params)
         for name in names:
             param, dot, field = name.partition(".")
@@ -114,6 +114,6 @@ def parameters(what: str, domains: Mapping[str, Any]) -> tuple[tuple[str, Domain
     for name, annotation in domains.items():
         domain = None if isinstance(annotation, InFlight) else domain_of(annotation)
         if domain is None:
-            raise ModelError(f"{what}: {annotation!r} is no domain for parameter {name!r}: write one such as Broker.")
+            raise ModelError(f"{what}: {annotation!r} is not a domain for parameter {name!r}: write one such as Broker.")
         found.append((name, domain))
     return tuple(found)
