@@ -36,8 +36,8 @@ What an entry says; all but the sentence may be missing:
     as         the entry whose runs, verdict and answer it has
     about      a table of any of these, for what is short: about = {source="KIP-903, Controller", depends=["alter_partition_version"]}
 
-A bug or a hypothesis need not name the runs whose titles name it, as "2 brokers, B09" does: it has each of them with its twins,
-the runs at the same constants but for the switch. Where it names runs of a protocol it has those instead.
+A bug or a hypothesis has runs that it does not name: those whose titles name it, as "2 brokers, B09" does, and the twins of all
+its runs: those with the same constants but for the switch. `alone = true` leaves both out.
 
 The verdict of each run, the lengths of traces and the counts of states are read from the runs.
 """
@@ -63,7 +63,7 @@ VERDICTS = ("broken", "confirmed", "refuted")
 SHARED_KEYS = ("kind", "protocol", "source")
 ENTRY_KEYS = (
     *SHARED_KEYS,
-    *("sentence", "reference", "switch", "depends", "same_as", "verdict", "answer", "gap", "by", "runs", "as"),
+    *("sentence", "reference", "switch", "depends", "same_as", "verdict", "answer", "gap", "by", "runs", "alone", "as"),
 )
 
 
@@ -146,21 +146,40 @@ def _evidence(item: str, claims: Mapping[str, Claim], runs: Runs) -> Evidence | 
 
 
 def _cases(claim: Claim, runs: Runs) -> Iterator[Case]:
-    """Yield the cases: the named runs and then those whose titles name the entry, each with what it is asked about."""
+    """Yield what runs say of the properties that they are asked about; a bug or a hypothesis has more runs than it names."""
     named = claim.said.get("runs", {})
     only(named, runs.by_protocol, "protocol")
     by = claim.said.get("by", claim.entry.id)
-    for protocol, items in named.items():
-        for item in items:
+    for item in words(claim.said.get("by", "")):
+        if not any(runs.knows(protocol, item) for protocol in runs.by_protocol):
+            raise UsageError(f"no protocol has a property {item!r}, which stands under `by`: write ids of a file of runs.")
+    has_twins = claim.entry.kind in ("bug", "hypothesis") and not claim.said.get("alone", False)
+    for protocol in [*named, *(runs.by_protocol if has_twins else ())]:
+        asked = _titled(claim.entry, protocol, by, runs) if has_twins else {}
+        for item in named.get(protocol, ()):
             title, _, ids = item.rpartition(": ") if ": " in item else (item, "", by)
             for name in _in_each_version(title):
                 only([name], runs.by_protocol[protocol], f"run of {protocol}")
-                yield from _asked(protocol, name, ids, runs)
-    if claim.entry.kind in ("bug", "hypothesis"):
-        for protocol in runs.by_protocol:
-            if protocol not in named:
-                for title in _with_twins(claim.entry, protocol, runs):
-                    yield from _asked(protocol, title, by, runs)
+                asked[name] = ids
+        for name, ids in asked.items():
+            yield from _asked(protocol, name, ids, runs)
+            if has_twins:
+                for twin in _twins(claim.entry, protocol, name, runs):
+                    yield from () if twin in asked else _asked(protocol, twin, ids, runs)
+
+
+def _titled(entry: Entry, protocol: str, ids: str, runs: Runs) -> dict[str, str]:
+    """Return the runs whose titles name an entry, with what each is asked about, where the protocol knows something of that."""
+    known = ", ".join(item for item in words(ids) if runs.knows(protocol, item))
+    titled = [run for run in runs.by_protocol[protocol].values() if entry.id in words(run.title)]
+    return {run.short_name: known for run in titled if known and judged_by(run) & set(runs.names(protocol, known))}
+
+
+def _twins(entry: Entry, protocol: str, name: str, runs: Runs) -> list[str]:
+    """Return the runs that differ from a run in the entry's switch alone, in as few constants as any of them."""
+    found = runs.twins(runs.by_protocol[protocol][name], set(re.findall(r"(\w+)=", entry.switch)))
+    fewest = min(found.values(), default=0)
+    return [twin for twin, number in found.items() if number == fewest]
 
 
 def _in_each_version(title: str) -> list[str]:
@@ -179,13 +198,3 @@ def _asked(protocol: str, title: str, ids: str, runs: Runs) -> Iterator[Case]:
             f"run {run.name!r} judges nothing of {', '.join(words(ids))}: write after {title!r} and a colon what it judges."
         )
     yield from (Case(run, name) for name in asked if name in judged)
-
-
-def _with_twins(entry: Entry, protocol: str, runs: Runs) -> Iterator[str]:
-    """Yield the runs whose titles name the entry, each followed by the runs that differ from it in the switch alone."""
-    switch = set(re.findall(r"(\w+)=", entry.switch))
-    own = runs.by_protocol[protocol]
-    about = [title for title, run in own.items() if entry.id in words(run.title)]
-    for title in about:
-        yield title
-        yield from (twin for twin in runs.twins(own[title], switch) if twin not in about)

@@ -103,15 +103,20 @@ class Runs:
         protocol(name).select(names)
         return names
 
-    def twins(self, run: Run, switch: set[str]) -> Iterator[str]:
-        """Yield the runs that ask the same of other values of `switch`, and of nothing else that is other."""
-        mine = constants_of(run)
+    def knows(self, name: str, item: str) -> bool:
+        """Say whether a protocol has a property, by its id or name."""
+        return self._files[name].names(item)[0] in {found.name for found in protocol(name).every_property}
+
+    def twins(self, run: Run, switch: set[str]) -> dict[str, int]:
+        """Return the runs that ask the same under other values of `switch` alone, with the number of constants that differ."""
+        found = {}
         for name, other in self.by_protocol[run.protocol].items():
             if (other.version, other.properties) == (run.version, run.properties):
-                theirs = constants_of(other)
+                mine, theirs = constants_of(run), constants_of(other)
                 differ = {constant for constant in mine if mine[constant] != theirs[constant]}
                 if differ and differ <= switch:
-                    yield name
+                    found[name] = len(differ)
+        return found
 
 
 def judged_by(run: Run) -> frozenset[str]:

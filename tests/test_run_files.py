@@ -171,12 +171,25 @@ def test_an_entry_has_the_runs_that_it_names_and_is_asked_about_itself(runs: Run
     assert found["SEED-1"] == found["G-S7"]
 
 
+ONE_SWITCH = RUNS.replace(" fences=2", "")
+NAMED = [("2 brokers, B09", "leader-has-committed"), ("2 brokers, B09", "isr-members-are-current")]
+TWIN = [("2 brokers", "leader-has-committed"), ("2 brokers", "isr-members-are-current")]
+
+
 def test_a_bug_has_the_runs_whose_titles_name_it_with_their_twins(runs: Runs) -> None:
-    one_switch = RUNS.replace(" fences=2", "")
-    both = ("leader-has-committed", "isr-members-are-current")
-    named = [("2 brokers, B09", prop) for prop in both]
-    assert settled(CLAIMS, runs)["B09"] == named
-    assert settled(CLAIMS, Runs({"": one_switch}))["B09"] == [*named, *(("2 brokers", prop) for prop in both)]
+    assert settled(CLAIMS, runs)["B09"] == NAMED
+    assert settled(CLAIMS, Runs({"": ONE_SWITCH}))["B09"] == [*NAMED, *TWIN]
+
+
+def test_runs_that_a_bug_names_come_after_those_with_their_twins_too() -> None:
+    more = CLAIMS.replace('by = "G-S1, G-S7"', 'by = "G-S1, G-S7"\nruns.replication = ["kafka-4.1 2 brokers: G-S7"]')
+    found = settled(more, Runs({"": ONE_SWITCH}))["B09"]
+    assert found == [*NAMED, *TWIN, ("kafka-4.1 2 brokers", "isr-members-are-current")]
+
+
+def test_a_bug_that_stands_alone_has_the_runs_that_it_names_only() -> None:
+    alone = CLAIMS.replace('by = "G-S1, G-S7"', 'alone = true\nruns.replication = ["2 brokers, B09: G-S7"]')
+    assert settled(alone, Runs({"": ONE_SWITCH}))["B09"] == [NAMED[1]]
 
 
 def test_shared_texts_stand_where_they_are_named(runs: Runs) -> None:
@@ -193,6 +206,7 @@ def test_shared_texts_stand_where_they_are_named(runs: Runs) -> None:
         ('"2 brokers", ', '"3 brokers", ', r"entry G-S7: there is no run of replication '3 brokers'"),
         ("runs.replication", "runs.replicating", r"there is no protocol 'replicating'"),
         ('"2 brokers", ', '"2 brokers: G-S99", ', r"entry G-S7: protocol 'replication' has no property 'G-S99'"),
+        ('by = "G-S1, G-S7"', 'by = "G-S1, G-S77"', r"entry B09: no protocol has a property 'G-S77', which stands under `by`"),
         (": drops", "", r"run 'replication 2 brokers in the end' judges nothing of G-S7"),
         ('kind = "bug"', 'kind = "bugs"', r"claims: entry B09: there is no kind 'bugs'"),
         ('verdict="broken"', 'verdict="wrong"', r"there is no verdict 'wrong'"),
