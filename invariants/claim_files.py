@@ -50,7 +50,8 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from fencepost.invariants.run import Case, Entry, Evidence
-from fencepost.invariants.run_files import judged_by, only, words
+from fencepost.invariants.run_files import judged_by
+from fencepost.invariants.run_rows import only, words
 from fencepost.model.language.errors import UsageError
 
 if TYPE_CHECKING:
