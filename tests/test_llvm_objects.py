@@ -187,6 +187,27 @@ def test_a_process_that_compiles_and_is_lost_is_replaced(folder: Path, monkeypat
     assert answer(Unit(TEXT.format(2))) == (3, True)
 
 
+def test_a_process_that_is_forked_compiles_for_itself(folder: Path) -> None:
+    code = f"""if True:
+        import os
+        from fencepost.explorers.native.llvm import aside
+        from fencepost.explorers.native.llvm.libraries import library
+        from fencepost.explorers.native.llvm.unit import Unit
+        aside.MOST = 1
+        def asked(number):
+            return library(Unit({TEXT!r}.format(number)))[0].kernels()["more"](0)
+        assert [asked(1), asked(2)] == [1, 2]
+        child = os.fork()
+        found = [asked(number) for number in ((3, 4) if child else (5, 6))]
+        print(*found, flush=True)
+        if child:
+            assert os.waitpid(child, 0)[1] == 0
+            print(asked(7))
+    """
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)  # noqa: S603 (our own text)
+    assert sorted(done.stdout.split()) == ["3", "4", "5", "6", "7"], done.stderr
+
+
 def test_a_kernel_keeps_its_code_and_a_cycle_of_references_ends_in_order() -> None:
     for number in range(50):
         made = Library(compiled(Unit(TEXT.format(number)))).kernels()

@@ -7,6 +7,7 @@ comes after that in another one.
 from __future__ import annotations
 
 import atexit
+import os
 import pickle
 import struct
 import subprocess
@@ -55,6 +56,15 @@ def _asked(unit: Unit) -> Object:
     if isinstance(found, Object):
         return found
     raise CompileError(found or "the process that compiled it has ended")
+
+
+def _forget() -> None:
+    """Leave the other process to the process that this one was forked from."""
+    global _process, _lock
+    _process, _lock = None, threading.Lock()
+
+
+os.register_at_fork(after_in_child=_forget)
 
 
 @atexit.register

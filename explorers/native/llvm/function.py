@@ -56,6 +56,7 @@ class Function(Expressions):
         """Return the whole function."""
         for position, (name, value) in enumerate(zip(self.names, self.build.arguments, strict=True)):
             if name == "_e":
+                assert position == 0, "the check array comes first"
                 self.e = value
                 self.build.owned(position)
             self.bind(name, value)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import threading
 from typing import TYPE_CHECKING
 from weakref import WeakValueDictionary
@@ -15,8 +16,17 @@ from fencepost.explorers.native.llvm.store import file_of, read, write
 if TYPE_CHECKING:
     from fencepost.explorers.native.llvm.unit import Unit
 
-_loaded: WeakValueDictionary[str, Library] = WeakValueDictionary()
 _lock = threading.Lock()
+_loaded: WeakValueDictionary[str, Library] = WeakValueDictionary()
+
+
+def _forget() -> None:
+    """After a fork nobody else is loading."""
+    global _lock  # noqa: PLW0603 (of this process)
+    _lock = threading.Lock()
+
+
+os.register_at_fork(after_in_child=_forget)
 
 
 def is_kept(unit: Unit) -> bool:
