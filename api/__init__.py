@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from fencepost.api.proof_report import ProveResult
     from fencepost.api.proving import prove
     from fencepost.api.results import CheckResult
-    from fencepost.api.shrinking import ReplayResult, ShrinkResult, replay, shrink
+    from fencepost.api.shrinking import ReplayResult, ShrinkResult, replay, replay_text, shrink
     from fencepost.api.simulating import SimulateResult, simulate
     from fencepost.api.sweeping import SweepResult, sweep
     from fencepost.api.watching import Event, Watch
@@ -51,7 +51,7 @@ _HOMES = {
     "fencepost.api.proof_report": "ProveResult",
     "fencepost.api.proving": "prove",
     "fencepost.api.results": "CheckResult",
-    "fencepost.api.shrinking": "ReplayResult ShrinkResult replay shrink",
+    "fencepost.api.shrinking": "ReplayResult ShrinkResult replay replay_text shrink",
     "fencepost.api.simulating": "SimulateResult simulate",
     "fencepost.api.sweeping": "SweepResult sweep",
     "fencepost.api.watching": "Event Watch",
@@ -96,6 +96,7 @@ __all__ = [
     "list_protocols",
     "prove",
     "replay",
+    "replay_text",
     "shrink",
     "simulate",
     "sweep",

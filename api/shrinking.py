@@ -89,6 +89,13 @@ def replay(file: str | Path, *, model: str | Path | None = None, rewrite: bool =
 
 
 @errors_of_models()
+def replay_text(text: str, *, model: str | Path | None = None) -> ReplayResult:
+    """Replay a trace that is given as text, as tests that were pasted have it; see `replay`."""
+    made = replaying.replay_text(text, lookup_in(str(model) if model else None))
+    return ReplayResult(made.trace, made.path, made.verdict)
+
+
+@errors_of_models()
 def shrink(
     what: str | Path | Counterexample | Trace,
     *,

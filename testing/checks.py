@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from fencepost.api.results import CheckResult
-    from fencepost.counterexamples.replay import Replay
+    from fencepost.api.shrinking import ReplayResult
     from fencepost.explorers.verdict import PropertyResult, Result
     from fencepost.invariants.protocols import Protocol
     from fencepost.model.language import Machine, Property
@@ -83,12 +83,11 @@ def check(
     return result
 
 
-def replay(file: str | Path, model: str | Path | None = None) -> Replay:
+def replay(file: str | Path, model: str | Path | None = None) -> ReplayResult:
     """Replay a trace file, whose protocol is in the file `model` if it is your own; raise UsageError if it does not."""
-    from fencepost.api.targets import lookup_in
-    from fencepost.counterexamples.replay import replay as take
+    from fencepost.api.shrinking import replay as take
 
-    return take(file, lookup_in(str(model) if model else None))
+    return take(file, model=model)
 
 
 def told(result: Result, *, as_expected: bool = False) -> str:

@@ -15,7 +15,7 @@ import pytest
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from fencepost.counterexamples.replay import Replay
+    from fencepost.api.shrinking import ReplayResult
     from fencepost.explorers.verdict import Result
     from fencepost.testing.checks import Search
 
@@ -72,7 +72,7 @@ class Fencepost:
         self.note(testing.told(result, as_expected=True))
         return result
 
-    def replay(self, file: str | Path, model: str | Path | None = None) -> Replay:
+    def replay(self, file: str | Path, model: str | Path | None = None) -> ReplayResult:
         """Replay a trace file, whose protocol is in the file `model` if it is your own; fail the test if it does not."""
         __tracebackhide__ = True
         from fencepost.model.language.errors import FencepostError
@@ -185,8 +185,6 @@ def _short(error: Exception) -> BaseException:
     return pytest.fail.Exception(str(error), pytrace=False)
 
 
-def _replayed(made: Replay) -> str:
-    from fencepost.counterexamples.culprit import violated_for
-
+def _replayed(made: ReplayResult) -> str:
     count = "1 state" if made.path.length == 1 else f"{made.path.length} states"
-    return f"{made.trace.protocol.name}: {violated_for(made.trace, made.path)}: a trace of {count}, as it says"
+    return f"{made.trace.protocol.name}: {made.finding}: a trace of {count}, as it says"

@@ -17,11 +17,10 @@ def render(made: Replay, model: str = "") -> str:
     trace = made.trace
     subject = f"{trace.protocol.name} {trace.prop.name if trace.prop else 'deadlock'}"
     name = re.sub(r"\W+", "_", subject).strip("_").lower()
-    own = "from fencepost.api.targets import lookup_in\n" if model else ""
-    lookup = f", lookup_in({model!r})" if model else ""
+    own = f", model={model!r}" if model else ""
     return f'''"""{_prose(trace.title, "")}"""
 
-{own}from fencepost.counterexamples.replay import replay_text
+from fencepost.api import replay_text
 
 HISTORY = """\\
 {_quoted(trace.head())}"""
@@ -32,7 +31,7 @@ def test_{name}_is_{"shown" if trace.worst else trace.verdict}_by_this_history()
 
     Fails when the protocol refuses a step, and then names the guard that refuses it.
     """
-    made = replay_text(HISTORY{lookup})
+    made = replay_text(HISTORY{own})
     assert made.trace.verdict == "{trace.verdict}"
     assert made.path.length == {made.path.length}
 '''
