@@ -21,7 +21,7 @@ from fencepost.model.language.actions import Kind
 from fencepost.model.language.errors import DomainError, MismatchError
 
 if TYPE_CHECKING:
-    from fencepost.explorers.native.search import Search
+    from fencepost.explorers.native.outcome import Searched
     from fencepost.model.language.actions import Property
 
 Array = np.ndarray[Any, Any]
@@ -40,7 +40,7 @@ class StoppedError(Exception):
 class Engine:
     """The properties of whole behaviours of one finished search."""
 
-    def __init__(self, search: Search, properties: tuple[Property, ...], began: float) -> None:
+    def __init__(self, search: Searched, properties: tuple[Property, ...], began: float) -> None:
         self.search, self.properties, self.began = search, properties, began
         self.stop_asked = ""
         self.compiled: Compiled | None = None

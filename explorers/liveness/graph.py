@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from fencepost.explorers.liveness.generated import Compiled
-    from fencepost.explorers.native.search import Search
+    from fencepost.explorers.native.outcome import Searched
     from fencepost.model.language.records import Key
 
 Array = np.ndarray[Any, Any]
@@ -31,7 +31,7 @@ FIRST_SLOTS = 1 << 12
 class Graph:
     """All states and steps of a finished search."""
 
-    def __init__(self, search: Search, compiled: Compiled, pause: Callable[[], None]) -> None:
+    def __init__(self, search: Searched, compiled: Compiled, pause: Callable[[], None]) -> None:
         self.search, self.steps, self.pause = search, compiled.steps, pause
         counts = [part.count for part in search.partitions]
         self.bases = np.concatenate(([0], np.cumsum(counts)))

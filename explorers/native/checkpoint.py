@@ -17,7 +17,7 @@ from fencepost.explorers.native.manifest import InvalidError, files_in, look_at_
 from fencepost.model.language.errors import UsageError
 
 if TYPE_CHECKING:
-    from fencepost.explorers.native.search import Search
+    from fencepost.explorers.native.outcome import Searched
     from fencepost.explorers.verdict import Options
     from fencepost.model.language.actions import Property
     from fencepost.model.language.constants import Constants
@@ -27,7 +27,7 @@ FORMAT = 2
 MANIFEST = "manifest.json"
 
 
-def save(search: Search) -> Path:
+def save(search: Searched) -> Path:
     """Write a checkpoint of a search that stands between two rounds; return its folder."""
     folder = _folder(search)
     position = asdict(search.settle())
@@ -71,7 +71,7 @@ def discard(folder: Path) -> None:
         folder.rmdir()
 
 
-def load(search: Search) -> None:
+def load(search: Searched) -> None:
     """Bring a search to where its checkpoint stands; raise UsageError if there is none that fits, or it is damaged."""
     folder = _folder(search)
     manifest = _manifest(folder)
@@ -87,7 +87,7 @@ def load(search: Search) -> None:
         raise _damaged(folder) from error
 
 
-def _restore(search: Search, folder: Path, manifest: dict[str, Any]) -> None:
+def _restore(search: Searched, folder: Path, manifest: dict[str, Any]) -> None:
     position, bases = position_in(manifest, search)
     slot = folder / manifest["slot"]
     shapes = [part.shapes(*base) for part, base in zip(search.partitions, bases, strict=True)]
@@ -150,7 +150,7 @@ def _asked(machine: Machine, constants: Constants, properties: tuple[Property, .
     }
 
 
-def question(search: Search) -> dict[str, Any]:
+def question(search: Searched) -> dict[str, Any]:
     """Return what a checkpoint belongs to: it serves no other question."""
     return {
         **_asked(search.machine, search.constants, search.properties, search.options),
@@ -159,7 +159,7 @@ def question(search: Search) -> dict[str, Any]:
     }
 
 
-def _folder(search: Search) -> Path:
+def _folder(search: Searched) -> Path:
     if not search.options.checkpoint:
         raise UsageError("--resume was given without a folder: write --checkpoint DIR --resume.")
     return Path(search.options.checkpoint)

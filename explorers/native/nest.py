@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import ast
 import re
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Protocol
 
 from fencepost.explorers.native.writer import Writer
 from fencepost.model.language.domains import NONE, InFlight
@@ -12,10 +12,27 @@ from fencepost.model.language.records import BagOf, fields
 from fencepost.model.language.subset import is_require
 
 if TYPE_CHECKING:
-    from fencepost.explorers.native.generate import Module
+    from fencepost.explorers.native.checks import Checks
+    from fencepost.explorers.native.masks import Masks
+    from fencepost.explorers.native.writer import Emitting
     from fencepost.model.language.actions import Action
     from fencepost.model.language.domains import Domain
     from fencepost.model.language.subset import Function, Program
+
+
+class Generating(Protocol):
+    """The module that is being written, as the loops of one action know it."""
+
+    program: Program
+    checks: Checks
+    guards: list[tuple[str, str]]
+    masks: Masks | None
+    most_successors: int
+
+    @property
+    def emitter(self) -> Emitting:
+        """What writes functions of the module."""
+        ...
 
 
 class Nest:
@@ -25,7 +42,7 @@ class Nest:
     but never after a guard that they stand before, if computing them can go wrong: the plain carrier would say so.
     """
 
-    def __init__(self, module: Module, made: Function, item: Action) -> None:
+    def __init__(self, module: Generating, made: Function, item: Action) -> None:
         self.module, self.made, self.item = module, made, item
         self.writer = Writer(module.emitter, made)
         self.domains = dict(zip(list(made.params)[2:], (domain for _, domain in item.params), strict=True))

@@ -17,9 +17,11 @@ from fencepost.model.language.errors import DomainError, MismatchError
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
+    from fencepost.explorers.native.compile import Kernels
     from fencepost.explorers.native.layout import Layout
-    from fencepost.explorers.native.search import Search
-    from fencepost.explorers.verdict import Path
+    from fencepost.explorers.native.position import Position
+    from fencepost.explorers.native.store import Buffers, Partition
+    from fencepost.explorers.verdict import Options, Path
     from fencepost.model.language.actions import Property
     from fencepost.model.language.constants import Constants
     from fencepost.model.language.interpreter import Interpreter
@@ -36,6 +38,50 @@ class Explored(Protocol):
     layout: Layout
     plain: Interpreter
     module: Any
+
+
+class Searched(Explored, Protocol):
+    """A search, as those know it who tell of it, keep it in a checkpoint, or go on with its states."""
+
+    options: Options
+    kernels: Kernels
+    owners: int
+    partitions: list[Partition]
+    position: Position
+    before_judging: tuple[list[int], dict[str, int]] | None
+    workers: int
+    _buffers: Buffers
+
+    @property
+    def distinct(self) -> int:
+        """States reached."""
+        ...
+
+    @property
+    def generated(self) -> int:
+        """Initial states plus successors computed, with repetition."""
+        ...
+
+    @property
+    def store_bytes(self) -> int:
+        """Memory of all partitions."""
+        ...
+
+    def fired(self) -> list[int]:
+        """How often each action happened."""
+        ...
+
+    def refused(self) -> list[int]:
+        """How often each guard refused first."""
+        ...
+
+    def deadlocks(self) -> int:
+        """How many states have no successor."""
+        ...
+
+    def settle(self) -> Position:
+        """Move the workers' counts into the position and return it, for a checkpoint."""
+        ...
 
 
 def explain(search: Explored, row: Any, way: Callable[[], Path] | None = None) -> None:
@@ -78,7 +124,7 @@ def blame(search: Explored, code: int) -> None:
     )
 
 
-def result_of(search: Search, why: str) -> Result:
+def result_of(search: Searched, why: str) -> Result:
     """Return what a search found, and why it stopped, if it did."""
     complete = not why
     deadlock = None
@@ -116,7 +162,7 @@ def result_of(search: Search, why: str) -> Result:
     )
 
 
-def _property_result(search: Search, item: Property, *, complete: bool) -> PropertyResult:
+def _property_result(search: Searched, item: Property, *, complete: bool) -> PropertyResult:
     state = search.position.found.get(item.name)
     if state is None:
         if item.kind is Kind.SOMETIMES:
@@ -127,12 +173,12 @@ def _property_result(search: Search, item: Property, *, complete: bool) -> Prope
     return PropertyResult(item.name, item.kind, verdict, path)
 
 
-def way_to(search: Search, state: int) -> Path:
+def way_to(search: Searched, state: int) -> Path:
     """Return the way to a state of a search, as the plain carrier goes it."""
     return confirm(search.plain, trail(search, state), Found(None))
 
 
-def trail(search: Search, state: int) -> Iterator[Callable[[Key], bool]]:
+def trail(search: Searched, state: int) -> Iterator[Callable[[Key], bool]]:
     """Return, from the initial state on, how to recognise each state on the way to `state`."""
     chain: list[int] = []
     while state != NO_PARENT:
@@ -143,7 +189,7 @@ def trail(search: Search, state: int) -> Iterator[Callable[[Key], bool]]:
     return (_recogniser(search, item) for item in reversed(chain))
 
 
-def _recogniser(search: Search, state: int) -> Callable[[Key], bool]:
+def _recogniser(search: Searched, state: int) -> Callable[[Key], bool]:
     owner, number = state % search.owners, state // search.owners
     part = search.partitions[owner]
     if not search.options.compact:
@@ -153,7 +199,7 @@ def _recogniser(search: Search, state: int) -> Callable[[Key], bool]:
     return lambda candidate: bool(hash_of(search, candidate) == wanted)
 
 
-def hash_of(search: Search, key: Key) -> Any:
+def hash_of(search: Searched, key: Key) -> Any:
     """Return the fingerprint of a state."""
     row = search.layout.encode([key], search.constants)
     hashes = np.empty(1, np.uint64)

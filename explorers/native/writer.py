@@ -8,20 +8,39 @@ slots. Names of our own begin with an underscore, which no name of a model does.
 from __future__ import annotations
 
 import ast
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Protocol
 
 from fencepost.model.language.domains import Flag, Index
 from fencepost.model.language.records import Scalar, fields
 from fencepost.model.language.subset import BITS, Arr, BagRef, Consts, Function, Rec
 
 if TYPE_CHECKING:
-    from fencepost.explorers.native.emit import Emitter
+    from fencepost.explorers.native.checks import Checks
+    from fencepost.model.language.records import Record
+    from fencepost.model.language.subset import Function, Program
+
+
+class Emitting(Protocol):
+    """What writes a whole module: where a writer of one function leaves what it lifts out, and asks for what it calls."""
+
+    program: Program
+    checks: Checks
+    texts: list[str]
+    lifted: int
+
+    def function(self, made: Function) -> str:
+        """Write a helper or a predicate and return its name in the generated module."""
+        ...
+
+    def bag(self, record: type[Record]) -> str:
+        """Write the operations on bags of these messages and return the suffix of their names."""
+        ...
 
 
 class Writer:
     """Writes one function."""
 
-    def __init__(self, emitter: Emitter, made: Function) -> None:
+    def __init__(self, emitter: Emitting, made: Function) -> None:
         self.emitter, self.made, self.checks = emitter, made, emitter.checks
         self.below: dict[str, str] = {}
         """Names of loop variables with the text of the bound they stay below."""

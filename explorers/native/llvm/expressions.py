@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import ast
-from typing import TYPE_CHECKING, NoReturn
+from typing import TYPE_CHECKING, NoReturn, Protocol
 
 from fencepost.explorers.native.llvm import checks
 from fencepost.explorers.native.llvm.types import Code, Named, Sort, Value, Vector, View, flag, number, word
@@ -12,7 +12,6 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from fencepost.explorers.native.llvm.builder import Builder
-    from fencepost.explorers.native.llvm.translate import Module
     from fencepost.explorers.native.llvm.types import Memory, Type
 
 _COMPARED: dict[type[ast.cmpop], str] = {ast.Eq: "==", ast.NotEq: "!=", ast.Lt: "<", ast.LtE: "<=", ast.Gt: ">", ast.GtE: ">="}
@@ -25,10 +24,20 @@ _OF_A_MODEL = {"_total", "_value"}
 """Names of ours that hold numbers of the model."""
 
 
+class Translating(Protocol):
+    """The module that is being translated, as the text of one function knows it. `globals` are numbers that it names."""
+
+    globals: dict[str, int]
+
+    def function(self, name: str, types: tuple[Type, ...], exported: str = "") -> Builder:
+        """Return a function as it is for arguments of these types."""
+        ...
+
+
 class Expressions:
     """Translates the expressions of one function."""
 
-    def __init__(self, module: Module, build: Builder) -> None:
+    def __init__(self, module: Translating, build: Builder) -> None:
         self.module, self.build = module, build
         self.direct: dict[str, Value] = {}
         self.stack: dict[str, tuple[str, Type]] = {}

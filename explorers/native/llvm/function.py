@@ -11,11 +11,10 @@ from collections import Counter
 from typing import TYPE_CHECKING, NoReturn
 
 from fencepost.explorers.native.llvm.builder import Builder
-from fencepost.explorers.native.llvm.expressions import Expressions
+from fencepost.explorers.native.llvm.expressions import Expressions, Translating
 from fencepost.explorers.native.llvm.types import GREATEST, NOTHING, Sort, Value, View, number
 
 if TYPE_CHECKING:
-    from fencepost.explorers.native.llvm.translate import Module
     from fencepost.explorers.native.llvm.types import Memory, Type
 
 _SIGNS: dict[type[ast.operator], str] = {ast.Add: "+", ast.Sub: "-", ast.Mult: "*"}
@@ -34,7 +33,7 @@ class Function(Expressions):
 
     def __init__(
         self,
-        module: Module,
+        module: Translating,
         node: ast.FunctionDef,
         types: tuple[Type, ...],
         symbol: str,
