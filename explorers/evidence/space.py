@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from fencepost.explorers.native.compile import NO_PARENT
-from fencepost.explorers.native.search import BATCH
+from fencepost.explorers.native.store import BATCH
 from fencepost.model.language.errors import MismatchError
 
 if TYPE_CHECKING:

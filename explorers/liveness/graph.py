@@ -14,7 +14,7 @@ from fencepost.explorers.liveness.behaviours import Rows
 from fencepost.explorers.native.compile import NO_PARENT
 from fencepost.explorers.native.crew import Crew, Worker
 from fencepost.explorers.native.outcome import blame, explain
-from fencepost.explorers.native.search import BATCH, ROUND
+from fencepost.explorers.native.store import BATCH, ROUND
 from fencepost.model.language.errors import MismatchError
 
 if TYPE_CHECKING:

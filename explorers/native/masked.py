@@ -10,7 +10,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from fencepost.explorers.native.outcome import blame, explain, trail
-from fencepost.explorers.native.search import BATCH, Search
+from fencepost.explorers.native.search import Search
+from fencepost.explorers.native.store import BATCH
 from fencepost.explorers.paths import Found, confirm
 from fencepost.model.language.actions import Kind
 from fencepost.model.language.errors import DisabledError, DomainError, MismatchError

@@ -18,7 +18,7 @@ from fencepost.explorers.native.crew import Crew, Worker, processors
 from fencepost.explorers.native.kernels import OWNERS
 from fencepost.explorers.native.outcome import blame, explain, result_of, way_to
 from fencepost.explorers.native.position import Position, Progress
-from fencepost.explorers.native.store import Buffers, Partition, TooManyStates
+from fencepost.explorers.native.store import BATCH, ROUND, Buffers, Partition, TooManyStates
 from fencepost.explorers.verdict import VIOLATED, Options, Result, deep_enough, enough_states, out_of_memory, out_of_time
 from fencepost.model.language.actions import Kind
 from fencepost.model.language.errors import MismatchError, UsageError
@@ -31,10 +31,6 @@ if TYPE_CHECKING:
     from fencepost.model.language.constants import Constants
     from fencepost.model.language.machine import Machine
 
-BATCH = 1024
-"""States expanded into one buffer: their successors still fit a core's cache when they are inserted."""
-ROUND = 16
-"""Batches expanded before their successors are inserted."""
 UNDECIDED = 1 << 62
 
 

@@ -24,6 +24,11 @@ FIRST_ROWS = 1 << 14
 ROW_GROWTH = 4
 EMPTY: np.ndarray[Any, Any] = np.zeros(0, np.uint64)
 
+BATCH = 1024
+"""States expanded into one buffer: their successors still fit a core's cache when they are inserted."""
+ROUND = 16
+"""Batches expanded before their successors are inserted."""
+
 
 class Buffers:
     """Room for the successors of `batches` batches of states: arrays of shape (batches, room, ...)."""

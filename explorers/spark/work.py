@@ -18,8 +18,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from fencepost.explorers.native.kernels import OWNERS
 from fencepost.explorers.native.manifest import InvalidError, look_at_rows
-from fencepost.explorers.native.search import BATCH, UNDECIDED
-from fencepost.explorers.native.store import Buffers, Partition
+from fencepost.explorers.native.search import UNDECIDED
+from fencepost.explorers.native.store import BATCH, Buffers, Partition
 from fencepost.explorers.spark.shelf import Shelf, locked
 from fencepost.explorers.spark.store import SOURCE_SHIFT, Block, Store
 from fencepost.model.language.errors import UsageError

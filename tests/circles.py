@@ -1,0 +1,26 @@
+"""Look for circles of imports among all modules, those for type checking included: there must be none."""
+
+from __future__ import annotations
+
+import sys
+import tomllib
+from pathlib import Path
+
+import grimp
+import networkx as nx
+
+
+def circles() -> list[list[str]]:
+    """Return the groups of modules that import each other."""
+    settings = tomllib.loads(Path("pyproject.toml").read_text())
+    modules = grimp.build_graph(*settings["tool"]["importlinter"]["root_packages"])
+    imports = nx.DiGraph(
+        [(name, other) for name in modules.modules for other in modules.find_modules_directly_imported_by(name)]
+    )
+    return [sorted(group) for group in nx.strongly_connected_components(imports) if len(group) > 1]
+
+
+if __name__ == "__main__":
+    found = circles()
+    sys.stderr.write("".join(f"a circle: {', '.join(group)}\n" for group in found))
+    sys.exit(bool(found))
