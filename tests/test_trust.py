@@ -1,0 +1,210 @@
+"""What is trusted and what is not, as docs/trust.md says: nothing that others may have written is run, and none of it ends in a traceback."""
+
+from __future__ import annotations
+
+import ast
+import os
+import random
+import re
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import pytest
+
+from tests.commands import KIP320, data_of, fencepost
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+ROOT = Path(__file__).parents[1]
+ROOMS = ("api", "cli", "counterexamples", "explorers", "invariants", "model", "pages", "testing")
+RUNS = {
+    "loads",
+    "load",
+    "exec",
+    "eval",
+    "exec_module",
+    "import_module",
+    "spec_from_file_location",
+    "__import__",
+    "add_object_file",
+}
+KNOWN = {
+    "api/__init__.py": "a module of ours, by one of a few names",
+    "cli/main.py": "a module of ours, by one of a few names",
+    "api/targets.py": "a model file that the user names",
+    "counterexamples/culprit.py": "the text of a property, which is a model's",
+    "counterexamples/render/__init__.py": "a module of ours, by one of a few names",
+    "explorers/native/build.py": "what our own process sends",
+    "explorers/native/llvm/aside.py": "what our own process sends",
+    "explorers/native/llvm/load.py": "an object of the cache",
+    "explorers/spark/explore.py": "what our own tasks send",
+    "explorers/spark/machines.py": "a model file, sent along",
+    "explorers/spark/work.py": "what our own tasks send",
+    "explorers/symbolic/cache.py": "a proof of the cache",
+    "explorers/symbolic/templates.py": "text that was just written",
+    "model/language/records.py": "text that was just written, of names that are identifiers",
+    "model/language/removal.py": "the text of an action, which is a model's",
+}
+"""Every module that runs, unpickles or imports what it read, and what that is."""
+
+
+def running(text: str) -> Iterator[str]:
+    for node in ast.walk(ast.parse(text)):
+        if isinstance(node, ast.Call):
+            called = node.func.attr if isinstance(node.func, ast.Attribute) else getattr(node.func, "id", "")
+            owner = ast.unparse(node.func.value) if isinstance(node.func, ast.Attribute) else ""
+            data = owner in ("json", "tomllib", "yaml", "np") or (
+                called in ("load", "eval") and owner not in ("pickle", "marshal", "")
+            )
+            if called in RUNS and not data:
+                yield called
+
+
+def test_whatever_runs_or_unpickles_what_it_read_is_known() -> None:
+    found = {
+        str(path.relative_to(ROOT))
+        for room in ROOMS
+        for path in (ROOT / room).rglob("*.py")
+        if set(running(path.read_text(encoding="utf-8"))) - {"load"}
+    }
+    assert found <= set(KNOWN), "say what it runs, and see that nobody else can write it"
+
+
+@pytest.mark.skipif(os.getuid() != 0, reason="only root can give a folder to another user")
+def test_a_cache_that_somebody_else_prepared_is_refused_and_stays_as_it_is(tmp_path: Path) -> None:
+    folder = tmp_path / "theirs"
+    folder.mkdir(0o755)
+    (folder / "objects").mkdir()
+    os.chown(folder, 54321, -1)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("FENCEPOST_CACHE", str(folder))
+        result = fencepost(*KIP320)
+    assert (result.exit_code, result.stdout) == (2, "")
+    assert "theirs belongs to another user (54321)" in result.stderr
+    assert [path.name for path in folder.rglob("*")] == ["objects"]
+
+
+def test_a_trace_cannot_name_a_file_that_is_run(tmp_path: Path) -> None:
+    (tmp_path / "evil.py").write_text(f"open({str(tmp_path / 'ran')!r}, 'w')\n")
+    text = (ROOT / "counterexamples/archive/kip101-weak-isr.trace").read_text()
+    for name in (str(tmp_path / "evil.py"), "evil", "./evil.py", "evil.py"):
+        (tmp_path / "a.trace").write_text(text.replace("protocol: kip101", f"protocol: {name}"))
+        with pytest.MonkeyPatch.context() as patch:
+            patch.chdir(tmp_path)
+            assert fencepost("replay", "a.trace").exit_code == 2
+    assert not (tmp_path / "ran").exists()
+
+
+PAYLOADS = [
+    *("-1", "none", "{0,1,2}", "{", "}", "{99}", "[]", "=", "==", "----", "loop:", "yes", "1_000", "+1", "0x10", "007", "1e9"),
+    *(
+        "\x00",
+        "\x1b[31m",
+        "\u2028",
+        "\u0663",
+        "²",
+        "①",
+        "\r",
+        "\x85",
+        "\x0c",
+        "9" * 5000,
+        "-" + "9" * 5000,
+        "{" * 3000,
+        "x" * 100_000,
+    ),
+]
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_a_trace_that_was_written_by_anyone_replays_or_is_refused(seed: int, tmp_path: Path) -> None:
+    draw = random.Random(seed)  # noqa: S311 (no secret)
+    archive = sorted((ROOT / "counterexamples/archive").glob("*.trace"))
+    small = [path for path in archive if path.stat().st_size < 3000]
+    for _ in range(40):
+        lines = draw.choice(small).read_text().split("\n")
+        for _ in range(draw.randint(1, 3)):
+            one, other, payload = draw.randrange(len(lines)), draw.randrange(len(lines)), draw.choice(PAYLOADS)
+            kind = draw.randrange(4)
+            if kind == 0:
+                lines[one], lines[other] = lines[other], lines[one]
+            elif kind == 1:
+                lines.insert(one, lines[other])
+            elif kind == 2:
+                lines[one] = re.sub(r"(?<==)\S+", lambda _, payload=payload: payload, lines[one], count=1)  # type: ignore[misc]
+            else:
+                place = draw.randint(0, len(lines[one]))
+                lines[one] = lines[one][:place] + payload + lines[one][place:]
+        (tmp_path / "a.trace").write_text("\n".join(lines), encoding="utf-8", newline="")
+        for command in (["replay"], ["show", "--format", draw.choice(["text", "mermaid", "pytest", "itf"])]):
+            result = fencepost(*command, str(tmp_path / "a.trace"))
+            assert result.exit_code in (0, 2), result.stderr
+            assert "Traceback" not in result.stderr
+            assert "\x1b" not in result.stderr
+
+
+def test_a_proof_that_is_damaged_is_made_again_with_a_note(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    pytest.importorskip("z3")
+    monkeypatch.setenv("FENCEPOST_CACHE", str(tmp_path / "cache"))
+    command = ["prove", str(ROOT / "tests/machines/lamps.py"), "--depth", "2", "--json"]
+    first = fencepost(*command)
+    (file,) = (tmp_path / "cache/proofs").iterdir()
+    whole = file.read_bytes()
+    for damaged in (b"", whole[:-1], whole[:40] + bytes([whole[40] ^ 1]) + whole[41:], b"cos\nsystem\n(S'false'\ntR."):
+        file.write_bytes(damaged)
+        again = fencepost(*command)
+        assert again.exit_code == first.exit_code
+        assert again.stderr.count(f"note: {file} was damaged: the proof is made again.") == 1
+        assert len(file.read_bytes()) == len(whole)
+
+
+SAME_LINE = '''from typing import Annotated
+
+from fencepost.model.language import Constants, Machine, Range, Record, action, always, bound, require
+
+
+class C(Constants):
+    top = bound(2, low=0, high=3, meaning="top")
+
+
+class State(Record):
+    x: Annotated[int, Range(0, 3)]
+
+
+@action()
+def initial(s: State, c: C) -> None:
+    """Zero."""
+
+
+@action(v=Range(0, 3), w=Range(0, 3))
+def go(s: State, c: C, v: int, w: int) -> None:
+    """Go."""
+    é = 1; require(v > é); require(s.x < c.top); require(w >
+        s.x); require(v != w)
+    require(v < 3); s.x += 1
+
+
+@always
+def fine(s: State, c: C) -> bool:
+    """Fine."""
+    return s.x < 3
+
+
+MACHINE = Machine("one-line", "Guards on one line.", State, C, initial, (go,))
+PROPERTIES = (fine,)
+'''
+
+
+def test_guards_on_one_line_are_counted_apart_on_every_engine(tmp_path: Path) -> None:
+    (tmp_path / "model.py").write_text(SAME_LINE, encoding="utf-8")
+    found = [
+        data_of(fencepost("check", str(tmp_path / "model.py"), "--engine", name, "--json")) for name in ("plain", "native")
+    ]
+    assert found[0]["guards"] == found[1]["guards"]
+    assert {item["condition"]: item["refused"] for item in found[0]["guards"]} == {
+        "v > é": 24,
+        "s.x < c.top": 8,
+        "w > s.x": 6,
+        "v != w": 4,
+        "v < 3": 3,
+    }
