@@ -21,7 +21,7 @@ from fencepost.api.traces import trace_of_path
 from fencepost.api.watching import Event, Watch, watched
 from fencepost.explorers.interrupts import cancelled_by
 from fencepost.explorers.verdict import Options, Verdict
-from fencepost.model.language.errors import UsageError
+from fencepost.model.language.errors import MismatchError, UsageError
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping
@@ -31,6 +31,8 @@ if TYPE_CHECKING:
     from fencepost.explorers.spark.summary import Cell, Summary, Violation
     from fencepost.explorers.spark.sweep import Swept
     from fencepost.explorers.spark.walking import Sweep
+    from fencepost.explorers.verdict import Path as Way
+    from fencepost.explorers.walk.walker import Walker
     from fencepost.invariants.protocols import Protocol
     from fencepost.model.language import Constants, Machine, Property
 
@@ -93,6 +95,10 @@ class SweepResult(Answer):
             for item in self.cells
         ]
         return table(f"{self.protocol}: {self.verdict}", ("cell", "verdict", "walks", "violated"), rows)
+
+
+MOST_WALKS = 1 << 62
+"""Numbers of walks that a kept row may name."""
 
 
 @dataclass(frozen=True)
@@ -211,7 +217,7 @@ def _swept(asked: _Asked, cluster: Cluster, folder: str, budget: float | None, w
             raise UsageError("no walk was walked: give the sweep more time with --budget.")
         with watch.busy("summing up"):
             summary = summarise(sql, rows.where(rows["cell"].isin(list(asked.settings))))
-    return _data(asked, plan, swept, summary, _traces(asked, plan, summary, watch))
+    return _data(asked, plan, swept, summary, _traces(asked, plan, summary, watch, resume=resume))
 
 
 def _plan(asked: _Asked, watch: Watch) -> Sweep:
@@ -231,7 +237,26 @@ def _plan(asked: _Asked, watch: Watch) -> Sweep:
     return Sweep(tuple(origins), asked.seed, asked.depth, tuple(asked.weights.items()))
 
 
-def _traces(asked: _Asked, plan: Sweep, summary: Summary, watch: Watch) -> list[_Shown]:
+def _walked_again(plan: Sweep, walker: Walker, violation: Violation, *, resume: bool) -> Way:
+    """Return the way of a walk that violates a property; raise UsageError if it does not and the rows may be anyone's."""
+    refused = UsageError(
+        f"the walks that are kept say that walk {violation.walk} of cell {violation.cell} violates {violation.property!r}, and it "
+        "does not: name another folder."
+    )
+    judged = next((item for item in walker.properties if item.name == violation.property), None)
+    steps = violation.length - 1 - (1 if judged is not None and judged.over_steps else 0)
+    if judged is None or not 0 <= steps <= plan.depth or not 0 <= violation.walk < MOST_WALKS:
+        raise refused
+    way = walker.way(violation.walk, seed=plan.seed, steps=steps, weights=walker.weights(dict(plan.weights)))
+    try:
+        return walker.confirm(way, judged)
+    except MismatchError as error:
+        if not resume:
+            raise
+        raise refused from error
+
+
+def _traces(asked: _Asked, plan: Sweep, summary: Summary, watch: Watch, *, resume: bool) -> list[_Shown]:
     """Return for each property that is violated the trace of its shortest walk, replayed here and shortened."""
     from fencepost.explorers.spark.walking import walker_of
 
@@ -244,10 +269,7 @@ def _traces(asked: _Asked, plan: Sweep, summary: Summary, watch: Watch) -> list[
         constants = asked.settings[violation.cell].constants
         assert constants is not None
         walker = walker_of(plan.by_cell[violation.cell])
-        judged = next(item for item in walker.properties if item.name == prop)
-        steps = violation.length - 1 - (1 if judged.over_steps else 0)
-        way = walker.way(violation.walk, seed=plan.seed, steps=steps, weights=walker.weights(dict(plan.weights)))
-        path = walker.confirm(way, judged)
+        path = _walked_again(plan, walker, violation, resume=resume)
         trace = Counterexample(trace_of_path(asked.question.protocol, constants, prop, path, normalize=asked.normalize), path)
         shrunk = shortened(trace, watch, 0) if asked.shrinks else None
         made = shrunk.counterexample if shrunk else trace

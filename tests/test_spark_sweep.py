@@ -12,6 +12,7 @@ pytest.importorskip("pyspark", reason="these tests have an environment of their 
 
 from fencepost.api.grids import axes_of, settings_of
 from fencepost.cli.views.sweep_page import maps_of, page
+from fencepost.explorers import sealed
 from fencepost.explorers.spark import sweep as sweeping
 from fencepost.explorers.spark.frontier import Point, smallest_unsafe
 from fencepost.explorers.spark.machines import Origin
@@ -123,8 +124,30 @@ def test_walks_of_another_model_are_not_added_to(swept: str, tmp_path: Path) -> 
     kept = json.loads((folder / "sweep.json").read_text())
     kept["models"] = dict.fromkeys(kept["models"], "another")
     (folder / "sweep.json").write_text(json.dumps(kept))
+    with pytest.raises(UsageError, match=r"no readable sweep\.json"):
+        sweeping.prepare(str(folder), plan(), resume=True)
+    del kept["sum"]
+    (folder / "sweep.json").write_bytes(sealed.sealed(kept))
     with pytest.raises(UsageError, match="are of another model than now"):
         sweeping.prepare(str(folder), plan(), resume=True)
+
+
+@pytest.mark.parametrize(
+    ("text", "says"),
+    [
+        ("", "no readable"),
+        ("[" * 100_000, "no readable"),
+        ('{"format": 2, "question": [], "models": 1}', "no readable"),
+        (
+            '{"question": {"format": 1}, "models": {}}',
+            "the sweep in .* has format 1, and this version of Fencepost reads format 2",
+        ),
+    ],
+)
+def test_a_sweep_that_was_written_by_anyone_is_refused(text: str, says: str, tmp_path: Path) -> None:
+    (tmp_path / "sweep.json").write_text(text)
+    with pytest.raises(UsageError, match=says):
+        sweeping.prepare(str(tmp_path), plan(), resume=True)
 
 
 def test_a_folder_that_is_not_empty_is_refused(swept: str, tmp_path: Path) -> None:

@@ -4,16 +4,16 @@ from __future__ import annotations
 
 import hashlib
 import itertools
-import json
 import time
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from fencepost.explorers import sealed
 from fencepost.explorers.interrupts import Signals
 from fencepost.explorers.spark.session import first_cause
-from fencepost.explorers.spark.store import folder_of
+from fencepost.explorers.spark.store import DamagedError, Store, folder_of
 from fencepost.explorers.spark.walking import SCHEMA, Sweep, walk_blocks
 from fencepost.explorers.verdict import out_of_time
 from fencepost.model.language.errors import UsageError
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
     from pyspark.sql import DataFrame, SparkSession
 
-FORMAT = 1
+FORMAT = 2
 MANIFEST = "sweep.json"
 ROWS = "walks.parquet"
 BLOCK_STEPS = 50_000
@@ -73,7 +73,7 @@ def blocks_of(sweep: Sweep, walks: int) -> list[Block]:
 
 def question(sweep: Sweep) -> dict[str, Any]:
     """Return what a folder of walks belongs to."""
-    return {"format": FORMAT, "seed": sweep.seed, "depth": sweep.depth, "weights": dict(sweep.weights)}
+    return {"seed": sweep.seed, "depth": sweep.depth, "weights": dict(sweep.weights)}
 
 
 def prepare(folder: str, sweep: Sweep, *, resume: bool) -> None:
@@ -105,8 +105,7 @@ def prepare(folder: str, sweep: Sweep, *, resume: bool) -> None:
                 raise UsageError(f"the walks in {folder} are of another model than now (cell {cell}): name another folder.")
         models = {**earlier["models"], **models}
     system.create_dir(path, recursive=True)
-    with system.open_output_stream(f"{path}/{MANIFEST}") as file:
-        file.write(json.dumps({"question": asked, "models": models}).encode())
+    Store(folder).write(MANIFEST, sealed.sealed({"format": FORMAT, "question": asked, "models": models}))
 
 
 def _entries(system: Any, path: str) -> list[Any]:
@@ -116,15 +115,20 @@ def _entries(system: Any, path: str) -> list[Any]:
 
 
 def _manifest(folder: str) -> dict[str, Any]:
-    system, path = folder_of(folder)
     try:
-        with system.open_input_file(f"{path}/{MANIFEST}") as file:
-            found = json.loads(bytes(file.read()))
-        return {"question": dict(found["question"]), "models": dict(found["models"])}
-    except (OSError, ValueError, KeyError, TypeError):
-        raise UsageError(
-            f"{folder} is not empty, and there is no readable {MANIFEST} of a sweep in it: name another folder."
-        ) from None
+        found = sealed.object_in(Store(folder).read(MANIFEST))
+        if found.get("format") != FORMAT:
+            raise UsageError(
+                f"the sweep in {folder} has format {str(found.get('format', 1))[:20]}, and this version of Fencepost reads format "
+                f"{FORMAT}: name another folder, or continue with the version that wrote it."
+            )
+        manifest = sealed.unsealed(found)
+    except (DamagedError, sealed.BrokenSealError):
+        manifest = {}
+    question, models = manifest.get("question"), manifest.get("models")
+    if not isinstance(question, dict) or not isinstance(models, dict):
+        raise UsageError(f"{folder} is not empty, and there is no readable {MANIFEST} of a sweep in it: name another folder.")
+    return {"question": question, "models": models}
 
 
 def rows_of(spark: SparkSession, folder: str) -> DataFrame | None:
@@ -153,7 +157,10 @@ def finished(spark: SparkSession, folder: str, wanted: list[Block]) -> set[tuple
     if rows is None:
         return set()
     sizes = {(item.cell, item.block): item.last - item.first for item in wanted}
-    counts = rows.groupBy("cell", "block").count().collect()
+    try:
+        counts = rows.groupBy("cell", "block").count().collect()
+    except Exception as error:
+        raise UsageError(f"the walks in {folder} cannot be read: {first_cause(str(error))} Name another folder.") from error
     return {(row["cell"], row["block"]) for row in counts if row["count"] >= sizes.get((row["cell"], row["block"]), 1 << 62)}
 
 
