@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import re
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
+from fencepost.explorers.native.search import search as native
 from fencepost.explorers.plain import search as plain
 from fencepost.explorers.verdict import Options, Verdict
 from fencepost.model.language.errors import DomainError
@@ -18,6 +20,7 @@ from tests.machines.meanings import MACHINE, PROPERTIES, Case
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+    from fencepost.explorers.verdict import Result
     from fencepost.model.language import Constants
 
 PAGE = Path(__file__).parent.parent / "docs" / "semantics.md"
@@ -90,14 +93,22 @@ WANTED: dict[Case, int | str] = {
 """What each case leaves, or the error that it is."""
 
 
-def by_search(search: Callable[..., object]) -> Callable[[Constants], bool]:
+def by_search(search: Callable[..., Result]) -> Callable[[Constants], bool]:
     """Return whether an engine finds that all is as wanted; it raises the error of a case that goes wrong."""
 
     def ask(constants: Constants) -> bool:
         found = search(MACHINE, constants, PROPERTIES, Options(workers=1))
-        return found.properties[0].verdict is Verdict.HOLDS  # type: ignore[attr-defined, no-any-return]
+        return found.properties[0].verdict is Verdict.HOLDS
 
     return ask
+
+
+def by_compiled_code(constants: Constants) -> bool:
+    """Return whether compiled code leaves what is wanted; an action that cannot be compiled stands in a machine of its own."""
+    alone = constants.case == Case.THE_FIRST_SOURCE_IS_OUTSIDE_THE_GENERATOR  # type: ignore[attr-defined]
+    machine = ALONE if alone else TOGETHER
+    found = native(machine, constants, PROPERTIES, Options(workers=1))
+    return found.properties[0].verdict is Verdict.HOLDS
 
 
 def by_typed_program(constants: Constants) -> bool:
@@ -105,7 +116,32 @@ def by_typed_program(constants: Constants) -> bool:
     return typed_search(MACHINE, constants, PROPERTIES)["is-as-wanted"]
 
 
-ENGINES = {"plain": by_search(plain), "typed": by_typed_program}
+UNCOMPILED = MACHINE.action("the-first-source-is-outside-the-generator")
+ALONE = replace(MACHINE, actions=(UNCOMPILED,))
+TOGETHER = replace(MACHINE, actions=tuple(item for item in MACHINE.actions if item is not UNCOMPILED))
+ENGINES = {"plain": by_search(plain), "typed": by_typed_program, "native": by_compiled_code}
+KNOWN = {
+    ("native", Case.NOT_IN_EVALUATES_EVERY_NUMBER),
+    ("native", Case.AN_AUGMENTED_PLACE_IS_FOUND_ONCE),
+    ("native", Case.THE_FIRST_SOURCE_IS_OUTSIDE_THE_GENERATOR),
+    ("native", Case.A_SHADOWED_PARAMETER_IS_NO_INDEX),
+    ("native", Case.MESSAGES_ARE_ORDERED_FIELD_BY_FIELD),
+    ("native", Case.FIELDS_BEFORE_THE_MESSAGE_IS_THERE),
+}
+"""Where the native engine is wrong as long as it is made of text, and not of the typed program."""
+EVERY = [
+    pytest.param(
+        engine,
+        case,
+        marks=[
+            *([pytest.mark.xdist_group("meanings")] if engine == "native" else []),
+            *([pytest.mark.xfail(reason="it is made of text", strict=True)] if (engine, case) in KNOWN else []),
+        ],
+        id=f"{engine}-{case.name.lower()}",
+    )
+    for engine in ENGINES
+    for case in WANTED
+]
 NO_END = {"plain"}
 """Engines whose numbers have no end."""
 
@@ -114,8 +150,7 @@ def test_every_case_is_tried() -> None:
     assert {*WANTED, Case.NOTHING} == set(Case)
 
 
-@pytest.mark.parametrize("case", WANTED, ids=lambda case: case.name.lower())
-@pytest.mark.parametrize("engine", ENGINES)
+@pytest.mark.parametrize(("engine", "case"), EVERY)
 def test_a_sentence_is_true(engine: str, case: Case) -> None:
     ask, wanted = ENGINES[engine], WANTED[case]
     if isinstance(wanted, str) or (case is Case.A_LONG_SUM_IS_REFUSED and engine not in NO_END):
