@@ -12,10 +12,18 @@ import zipfile
 from dataclasses import dataclass
 from pathlib import Path
 
+from fencepost.conformance import moved
+from fencepost.conformance.moved import adapted, classes_in, lines_for
 from fencepost.explorers.cache_folder import cache_folder
 from fencepost.model.language.errors import UsageError, nearest
 
-RELEASES: dict[str, str] = {"4.1.2": "kafka-4.1"}
+RELEASES: dict[str, str] = {
+    "4.0.2": "kafka-4.0",
+    "4.1.2": "kafka-4.1",
+    "4.2.1": "kafka-4.1",
+    "4.3.1": "kafka-4.1",
+    "4.4.0": "kafka-4.1",
+}
 """The releases that the driver knows, each with the model's version that it is compared with."""
 JAVA = 17
 SOURCES = Path(__file__).parent / "java"
@@ -26,6 +34,7 @@ JAVA_OPTIONS = ("-XX:+UseSerialGC", "-Xmx1g", "-XX:-UsePerfData", "-XX:TieredSto
 """The optimizing compiler costs more than it gains before some hundred thousand steps."""
 
 POM = """\
+<!-- 4.4.0 names a kafka-tools-api that is not on Maven Central, and nothing here needs it -->
 <project xmlns="http://maven.apache.org/POM/4.0.0">
   <modelVersion>4.0.0</modelVersion>
   <groupId>fencepost</groupId>
@@ -36,6 +45,12 @@ POM = """\
       <groupId>org.apache.kafka</groupId>
       <artifactId>kafka_2.13</artifactId>
       <version>{version}</version>
+      <exclusions>
+        <exclusion>
+          <groupId>org.apache.kafka</groupId>
+          <artifactId>kafka-tools-api</artifactId>
+        </exclusion>
+      </exclusions>
     </dependency>
   </dependencies>
 </project>
@@ -176,6 +191,7 @@ def compiled(version: str, jars: Path) -> Path:
     digest = hashlib.sha256()
     for path in sources:
         digest.update(path.read_bytes())
+    digest.update(Path(moved.__file__).read_bytes())
     for jar in sorted(jars.glob("*.jar")):
         digest.update(f"{jar.name} {jar.stat().st_size} {jar.stat().st_mtime_ns}".encode())
     classes = cache_folder() / "kafka" / version / f"classes-{digest.hexdigest()[:16]}"
@@ -184,6 +200,7 @@ def compiled(version: str, jars: Path) -> Path:
     classes.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
     with tempfile.TemporaryDirectory(dir=classes.parent) as work:
         made = Path(work) / "classes"
+        sources = _written(sources, Path(work) / "java", version, classes_in(jars))
         command = [tool("javac"), "-nowarn", "-Xlint:none", "--release", str(JAVA), "-cp", f"{jars}{os.sep}*", "-d", str(made)]
         done = _run([*command, *map(str, sources)], COMPILER_SECONDS, "javac")
         if done.returncode != 0:
@@ -194,6 +211,17 @@ def compiled(version: str, jars: Path) -> Path:
             )
         _keep(made, classes)
     return classes
+
+
+def _written(sources: list[Path], folder: Path, version: str, classes: dict[str, set[str]]) -> list[Path]:
+    """Write the driver's text for one release."""
+    written = []
+    for source in sources:
+        path = folder / source.relative_to(SOURCES)
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(adapted(lines_for(source.read_text(encoding="utf-8"), version), classes), encoding="utf-8")
+        written.append(path)
+    return written
 
 
 def _keep(made: Path, kept: Path) -> None:

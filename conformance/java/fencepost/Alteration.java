@@ -42,8 +42,19 @@ final class Alteration {
         });
         Class<?> type = Reflect.type("kafka.server.DefaultAlterPartitionManager", "org.apache.kafka.server.partition.DefaultAlterPartitionManager");
         Class<?>[] types = type.getConstructors()[0].getParameterTypes();
-        Object epochs = types[4] == Supplier.class ? (Supplier<Object>) () -> sender.epoch : (scala.Function0<Object>) () -> sender.epoch;
-        return type.getConstructors()[0].newInstance(channel, scheduler, clock, sender.id, epochs);
+        Object[] arguments = new Object[types.length];
+        for (int i = 0; i < types.length; i++) {
+            switch (types[i].getSimpleName()) {
+                case "NodeToControllerChannelManager": arguments[i] = channel; break;
+                case "Scheduler": arguments[i] = scheduler; break;
+                case "Time": arguments[i] = clock; break;
+                case "int": arguments[i] = sender.id; break;
+                case "Supplier": arguments[i] = (Supplier<Object>) () -> sender.epoch; break;
+                case "Function0": arguments[i] = (scala.Function0<Object>) () -> sender.epoch; break;
+                default: throw new Reflect.Changed("DefaultAlterPartitionManager's parameter " + types[i].getName());
+            }
+        }
+        return type.getConstructors()[0].newInstance(arguments);
     }
 
     AlterPartitionRequestData.PartitionData asked() {

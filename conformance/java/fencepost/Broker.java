@@ -34,7 +34,8 @@ import org.apache.kafka.server.common.DirectoryEventHandler;
 import org.apache.kafka.server.common.KRaftVersion;
 import org.apache.kafka.server.storage.log.FetchIsolation;
 import org.apache.kafka.storage.internals.log.LogDirFailureChannel;
-import org.apache.kafka.storage.internals.log.UnifiedLog;
+import kafka.log.UnifiedLog;  // until 4.0
+import org.apache.kafka.storage.internals.log.UnifiedLog;  // since 4.1
 import org.apache.kafka.storage.log.metrics.BrokerTopicStats;
 
 /** One process of a broker: LogManager, KRaftMetadataCache, ReplicaManager with its fetchers, AlterPartitionManager. */
@@ -97,17 +98,22 @@ final class Broker {
     }
 
     private static Object logManager(Object config, Object scheduler, Fakes.Clock clock, Object failures) {
-        Method make = Reflect.method(Reflect.type("kafka.log.LogManager"), "apply", 7);
+        Class<?> type = Reflect.type("kafka.log.LogManager");
+        Method make = Reflect.method(type, "apply", 7);  // since 4.1
+        Method make = Reflect.method(type, "apply", 8);  // until 4.0
         Object none = make.getParameterTypes()[1] == Set.class ? Set.of() : scala.collection.immutable.Nil$.MODULE$;
         Object settings = Fakes.settings(Reflect.type("org.apache.kafka.metadata.ConfigRepository", "kafka.server.metadata.ConfigRepository"));
-        return Reflect.invoke(make, null, config, none, settings, scheduler, clock, STATS, failures);
+        return Reflect.invoke(make, null, config, none, settings, scheduler, clock, STATS, failures
+            , true  // until 4.0
+        );
     }
 
     /** Quotas have threads of their own, which do nothing here: one set for all processes of a broker. */
     private static Object quotas(Object config, Fakes.Clock clock) {
-        return QUOTAS.computeIfAbsent(config, key -> Reflect.invoke(
-            Reflect.method(Reflect.type("org.apache.kafka.server.quota.QuotaFactory", "kafka.server.QuotaFactory"), "instantiate", 5),
-            null, config, METRICS, clock, "", ""));
+        Class<?> factory = Reflect.type("org.apache.kafka.server.quota.QuotaFactory", "kafka.server.QuotaFactory");
+        return QUOTAS.computeIfAbsent(config, key ->
+            Reflect.invoke(Reflect.method(factory, "instantiate", 5), null, config, METRICS, clock, "", ""));  // since 4.1
+            Reflect.invoke(Reflect.method(factory, "instantiate", 4), null, config, METRICS, clock, ""));  // until 4.0
     }
 
     private kafka.server.ReplicaManager manager(
@@ -286,7 +292,8 @@ final class Broker {
         Object log = Reflect.call(logs, "getLog", PARTITION, false);
         Object found = Scala.value(log);
         if (found != null) {
-            ((UnifiedLog) found).closeHandlers();
+            ((UnifiedLog) found).closeHandlers();  // until 4.3
+            ((UnifiedLog) found).close();  // since 4.4
         }
         for (Object lock : Scala.items(Reflect.get(logs, "dirLocks"))) {
             Reflect.call(lock, "destroy");

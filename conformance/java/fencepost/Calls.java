@@ -73,19 +73,26 @@ final class Calls {
         arguments[1] = (short) -1;
         arguments[2] = false;
         arguments[3] = AppendOrigin.CLIENT;
-        arguments[4] = entries.$plus(new scala.Tuple2<>(partition, records));
+        Object key = partition;  // since 4.1
+        Object key = partition.topicPartition();  // until 4.0
+        arguments[4] = entries.$plus(new scala.Tuple2<>(key, records));
         arguments[5] = (scala.Function1<Object, Object>) answers -> {
             Object answer = answers instanceof java.util.Map
                 ? ((java.util.Map<?, ?>) answers).values().iterator().next()
-                : ((scala.collection.Map<Object, Object>) answers).apply(partition);
+                : ((scala.collection.Map<Object, Object>) answers).apply(key);
             then.accept((ProduceResponse.PartitionResponse) answer);
             return scala.runtime.BoxedUnit.UNIT;
         };
-        arguments[6] = (scala.Function1<Object, Object>) stats -> scala.runtime.BoxedUnit.UNIT;
-        arguments[7] = RequestLocal.noCaching();
-        arguments[8] = scala.collection.immutable.Map$.MODULE$.empty();
-        if (types.length > 9) {
-            arguments[9] = (short) 2;
+        for (int i = 6; i < types.length; i++) {
+            switch (types[i].getSimpleName()) {
+                case "Function1": arguments[i] = (scala.Function1<Object, Object>) stats -> scala.runtime.BoxedUnit.UNIT; break;
+                case "RequestLocal": arguments[i] = RequestLocal.noCaching(); break;
+                case "Map": arguments[i] = scala.collection.immutable.Map$.MODULE$.empty(); break;
+                case "Option": arguments[i] = scala.Option.empty(); break;
+                case "ActionQueue": arguments[i] = Reflect.call(manager, "defaultActionQueue"); break;
+                case "short": arguments[i] = (short) 2; break;
+                default: throw new Reflect.Changed("appendRecords's parameter " + types[i].getName());
+            }
         }
         Reflect.invoke(append, manager, arguments);
     }

@@ -46,6 +46,9 @@ final class Fakes {
                 return InvocationHandler.invokeDefault(self, method, arguments);
             }
             Class<?> returned = method.getReturnType();
+            if (returned.isInterface() && java.util.concurrent.Future.class.isAssignableFrom(returned)) {
+                return idle(returned);
+            }
             return returned == int.class ? (Object) 0 : returned == long.class ? (Object) 0L : returned == boolean.class ? (Object) false : null;
         });
     }

@@ -29,7 +29,8 @@ final class Fetching {
 
     Fetching(Broker broker, kafka.server.KafkaConfig config, Object quota, Metrics metrics, Fakes.Clock clock) {
         this.broker = broker;
-        manager = new kafka.server.ReplicaFetcherManager(config, broker.manager, metrics, clock, scala.Option.empty(),
+        manager = new kafka.server.ReplicaFetcherManager(config, broker.manager, metrics, clock,
+            scala.Option.empty(),  // until 4.1
             (kafka.server.ReplicationQuotaManager) quota, MetadataVersion::latestProduction, () -> broker.epoch) {
             @Override public kafka.server.ReplicaFetcherThread createFetcherThread(int number, BrokerEndPoint source) {
                 Sender sender = new Sender(source);
@@ -102,7 +103,9 @@ final class Fetching {
 
         Fetcher(kafka.server.RemoteLeaderEndPoint endpoint, Sender sender, kafka.server.KafkaConfig config,
                 kafka.server.FailedPartitions failed, kafka.server.ReplicaManager manager, kafka.server.ReplicationQuotaManager quota) {
-            super("fetcher", endpoint, config, failed, manager, quota, "");
+            super("fetcher", endpoint, config, failed, manager, quota, ""
+                , MetadataVersion::latestProduction  // until 4.0
+            );
             this.sender = sender;
         }
 
@@ -135,6 +138,7 @@ final class Fetching {
         }
         Reflect.call(fetcher, "maybeTruncate");
         Object states = Reflect.call(Reflect.get(fetcher, "partitionStates"), "partitionStateMap");
+        states = scala.jdk.javaapi.CollectionConverters.asScala((Map<?, ?>) states);  // until 4.0
         Object endpoint = Reflect.call(fetcher, "leader");
         Object fetch = Scala.value(Reflect.call(Reflect.call(endpoint, "buildFetch", states), "result"));
         if (fetch == null) {

@@ -1,7 +1,8 @@
 package fencepost;
 
 import java.lang.reflect.Constructor;
-import java.lang.reflect.RecordComponent;
+import java.lang.reflect.Field;
+import java.lang.reflect.Modifier;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
@@ -46,9 +47,11 @@ final class Replicas {
         try {
             Constructor<?> constructor = state.getClass().getDeclaredConstructors()[0];
             List<Object> values = new ArrayList<>();
-            for (RecordComponent c : state.getClass().getRecordComponents()) {
-                Long value = changed.get(c.getName());
-                values.add(value != null ? value : Reflect.call(state, c.getName()));
+            for (Field f : state.getClass().getDeclaredFields()) {  // in the order of the constructor's parameters
+                if (!Modifier.isStatic(f.getModifiers())) {
+                    Long value = changed.get(f.getName());
+                    values.add(value != null ? value : Reflect.call(state, f.getName()));
+                }
             }
             return constructor.newInstance(values.toArray());
         } catch (ReflectiveOperationException e) {

@@ -29,7 +29,8 @@ import org.apache.kafka.server.storage.log.FetchIsolation;
 import org.apache.kafka.server.storage.log.FetchParams;
 import org.apache.kafka.server.storage.log.FetchPartitionData;
 import org.apache.kafka.storage.internals.log.AppendOrigin;
-import org.apache.kafka.storage.internals.log.UnifiedLog;
+import kafka.log.UnifiedLog;  // until 4.0
+import org.apache.kafka.storage.internals.log.UnifiedLog;  // since 4.1
 
 /** One controller, its brokers, and all that is in flight between them. An action happens at a time, in one thread. */
 final class World {

@@ -173,7 +173,9 @@ public final class FencepostController {
         CreateTopicsRequestData request = new CreateTopicsRequestData();
         request.topics().add(topic);
         ControllerResult<CreateTopicsResponseData> result =
-            replication.createTopics(context(ApiKeys.CREATE_TOPICS), request, Set.of(name));
+            replication.createTopics(context(ApiKeys.CREATE_TOPICS), request, Set.of(name)
+                , false  // since 4.3
+            );
         commit(result.records());
         CreateTopicsResponseData.CreatableTopicResult made = result.response().topics().find(name);
         if (made.errorCode() != 0) {
