@@ -88,7 +88,8 @@ class Execution:
         self._reset = reset(plain.constants)
         self.seen = Seen(*self._sizes)
         self.why = ""
-        self._before: Key = ()
+        self.at: Key = ()
+        """The state of the model up to which Kafka has followed."""
 
     def begin(self, initial: Key) -> Difference | None:
         """Set up a new cluster; return how it differs from the model's initial state."""
@@ -96,7 +97,7 @@ class Execution:
         self.seen.take(self.driver.ask(self._reset)["state"])
         self.seen.frame = Frame(0, self.seen.images[0][2] - initial[STATE["image"]][0][2])
         self.tally.histories += 1
-        self._before = initial
+        self.at = initial
         return self._compare((), initial)
 
     def ask(self, line: str) -> str:
@@ -136,7 +137,7 @@ class Execution:
         if found is None and transition.raw != transition.after:
             self.tally.settled += 1
             found = self._settle(steps, transition)
-        self._before = transition.after
+        self.at = transition.after
         return found
 
     def _compare(self, steps: tuple[Step, ...], expected: Key) -> Difference | None:

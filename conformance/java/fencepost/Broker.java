@@ -196,9 +196,9 @@ final class Broker {
         Method startup = Reflect.method(logs.getClass(), "startup", 2);
         Object topics = startup.getParameterTypes()[0] == Set.class
             ? Set.of("t") : scala.collection.immutable.Set$.MODULE$.<Object>empty().incl("t");
-        Object stray = startup.getParameterTypes()[1] == scala.Function1.class
-            ? (scala.Function1<Object, Object>) log -> false : (java.util.function.Predicate<Object>) log -> false;
-        Reflect.invoke(startup, logs, topics, stray);
+        Object none = (scala.Function1<Object, Object>) log -> false;  // until 4.3
+        Object none = (java.util.function.Function<Object, Object>) log -> false;  // since 4.4
+        Reflect.invoke(startup, logs, topics, none);
     }
 
     /** What BrokerMetadataPublisher does with one delta: the cache first, then ReplicaManager. */

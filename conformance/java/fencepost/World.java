@@ -228,16 +228,26 @@ final class World {
         note();
     }
 
-    void unfence(int broker) {
+    void unfence(int broker) throws Exception {
         Broker b = running(broker);
-        String answer = controller.heartbeat(broker, b.epoch, false, b.appliedRecords());
+        boolean stopping = controller.registration(broker).inControlledShutdown();  // such a broker says so in every heartbeat
+        String answer = controller.heartbeat(broker, b.epoch, stopping, b.appliedRecords());
         note();
+        goIfLet(b, answer);
         if (answer.equals("fenced")) {
             throw new Refused("the heartbeat is answered: fenced");
         }
     }
 
-    void beginShutdown(int broker) {
+    /** A broker that may stop does. */
+    private void goIfLet(Broker b, String answer) throws Exception {
+        if (answer.equals("stop")) {
+            halt(b, Broker.entries(b.log()).size(), true);
+            throw new Refused("the heartbeat is answered: stop");
+        }
+    }
+
+    void beginShutdown(int broker) throws Exception {
         Broker b = running(broker);
         boolean lonely = !controller.leadsAnything(broker);
         Uuid another = null;
@@ -255,9 +265,7 @@ final class World {
             controller.deleteTopic(another);
         }
         note();
-        if (answer.equals("stop")) {
-            throw new Refused("the heartbeat is answered: stop");
-        }
+        goIfLet(b, answer);
     }
 
     void elect() {
@@ -392,6 +400,9 @@ final class World {
 
     void late(int number) {
         Fetching.Request request = late.get(number);
+        if (request == null) {
+            throw new Untried("no such fetch");
+        }
         FetchPartitionData data = serve(running(request.leader), request);
         if (data.divergingEpoch.isPresent()) {
             throw new Refused(request.hollow ? "the logs diverge over an epoch without records" : "the logs diverge");
