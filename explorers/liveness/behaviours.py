@@ -110,7 +110,7 @@ class _Analysis:
         self.nodes = queue[:size].copy()
 
     def run(self) -> Answer:
-        """Look for a fair behaviour that stays away first, then for loops that cost, then for the dearest way."""
+        """Look for a fair behaviour that stays away first, then for loops that cost, then for the most expensive path."""
         costs = self.terms.costs
         best = None
         if costs is not None:
@@ -208,7 +208,7 @@ class _Analysis:
         return None if found < 0 else found
 
     def dearest(self, inside: Array, costs: Array, best: int | None) -> Answer:
-        """Return a loop that costs, or else the dearest way."""
+        """Return a loop that costs, or else the most expensive path."""
         count = self.rows.states
         component = np.full(count, -1, np.int32)
         found = calls.components(self.edges, self.nodes, inside, component, np.zeros(count, np.int32))

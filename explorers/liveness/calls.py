@@ -110,14 +110,14 @@ def spin(edges: Edges, nodes: Array, component: Array, inside: Array, costs: Arr
 
 
 def dearest(edges: Edges, marks: Array, nodes: Array, component: Array, costs: Array, by_edge: Array, worst: Array) -> None:
-    """Write what the dearest way from each component costs."""
-    graph_kernels()["dearest"](*edges, marks, nodes, component, costs, by_edge, worst)
+    """Write what the most expensive path from each component costs."""
+    graph_kernels()["most expensive"](*edges, marks, nodes, component, costs, by_edge, worst)
 
 
 def dear_way(
     edges: Edges, marks: Array, component: Array, costs: Array, by_edge: Array, worst: Array, start: int, via: Array
 ) -> int:
-    """Return the last of the fewest edges that cost as much as the dearest way."""
+    """Return the last of the fewest edges that cost as much as the most expensive path."""
     queue = np.empty(len(component), np.int32)
     return int(graph_kernels()["dear_way"](*edges, marks, component, costs, by_edge, worst, start, via, queue))
 

@@ -74,7 +74,7 @@ class Codes:
 
 
 def codes_of(machine: Machine, properties: tuple[Property, ...], layout: Layout) -> Codes:
-    """Return how the steps of a machine are numbered, so that these properties can tell them apart."""
+    """Return how the steps of a machine are numbered, so that these properties can distinguish them."""
     parts: dict[str, tuple[Part, ...]] = {}
     first: dict[str, int] = {}
     total = 0

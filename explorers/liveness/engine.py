@@ -123,7 +123,7 @@ class Engine:
         return found
 
     def explain(self, prop: Property, key: Any, args: tuple[int, ...]) -> None:
-        """A check failed natively: let the strict carrier say what is wrong."""
+        """A check failed natively: let the plain semantics say what is wrong."""
         self.search.plain.says(prop, prop.behaviour.when, key, args)
         self.search.plain.says(prop, prop.behaviour.then, key, args)
 
@@ -190,7 +190,7 @@ class Engine:
     # -- what is shown
 
     def path(self, prop: Property, args: tuple[int, ...], answer: Answer) -> Path:
-        """Return the way as a path that the plain carrier confirms."""
+        """Return the way as a path that the plain semantics confirms."""
         prefix = confirm(self.search.plain, trail(self.search, self.graph.in_search(answer.begin)), Found(None))
         steps, states = list(prefix.steps), list(prefix.states)
         for edge in (*answer.stem, *answer.loop):
@@ -205,7 +205,7 @@ class Engine:
                     break
             else:
                 raise MismatchError(
-                    f"property {prop.name!r}: a way was found whose step {len(states)} the plain carrier cannot take. Carriers "
+                    f"property {prop.name!r}: a path was found whose step {len(states)} the plain semantics cannot take. Carriers "
                     "disagree: please report this."
                 )
         loop = None if answer.reach is Reach.BOUNDED else len(states) - 1 - len(answer.loop)

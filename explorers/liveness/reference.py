@@ -1,4 +1,4 @@
-"""The reference: leads-to and at-most on the plain carrier and networkx, short enough to be seen to be right."""
+"""The reference: leads-to and at-most on the plain semantics and networkx, short enough to be checked by reading."""
 
 from __future__ import annotations
 
@@ -122,7 +122,7 @@ class Reference:
         return Finding(self.args, Reach.BOUNDED, most, least, path, vacuous)
 
     def path(self, way: Way, reach: Reach, cost: int | None) -> Path:
-        """Return the way as a path that the plain carrier confirms."""
+        """Return the way as a path that the plain semantics confirms."""
         made = retrace(self.plain, way.start, [*way.stem, *way.loop], None if reach is Reach.BOUNDED else len(way.stem))
         return confirmed(self.plain, self.prop, self.args, made, reach, cost)
 
@@ -199,7 +199,7 @@ class Reference:
                         yield stems[key].around((edge.step, *(item.step for item in back)))
 
     def extreme(self, choose: Callable[[int, int], int]) -> dict[Key, int]:
-        """Return what the dearest or the cheapest way out of each state costs, as far as there is one."""
+        """Return what the most expensive or the cheapest path out of each state costs, as far as there is one."""
         found: dict[Key, int] = {}
         for _ in range(len(self.region.edges) + 1):
             before = dict(found)
@@ -225,7 +225,7 @@ class Reference:
                 if not edge.leaves and edge.cost + worst[edge.after] == worst[key] and edge.after not in ways:
                     ways[edge.after] = (*ways[key], edge.step)
                     waiting.append(edge.after)
-        raise AssertionError("the dearest way has no end")
+        raise AssertionError("the most expensive path has no end")
 
     # -- ways from an initial state
 

@@ -1,4 +1,4 @@
-"""Ways through a graph kept as rows (`kernels`): shortest, dearest and cheapest ones. All linear in the edges but for one heap.
+"""Ways through a graph kept as rows (`kernels`): shortest, most expensive and cheapest ones. All linear in the edges but for one heap.
 
 `calls.py` gives the kernels working room: `queue` and `trail` hold all states. `explorers/native/llvm/` translates this text.
 """
@@ -121,7 +121,7 @@ def dearest(
     offsets: I64s, targets: I32s, classes: I32s, allowed: U8s, marks: U8s, nodes: I32s, component: I32s, costs: I64s,
     by_edge: I64s, worst: I64s,
 ) -> None:  # fmt: skip
-    """Write for each component what the dearest way from it to `then` costs, -1 where there is none.
+    """Write for each component what the most expensive path from it to `then` costs, -1 where there is none.
 
     `nodes` are ordered by component, so that a component comes after those that it leads to. Inside of one nothing costs.
     """
@@ -143,7 +143,7 @@ def dear_way(
     offsets: I64s, targets: I32s, classes: I32s, allowed: U8s, marks: U8s, component: I32s, costs: I64s,
     by_edge: I64s, worst: I64s, start: I64, via: I64s, queue: I32s,
 ) -> I64:  # fmt: skip
-    """Find the fewest edges from `start` to `then` that cost as much as the dearest way; return the last one."""
+    """Find the fewest edges from `start` to `then` that cost as much as the most expensive path; return the last one."""
     via[:] = -2
     via[start] = -1
     queue[0] = start

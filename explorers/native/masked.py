@@ -109,7 +109,7 @@ class MaskedSearch(Search):
                     continue
                 except DomainError as error:
                     return Departure(path, step, str(error))
-        raise MismatchError("compiled code refused a step for leaving a domain, and the plain carrier takes all of them.")
+        raise MismatchError("compiled code refused a step for leaving a domain, and the plain semantics takes all of them.")
 
     def refusals(self, guards: Iterable[Guard]) -> dict[Guard, int]:
         """Return for each guard how often it refuses in the states that were reached, whatever the other guards say.

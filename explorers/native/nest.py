@@ -39,7 +39,7 @@ class Nest:
     """The nest of loops over an action's parameters, with each guard as far out as its names allow.
 
     Guards keep their order, so one that protects the next still does. Locals are computed where a guard first needs them,
-    but never after a guard that they stand before, if computing them can go wrong: the plain carrier would say so.
+    but never after a guard that they stand before, if computing them can go wrong: the plain semantics would say so.
     """
 
     def __init__(self, module: Generating, made: Function, item: Action) -> None:

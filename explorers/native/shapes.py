@@ -1,4 +1,4 @@
-"""What is written for a machine in one shape, kept for the next time that it is asked for in the same process."""
+"""Generated modules by shape of a machine, kept for the next request in the same process."""
 
 from __future__ import annotations
 

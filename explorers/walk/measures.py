@@ -1,4 +1,4 @@
-"""What can be read off states of any machine that has it: faults that happened, how long logs are, how far they differ."""
+"""Measures of states: faults that happened, the length of logs, and how far logs differ."""
 
 from __future__ import annotations
 

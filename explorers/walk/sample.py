@@ -1,4 +1,4 @@
-"""Many random walks over several threads, and what they found: the same for any number of threads."""
+"""Many random walks over several threads: the result is the same for any number of threads."""
 
 from __future__ import annotations
 
@@ -257,7 +257,7 @@ class _Sampling:
         )
 
     def sampled(self, item: Property, number: int, total: _Tally) -> Sampled:
-        """Return what was found of one property, its path confirmed on the plain carrier."""
+        """Return what was found of one property, its path confirmed on the plain semantics."""
         steps, walk = map(int, total.first[number])
         if steps == NEVER:
             return Sampled(PropertyResult(item.name, item.kind, Verdict.NOT_FOUND))

@@ -133,7 +133,7 @@ class Walker:
         return [self.layout.decode(row, self.constants) for row in rows[: int(walks.steps[0]) + 1]]
 
     def confirm(self, way: list[Key], prop: Property) -> Path:
-        """Return the path along a way, and what decides the property after it, once the plain carrier agrees with both."""
+        """Return the path along a way, and what decides the property after it, once the plain semantics agrees with both."""
         return confirm(self.plain, (_equals(key) for key in way), Found(prop))
 
     def weights(self, given: Mapping[str, int]) -> tuple[int, ...]:

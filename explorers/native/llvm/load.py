@@ -48,7 +48,7 @@ class Library:
 
 
 class Kernel:
-    """A compiled function. Arrays must be contiguous and of the declared type: what they hold is not looked at."""
+    """A compiled function. Arrays must be contiguous and of the declared type: what they hold is not examined."""
 
     def __init__(self, library: Library, name: str, address: int, export: Export) -> None:
         assert address, f"the object has no {name}"
