@@ -80,9 +80,9 @@ class Counterexample:
     @cached_property
     def culprit(self) -> str:
         """The values for which the property is violated: `leader=1, offset=0`; empty where none decides."""
-        from fencepost.counterexamples.culprit import culprit
+        from fencepost.counterexamples.violating_binding import violating_binding
 
-        return self.trace.args_told or str(culprit(self.trace, self.path) or "")
+        return self.trace.args_told or str(violating_binding(self.trace, self.path) or "")
 
     @cached_property
     def finding(self) -> str:

@@ -75,7 +75,7 @@ class Runs:
         self.kept = Kept(checkpoint, "", resume=resume)
         self.budget = self.left = self.options.budget
         from fencepost.explorers.native.build import Ahead
-        from fencepost.explorers.native.crew import processors
+        from fencepost.explorers.native.worker_pool import processors
 
         jobs = [self._job(run) for run in self.runs]
         self.ahead = Ahead(jobs, (self.options.workers or processors()) - 1)

@@ -10,11 +10,11 @@ import inspect
 from itertools import groupby
 from typing import TYPE_CHECKING
 
-from fencepost.counterexamples.culprit import violated_for
 from fencepost.counterexamples.history import folded, transitions
 from fencepost.counterexamples.layout import Folded, Sheet
 from fencepost.counterexamples.states import changes, merged, parts, tables
 from fencepost.counterexamples.trace import WORST, told_of
+from fencepost.counterexamples.violating_binding import violated_for
 from rich.console import Group
 from rich.padding import Padding
 from rich.table import Table

@@ -10,8 +10,8 @@ import time
 from collections import Counter
 from typing import TYPE_CHECKING
 
+from fencepost.explorers.fault_order import with_late_faults
 from fencepost.explorers.interrupts import Signals
-from fencepost.explorers.late import with_late_faults
 from fencepost.explorers.liveness.summary import with_behaviours
 from fencepost.explorers.paths import Found, confirm
 from fencepost.explorers.verdict import (

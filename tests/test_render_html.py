@@ -8,8 +8,8 @@ from html.parser import HTMLParser
 from typing import TYPE_CHECKING
 
 import pytest
+from fencepost.counterexamples.prevention import known_as, preventions
 from fencepost.counterexamples.reader import read
-from fencepost.counterexamples.remedy import known_as, remedies
 from fencepost.counterexamples.render import render
 from fencepost.counterexamples.render.parties import parties
 from fencepost.counterexamples.render.pictures import ADDED, DROPPED, SAME, cards
@@ -21,7 +21,7 @@ from tests.machines import rooms
 from tests.traces import lamps_trace, mailbox_trace, rooms_trace
 
 if TYPE_CHECKING:
-    from fencepost.counterexamples.remedy import Remedy
+    from fencepost.counterexamples.prevention import Prevention
     from fencepost.counterexamples.replay import Replay
 
 SOME = ("kip101-weak-isr", "replication-b09-kip-903", "replication-b02-kip-279-three-records")
@@ -115,16 +115,16 @@ def test_the_page_tells_the_property_where_it_is_promised_and_for_which_values_i
 )
 def test_a_trace_is_known_as_the_bug_whose_setting_prevents_it(name: str, expected: list[str]) -> None:
     trace, path = made(name).trace, made(name).path
-    assert [entry.id for entry in known_as(trace, remedies(trace, path))] == expected
+    assert [entry.id for entry in known_as(trace, preventions(trace, path))] == expected
 
 
-def remedy(name: str, setting: str) -> Remedy:
+def remedy(name: str, setting: str) -> Prevention:
     """Return what a setting does to an archived trace."""
-    return next(item for item in remedies(made(name).trace, made(name).path) if item.setting == setting)
+    return next(item for item in preventions(made(name).trace, made(name).path) if item.setting == setting)
 
 
 def test_the_guard_that_kip_903_added_is_what_refuses_the_step() -> None:
-    first = remedies(made("replication-b09-kip-903").trace, made("replication-b09-kip-903").path)[0]
+    first = preventions(made("replication-b09-kip-903").trace, made("replication-b09-kip-903").path)[0]
     assert (first.setting, first.is_usual, first.ending.step) == ("alter_partition_version=3", True, 7)
     assert first.ending.guard is not None
     assert first.ending.guard.text == "is_eligible(c, image, m)"
@@ -159,7 +159,7 @@ def test_a_published_model_names_the_next_one_that_prevents_the_history() -> Non
 def test_what_is_said_to_prevent_a_history_does(name: str) -> None:
     trace, path = made(name).trace, made(name).path
     assert trace.prop is not None
-    for item in remedies(trace, path):
+    for item in preventions(trace, path):
         if item.setting.startswith("protocol"):
             continue
         constant, _, value = item.setting.partition("=")
@@ -170,7 +170,9 @@ def test_what_is_said_to_prevent_a_history_does(name: str) -> None:
 
 
 def test_settings_that_change_nothing_are_no_remedies() -> None:
-    settings = [item.setting for item in remedies(made("replication-b09-kip-903").trace, made("replication-b09-kip-903").path)]
+    settings = [
+        item.setting for item in preventions(made("replication-b09-kip-903").trace, made("replication-b09-kip-903").path)
+    ]
     assert "elr=true" not in settings
     assert not [item for item in settings if item.startswith(("crashes=", "fences=", "brokers=", "max_"))]
 

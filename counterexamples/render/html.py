@@ -9,18 +9,18 @@ import inspect
 import linecache
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from fencepost.counterexamples.culprit import culprit, violated_for
 from fencepost.counterexamples.history import transitions
-from fencepost.counterexamples.remedy import known_as, remedies
+from fencepost.counterexamples.prevention import known_as, preventions
 from fencepost.counterexamples.render.drawing import drawing
 from fencepost.counterexamples.render.pictures import Card, cards
 from fencepost.counterexamples.render.story import FORGOTTEN, LOST, story
 from fencepost.counterexamples.sources import place_of, promises
+from fencepost.counterexamples.violating_binding import violated_for, violating_binding
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from fencepost.counterexamples.remedy import Line
+    from fencepost.counterexamples.prevention import Line
     from fencepost.counterexamples.render.story import Event, Flight, Story
     from fencepost.counterexamples.replay import Replay
     from fencepost.counterexamples.trace import Trace
@@ -75,7 +75,7 @@ def _filled(template: str, content: dict[str, Any]) -> str:
 
 def _content(made: Replay, told: Story) -> dict[str, Any]:
     trace = made.trace
-    found = remedies(trace, made.path)
+    found = preventions(trace, made.path)
     first = [item for number, item in enumerate(found) if number == 0 or item.is_usual]
     return {
         "trace": trace,
@@ -83,7 +83,7 @@ def _content(made: Replay, told: Story) -> dict[str, Any]:
         "finding": violated_for(trace, made.path),
         "states": made.path.length,
         "repeats": made.path.loop,
-        "culprit": culprit(trace, made.path),
+        "culprit": violating_binding(trace, made.path),
         "drawing": drawing(told),
         "scenes": _scenes(made, told),
         "constants": [pair.partition("=") for pair in trace.constants_told.split()],

@@ -10,8 +10,8 @@ import json
 from collections import Counter
 from typing import TYPE_CHECKING, Any
 
-from fencepost.counterexamples.culprit import violated_for
 from fencepost.counterexamples.states import log_ends
+from fencepost.counterexamples.violating_binding import violated_for
 from fencepost.model.language.domains import BitSet, Domain, Flag, InFlight, Member
 from fencepost.model.language.records import ArrayOf, BagOf, FieldType, Nested, Record, Scalar, fields
 

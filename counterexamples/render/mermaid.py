@@ -8,10 +8,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from fencepost.counterexamples.culprit import violated_for
 from fencepost.counterexamples.folding import fold
 from fencepost.counterexamples.render.parties import ELSEWHERE
 from fencepost.counterexamples.render.story import FORGOTTEN, IN_FLIGHT, story
+from fencepost.counterexamples.violating_binding import violated_for
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator

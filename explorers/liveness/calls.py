@@ -21,7 +21,7 @@ Edges = tuple[Array, Array, Array, Array]
 @cache
 def graph_kernels() -> dict[str, Kernel]:
     """Return the kernels of `kernels` and `ways`: they depend on no machine."""
-    texts = [Path(__file__).with_name(name).read_text() for name in ("kernels.py", "ways.py")]
+    texts = [Path(__file__).with_name(name).read_text() for name in ("kernels.py", "graph_paths.py")]
     found, _ = library(Unit("\n\n".join(text.replace("from __future__ import annotations", "") for text in texts)))
     return found.kernels()
 
@@ -111,7 +111,7 @@ def spin(edges: Edges, nodes: Array, component: Array, inside: Array, costs: Arr
 
 def dearest(edges: Edges, marks: Array, nodes: Array, component: Array, costs: Array, by_edge: Array, worst: Array) -> None:
     """Write what the most expensive path from each component costs."""
-    graph_kernels()["most expensive"](*edges, marks, nodes, component, costs, by_edge, worst)
+    graph_kernels()["dearest"](*edges, marks, nodes, component, costs, by_edge, worst)
 
 
 def dear_way(

@@ -9,7 +9,7 @@ import time
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from fencepost.explorers.liveness.codes import Codes, codes_of
+from fencepost.explorers.liveness.transition_ids import TransitionIds, transition_ids_of
 from fencepost.explorers.native.checks import Checks
 from fencepost.explorers.native.compile import Kernels, load
 from fencepost.explorers.native.generate import Module, Source, source_of
@@ -30,7 +30,7 @@ class Numbered(Module):
 
     outputs = (*Module.outputs, "codes")
 
-    def __init__(self, program: Program, checks: Checks, codes: Codes, *, normalize: bool) -> None:
+    def __init__(self, program: Program, checks: Checks, codes: TransitionIds, *, normalize: bool) -> None:
         super().__init__(program, checks, (), normalize=normalize)
         self.codes = codes
 
@@ -84,7 +84,7 @@ class Compiled:
 
     steps: Kernels
     predicates: Kernels
-    codes: Codes
+    codes: TransitionIds
     seconds: float
 
 
@@ -97,18 +97,18 @@ def family(machine: Machine, properties: tuple[Property, ...]) -> tuple[Property
     return every if all(item in every for item in properties) else properties
 
 
-_WRITTEN: Shapes[tuple[Source, Source, Codes]] = Shapes()
+_WRITTEN: Shapes[tuple[Source, Source, TransitionIds]] = Shapes()
 
 
 def sources(
     machine: Machine, constants: Constants, properties: tuple[Property, ...], *, normalize: bool
-) -> tuple[Source, Source, Codes]:
+) -> tuple[Source, Source, TransitionIds]:
     """Return the two modules that judging these properties needs, and how steps are numbered."""
     properties = family(machine, properties)
 
-    def write() -> tuple[Source, Source, Codes]:
+    def write() -> tuple[Source, Source, TransitionIds]:
         layout = layout_of(machine.state, constants)
-        codes = codes_of(machine, properties, layout)
+        codes = transition_ids_of(machine, properties, layout)
         program = check(machine, properties)
         steps = Numbered(program, Checks(program, layout.rooms, layout.lows), codes, normalize=normalize)
         predicates = Predicates(program, Checks(program, layout.rooms, layout.lows), properties, normalize=False)

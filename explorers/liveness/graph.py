@@ -12,9 +12,9 @@ import numpy as np
 from fencepost.explorers.liveness import calls
 from fencepost.explorers.liveness.behaviours import Rows
 from fencepost.explorers.native.compile import NO_PARENT
-from fencepost.explorers.native.crew import Crew, Worker
 from fencepost.explorers.native.outcome import blame, explain
 from fencepost.explorers.native.store import BATCH, ROUND
+from fencepost.explorers.native.worker_pool import Worker, WorkerPool
 from fencepost.model.language.errors import MismatchError
 
 if TYPE_CHECKING:
@@ -56,7 +56,7 @@ class Graph:
             for owner, part in enumerate(search.partitions)
             for first in range(0, part.count, BATCH)
         ]
-        with Crew([self._worker() for _ in range(search.workers)]) as crew:
+        with WorkerPool([self._worker() for _ in range(search.workers)]) as crew:
             for start in range(0, len(pieces), ROUND):
                 self.pause()
                 taken = pieces[start : start + ROUND]

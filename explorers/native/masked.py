@@ -22,8 +22,8 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
 
     from fencepost.explorers.native.compile import Kernels
-    from fencepost.explorers.native.crew import Worker
     from fencepost.explorers.native.position import Progress
+    from fencepost.explorers.native.worker_pool import Worker
     from fencepost.explorers.verdict import Options, Path
     from fencepost.model.language.actions import Property
     from fencepost.model.language.constants import Constants

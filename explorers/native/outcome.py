@@ -6,7 +6,7 @@ import resource
 from typing import TYPE_CHECKING, Any, Protocol
 
 import numpy as np
-from fencepost.explorers.late import with_late_faults
+from fencepost.explorers.fault_order import with_late_faults
 from fencepost.explorers.native.compile import NO_PARENT
 from fencepost.explorers.native.llvm import checks
 from fencepost.explorers.paths import Found, confirm

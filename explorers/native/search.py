@@ -14,11 +14,11 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from fencepost.explorers.interrupts import Signals
 from fencepost.explorers.native.compile import NO_PARENT, Kernels, compiled
-from fencepost.explorers.native.crew import Crew, Worker, processors
 from fencepost.explorers.native.kernels import OWNERS
 from fencepost.explorers.native.outcome import blame, explain, result_of, way_to
 from fencepost.explorers.native.position import Position, Progress
 from fencepost.explorers.native.store import BATCH, ROUND, Buffers, Partition, TooManyStates
+from fencepost.explorers.native.worker_pool import Worker, WorkerPool, processors
 from fencepost.explorers.verdict import VIOLATED, Options, Result, deep_enough, enough_states, out_of_memory, out_of_time
 from fencepost.model.language.actions import Kind
 from fencepost.model.language.errors import MismatchError, UsageError
@@ -65,7 +65,7 @@ class Search:
         """States in a level at which the search pauses before it is expanded, for another engine to go on; None: never."""
         self.paused = False
         self.workers = options.workers or processors()
-        self.crew = Crew([self._worker() for _ in range(self.workers)])
+        self.pool = WorkerPool([self._worker() for _ in range(self.workers)])
         self._buffers = Buffers(self.kernels, ROUND, BATCH * self.kernels.source.most_successors)
         self._found = np.zeros((ROUND, max(1, len(self.kernels.source.step_properties))), np.int64)
 
@@ -80,7 +80,7 @@ class Search:
             load(self)
         earlier = self.position.seconds
         why = ""
-        with self.crew, Signals(self._ask):
+        with self.pool, Signals(self._ask):
             if not self.position.levels:
                 self._begin()
             try:
@@ -174,10 +174,10 @@ class Search:
         steps = self.kernels.source.step_properties
         self._found[:] = self._open(steps)
         states = sum(last - first for _, first, last in pieces)
-        self.crew.share(len(pieces), lambda worker, n: self._expand(worker, n, *pieces[n]), states)
+        self.pool.share(len(pieces), lambda worker, n: self._expand(worker, n, *pieces[n]), states)
         for (owner, _, _), found in zip(pieces, self._found, strict=False):
             self._note(steps, found, owner, self.partitions[owner].base)
-        self.crew.share(
+        self.pool.share(
             self.owners,
             lambda _, owner: self.partitions[owner].insert(self._buffers, len(pieces), owner),
             states,
@@ -216,7 +216,7 @@ class Search:
         state_properties = self.kernels.source.state_properties
         results = np.tile(self._open(state_properties), (self.owners, 1))
         bases = [0] * self.owners
-        self.crew.share(
+        self.pool.share(
             self.owners,
             lambda worker, owner: self._judge_owner(worker, owner, results[owner], bases),
             self.distinct - sum(self.position.judged),
@@ -292,22 +292,22 @@ class Search:
     def fired(self) -> list[int]:
         """How often each action happened."""
         earlier = self.position.fired or [0] * len(self.machine.actions)
-        return [first + sum(int(w.fired[n]) for w in self.crew.workers) for n, first in enumerate(earlier)]
+        return [first + sum(int(w.fired[n]) for w in self.pool.workers) for n, first in enumerate(earlier)]
 
     def refused(self) -> list[int]:
         """How often each guard refused first."""
         earlier = self.position.refused or [0] * len(self.kernels.source.guards)
-        return [first + sum(int(w.refused[n]) for w in self.crew.workers) for n, first in enumerate(earlier)]
+        return [first + sum(int(w.refused[n]) for w in self.pool.workers) for n, first in enumerate(earlier)]
 
     def deadlocks(self) -> int:
         """States without a successor."""
-        return self.position.deadlocks + sum(int(worker.ends[0]) for worker in self.crew.workers)
+        return self.position.deadlocks + sum(int(worker.ends[0]) for worker in self.pool.workers)
 
     def settle(self) -> Position:
         """Move the workers' counts into the position and return it, for a checkpoint."""
         position = self.position
         position.fired, position.refused, position.deadlocks = self.fired(), self.refused(), self.deadlocks()
-        for worker in self.crew.workers:
+        for worker in self.pool.workers:
             worker.fired[:] = 0
             worker.refused[:] = 0
             worker.ends[0] = 0

@@ -1,4 +1,4 @@
-"""One shuffle of raw blocks of bytes, whose receivers run where their shelves are.
+"""One shuffle of raw blocks of bytes, whose receivers run where their mapped partitions are.
 
 PySpark's own `partitionBy` would pickle every block, and would run a receiver wherever a processor is free. Here blocks
 pass as they are; and the shuffled partitions are united with a cached RDD of the same partitioner, one small anchor a

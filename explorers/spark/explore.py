@@ -3,7 +3,7 @@
 A level is one job. Every partition expands its share of the level (a block of the store), sends each successor to the
 partition that owns it, and every partition keeps what is new as its block of the next level. Between two jobs all that
 counts is in the store and in the manifest: Spark's lineage is never longer than one level, a lost executor builds its
-shelves again from the blocks, and a new driver goes on from the manifest.
+mapped partitions again from the blocks, and a new driver goes on from the manifest.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ from fencepost.explorers.spark.metrics import Metrics
 from fencepost.explorers.spark.outcome import result_of
 from fencepost.explorers.spark.session import first_cause
 from fencepost.explorers.spark.store import Store
-from fencepost.explorers.spark.work import Received, Work, receive, send, shelves
+from fencepost.explorers.spark.work import Received, Work, partition_folders, receive, send
 from fencepost.explorers.verdict import VIOLATED, deep_enough, enough_states, out_of_time
 from fencepost.model.language.actions import Kind
 from fencepost.model.language.errors import MismatchError, UsageError
@@ -212,13 +212,13 @@ def _look_at_kinds(properties: tuple[Property, ...]) -> None:
 
 
 def _clean(context: SparkContext, run: str) -> None:
-    """Remove the shelves of a search from every host, as far as it can be reached."""
+    """Remove the mapped partitions of a search from every host, as far as it can be reached."""
 
     def clean(numbers: Iterator[int]) -> Iterator[Any]:
         del numbers
-        shutil.rmtree(shelves(run), ignore_errors=True)
+        shutil.rmtree(partition_folders(run), ignore_errors=True)
         return iter(())
 
-    shutil.rmtree(shelves(run), ignore_errors=True)
+    shutil.rmtree(partition_folders(run), ignore_errors=True)
     with suppress(Exception):  # scratch files that a cluster manager removes with the executor
         context.parallelize(range(context.defaultParallelism), context.defaultParallelism).mapPartitions(clean).count()

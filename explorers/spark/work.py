@@ -1,6 +1,6 @@
 """What the tasks of a distributed search need to know, and what they do: expand a level, and take in what arrives.
 
-A task may run again, elsewhere or for a second time on the same shelf; it reads only blocks that the store keeps, and
+A task may run again, elsewhere or for a second time on the same mapped partition; it reads only blocks that the store keeps, and
 takes what arrives in the order of the senders, so it does the same again.
 """
 
@@ -20,7 +20,7 @@ from fencepost.explorers.native.kernels import OWNERS
 from fencepost.explorers.native.manifest import InvalidError, look_at_rows
 from fencepost.explorers.native.search import UNDECIDED
 from fencepost.explorers.native.store import BATCH, Buffers, Partition
-from fencepost.explorers.spark.shelf import Shelf, locked
+from fencepost.explorers.spark.mapped_partition import MappedPartition, locked
 from fencepost.explorers.spark.store import SOURCE_SHIFT, Block, Store
 from fencepost.model.language.errors import UsageError
 
@@ -208,22 +208,22 @@ def _receive(work: Work, number: int, blocks: list[bytes]) -> Received:
             senders.append(np.full(count, sender, np.uint64))
     arrived = np.concatenate(rows) if rows else np.zeros(0, dtype)
     store = Store(work.store)
-    _own(shelves(work.run))
-    folder = shelves(work.run) / str(os.getppid()) / f"{number:05}"
+    _own(partition_folders(work.run))
+    folder = partition_folders(work.run) / str(os.getppid()) / f"{number:05}"
     with locked(folder):
-        shelf = _shelf(work, kernels, store, number, folder)
-        firsts = shelf.counts.tolist()
+        mapped = _mapped(work, kernels, store, number, folder)
+        firsts = mapped.counts.tolist()
         hashes = np.empty(len(arrived), np.uint64)
         kernels.module.hash_rows(arrived.view(np.uint64).reshape(len(arrived), kernels.source.layout.words), hashes)
-        fresh = shelf.insert(arrived, hashes)
-        shelf.close_level(work.level + 1)
+        fresh = mapped.insert(arrived, hashes)
+        mapped.close_level(work.level + 1)
         positions = np.concatenate(fresh)
         ancestors = np.zeros(0, np.uint64)
         if rows:
             origin = np.concatenate(senders) << np.uint64(SOURCE_SHIFT) | np.concatenate(parents)
             ancestors = origin[positions]
-        answer = Received(number, shelf.counts.tolist(), len(positions), (0, 0), len(arrived), expanded)
-        new = [shelf.of(owner, first) for owner, first in enumerate(firsts)]
+        answer = Received(number, mapped.counts.tolist(), len(positions), (0, 0), len(arrived), expanded)
+        new = [mapped.of(owner, first) for owner, first in enumerate(firsts)]
         _judge(work, kernels, new, firsts, answer)
         block = Block(work.level + 1, number, tuple(firsts), tuple(len(item) for item in fresh), np.concatenate(new), ancestors)
         answer.block = store.write_block(block)
@@ -241,20 +241,20 @@ def _block(work: Work, kernels: Kernels, store: Store, level: int, number: int) 
     return block
 
 
-def _shelf(work: Work, kernels: Kernels, store: Store, number: int, folder: Path) -> Shelf:
-    """Return the partition's shelf as it was after the level that is expanded, built again if need be."""
-    shelf = Shelf(kernels, folder)
+def _mapped(work: Work, kernels: Kernels, store: Store, number: int, folder: Path) -> MappedPartition:
+    """Return the partition's mapped partition as it was after the level that is expanded, built again if need be."""
+    mapped = MappedPartition(kernels, folder)
     newest = _block(work, kernels, store, work.level, number)
-    if shelf.open(work.level, newest.ends):
-        return shelf
-    shelf.create()
+    if mapped.open(work.level, newest.ends):
+        return mapped
+    mapped.create()
     for level in range(work.base, work.level + 1):
         block = newest if level == work.level else _block(work, kernels, store, level, number)
-        shelf.put(block.rows, list(block.shares))
-    shelf.index()
-    shelf.close_level(work.level)
-    shelf.mark(dirty=True)
-    return shelf
+        mapped.put(block.rows, list(block.shares))
+    mapped.index()
+    mapped.close_level(work.level)
+    mapped.mark(dirty=True)
+    return mapped
 
 
 def _judge(work: Work, kernels: Kernels, new: list[np.ndarray[Any, Any]], firsts: list[int], answer: Received) -> None:
@@ -280,7 +280,7 @@ def _own(folder: Path) -> None:
         raise UsageError(f"{folder} belongs to somebody else: name another scratch folder with --conf spark.local.dir=FOLDER.")
 
 
-def shelves(run: str) -> Path:
-    """Return the folder of a search's shelves on this host, where Spark keeps its own scratch files."""
+def partition_folders(run: str) -> Path:
+    """Return the folder of a search's mapped partitions on this host, where Spark keeps its own scratch files."""
     named = os.environ.get("LOCAL_DIRS") or os.environ.get("SPARK_LOCAL_DIRS") or tempfile.gettempdir()
     return Path(named.split(",")[0]) / f"fencepost-{run}"

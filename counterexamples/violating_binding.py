@@ -28,7 +28,7 @@ Scope = dict[str, Any]
 """Globals and locals of a function in one."""
 
 
-class Culprit(NamedTuple):
+class ViolatingBinding(NamedTuple):
     """Values by name, and the innermost condition that is not as it must be, with its operands as numbers.
 
     `is_so` says that the condition is true and must not be; else it is false.
@@ -43,7 +43,7 @@ class Culprit(NamedTuple):
         return ", ".join(f"{name}={value}" for name, value in self.values)
 
 
-def culprit(trace: Trace, path: Path) -> Culprit | None:
+def violating_binding(trace: Trace, path: Path) -> ViolatingBinding | None:
     """Return for which values the property of a trace is violated at its end; None where no predicate is false there."""
     prop = trace.prop
     if prop is None or not prop.kind.must_hold:
@@ -51,12 +51,12 @@ def culprit(trace: Trace, path: Path) -> Culprit | None:
     explained = _Explained()
     arguments = _arguments(trace, path, prop)
     explained.call(prop.function, arguments, wanted=True)
-    return Culprit(tuple(explained.values.items()), explained.condition, explained.operands, explained.is_so)
+    return ViolatingBinding(tuple(explained.values.items()), explained.condition, explained.operands, explained.is_so)
 
 
 def violated_for(trace: Trace, path: Path) -> str:
     """Return what a trace shows with the values for which it does: `weak-isr is violated for leader=1, offset=0`."""
-    values = trace.args_told or str(culprit(trace, path) or "")
+    values = trace.args_told or str(violating_binding(trace, path) or "")
     return f"{trace.finding} for {values}" if values else trace.finding
 
 

@@ -5,10 +5,10 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 import pytest
-from fencepost.counterexamples.culprit import Culprit, culprit, violated_for
 from fencepost.counterexamples.reader import read
 from fencepost.counterexamples.replay import follow
 from fencepost.counterexamples.trace import ARCHIVE
+from fencepost.counterexamples.violating_binding import ViolatingBinding, violated_for, violating_binding
 from fencepost.model.language import always, bits
 from fencepost.model.language.records import Array
 
@@ -27,10 +27,10 @@ FILES = sorted(
 """All but those of whole behaviours, at whose end no one condition fails."""
 
 
-def of_file(name: str) -> Culprit:
+def of_file(name: str) -> ViolatingBinding:
     """Return the culprit of an archived trace."""
     file = read(ARCHIVE / name)
-    found = culprit(file.trace, follow(file.trace, file).path)
+    found = violating_binding(file.trace, follow(file.trace, file).path)
     assert found is not None
     return found
 
@@ -66,14 +66,14 @@ def test_the_culprit_is_named_in_the_words_of_the_property(name: str, values: st
 def test_a_witness_and_a_deadlock_have_none() -> None:
     for trace in (mailbox_trace("everyone-is-done", clients=1), mailbox_trace(None, clients=1)):
         made = follow(trace)
-        assert culprit(trace, made.path) is None
+        assert violating_binding(trace, made.path) is None
         assert violated_for(trace, made.path) == trace.finding
 
 
-def judged(prop: Property) -> Culprit:
+def judged(prop: Property) -> ViolatingBinding:
     """Return the culprit in the room with all lamps lit, of which the first was lit once."""
     trace = lamps_trace(prop, (0b111, 0))
-    found = culprit(trace, follow(trace).path)
+    found = violating_binding(trace, follow(trace).path)
     assert found is not None
     return found
 

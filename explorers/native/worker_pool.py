@@ -27,7 +27,7 @@ class Worker:
     alive: np.ndarray[Any, Any]
 
 
-class Crew:
+class WorkerPool:
     """Workers that share tasks. Use it as a context manager; a crew of one needs no thread."""
 
     def __init__(self, workers: list[Worker]) -> None:

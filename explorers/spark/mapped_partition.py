@@ -1,8 +1,8 @@
 """The states of one Spark partition, in files that every Python process of an executor maps into its memory.
 
 Spark gives a task to any of an executor's Python processes, so what a partition knows cannot live in one of them. A
-shelf is a folder with the rows and the hash tables of a partition, mapped and shared. It is a cache: what it holds can
-be built again from the levels that the store keeps, and is, when a shelf is missing, behind, or was left by a task that
+mapped partition is a folder with the rows and the hash tables of a partition, mapped and shared. It is a cache: what it holds can
+be built again from the levels that the store keeps, and is, when a mapped partition is missing, behind, or was left by a task that
 died at work.
 """
 
@@ -32,14 +32,14 @@ LOCK = "lock"
 
 @contextmanager
 def locked(folder: Path) -> Iterator[None]:
-    """Keep other processes away from a shelf: a second attempt at a task waits for the first one to end."""
+    """Keep other processes away from a mapped partition: a second attempt at a task waits for the first one to end."""
     folder.mkdir(parents=True, exist_ok=True)
     with (folder / LOCK).open("w") as file:
         fcntl.flock(file, fcntl.LOCK_EX)
         yield
 
 
-class Shelf:
+class MappedPartition:
     """Rows and tables of one partition, `OWNERS` shares each, as arrays of shape (owners, room).
 
     Use it under `locked`. `counts` is the number of states of each owner.
@@ -51,13 +51,13 @@ class Shelf:
         self.dtype, self.words = kernels.source.layout.dtype, kernels.source.layout.words
         self.counts = np.zeros(self.owners, np.int64)
         self.level = 0
-        """The last level that the shelf holds in full; 0: none."""
+        """The last level that the mapped partition holds in full; 0: none."""
         self.rows: np.ndarray[Any, Any]
         self.tables: np.ndarray[Any, Any]
         self._history: dict[int, list[int]] = {}
 
     def open(self, level: int, counts: list[int]) -> bool:
-        """Map the shelf as it was after `level`; return False if it cannot be had and must be built again."""
+        """Map the mapped partition as it was after `level`; return False if it cannot be had and must be built again."""
         try:
             state = json.loads((self.folder / STATE).read_text())
         except (OSError, ValueError):
@@ -75,7 +75,7 @@ class Shelf:
         return True
 
     def create(self) -> None:
-        """Make an empty shelf."""
+        """Make an empty mapped partition."""
         for file in self.folder.iterdir():
             if file.name != LOCK:
                 file.unlink()
@@ -87,7 +87,7 @@ class Shelf:
         self.mark(dirty=True)
 
     def mark(self, *, dirty: bool) -> None:
-        """Write down what the shelf holds, in one step."""
+        """Write down what the mapped partition holds, in one step."""
         fresh = self.folder / f"{STATE}.new"
         state = {
             "level": self.level,
@@ -100,7 +100,7 @@ class Shelf:
         fresh.replace(self.folder / STATE)
 
     def close_level(self, level: int) -> None:
-        """Say that the shelf holds `level` in full."""
+        """Say that the mapped partition holds `level` in full."""
         self.level = level
         self._history[level] = self.counts.tolist()
         self.mark(dirty=False)

@@ -37,7 +37,7 @@ class Part(NamedTuple):
 
 
 @dataclass(frozen=True)
-class Codes:
+class TransitionIds:
     """How the steps of a machine are numbered."""
 
     parts: Mapping[str, tuple[Part, ...]]
@@ -73,7 +73,7 @@ class Codes:
         return self.first[step.action.name] + code
 
 
-def codes_of(machine: Machine, properties: tuple[Property, ...], layout: Layout) -> Codes:
+def transition_ids_of(machine: Machine, properties: tuple[Property, ...], layout: Layout) -> TransitionIds:
     """Return how the steps of a machine are numbered, so that these properties can distinguish them."""
     parts: dict[str, tuple[Part, ...]] = {}
     first: dict[str, int] = {}
@@ -105,7 +105,7 @@ def codes_of(machine: Machine, properties: tuple[Property, ...], layout: Layout)
                 f"action {item.label}: its parameters and messages have more than 2**62 values, too many to tell its steps apart for "
                 "fairness: name the fields of the message that matter, as in each='m.to'."
             )
-    return Codes(parts, first)
+    return TransitionIds(parts, first)
 
 
 def _part(param: str, text: str, way: tuple[int, ...] | None, domain: Domain, layout: Layout) -> Part:

@@ -57,7 +57,7 @@ class Ending(NamedTuple):
 
 
 @dataclass(frozen=True)
-class Remedy:
+class Prevention:
     """A setting, or a protocol, under which the steps end otherwise.
 
     `is_usual` says that the setting is the usual one, from which the trace departs. `lines` are those of the model that ask
@@ -71,13 +71,13 @@ class Remedy:
     lines: tuple[Line, ...]
 
 
-def remedies(trace: Trace, path: Path) -> list[Remedy]:
+def preventions(trace: Trace, path: Path) -> list[Prevention]:
     """Return what prevents a history, what belongs to its known bug first, then the usual settings, then others."""
     if trace.prop is None or trace.prop.kind.over_behaviours:
         return []
     program = check(trace.protocol.machine)
     named = {name for entry in suspects(trace) for name in settings_of(trace, entry)}
-    found: list[tuple[tuple[bool, bool, int], Remedy]] = []
+    found: list[tuple[tuple[bool, bool, int], Prevention]] = []
     for name, constant, value, is_usual in _alternatives(trace):
         try:
             constants = trace.protocol.machine.set_constants({**trace.constants.values, name: value})
@@ -88,12 +88,12 @@ def remedies(trace: Trace, path: Path) -> list[Remedy]:
         if ended is not None:
             setting = f"{name}={str(constant.show(value)).lower()}"
             lines = tuple(_lines(program, name))
-            remedy = Remedy(setting, constant.meaning, is_usual, ended, lines)
+            remedy = Prevention(setting, constant.meaning, is_usual, ended, lines)
             found.append(((name not in named, not is_usual, len(found)), remedy))
     return [*(remedy for _, remedy in sorted(found, key=lambda item: item[0])), *_later(trace, path)]
 
 
-def known_as(trace: Trace, found: list[Remedy]) -> list[Entry]:
+def known_as(trace: Trace, found: list[Prevention]) -> list[Entry]:
     """Return the bugs and hypotheses that a trace shows: without what brings one back, the history ends otherwise."""
     turned = {remedy.setting.partition("=")[0] for remedy in found}
     return [entry for entry in suspects(trace) if not settings_of(trace, entry) or settings_of(trace, entry).keys() & turned]
@@ -113,7 +113,7 @@ def _alternatives(trace: Trace) -> Iterator[tuple[str, Constant[Any], int, bool]
                 yield name, constant, value, value == int(usual.get(name, constant.default))
 
 
-def _later(trace: Trace, path: Path) -> Iterator[Remedy]:
+def _later(trace: Trace, path: Path) -> Iterator[Prevention]:
     """Yield the protocols of the same state in which the steps end otherwise: one generation after the other."""
     machine = trace.protocol.machine
     for protocol in PROTOCOLS.values():
@@ -124,7 +124,7 @@ def _later(trace: Trace, path: Path) -> Iterator[Remedy]:
             plain = Interpreter(other, trace.constants, normalize=trace.normalize)
             ended = _replayed(trace, path, plain, check(other))
             if ended is not None:
-                yield Remedy(f"protocol {other.name}", other.sentence, False, ended, ())
+                yield Prevention(f"protocol {other.name}", other.sentence, False, ended, ())
 
 
 def _replayed(trace: Trace, path: Path, other: Interpreter, program: Program) -> Ending | None:
