@@ -143,8 +143,11 @@ class Driver:
         """Tell Hypothesis what to seek more of: steps, faults, and logs that differ."""
         target, walker = hypothesis().target, self.walker
         target(float(made.steps.max()), label="steps")
-        target(float(faults_used(walker.machine, made.finals, walker.initial[0]).max()), label="faults used")
-        target(float(divergence(walker.machine, made.finals).max()), label="offsets at which logs differ")
+        target(
+            float(faults_used(walker.machine, walker.states(made.finals), walker.states(walker.initial)[0]).max()),
+            label="faults used",
+        )
+        target(float(divergence(walker.machine, walker.states(made.finals)).max()), label="offsets at which logs differ")
 
     def path(self, found: ViolatedError) -> Path:
         """Return the path along a schedule that violates a property, as the plain semantics confirms it."""

@@ -55,9 +55,8 @@ class Carriers:
         self.guards = guards_of(check(machine, properties))
         self.kernels = kernels or compiled(machine, self.constants, properties, normalize=normalize)
         source = self.kernels.source
-        self.layout, self.room = source.layout, max(1, source.most_successors)
+        self.layout, self.room = self.kernels.layout(self.constants), max(1, source.most_successors)
         self.rows = np.empty(self.room, self.layout.dtype)
-        self.words = self.rows.view(np.uint64).reshape(self.room, -1)
         self._encoded: dict[Key, bytes] = {}
 
     def native(self, key: Key, *, judge: bool = True) -> Seen:
@@ -69,9 +68,7 @@ class Carriers:
         in_steps = np.full(max(1, len(source.step_properties)), UNDECIDED, np.int64)
         in_states = np.full(max(1, len(source.state_properties)), UNDECIDED, np.int64)
         hashes, parents, alive = np.empty(self.room, np.uint64), np.empty(self.room, np.uint32), np.zeros(1, np.uint8)
-        count = module.expand(
-            checks, row, 0, 1, 0, c, self.rows, self.words, hashes, parents, 0, fired, refused, in_steps, alive
-        )
+        count = module.expand(checks, row, 0, 1, 0, c, self.rows, hashes, parents, 0, fired, refused, in_steps, alive)
         if judge:
             module.judge(checks, row, 0, 1, c, in_states)
         assert not checks[0], f"a check failed in {key}"

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
 import pytest
 from fencepost.counterexamples.replay import replay, write
 from fencepost.counterexamples.trace import trace_of
@@ -205,7 +206,7 @@ def test_searches_that_reach_as_many_states_may_reach_others() -> None:
     for search in (one, two, other):
         search.run()
     assert same_states(one, two)
-    other.partitions[3].rows["lit"][0] ^= 1
+    other.partitions[3].rows["words"][0] ^= np.uint64(1)
     assert not same_states(one, other)
 
 

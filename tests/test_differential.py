@@ -10,20 +10,26 @@ from typing import TYPE_CHECKING
 
 import pytest
 from fencepost.explorers.native.compile import load
-from fencepost.explorers.native.generate import generate
+from fencepost.explorers.native.generate import lowered
 from fencepost.explorers.native.search import search
 from fencepost.explorers.verdict import Options
 from fencepost.invariants.protocols import PROTOCOLS
 from fencepost.model.language.errors import MismatchError
+from fencepost.model.language.ir import translate
+from fencepost.model.language.ir.nodes import Binary, Compare, Numbers, Order, Store
+from fencepost.model.language.ir.walk import rebuilt
 
 from tests.carriers import Carriers
 from tests.machines import LINEAGE, async_isr, constructs, finite_replicated_log, id_sequence, mailbox
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Callable, Mapping
 
     from fencepost.explorers.native.compile import Kernels
     from fencepost.model.language import Machine, Property
+    from fencepost.model.language.ir.nodes import Node
+
+    Change = Callable[[Node], Node]
 
 SMALL = {item.MACHINE.name: item for item in (id_sequence, finite_replicated_log, async_isr, mailbox, constructs)}
 WALKS: list[tuple[str, dict[str, int], int]] = [
@@ -141,27 +147,57 @@ def test_carriers_agree_without_normalize() -> None:
     assert Carriers(machine, {}, properties, normalize=False).walk(2_000, seed=1) > 1
 
 
-PLANTED = {
-    "a guard that lets more through": ("finite-replicated-log", "if (b.end < a.end):", "if (b.end <= a.end):"),
-    "a guard that lets less through": ("finite-replicated-log", "if (offset <= log.end):", "if (offset < log.end):"),
-    "a loop that ends early": ("finite-replicated-log", "for dropped in range(offset, log.end):", "for dropped in range(0):"),
-    "an effect that stores another value": ("id-sequence", "_put(_e, (id + 1), ", "_put(_e, (id + (id < 2)), "),
-    "a property that judges otherwise": ("id-sequence", "(0 <= s.next_id <= ", "(1 <= s.next_id <= "),
-    "a refusal that is not counted": ("id-sequence", "    _r0 += 1\n", "    _r0 += 2\n"),
+def another_order(before: Order, after: Order) -> Change:
+    """Compare by another order, wherever the first comparison of a guard or a property is by this one."""
+
+    def change(node: Node) -> Node:
+        if isinstance(node, Compare) and node.rest[0][0] is before:
+            return replace(node, rest=((after, node.rest[0][1]), *node.rest[1:]))
+        return node
+
+    return change
+
+
+def no_rounds(node: Node) -> Node:
+    """Let loops over numbers end before they begin."""
+    return replace(node, stop=node.start) if isinstance(node, Numbers) else node
+
+
+def no_change(node: Node) -> Node:
+    """Store a sum without its second part."""
+    if isinstance(node, Store) and isinstance(node.value, Binary):
+        return replace(node, value=node.value.left)
+    return node
+
+
+PLANTED: dict[str, tuple[str, Change]] = {
+    "a guard that lets more through": ("finite-replicated-log", another_order(Order.LESS, Order.AT_MOST)),
+    "a guard that lets less through": ("finite-replicated-log", another_order(Order.AT_MOST, Order.LESS)),
+    "a loop that ends early": ("finite-replicated-log", no_rounds),
+    "an effect that stores another value": ("id-sequence", no_change),
+    "a property that judges otherwise": ("id-sequence", another_order(Order.AT_MOST, Order.LESS)),
 }
 
 
-def planted(name: str, old: str, new: str) -> Kernels:
-    """Return the kernels of a machine with one piece of their text changed."""
+def planted(name: str, change: Change) -> Kernels:
+    """Return the kernels of a machine whose typed program is changed."""
     machine, properties = machine_of(name)
-    constants = machine.set_constants({})
-    source = generate(machine, constants, properties, normalize=True)
-    assert old in source.text
-    return load(replace(source, text=source.text.replace(old, new)))
+    program = translate(machine, properties)
+    changed = 0
+
+    def anywhere(node: Node) -> Node:
+        nonlocal changed
+        after = change(rebuilt(node, anywhere))
+        changed += after is not node
+        return after
+
+    functions = [replace(item, body=tuple(map(anywhere, item.body))) for item in program.functions]  # type: ignore[arg-type]
+    assert changed
+    return load(lowered(replace(program, functions=tuple(functions)), machine.set_constants({}), normalize=True))
 
 
 @pytest.mark.parametrize("difference", PLANTED.values(), ids=PLANTED)
-def test_a_planted_difference_is_caught(difference: tuple[str, str, str]) -> None:
+def test_a_planted_difference_is_caught(difference: tuple[str, Change]) -> None:
     machine, properties = machine_of(difference[0])
     with pytest.raises(AssertionError, match=r"^the carriers differ in \("):
         Carriers(machine, {}, properties, kernels=planted(*difference)).walk(500, seed=1)

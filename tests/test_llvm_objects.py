@@ -19,7 +19,7 @@ from fencepost.explorers.native.compile import load
 from fencepost.explorers.native.generate import generate
 from fencepost.explorers.native.llvm import aside, libraries
 from fencepost.explorers.native.llvm.load import Library
-from fencepost.explorers.native.llvm.objects import LEVEL, CompileError, Target, compiled, digest, translated
+from fencepost.explorers.native.llvm.objects import LEVEL, CompileError, Target, compiled, digest, native, translated
 from fencepost.explorers.native.llvm.store import file_of, read
 from fencepost.explorers.native.llvm.unit import Unit
 from fencepost.explorers.native.search import search
@@ -63,7 +63,7 @@ def undefined(code: bytes) -> list[str]:
 @pytest.mark.parametrize("name", PROTOCOLS)
 def test_code_of_every_protocol_is_complete_and_has_no_undefined_sums_or_symbols(name: str) -> None:
     unit = source_of(name).unit
-    text, _ = translated(unit)
+    text, _ = translated(unit, native())
     assert not re.search(r"\b(nsw|nuw|exact|inbounds|poison|undef)\b", text)
     assert undefined(compiled(unit).code) == []
 

@@ -67,14 +67,14 @@ MESSAGES = {
     Fault.NORMALIZE_NONE: "tick: State.values: " + NONE_INDEX.format(3),
     Fault.INITIAL_VALUE: "initial: State.hundred: 101 is out of its domain 0..100.",
 }
-BEYOND_62_BITS = (Fault.SHIFT_TOO_FAR, Fault.PRODUCT_TOO_LARGE)
+BEYOND_64_BITS = (Fault.SHIFT_TOO_FAR, Fault.PRODUCT_TOO_LARGE)
 """The plain semantics' numbers have no end, so only compiled code can refuse these."""
 
 pytestmark = pytest.mark.xdist_group("faulty")
 
 
 def test_every_fault_is_tried() -> None:
-    assert {*MESSAGES, *BEYOND_62_BITS, Fault.NOTHING} == set(Fault)
+    assert {*MESSAGES, *BEYOND_64_BITS, Fault.NOTHING} == set(Fault)
 
 
 @pytest.mark.parametrize("fault", MESSAGES, ids=lambda fault: fault.name)
@@ -85,12 +85,12 @@ def test_a_fault_ends_the_search_with_its_place_and_cause(search: Any, fault: Fa
     assert str(caught.value) == MESSAGES[fault]
 
 
-@pytest.mark.parametrize("fault", BEYOND_62_BITS, ids=lambda fault: fault.name)
+@pytest.mark.parametrize("fault", BEYOND_64_BITS, ids=lambda fault: fault.name)
 def test_numbers_that_no_compiled_carrier_can_hold_end_the_search(fault: Fault) -> None:
     with pytest.raises(DomainError) as caught:
         native(MACHINE, MACHINE.set_constants({"fault": fault}), PROPERTIES, Options(workers=1))
     assert str(caught.value) == (
-        "protocol 'faulty': a shift or a product does not fit 62 bits, which is all that a compiled number has. "
+        "protocol 'faulty': a shift or a product does not fit 64 bits, which is all that a compiled number has. "
         "Keep numbers small: shift by less, or multiply less."
     )
 
@@ -179,7 +179,7 @@ class Sizes(Constants):
 )
 def test_a_field_is_wide_enough_for_its_domain_under_all_constants_of_a_shape(domain: Domain, width: str) -> None:
     record = type("Wide", (Record,), {"__annotations__": {"field": Annotated[int, domain]}})
-    assert str(layout_of(record, Sizes()).dtype["field"]) == width
+    assert str(layout_of(record, Sizes()).wide["field"]) == width
 
 
 def test_a_domain_that_does_not_fit_64_bits_is_refused() -> None:

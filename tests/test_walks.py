@@ -134,10 +134,11 @@ def test_a_sample_is_the_same_for_any_number_of_workers(stop: bool) -> None:  # 
 def test_all_enabled_steps_are_equally_likely() -> None:
     w = walker("lamps")
     made = w.walk(0, 16_000, seed=3, depth=1)
-    after = made.finals["lit"] + 8 * made.finals["noise"]
+    finals = w.states(made.finals)
+    after = finals["lit"] + 8 * finals["noise"]
     assert squares(np.bincount(after, minlength=16), [1 / 16] * 16) < FAIR
     # of favourites 0 and 1 there are two initial states each, and of the last one
-    assert squares(np.bincount(w.walk(0, 16_000, seed=4, depth=0).finals["favourite"]), [0.4, 0.4, 0.2]) < FAIR
+    assert squares(np.bincount(w.states(w.walk(0, 16_000, seed=4, depth=0).finals)["favourite"]), [0.4, 0.4, 0.2]) < FAIR
 
 
 def test_actions_are_chosen_by_weight_and_then_their_steps_alike() -> None:
@@ -147,7 +148,7 @@ def test_actions_are_chosen_by_weight_and_then_their_steps_alike() -> None:
     assert squares(made.fired.sum(axis=0)[:3], [5 / 8, 1 / 8, 2 / 8]) < FAIR
     lights = walker("lamps")
     weighted = lights.walk(0, 16_000, seed=5, depth=1, weights=lights.weights({"switch-to": 3}))
-    assert squares(np.bincount(weighted.finals["lit"], minlength=8), [1 / 8] * 8) < FAIR
+    assert squares(np.bincount(lights.states(weighted.finals)["lit"], minlength=8), [1 / 8] * 8) < FAIR
 
 
 def test_successive_choices_are_independent() -> None:
@@ -160,8 +161,8 @@ def test_successive_choices_are_independent() -> None:
 def test_an_action_without_weight_never_happens() -> None:
     w = walker("grid")
     made = w.walk(0, 50, seed=0, depth=20, weights=w.weights({"right": 0}))
-    assert (made.finals["x"] == 0).all()
-    assert (made.finals["y"] == 4).all()
+    assert (w.states(made.finals)["x"] == 0).all()
+    assert (w.states(made.finals)["y"] == 4).all()
     assert (made.ends == End.STUCK).all()
 
 
@@ -218,7 +219,7 @@ def test_schedules_are_followed_each_on_its_own_to_a_violation() -> None:
     followed = w.follow(np.array([[0, 0, 1, 0, 0, 0], [0, 1, 1, 1, 1, 1], [0, 2, 2, 2, 2, 1]]))
     assert followed.steps.tolist() == [1, 3, 4]
     assert followed.ends.tolist() == [End.DEPTH, End.STOPPED, End.STOPPED]
-    assert followed.finals["x"].tolist() == [1, 3, 1]  # the fourth step down is the only one left, to the right
+    assert w.states(followed.finals)["x"].tolist() == [1, 3, 1]  # the fourth step down is the only one left, to the right
     assert followed.decided[:, 0].tolist() == [-1, -1, 4]
 
 
@@ -277,8 +278,8 @@ def test_faults_logs_and_divergence_are_read_off_any_machine_that_has_them() -> 
     keys = [w.plain.schema.restore(w.layout.decode(row, w.constants)) for row in finals]
     whole = w.constants.crashes + w.constants.fences + w.constants.shrinks
     spent = [whole - (s.budget.crashes + s.budget.fences + s.budget.shrinks) for s in keys]
-    assert faults_used(w.machine, finals, w.initial[0]).tolist() == spent
-    assert deepest_log(w.machine, finals).tolist() == [max(r.end for r in s.replica) for s in keys]
+    assert faults_used(w.machine, w.states(finals), w.states(w.initial)[0]).tolist() == spent
+    assert deepest_log(w.machine, w.states(finals)).tolist() == [max(r.end for r in s.replica) for s in keys]
     differ = [
         sum(
             (a.log[n].record, a.log[n].epoch) != (b.log[n].record, b.log[n].epoch)
@@ -287,9 +288,15 @@ def test_faults_logs_and_divergence_are_read_off_any_machine_that_has_them() -> 
         )
         for s in keys
     ]
-    assert divergence(w.machine, finals).tolist() == differ
+    assert divergence(w.machine, w.states(finals)).tolist() == differ
     post = walker("mailbox")
-    left = [s["resends_left"] + s["losses_left"] for s in post.walk(0, 50, seed=0, depth=50).finals]
-    spent = faults_used(post.machine, post.walk(0, 50, seed=0, depth=50).finals, post.initial[0]).tolist()
+    left = [s["resends_left"] + s["losses_left"] for s in post.states(post.walk(0, 50, seed=0, depth=50).finals)]
+    spent = faults_used(
+        post.machine, post.states(post.walk(0, 50, seed=0, depth=50).finals), post.states(post.initial)[0]
+    ).tolist()
     assert spent == [int(post.constants.resends + post.constants.losses - item) for item in left]
-    assert deepest_log(post.machine, post.initial).tolist() == divergence(post.machine, post.initial).tolist() == [0]
+    assert (
+        deepest_log(post.machine, post.states(post.initial)).tolist()
+        == divergence(post.machine, post.states(post.initial)).tolist()
+        == [0]
+    )

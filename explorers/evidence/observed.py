@@ -5,14 +5,15 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from fencepost.explorers.native.checks import Checks
 from fencepost.explorers.native.compile import load
-from fencepost.explorers.native.generate import Module, source_of
+from fencepost.explorers.native.generate import source_of
 from fencepost.explorers.native.layout import layout_of
+from fencepost.explorers.native.lower.machine import write_look
+from fencepost.explorers.native.lower.module import Module
 from fencepost.explorers.native.outcome import blame, explain
 from fencepost.model.language.errors import UsageError, nearest
+from fencepost.model.language.ir import translate
 from fencepost.model.language.records import ArrayOf, BagOf, Nested, Record, fields
-from fencepost.model.language.subset import check
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -71,8 +72,9 @@ def _leaves(record: type[Record], above: str = "") -> Iterator[str]:
 def look_at_fields(space: Space, paths: tuple[str, ...]) -> Array:
     """Return what is seen of each state as one string of bytes."""
     columns = []
+    states = space.search.layout.unpack(space.rows)
     for path in paths:
-        column = space.rows
+        column = states
         for name in path.split("."):
             column = column[name]
         columns.append(_bytes(column))
@@ -90,29 +92,12 @@ def _joined(columns: list[Array], states: int) -> Array:
     return matrix.view(np.dtype((np.void, matrix.shape[1]))).ravel()
 
 
-class Views(Module):
-    """A module of functions from a state to a number, one kernel for all of them."""
-
-    def body(self) -> str:
-        """Return what stands below the head."""
-        calls = [
-            f"        out[n, {place}] = {self.emitter.function(self.program.properties[item.name])}(_e, s, c)\n"
-            for place, item in enumerate(self.properties)
-        ]
-        kernel = (
-            "@kernel\ndef look(_e: Checks, rows: Rows, first: I64, last: I64, c: Constants, out: I64ss) -> None:\n    for n in range(first, last):\n        s = rows[n]\n"
-            f"{''.join(calls)}        if _e[0] != 0:\n            _e[1] = n\n            return\n"
-        )
-        return "\n\n".join([*self.emitter.texts, kernel])
-
-
 def look_through(space: Space, views: tuple[Property, ...]) -> Array:
     """Return what functions see of each state as one string of bytes."""
     search = space.search
-    layout = layout_of(search.machine.state, search.constants)
-    program = check(search.machine, views)
-    module = Views(program, Checks(program, layout.rooms, layout.lows), views, normalize=False)
-    kernels = load(source_of(module, layout))
+    module = Module(translate(search.machine, views), layout_of(search.machine.state, search.constants))
+    write_look(module, views)
+    kernels = load(source_of(module))
     checks = kernels.checks(search.constants)
     seen = np.zeros((space.states, len(views)), np.int64)
     kernels.module.look(checks, space.rows, 0, space.states, kernels.constants(search.constants), seen)

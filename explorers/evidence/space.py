@@ -52,7 +52,7 @@ class Space:
         for first in range(0, self.states, BATCH):
             count = search.module.expand(
                 worker.checks, self.rows, first, min(first + BATCH, self.states), 0, search.c,
-                buffers.rows[0], buffers.words[0], buffers.hashes[0], buffers.parents[0], 0,
+                buffers.rows[0], buffers.hashes[0], buffers.parents[0], 0,
                 worker.fired, worker.refused, nothing, worker.alive,
             )  # fmt: skip
             sources.append(buffers.parents[0][:count].astype(np.int64) // search.owners)

@@ -73,7 +73,7 @@ class Graph:
         search, buffers, module = self.search, self.search._buffers, self.steps.module
         part = search.partitions[owner]
         count = module.expand(
-            worker.checks, part.rows, first, last, 0, self.c, buffers.rows[batch], buffers.words[batch],
+            worker.checks, part.rows, first, last, 0, self.c, buffers.rows[batch],
             buffers.hashes[batch], buffers.parents[batch], self._code[batch], 0, worker.fired, worker.refused, worker.ends,
             worker.alive,
         )  # fmt: skip

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from fencepost.explorers.native.layout import ends_of, extent
+from fencepost.explorers.native.llvm.types import Struct, number
 from fencepost.model.language.domains import NONE, InFlight
 from fencepost.model.language.errors import ModelError
 from fencepost.model.language.records import ArrayOf, BagOf, Nested, Scalar, fields
@@ -17,9 +18,14 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
     from fencepost.explorers.native.layout import Layout
-    from fencepost.model.language.actions import Action, Property
+    from fencepost.explorers.native.llvm.builder import Builder
+    from fencepost.explorers.native.llvm.types import Memory, Value
+    from fencepost.explorers.native.lower.module import Module
+    from fencepost.model.language import ir
+    from fencepost.model.language.actions import Property
     from fencepost.model.language.domains import Domain
     from fencepost.model.language.interpreter import Step
+    from fencepost.model.language.ir.nodes import Slot
     from fencepost.model.language.machine import Machine
     from fencepost.model.language.records import Record
 
@@ -27,7 +33,7 @@ MOST = 1 << 62
 
 
 class Part(NamedTuple):
-    """One value that a number tells: its text in generated code, the way to it in a message, its least value, how many."""
+    """One value that a number tells: its name, the way to it in a message, its least value, how many."""
 
     param: str
     text: str
@@ -45,12 +51,18 @@ class TransitionIds:
     first: Mapping[str, int]
     """The least number of each action."""
 
-    def text(self, item: Action) -> str:
-        """Return the number of a step as an expression of generated code, over the action's parameters."""
-        found = "0"
-        for part in self.parts[item.name]:
-            found = f"({found}) * {part.radix} + ({part.text} - ({part.low}))"
-        return f"{self.first[item.name]} + {found}"
+    def value(self, build: Builder, module: Module, action: ir.Action, values: Mapping[Slot, Value]) -> Value:
+        """Return the number of a step in compiled code, from the values of the action's parameters."""
+        slots = {slot.name: slot for slot in module.program.of(action).parameters}
+        found = number(0)
+        for part in self.parts[action.name]:
+            value = values[slots[part.param]]
+            for place in part.way or ():
+                value = build.read(*_inner(build, value, place))
+            found = build.wrapped(
+                "+", build.wrapped("*", found, number(part.radix)), build.wrapped("-", value, number(part.low))
+            )
+        return build.wrapped("+", number(self.first[action.name]), found)
 
     def decoded(self, code: int) -> dict[str, Any]:
         """Return what a number tells: the action's name, and by parameter or message field its value."""
@@ -106,6 +118,13 @@ def transition_ids_of(machine: Machine, properties: tuple[Property, ...], layout
                 "fairness: name the fields of the message that matter, as in each='m.to'."
             )
     return TransitionIds(parts, first)
+
+
+def _inner(build: Builder, value: Value, place: int) -> tuple[str, Memory]:
+    """Return the address and the type of a part of a message, by its place."""
+    if isinstance(value.type, Struct):
+        return build.field(value, list(value.type.fields)[place])
+    return build.element(value, number(place))
 
 
 def _part(param: str, text: str, way: tuple[int, ...] | None, domain: Domain, layout: Layout) -> Part:

@@ -12,10 +12,13 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from fencepost.explorers.native.generate import Source, generate
 from fencepost.explorers.native.llvm.libraries import is_kept, library
+from fencepost.explorers.native.llvm.objects import has_fast_bits
 from fencepost.explorers.native.llvm.unit import Unit
+from fencepost.explorers.native.lower.rows import Rows
 from fencepost.model.language.errors import MismatchError
 
 if TYPE_CHECKING:
+    from fencepost.explorers.native.layout import Layout
     from fencepost.explorers.native.llvm.load import Kernel
     from fencepost.model.language.actions import Property
     from fencepost.model.language.constants import Constants
@@ -39,7 +42,15 @@ class Kernels:
 
     def checks(self, constants: Constants) -> np.ndarray[Any, Any]:
         """Return a fresh check array for these constants."""
-        return np.array(self.source.checks.values(constants.values), np.int64)
+        source = self.source
+        found = np.array(source.shape.values(constants.values), np.int64)
+        data = Rows.data(self.layout(constants), fast=has_fast_bits())
+        found[source.rows : source.rows + len(data)] = data
+        return found
+
+    def layout(self, constants: Constants) -> Layout:
+        """Return how states are kept under these constants, which must be of the shape that was compiled."""
+        return self.source.layout.at(constants)
 
     def must_judge(self, properties: tuple[Property, ...]) -> None:
         """Raise MismatchError if one of these is not among the compiled properties: it would never be evaluated, and hold."""

@@ -1,272 +1,104 @@
-"""Writes the text of one machine, shape and set of properties, in the restricted Python that `explorers/native/llvm/` compiles."""
+"""A machine in one shape as what is compiled: a module of LLVM, and what its caller has to know of it."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from functools import cached_property
-from pathlib import Path
 from typing import TYPE_CHECKING
 
-from fencepost.explorers.native.checks import Checks
-from fencepost.explorers.native.emit import Emitter
-from fencepost.explorers.native.kernels import OWNERS
 from fencepost.explorers.native.layout import Layout, layout_of
-from fencepost.explorers.native.llvm.types import described
-from fencepost.explorers.native.llvm.unit import Unit
-from fencepost.explorers.native.masks import LEAVE, Masks
-from fencepost.explorers.native.nest import Nest
+from fencepost.explorers.native.lower.actions import Judged, Wanted
+from fencepost.explorers.native.lower.machine import write_expand, write_judge
+from fencepost.explorers.native.lower.module import Module
+from fencepost.explorers.native.masks import Masks
 from fencepost.explorers.native.shapes import Shapes
-from fencepost.model.language.actions import Kind
+from fencepost.model.language import ir
+from fencepost.model.language.domains import InFlight
 from fencepost.model.language.records import BagOf, fields
-from fencepost.model.language.subset import Function, Program, check, is_require
 
 if TYPE_CHECKING:
-    from fencepost.model.language.actions import Action, Property
+    from fencepost.explorers.native.llvm.unit import Lowered
+    from fencepost.explorers.native.lower.shape import Shape
+    from fencepost.model.language.actions import Property
     from fencepost.model.language.constants import Constants
     from fencepost.model.language.machine import Machine
 
 
 @dataclass(frozen=True)
 class Source:
-    """A generated module and what its caller has to know of it."""
+    """A module to compile and what its caller has to know of it."""
 
-    text: str
+    unit: Lowered
     layout: Layout
-    checks: Checks
+    shape: Shape
+    rows: int
+    """Where the data of rows begin in the check array."""
     guards: tuple[tuple[str, str], ...]
     """(action, condition) of every guard, in the order of their counters."""
     state_properties: tuple[Property, ...]
     step_properties: tuple[Property, ...]
     most_successors: int
-    constants: tuple[tuple[str, int, int], ...]
-    """Names in the order in which kernels take them, with the least and the greatest value."""
     masks: Masks | None = None
     """Where guards are turned off, in a module that was made for it."""
 
-    @cached_property
-    def unit(self) -> Unit:
-        """What is compiled."""
-        library = Path(__file__).with_name("kernels.py").read_text()
-        return Unit(self.text, library, described(self.layout.dtype), self.constants)
+    @property
+    def text(self) -> str:
+        """The module as LLVM IR."""
+        return self.unit.text
 
 
 _WRITTEN: Shapes[Source] = Shapes()
 
 
 def generate(
-    machine: Machine,
-    constants: Constants,
-    properties: tuple[Property, ...],
-    *,
-    normalize: bool,
-    masked: bool = False,
+    machine: Machine, constants: Constants, properties: tuple[Property, ...], *, normalize: bool, masked: bool = False
 ) -> Source:
     """Return the module for a machine in the shape of these constants; `masked`: its guards can be turned off."""
     properties = tuple(item for item in properties if not item.kind.over_behaviours)
 
     def write() -> Source:
-        program = check(machine, properties)
-        layout = layout_of(machine.state, constants)
-        checks = Checks(program, layout.rooms, layout.lows)
-        return source_of(Module(program, checks, properties, normalize=normalize, masked=masked), layout)
+        return lowered(ir.translate(machine, properties), constants, normalize=normalize, masked=masked)
 
     return _WRITTEN.get(machine, constants, properties, (normalize, masked), write)
 
 
-def source_of(writer: Module, layout: Layout) -> Source:
-    """Return the text of a module with what its caller has to know of it."""
-    declared = writer.program.machine.constants.declared()
+def lowered(program: ir.Program, constants: Constants, *, normalize: bool, masked: bool = False) -> Source:
+    """Return the module for a typed program in the shape of these constants."""
+    layout = layout_of(program.machine.state, constants)
+    module = Module(ir.with_switches(program) if masked else program, layout)
+    masks = Masks(module) if masked else None
+    steps = [item for item in program.asked if item.over_steps]
+    judged = tuple(Judged(place, item, program.properties[item.name]) for place, item in enumerate(steps))
+    write_expand(module, Wanted(program.normalize if normalize else None, judged, masks))
+    write_judge(module, [item for item in program.asked if not item.over_steps])
+    return source_of(module, program.asked, masks)
+
+
+def source_of(module: Module, properties: tuple[Property, ...] = (), masks: Masks | None = None) -> Source:
+    """Return a module that is written, with what its caller has to know of it."""
     return Source(
-        writer.text(),
-        layout,
-        writer.checks,
-        tuple(writer.guards),
-        tuple(item for item in writer.properties if not item.over_steps),
-        tuple(item for item in writer.properties if item.over_steps),
-        writer.most_successors,
-        tuple((name, int(item.low), int(item.high)) for name, item in declared.items()),
-        writer.masks,
+        module.lowered(),
+        module.layout,
+        module.shape,
+        module.rows.place,
+        tuple((guard.action, guard.text) for guard in module.program.guards),
+        tuple(item for item in properties if not item.over_steps),
+        tuple(item for item in properties if item.over_steps),
+        most_successors(module),
+        masks,
     )
 
 
-_HEAD = '"""Generated by Fencepost for {title}. Do not edit: it is written anew from the model."""\n\nOWNERS = {owners}\n'
-# The types of `llvm.unit` that kernels have.
-_ARRAYS = {
-    "_e": "Checks", "rows": "Rows", "first": "I64", "last": "I64", "number": "I64", "c": "Constants",
-    "out": "Rows", "out_words": "Words", "hashes": "U64p", "parents": "U32p", "codes": "I64p", "n": "I64", "fired": "I64p",
-    "refused": "I64p", "found": "I64p", "alive": "U8p",
-}  # fmt: skip
-EXPAND = (
-    "Checks",
-    "Rows",
-    "I64",
-    "I64",
-    "I64",
-    "Constants",
-    "Rows",
-    "Words",
-    "U64p",
-    "U32p",
-    "I64",
-    "I64p",
-    "I64p",
-    "I64p",
-    "U8p",
-)
-JUDGE = ("Checks", "Rows", "I64", "I64", "Constants", "I64p")
-"""Types of the parameters of `expand` and `judge`."""
-
-
-class Module:
-    """The module being written."""
-
-    outputs: tuple[str, ...] = ("out", "out_words", "hashes", "parents")
-    """The arrays that an action writes a successor to."""
-
-    def __init__(
-        self, program: Program, checks: Checks, properties: tuple[Property, ...], *, normalize: bool, masked: bool = False
-    ) -> None:
-        self.program, self.checks, self.properties = program, checks, properties
-        self.emitter = Emitter(program, checks)
-        self.guards: list[tuple[str, str]] = []
-        self.most_successors = 0
-        self.normalize = program.normalize if normalize else None
-        self.masks = Masks(checks) if masked else None
-
-    def text(self) -> str:
-        """Return the whole text."""
-        return f"{_HEAD.format(title=self.program.machine.name, owners=OWNERS)}\n\n{self.body()}"
-
-    def body(self) -> str:
-        """Return what stands below the head."""
-        machine = self.program.machine
-        normal = self.emitter.function(self.normalize) if self.normalize else ""
-        steps = [item for item in self.properties if item.over_steps]
-        predicates = {item.name: self.emitter.function(self.program.properties[item.name]) for item in self.properties}
-        for number, item in enumerate(machine.actions):
-            self.action(number, item, normal, [(k, p, predicates[p.name]) for k, p in enumerate(steps)])
-        states = [(item, predicates[item.name]) for item in self.properties if not item.over_steps]
-        own = [self.masks.text(LEAVE)] if self.masks else []
-        return "\n\n".join([*own, *self.emitter.texts, self.judge(states), self.expand()])
-
-    # -- one action
-
-    def action(self, number: int, item: Action, normal: str, steps: list[tuple[int, Property, str]]) -> None:
-        """Write the loops over an action's parameters, its guards at the outermost loop they allow, its effect."""
-        made = self.program.actions[item.name]
-        effect = [statement for statement in made.node.body if not is_require(made, statement)]
-        own = list(made.params)
-        body = self.emitter.body(made, effect)
-        self.emitter.texts.append(f"@inlined\ndef effect{number}({', '.join(['_e', *own])}):\n{body}\n")
-        first = len(self.guards)
-        nest = Nest(self, made, item)
-        lines = nest.lines(self.fire(item, made, normal, steps, number))
-        counters = [f"_r{guard}" for guard in range(first, len(self.guards))]
-        body = "\n".join("        " + line for line in lines)
-        s, c = own[0], own[1]
-        outputs = ", ".join(f"_{name}" for name in self.outputs)
-        self.emitter.texts.append(
-            f"@apart\ndef act{number}(_e, _rows, _first, _last, _number, {c}, {outputs}, _n, "
-            f"_fired, _refused, _found, _alive):\n    _before = _n\n"
-            + "".join(f"    {name} = 0\n" for name in counters)
-            + f"    for _row in range(_first, _last):\n        {s} = _rows[_row]\n{body}\n"
-            + "".join(f"    _refused[{first + k}] += {name}\n" for k, name in enumerate(counters))
-            + f"    _fired[{number}] += _n - _before\n    return _n\n"
-        )
-
-    def fire(self, item: Action, made: Function, normal: str, steps: list[tuple[int, Property, str]], number: int) -> list[str]:
-        """Return the lines that run once all guards hold: copy the row, run the effect, judge the step."""
-        own = list(made.params)
-        s, c, *params = own
-        lines = [
-            "_out[_n] = _rows[_row]",
-            "_t = _out[_n]",
-            f"effect{number}({', '.join(['_e', '_t', c, *params])})",
-        ]
-        lines += [f"sort_{suffix}(_t.{bag})" for bag, suffix in self.touched(made)]
-        if self.masks is not None:
-            return [*lines, *self.masks.unless_left(self.masked(item, made, normal, steps))]
-        for position, prop, name in steps:
-            if prop.on is not None and prop.on.name != item.name:
-                continue
-            extra = params if prop.on is not None else []
-            verdict = f"{name}({', '.join(['_e', s, '_t', c, *extra])})"
-            bad = verdict if prop.kind is Kind.SOMETIMES else f"not {verdict}"
-            lines += [
-                f"if _row < _found[{position}] and {bad}:",
-                f"    _found[{position}] = _row",
-            ]
-        return [*lines, *self.normalized(normal, c), *self.taken(item, params)]
-
-    def masked(self, item: Action, made: Function, normal: str, steps: list[tuple[int, Property, str]]) -> list[str]:
-        """Return the lines after the effect where a step that leaves a domain is not taken: it decides nothing, either."""
-        assert self.masks is not None
-        s, c, *params = made.params
-        lines, found = [], []
-        for position, prop, name in steps:
-            if prop.on is not None and prop.on.name != item.name:
-                continue
-            verdict = f"{name}({', '.join(['_e', s, '_t', c, *(params if prop.on is not None else [])])})"
-            bad = verdict if prop.kind is Kind.SOMETIMES else f"not {verdict}"
-            lines.append(f"_v{position} = _row < _found[{position}] and {bad}")
-            found += [f"if _v{position}:", f"    _found[{position}] = _row"]
-        return [
-            *lines,
-            *self.masks.broken(),
-            *self.normalized(normal, c),
-            *self.masks.unless_left([*found, *self.taken(item, params)]),
-        ]
-
-    def taken(self, item: Action, params: list[str]) -> list[str]:
-        """Return the lines that add the new state to the successors."""
-        return [
-            "_hashes[_n] = hash_row(_out_words, _n)",
-            "_parents[_n] = _number + _row * OWNERS",
-            "_alive[_row - _first] = 1",
-            *self.more(item, params),
-            "_n += 1",
-        ]
-
-    def normalized(self, normal: str, c: str) -> list[str]:
-        """Return the lines that drop from the new state what nobody can observe."""
-        if not normal:
-            return []
-        return [f"{normal}(_e, _t, {c})"] + [f"sort_{self.emitter.bag(field.record)}(_t.{bag})" for bag, field in self.bags()]
-
-    def more(self, item: Action, params: list[str]) -> list[str]:  # noqa: ARG002 (for modules that write more)
-        """Return further lines for each successor."""
-        return []
-
-    def bags(self) -> list[tuple[str, BagOf]]:
-        """Return the bags of the state."""
-        return [(name, field) for name, field in fields(self.program.machine.state) if isinstance(field, BagOf)]
-
-    def touched(self, made: Function) -> list[tuple[str, str]]:
-        """Return the bags that an action, or a helper it calls, may leave out of order."""
-        if not made.disorders:
-            return []
-        return [(name, self.emitter.bag(field.record)) for name, field in self.bags()]
-
-    # -- the whole
-
-    def judge(self, states: list[tuple[Property, str]]) -> str:
-        """Write the kernel that evaluates predicates on new states: `found[k]` falls to the first state that decides k."""
-        lines = [
-            "@kernel",
-            "def judge(_e: Checks, rows: Rows, first: I64, last: I64, c: Constants, found: I64p) -> None:",
-            "    for n in range(first, last):",
-            "        s = rows[n]",
-        ]
-        for position, (prop, name) in enumerate(states):
-            call = f"{name}(_e, s, c)"
-            bad = call if prop.kind is Kind.SOMETIMES else f"not {call}"
-            lines += [f"        if n < found[{position}] and {bad}:", f"            found[{position}] = n"]
-        lines += ["        if _e[0] != 0:", "            _e[1] = n", "            return"]
-        return "\n".join(lines) + "\n"
-
-    def expand(self) -> str:
-        """Write the kernel that computes all successors of the states first..last-1 of one owner."""
-        names = ["_e", "rows", "first", "last", "number", "c", *self.outputs, "n", "fired", "refused", "found", "alive"]
-        calls = "\n".join(f"    n = act{number}({', '.join(names)})" for number in range(len(self.program.machine.actions)))
-        declared = ", ".join(f"{name}: {_ARRAYS[name]}" for name in names)
-        return f"@kernel\ndef expand({declared}) -> I64:\n{calls}\n    return n\n"
+def most_successors(module: Module) -> int:
+    """Return how many successors a state may have: every action with every combination of its parameters."""
+    total = 0
+    for action in module.program.actions:
+        combinations = 1
+        for parameter in action.parameters:
+            if isinstance(parameter.domain, InFlight):
+                field = dict(fields(module.program.machine.state))[parameter.domain.bag]
+                assert isinstance(field, BagOf)
+                combinations *= module.layout.extent(field.room)
+            else:
+                combinations *= module.shape.most(parameter.domain)
+        total += combinations
+    return total

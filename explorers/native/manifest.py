@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from fencepost.explorers.native.compile import NO_PARENT
+from fencepost.explorers.native.layout import BITS
 from fencepost.explorers.native.position import Position
 from fencepost.explorers.native.store import MOST_STATES
 from fencepost.model.language.records import ArrayOf, BagOf, Nested, Record, Scalar
@@ -116,9 +117,12 @@ def look_at_rows(rows: np.ndarray[Any, Any], layout: Layout, values: Mapping[str
     """Raise InvalidError for rows that are no states: compiled code relies on the domains of fields."""
     for first in range(0, len(rows), ROWS):
         some = rows[first : first + ROWS]
-        _record(some, layout.state, values, np.ones(len(some), bool))
-        if "_padding" in (layout.dtype.names or ()):
-            _need(not some["_padding"].any())
+        _record(layout.unpack(some), layout.state, values, np.ones(len(some), bool))
+        unused = layout.words * BITS - layout.bits
+        _need(
+            not unused
+            or not (some["words"][:, -1] >> np.uint64(BITS - unused) if unused < BITS else some["words"][:, -1]).any()
+        )
 
 
 def _record(rows: Any, record: type[Record], values: Mapping[str, int], there: np.ndarray[Any, Any]) -> None:

@@ -137,7 +137,7 @@ class MaskedSearch(Search):
             for first in range(0, part.count, BATCH):
                 self.module.expand(
                     worker.checks, part.rows, first, min(first + BATCH, part.count), 0, self.c,
-                    buffers.rows[0], buffers.words[0], buffers.hashes[0], buffers.parents[0], 0,
+                    buffers.rows[0], buffers.hashes[0], buffers.parents[0], 0,
                     worker.fired, worker.refused, nothing, worker.alive,
                 )  # fmt: skip
         return worker.refused

@@ -8,23 +8,14 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from fencepost.model.language.removal import parts
+from fencepost.explorers.native.llvm.types import number
+from fencepost.explorers.native.lower.loops import only_if
+from fencepost.explorers.native.lower.shape import ERROR
 
 if TYPE_CHECKING:
-    import ast
-    from collections.abc import Sequence
-
-    from fencepost.explorers.native.checks import Checks
-
-LEAVE = '''
-@helper
-def _leave(_e, row, times):
-    """Note that steps out of this state left a domain, which refused them."""
-    _e[0] = 0
-    if _e[{first}] == 0:
-        _e[{first}] = row + 1
-    _e[{times}] += times
-'''
+    from fencepost.explorers.native.llvm.builder import Builder
+    from fencepost.explorers.native.llvm.types import Value
+    from fencepost.explorers.native.lower.module import Module
 
 
 class Masks:
@@ -35,25 +26,21 @@ class Masks:
     error in a property.
     """
 
-    def __init__(self, checks: Checks) -> None:
-        self.checks = checks
-        self.slots: list[list[int]] = []
-        self.first, self.times, self.hard = checks.reserve(), checks.reserve(), checks.reserve()
+    def __init__(self, module: Module) -> None:
+        reserve = module.shape.reserve
+        self.slots = [[reserve() for _ in range(1 + len(guard.parts))] for guard in module.program.guards]
+        module.switches.update({(n, part): slot for n, slots in enumerate(self.slots) for part, slot in enumerate(slots)})
+        self.first, self.times, self.hard = reserve(), reserve(), reserve()
 
-    def reserve(self, condition: ast.expr) -> dict[ast.expr, int]:
-        """Return the slots of the next guard and of its parts, by their place in the model's text."""
-        pieces = [condition, *parts(condition)]
-        self.slots.append([self.checks.reserve() for _ in pieces])
-        return dict(zip(pieces, self.slots[-1], strict=True))
+    def leave(self, module: Module, build: Builder, e: Value, row: Value, times: Value) -> None:
+        """Note that steps out of a state left a domain, which refused them."""
+        module.note(build, e, ERROR, number(0))
+        with only_if(build, build.compared("==", module.cell(build, e, self.first), number(0))):
+            module.note(build, e, self.first, build.wrapped("+", row, number(1)))
+        module.note(build, e, self.times, build.wrapped("+", module.cell(build, e, self.times), times))
 
-    def text(self, template: str) -> str:
-        """Return a text with the slots filled in."""
-        return template.format(first=self.first, times=self.times)
-
-    def unless_left(self, lines: Sequence[str], times: str = "1") -> list[str]:
-        """Return lines that run only if no check has failed since the last such place."""
-        return ["if _e[0] != 0:", f"    _leave(_e, _row, {times})", "else:", *("    " + line for line in lines)]
-
-    def broken(self) -> list[str]:
-        """Return the lines that note an error in a property, which is never the domain's refusal of a step."""
-        return ["if _e[0] != 0:", f"    _e[{self.hard}] = _e[0]", "    _e[0] = 0"]
+    def broken(self, module: Module, build: Builder, e: Value) -> None:
+        """Note an error in a property, which is never the domain's refusal of a step."""
+        with only_if(build, module.failed(build, e)):
+            module.note(build, e, self.hard, module.cell(build, e, ERROR))
+            module.note(build, e, ERROR, number(0))

@@ -110,7 +110,7 @@ def blame(search: Explored, code: int) -> None:
     """Raise the error that a check noted and the plain carrier does not see: its numbers have no end, ours have."""
     if code == checks.NUMBER:
         raise DomainError(
-            f"protocol {search.machine.name!r}: a shift or a product does not fit {checks.BITS} bits, which is all "
+            f"protocol {search.machine.name!r}: a shift or a product does not fit 64 bits, which is all "
             "that a compiled number has. Keep numbers small: shift by less, or multiply less."
         )
     if code == checks.SUM:

@@ -54,9 +54,9 @@ class Search:
         self.module = self.kernels.module
         self.owners = OWNERS
         self.plain = Interpreter(machine, constants, normalize=options.normalize)
-        self.layout = self.kernels.source.layout
+        self.layout = self.kernels.layout(constants)
         self.c = self.kernels.constants(constants)
-        self.partitions = [Partition(self.kernels, compact=options.compact) for _ in range(self.owners)]
+        self.partitions = [Partition(self.kernels, self.layout, compact=options.compact) for _ in range(self.owners)]
         self.position = Position()
         self.before_judging: tuple[list[int], dict[str, int]] | None = None
         """What was judged before a search was stopped inside a level: a resumed one judges the level as a whole."""
@@ -66,7 +66,7 @@ class Search:
         self.paused = False
         self.workers = options.workers or processors()
         self.pool = WorkerPool([self._worker() for _ in range(self.workers)])
-        self._buffers = Buffers(self.kernels, ROUND, BATCH * self.kernels.source.most_successors)
+        self._buffers = Buffers(self.layout, ROUND, BATCH * self.kernels.source.most_successors)
         self._found = np.zeros((ROUND, max(1, len(self.kernels.source.step_properties))), np.int64)
 
     # -- the search
@@ -105,7 +105,7 @@ class Search:
     def _begin(self) -> None:
         keys = self.plain.initial_states()
         rows = self.layout.encode(keys, self.constants)
-        buffers = Buffers(self.kernels, 1, len(rows))
+        buffers = Buffers(self.layout, 1, len(rows))
         buffers.rows[0] = rows
         buffers.parents[:] = NO_PARENT
         self.module.hash_rows(buffers.words[0], buffers.hashes[0])
@@ -190,7 +190,7 @@ class Search:
         worker.alive[: last - first] = 0
         count = self.module.expand(
             worker.checks, part.rows, first - base, last - base, owner + base * self.owners, self.c,
-            buffers.rows[batch], buffers.words[batch], buffers.hashes[batch], buffers.parents[batch], 0,
+            buffers.rows[batch], buffers.hashes[batch], buffers.parents[batch], 0,
             worker.fired, worker.refused, found, worker.alive,
         )  # fmt: skip
         self.module.close(worker.alive, first - base, last - base, worker.ends)

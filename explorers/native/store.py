@@ -13,6 +13,7 @@ from fencepost.explorers.native.kernels import OWNERS
 
 if TYPE_CHECKING:
     from fencepost.explorers.native.compile import Kernels
+    from fencepost.explorers.native.layout import Layout
 
 MOST_STATES = (1 << 24) - 2
 """States that one partition can number; the table keeps 24 bits for them."""
@@ -33,8 +34,7 @@ ROUND = 16
 class Buffers:
     """Room for the successors of `batches` batches of states: arrays of shape (batches, room, ...)."""
 
-    def __init__(self, kernels: Kernels, batches: int, room: int) -> None:
-        layout = kernels.source.layout
+    def __init__(self, layout: Layout, batches: int, room: int) -> None:
         self.rows = np.empty((batches, room), layout.dtype)
         self.words = self.rows.view(np.uint64).reshape(batches, room, layout.words)
         self.hashes = np.empty((batches, room), np.uint64)
@@ -54,9 +54,9 @@ class Partition:
     `rows` those of the level being expanded (from number `base`), `fresh` those of the next (from `fresh_base`).
     """
 
-    def __init__(self, kernels: Kernels, *, compact: bool) -> None:
+    def __init__(self, kernels: Kernels, layout: Layout, *, compact: bool) -> None:
         self.kernels, self.compact = kernels, compact
-        self.dtype, self.words = kernels.source.layout.dtype, kernels.source.layout.words
+        self.dtype, self.words = layout.dtype, layout.words
         self.table = np.zeros(FIRST_SLOTS, np.uint32)
         self.parents = np.empty(FIRST_ROWS, np.uint32)
         self.hashes = np.empty(FIRST_ROWS if compact else 0, np.uint64)

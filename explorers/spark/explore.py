@@ -162,7 +162,7 @@ class Explore:
                 raise UsageError(answer.expanded.message or answer.message)
             for failed, code in ((answer.expanded.failed, answer.expanded.code), (answer.failed, answer.code)):
                 if code:
-                    for row in np.frombuffer(failed, self.kernels.source.layout.dtype):
+                    for row in np.frombuffer(failed, native.layout.dtype):
                         explain(native, row)
                     blame(native, code)
         if sorted(answer.partition for answer in answers) != list(range(manifest.partitions)):

@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from fencepost.explorers.native.compile import Kernels
+    from fencepost.explorers.native.layout import Layout
 
 FIRST_ROWS = 1 << 12
 FIRST_SLOTS = 1 << 12
@@ -45,10 +46,10 @@ class MappedPartition:
     Use it under `locked`. `counts` is the number of states of each owner.
     """
 
-    def __init__(self, kernels: Kernels, folder: Path) -> None:
+    def __init__(self, kernels: Kernels, layout: Layout, folder: Path) -> None:
         self.kernels, self.folder = kernels, folder
         self.owners = OWNERS
-        self.dtype, self.words = kernels.source.layout.dtype, kernels.source.layout.words
+        self.dtype, self.words = layout.dtype, layout.words
         self.counts = np.zeros(self.owners, np.int64)
         self.level = 0
         """The last level that the mapped partition holds in full; 0: none."""

@@ -103,8 +103,11 @@ def rows_of(walker: Walker, made: Walks, cell: str, block: int, seconds: float) 
         pa.array(np.where(violated, shortest, 0), pa.int32()),
         pa.array(made.steps, pa.int32()),
         pa.array([ends[int(end)] for end in made.ends], pa.string()),
-        pa.array(faults_used(walker.machine, made.finals, walker.initial[0]).astype(np.int32), pa.int32()),
-        pa.array(deepest_log(walker.machine, made.finals).astype(np.int32), pa.int32()),
+        pa.array(
+            faults_used(walker.machine, walker.states(made.finals), walker.states(walker.initial)[0]).astype(np.int32),
+            pa.int32(),
+        ),
+        pa.array(deepest_log(walker.machine, walker.states(made.finals)).astype(np.int32), pa.int32()),
         _lists(made.fired.astype(np.int32).ravel(), np.full(count, made.fired.shape[1]), pa.int32()),
         _lists(made.kept[kept].view(np.int64), kept.sum(axis=1), pa.int64()),
         pa.array(np.full(count, seconds / max(1, count)), pa.float64()),

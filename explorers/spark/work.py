@@ -28,6 +28,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from fencepost.explorers.native.compile import Kernels
+    from fencepost.explorers.native.layout import Layout
     from fencepost.explorers.spark.machines import Origin
 
 LARGEST = 48 << 20
@@ -101,7 +102,7 @@ def targets(hashes: np.ndarray[Any, Any], partitions: int) -> np.ndarray[Any, An
 def send(work: Work, number: int) -> Iterator[tuple[int, bytes]]:
     """Expand one partition's share of the level; yield blocks of successors with the partition they are for."""
     kernels = work.origin.kernels()
-    outbox = _Outbox(kernels, work.partitions, number)
+    outbox = _Outbox(kernels, kernels.layout(work.origin.constants()), work.partitions, number)
     try:
         block = _block(work, kernels, Store(work.store), work.level, number)
         yield from _expand(work, kernels, block, outbox)
@@ -114,10 +115,10 @@ def send(work: Work, number: int) -> Iterator[tuple[int, bytes]]:
 class _Outbox:
     """Successors on their way: for each receiver the different ones, once each."""
 
-    def __init__(self, kernels: Kernels, partitions: int, sender: int) -> None:
-        self.kernels, self.sender = kernels, sender
+    def __init__(self, kernels: Kernels, layout: Layout, partitions: int, sender: int) -> None:
+        self.kernels, self.layout, self.sender = kernels, layout, sender
         self.boxes: list[Partition | None] = [None] * partitions
-        self.room = max(1, LARGEST // kernels.source.layout.dtype.itemsize)
+        self.room = max(1, LARGEST // layout.dtype.itemsize)
         self.counts = Expanded([], [], 0, -1)
 
     def add(self, buffers: Buffers, count: int) -> Iterator[tuple[int, bytes]]:
@@ -127,7 +128,7 @@ class _Outbox:
         buffers.starts = np.zeros((1, len(self.boxes) + 1), np.int64)
         buffers.starts[0, 1:] = np.cumsum(np.bincount(to, minlength=len(self.boxes)))
         for target in np.flatnonzero(np.diff(buffers.starts[0])).tolist():
-            box = self.boxes[target] = self.boxes[target] or Partition(self.kernels, compact=False)
+            box = self.boxes[target] = self.boxes[target] or Partition(self.kernels, self.layout, compact=False)
             box.insert(buffers, 1, target)
             if box.count >= self.room:
                 yield self._close(target)
@@ -152,7 +153,7 @@ def _expand(work: Work, kernels: Kernels, block: Block, outbox: _Outbox) -> Iter
     c, checks = kernels.constants(constants), kernels.checks(constants)
     fired, refused = np.zeros(len(work.origin.machine().actions), np.int64), np.zeros(max(1, len(source.guards)), np.int64)
     alive, ends = np.zeros(BATCH, np.uint8), np.zeros(2, np.int64)
-    buffers = Buffers(kernels, 1, BATCH * source.most_successors)
+    buffers = Buffers(outbox.layout, 1, BATCH * source.most_successors)
     begin = 0
     for owner, (first, share) in enumerate(zip(block.firsts, block.shares, strict=True)):
         rows = np.ascontiguousarray(block.rows[begin : begin + share])
@@ -163,7 +164,7 @@ def _expand(work: Work, kernels: Kernels, block: Block, outbox: _Outbox) -> Iter
             last = min(start + BATCH, share)
             alive[: last - start] = 0
             count = module.expand(
-                checks, rows, start, last, owner + first * OWNERS, c, buffers.rows[0], buffers.words[0],
+                checks, rows, start, last, owner + first * OWNERS, c, buffers.rows[0],
                 buffers.hashes[0], buffers.parents[0], 0, fired, refused, found, alive,
             )  # fmt: skip
             module.close(alive, start, last, ends)
@@ -194,7 +195,8 @@ def receive(work: Work, number: int, blocks: list[bytes]) -> bytes:
 
 def _receive(work: Work, number: int, blocks: list[bytes]) -> Received:
     kernels = work.origin.kernels()
-    dtype = kernels.source.layout.dtype
+    layout = kernels.layout(work.origin.constants())
+    dtype = layout.dtype
     frames = sorted((_FRAME.unpack_from(block), position) for position, block in enumerate(blocks))
     expanded = Expanded([], [], 0, -1)
     rows, parents, senders = [], [], []
@@ -214,7 +216,7 @@ def _receive(work: Work, number: int, blocks: list[bytes]) -> Received:
         mapped = _mapped(work, kernels, store, number, folder)
         firsts = mapped.counts.tolist()
         hashes = np.empty(len(arrived), np.uint64)
-        kernels.module.hash_rows(arrived.view(np.uint64).reshape(len(arrived), kernels.source.layout.words), hashes)
+        kernels.module.hash_rows(arrived.view(np.uint64).reshape(len(arrived), layout.words), hashes)
         fresh = mapped.insert(arrived, hashes)
         mapped.close_level(work.level + 1)
         positions = np.concatenate(fresh)
@@ -232,10 +234,11 @@ def _receive(work: Work, number: int, blocks: list[bytes]) -> Received:
 
 def _block(work: Work, kernels: Kernels, store: Store, level: int, number: int) -> Block:
     """Return a block; raise DamagedError if it is not as it was written, or holds what is no state."""
-    block = store.read_block(level, number, kernels.source.layout.dtype)
+    layout = kernels.layout(work.origin.constants())
+    block = store.read_block(level, number, layout.dtype)
     if level <= work.foreign:
         try:
-            look_at_rows(block.rows, kernels.source.layout, work.origin.constants().values)
+            look_at_rows(block.rows, layout, work.origin.constants().values)
         except InvalidError:
             raise store.damaged(level, number) from None
     return block
@@ -243,7 +246,7 @@ def _block(work: Work, kernels: Kernels, store: Store, level: int, number: int) 
 
 def _mapped(work: Work, kernels: Kernels, store: Store, number: int, folder: Path) -> MappedPartition:
     """Return the partition's mapped partition as it was after the level that is expanded, built again if need be."""
-    mapped = MappedPartition(kernels, folder)
+    mapped = MappedPartition(kernels, kernels.layout(work.origin.constants()), folder)
     newest = _block(work, kernels, store, work.level, number)
     if mapped.open(work.level, newest.ends):
         return mapped

@@ -7,9 +7,9 @@ from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from fencepost.explorers.native.generate import EXPAND, JUDGE
 from fencepost.explorers.native.llvm.libraries import library
 from fencepost.explorers.native.llvm.unit import Unit
+from fencepost.explorers.native.lower.machine import EXPAND, JUDGE
 
 if TYPE_CHECKING:
     from fencepost.explorers.native.compile import Kernels
@@ -19,7 +19,8 @@ if TYPE_CHECKING:
 @cache
 def walk_kernel() -> Kernel:
     """Return the kernel that walks any machine."""
-    codes = (("Expand", EXPAND, "I64"), ("Judge", JUDGE, "None"))
+    expand = tuple(kind for name, kind in EXPAND if name != "codes")
+    codes = (("Expand", expand, "I64"), ("Judge", tuple(kind for _, kind in JUDGE), "None"))
     found, _ = library(Unit(Path(__file__).with_name("kernel.py").read_text(), codes=codes))
     return found.kernels()["walk"]
 

@@ -115,7 +115,7 @@ def walk(
             judge(e, rows, 0, 1, c, in_states)
             bad = decide(in_states, asked, decided[at], step)
             enabled[:] = 0
-            count = expand(e, rows, 0, 1, 0, c, out, successors, hashes, parents, 0, enabled, refused, in_steps, alive)
+            count = expand(e, rows, 0, 1, 0, c, out, hashes, parents, 0, enabled, refused, in_steps, alive)
             if e[0] != 0:
                 return at
             if decide(in_steps, asked_steps, decided_steps[at], step):

@@ -17,11 +17,11 @@ LEFT = "_left"
 """How a field of the state is called that holds what is left of a budget, where it is not in a record `budget`."""
 
 
-def faults_used(machine: Machine, rows: np.ndarray[Any, Any], initial: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
-    """Return for each row how much of all budgets is spent since the state `initial`, which is one row; int64."""
-    spent = np.zeros(len(rows), np.int64)
+def faults_used(machine: Machine, states: np.ndarray[Any, Any], initial: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
+    """Return for each state in memory how much of all budgets is spent since the state `initial`; int64."""
+    spent = np.zeros(len(states), np.int64)
     for path in budgets(machine.state):
-        left, whole = rows, initial
+        left, whole = states, initial
         for name in path:
             left, whole = left[name], whole[name]
         spent += int(whole) - left.astype(np.int64)
@@ -46,19 +46,19 @@ def logs(state: type[Record]) -> Iterator[str]:
                 yield name
 
 
-def deepest_log(machine: Machine, rows: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
-    """Return for each row the records in the longest log; int64, 0 where the machine has no logs."""
-    longest = np.zeros(len(rows), np.int64)
+def deepest_log(machine: Machine, states: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
+    """Return for each state in memory the records in the longest log; int64, 0 where the machine has no logs."""
+    longest = np.zeros(len(states), np.int64)
     for name in logs(machine.state):
-        longest = np.maximum(longest, rows[name]["end"].max(axis=1))
+        longest = np.maximum(longest, states[name]["end"].max(axis=1))
     return longest
 
 
-def divergence(machine: Machine, rows: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
-    """Return for each row at how many offsets two logs hold different records, summed over all pairs of logs; int64."""
-    found = np.zeros(len(rows), np.int64)
+def divergence(machine: Machine, states: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
+    """Return for each state in memory at how many offsets two logs hold different records, summed over all pairs of logs; int64."""
+    found = np.zeros(len(states), np.int64)
     for name in logs(machine.state):
-        log, end = rows[name]["log"], rows[name]["end"]
+        log, end = states[name]["log"], states[name]["end"]
         for one in range(log.shape[1]):
             for other in range(one):
                 both = np.arange(log.shape[2]) < np.minimum(end[:, one], end[:, other])[:, None]

@@ -113,8 +113,10 @@ class _Tally:
         """Take over a batch."""
         self.walks, self.steps, self.longest = len(made.steps), int(made.steps.sum()), int(made.steps.max(initial=0))
         self.stuck = int((made.ends == End.STUCK).sum())
-        self.faults = int(faults_used(walker.machine, made.finals, walker.initial[0]).max(initial=0))
-        self.log = int(deepest_log(walker.machine, made.finals).max(initial=0))
+        self.faults = int(
+            faults_used(walker.machine, walker.states(made.finals), walker.states(walker.initial)[0]).max(initial=0)
+        )
+        self.log = int(deepest_log(walker.machine, walker.states(made.finals)).max(initial=0))
         self.fired, self.sketch = made.fired.sum(axis=0, dtype=np.int64), made.sketch
         self.count = (made.decided >= 0).sum(axis=0)
         for number, steps in enumerate(np.where(made.decided < 0, NEVER, made.decided.astype(np.int64)).T):

@@ -85,7 +85,7 @@ class Walker:
         self.kernels = kernels or compiled(machine, constants, properties, normalize=normalize)
         self.kernels.must_judge(properties)
         source = self.kernels.source
-        self.module, self.layout = self.kernels.module, source.layout
+        self.module, self.layout = self.kernels.module, self.kernels.layout(constants)
         self.plain = Interpreter(machine, constants, normalize=normalize)
         self.initial = self.layout.encode(self.plain.initial_states(), constants)
         self._c, self._checks = self.kernels.constants(constants), self.kernels.checks(constants)
@@ -199,6 +199,10 @@ class Walker:
         for column, (over_steps, place) in enumerate(self._columns):
             made.decided[:, column] = (decided_steps if over_steps else decided)[:, place]
         return made, way
+
+    def states(self, rows: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
+        """Return rows as states in memory, whose fields can be read by name."""
+        return self.layout.unpack(rows)
 
     def _words(self, rows: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
         return rows.view(np.uint64).reshape(len(rows), self.layout.words)

@@ -2,8 +2,8 @@
 
 Three sorts, which differ only in how the native engine treats them:
 
-* `shape`: sizes arrays exactly (brokers, replicas); each value is compiled on its own.
-* `capacity`: sizes arrays too, but a smaller value runs inside a larger compiled shape.
+* `shape`, `capacity`: size arrays (brokers, replicas, the length of logs). What is compiled has room for the default or more, and
+  serves every smaller value.
 * `bound`, `switch`, `choice`: read at run time; one compilation serves all values.
 
 On the class a constant is an expression (`C.log_size + 1`, usable in a domain); on an instance it is
@@ -227,9 +227,7 @@ class Constants:
         rooms = {}
         for name, constant in self.declared().items():
             value = int(self.values[name])
-            if constant.sort == SHAPE:
-                rooms[name] = value
-            elif constant.sort == CAPACITY:
+            if constant.sort in (SHAPE, CAPACITY):
                 rooms[name] = max(value, constant.room)
             else:
                 rooms[name] = int(constant.high)

@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Any
 from fencepost.explorers.native.llvm.objects import CompileError, Object, compiled
 
 if TYPE_CHECKING:
-    from fencepost.explorers.native.llvm.unit import Unit
+    from fencepost.explorers.native.llvm.unit import Lowered, Unit
 
 MOST = 64
 """Modules that one process compiles."""
@@ -28,7 +28,7 @@ _process: subprocess.Popen[bytes] | None = None
 _here = _there = 0
 
 
-def compiled_somewhere(unit: Unit) -> Object:
+def compiled_somewhere(unit: Unit | Lowered) -> Object:
     """Return the object of a unit, compiled in this process or in another one."""
     global _here  # noqa: PLW0603 (of this process)
     with _lock:
@@ -38,7 +38,7 @@ def compiled_somewhere(unit: Unit) -> Object:
         return _asked(unit)
 
 
-def _asked(unit: Unit) -> Object:
+def _asked(unit: Unit | Lowered) -> Object:
     global _process, _there  # noqa: PLW0603 (of this process)
     if _process is not None and (_there == MOST or _process.poll() is not None):
         _end()

@@ -14,7 +14,7 @@ from fencepost.explorers.native.llvm.objects import digest
 from fencepost.explorers.native.llvm.store import file_of, read, write
 
 if TYPE_CHECKING:
-    from fencepost.explorers.native.llvm.unit import Unit
+    from fencepost.explorers.native.llvm.unit import Lowered, Unit
 
 _lock = threading.Lock()
 _loaded: WeakValueDictionary[str, Library] = WeakValueDictionary()
@@ -29,20 +29,20 @@ def _forget() -> None:
 os.register_at_fork(after_in_child=_forget)
 
 
-def is_kept(unit: Unit) -> bool:
+def is_kept(unit: Unit | Lowered) -> bool:
     """Say whether a unit needs no compiling."""
     name = digest(unit)
     return name in _loaded or file_of(cache_folder(), name).exists()
 
 
-def keep(unit: Unit) -> None:
+def keep(unit: Unit | Lowered) -> None:
     """Compile a unit and keep its object, unless that was done before."""
     name, folder = digest(unit), cache_folder()
     if read(folder, name) is None:
         write(folder, name, compiled_somewhere(unit))
 
 
-def library(unit: Unit) -> tuple[Library, bool]:
+def library(unit: Unit | Lowered) -> tuple[Library, bool]:
     """Return a unit in memory, and whether it had to be compiled."""
     name, folder = digest(unit), cache_folder()
     with _lock:

@@ -15,7 +15,7 @@ from fencepost.explorers.native.llvm.objects import machine_of, native
 
 if TYPE_CHECKING:
     from fencepost.explorers.native.llvm.objects import Object
-    from fencepost.explorers.native.llvm.translate import Export
+    from fencepost.explorers.native.llvm.unit import Export
 
 _RESULTS = {"None": None, "I64": ctypes.c_int64, "U64": ctypes.c_uint64}
 _NUMBERS = {"I64": ctypes.c_int64, "U64": ctypes.c_uint64}

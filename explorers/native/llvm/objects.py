@@ -10,10 +10,11 @@ from typing import TYPE_CHECKING, Any
 
 import llvmlite
 import llvmlite.binding as llvm
-from fencepost.explorers.native.llvm.translate import Export, Module
+from fencepost.explorers.native.llvm.translate import Module
+from fencepost.explorers.native.llvm.unit import Lowered
 
 if TYPE_CHECKING:
-    from fencepost.explorers.native.llvm.unit import Unit
+    from fencepost.explorers.native.llvm.unit import Export, Unit
 
 LEVEL = 1
 """How much LLVM optimizes, 0 to 3. Measured: 2 and 3 take longer to compile and search no faster."""
@@ -56,7 +57,7 @@ def version() -> str:
     return f"{own.hexdigest()} {llvmlite.__version__} {'.'.join(map(str, llvm.llvm_version_info))}"
 
 
-def digest(unit: Unit, target: Target | None = None, level: int = LEVEL) -> str:
+def digest(unit: Unit | Lowered, target: Target | None = None, level: int = LEVEL) -> str:
     """Return the name of a unit's object: equal for equal content, compiled by the same back end in the same way."""
     return hashlib.sha256(f"{version()}\n{target or native()}\n{level}\n{unit!r}".encode()).hexdigest()[:32]
 
@@ -67,8 +68,23 @@ def machine_of(target: Target, level: int) -> Any:
     return found.create_target_machine(cpu=target.processor, features="", opt=level, reloc="pic", codemodel="default")
 
 
-def translated(unit: Unit) -> tuple[str, dict[str, Export]]:
+def is_x86(target: Target) -> bool:
+    """Say whether code is made for an x86-64 processor."""
+    return target.triple.startswith(("x86_64", "amd64"))
+
+
+@cache
+def has_fast_bits() -> bool:
+    """Say whether this processor gathers and scatters bits in one fast instruction: AMD's did not before Zen 3."""
+    slow = ("bdver", "znver1", "znver2")
+    has = bool(llvm.get_host_cpu_features().get("bmi2", False))
+    return is_x86(native()) and has and not llvm.get_host_cpu_name().startswith(slow)
+
+
+def translated(unit: Unit | Lowered, target: Target) -> tuple[str, dict[str, Export]]:
     """Return a unit as LLVM IR that nothing has optimized, and its kernels."""
+    if isinstance(unit, Lowered):
+        return unit.text + (unit.on_x86 if is_x86(target) else unit.elsewhere), dict(unit.exports)
     module = Module(unit)
     return module.text(), module.exports
 
@@ -84,11 +100,12 @@ def optimized(text: str, machine: Any, level: int) -> Any:
     return module
 
 
-def compiled(unit: Unit, target: Target | None = None, level: int = LEVEL) -> Object:
+def compiled(unit: Unit | Lowered, target: Target | None = None, level: int = LEVEL) -> Object:
     """Return the object of a unit; raise CompileError if that fails."""
     try:
-        text, exports = translated(unit)
-        machine = machine_of(target or native(), level)
+        target = target or native()
+        text, exports = translated(unit, target)
+        machine = machine_of(target, level)
         module = optimized(text, machine, level)
     except (AssertionError, LookupError, RuntimeError) as error:
         raise CompileError(f"{type(error).__name__}: {error}") from error

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 from fencepost.explorers.native.llvm.objects import Object
 
 if TYPE_CHECKING:
-    from fencepost.explorers.native.llvm.translate import Export
+    from fencepost.explorers.native.llvm.unit import Export
 
 _FORMAT = "fencepost object 1"
 

@@ -14,13 +14,10 @@ from fencepost.explorers.native.llvm.unit import kind_of
 if TYPE_CHECKING:
     from fencepost.explorers.native.llvm.builder import Builder
     from fencepost.explorers.native.llvm.types import Type
-    from fencepost.explorers.native.llvm.unit import Unit
+    from fencepost.explorers.native.llvm.unit import Export, Unit
 
 PLAIN = 'nounwind "no-builtins"'
 ATTRIBUTES = {"kernel": PLAIN, "helper": PLAIN, "inlined": f"alwaysinline {PLAIN}", "apart": f"noinline {PLAIN}"}
-
-Export = tuple[tuple[str, ...], str]
-"""The annotations of a kernel's parameters and of its result."""
 
 
 class Module:

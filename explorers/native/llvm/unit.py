@@ -16,6 +16,20 @@ _OPEN = 0
 """The length of an array that is an address only."""
 
 
+Export = tuple[tuple[str, ...], str]
+"""The annotations of a kernel's parameters and of its result."""
+
+
+@dataclass(frozen=True)
+class Lowered:
+    """A module that is LLVM IR already, and its kernels. Some of its functions are others on x86-64 and elsewhere."""
+
+    text: str
+    exports: tuple[tuple[str, Export], ...]
+    on_x86: str
+    elsewhere: str
+
+
 @dataclass(frozen=True)
 class Unit:
     """A module to compile.

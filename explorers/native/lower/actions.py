@@ -1,0 +1,330 @@
+"""An action over many states: the loops over its parameters, its guards, its effect on a copy, and what becomes of the new state."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, NamedTuple
+
+from fencepost.explorers.native.kernels import OWNERS
+from fencepost.explorers.native.llvm.builder import Builder
+from fencepost.explorers.native.llvm.types import CELLS, Sort, Struct, Value, Vector, number
+from fencepost.explorers.native.lower.code import Code
+from fencepost.explorers.native.lower.loops import counted, only_if
+from fencepost.explorers.native.lower.module import CHECKS, PLAIN, ROWS, Module
+from fencepost.model.language.actions import Kind
+from fencepost.model.language.domains import InFlight
+from fencepost.model.language.ir import Compute, Guarded, Over, nest
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from fencepost.explorers.native.llvm.types import Type
+    from fencepost.explorers.native.masks import Masks
+    from fencepost.model.language import ir
+    from fencepost.model.language.actions import Property
+    from fencepost.model.language.domains import Domain
+    from fencepost.model.language.ir.nodes import Slot
+
+_NUMBERS, _WORDS = Vector(CELLS["i64"], 0), Vector(CELLS["u64"], 0)
+
+
+class Judged(NamedTuple):
+    """A property of steps: its place among those that are judged, and its function in the program."""
+
+    place: int
+    prop: Property
+    function: int
+
+
+@dataclass(frozen=True)
+class Wanted:
+    """What is made of the new states of a machine."""
+
+    normalize: int | None
+    """The function that merges states which nobody can tell apart."""
+    steps: tuple[Judged, ...]
+    masks: Masks | None = None
+    code: Callable[[Builder, Module, ir.Action, dict[Slot, Value]], Value] | None = None
+    """Computes the number of a step, where steps are numbered."""
+
+
+class Acting:
+    """The function that takes an action in each state of a block, being written."""
+
+    PARAMETERS: tuple[tuple[str, Type], ...] = (
+        ("size", Sort.NUMBER), ("start", Sort.NUMBER), ("first", Sort.NUMBER), ("number", Sort.NUMBER), ("out", ROWS),
+        ("hashes", _WORDS), ("parents", Vector(CELLS["u32"], 0)), ("codes", _NUMBERS), ("n", Sort.NUMBER), ("fired", _NUMBERS),
+        ("refused", _NUMBERS), ("found", _NUMBERS), ("alive", Vector(CELLS["u8"], 0)),
+    )  # fmt: skip
+
+    def __init__(self, module: Module, wanted: Wanted, place: int) -> None:
+        self.module, self.wanted, self.place = module, wanted, place
+        self.action = module.program.actions[place]
+        self.made = module.program.of(self.action)
+        self.nest = nest(module.program, self.action)
+        self.name = f"act.{place}"
+        kinds = [CHECKS, module.constants, Vector(module.state, 0), *(kind for _, kind in self.PARAMETERS)]
+        self.build = Builder(self.name, kinds, attributes=f"noinline {PLAIN}")
+        self.build.owned(0)
+        self.e, self.c, self.states, *given = self.build.arguments
+        self.given = {name: value for (name, _), value in zip(self.PARAMETERS, given, strict=True)}
+        self.code = Code(module, self.build, self.e, self.c)
+        self.values: dict[Slot, Value] = {}
+        self.state = self.row = self.target = self.e
+
+    def write(self) -> str:
+        """Write the function and return its name; it returns how many successors there are now."""
+        build, module = self.build, self.module
+        effect = f"effect.{self.place}"
+        module.body(self.made, effect, self.nest.effect, f"alwaysinline {PLAIN}")
+        self.target = module.scratch(build)
+        self.count = build.slot(Sort.NUMBER)
+        build.keep(self.count, self.given["n"])
+        counters = {guard.number: build.slot(Sort.NUMBER) for guard in self.action.guards}
+        for slot in counters.values():
+            build.keep(slot, number(0))
+        self.counters = counters
+        with counted(build, number(0), self.given["size"]) as item:
+            self.state = build.read(*build.element(self.states, item.at))
+            self.row = build.wrapped("+", self.given["start"], item.at)
+            self.code.bind(self.made.parameters[0], self.state)
+            self.where_there_are_values(item.following)
+            self.step(0, item.following, effect)
+        for guard, slot in counters.items():
+            self.increase("refused", number(guard), build.kept(slot, Sort.NUMBER))
+        after = build.kept(self.count, Sort.NUMBER)
+        self.increase("fired", number(self.place), build.wrapped("-", after, self.given["n"]))
+        build.result = Sort.NUMBER
+        build.give(after)
+        module.texts.append(build.text())
+        return self.name
+
+    def increase(self, array: str, index: Value, by: Value) -> None:
+        """Add to an element of an array of counts."""
+        address, memory = self.build.element(self.given[array], index)
+        self.build.write(address, memory, self.build.wrapped("+", self.build.read(address, memory), by))
+
+    # -- parameters and guards
+
+    def where_there_are_values(self, otherwise: str) -> None:
+        """Go on where every parameter has a value: without one, no guard is evaluated."""
+        build, shape = self.build, self.module.shape
+        for parameter in self.nest.parameters:
+            if isinstance(parameter.domain, InFlight):
+                some = build.compared(">", self.module.bags.count(build, self.bag(parameter.domain)), number(0))
+            elif shape.least(parameter.domain) <= 0:
+                some = build.compared("<=", *self.span(parameter.domain))
+            else:
+                continue
+            following = build.label()
+            build.branch(some, following, otherwise)
+            build.begin(following)
+
+    def bag(self, domain: InFlight) -> Value:
+        """Return the bag in the state that messages are drawn from."""
+        address, memory = self.build.field(self.state, domain.bag)
+        assert isinstance(memory, Struct)
+        return Value(address, memory)
+
+    def span(self, domain: Domain) -> tuple[Value, Value]:
+        """Return the first and the last value of a parameter; NONE is no choice."""
+        shape = self.module.shape
+        return shape.first(self.build, self.e, domain), shape.bound(self.build, self.e, domain, high=True)
+
+    def choices(self, parameter: ir.Parameter) -> Value:
+        """Return how many values a parameter has."""
+        build = self.build
+        if isinstance(parameter.domain, InFlight):
+            return self.module.bags.distinct(build, self.bag(parameter.domain))
+        first, last = self.span(parameter.domain)
+        return build.wrapped("+", build.wrapped("-", last, first), number(1))
+
+    def step(self, place: int, following: str, effect: str) -> None:
+        """Write the nest from one of its steps inwards; `following` is the next round of the loop around it."""
+        if place == len(self.nest.steps):
+            self.fire(effect)
+            self.build.jump(following)
+            return
+        match self.nest.steps[place]:
+            case Over() as over:
+                self.over(over.parameter, lambda inner: self.step(place + 1, inner, effect))
+                self.build.jump(following)
+            case Compute() as compute:
+                self.code.block(compute.statements)
+                self.step(place + 1, following, effect)
+            case Guarded() as guarded:
+                self.guard(guarded, following)
+                self.step(place + 1, following, effect)
+
+    def over(self, parameter: ir.Parameter, inside: Callable[[str], None]) -> None:
+        """Run what is inside for each value of a parameter."""
+        build = self.build
+        if isinstance(parameter.domain, InFlight):
+            bag, bags = self.bag(parameter.domain), self.module.bags
+            with counted(build, number(0), bags.count(build, bag)) as item:
+                message = bags.item(build, bag, item.at)
+                other, new = build.label(), build.label()
+                build.branch(build.compared("==", item.at, number(0)), new, other)
+                build.begin(other)
+                previous = bags.item(build, bag, build.wrapped("-", item.at, number(1)))
+                build.branch(bags.same(build, message, previous), item.following, new)
+                build.begin(new)
+                self.choose(parameter, message)
+                inside(item.following)
+            return
+        first, last = self.span(parameter.domain)
+        with counted(build, first, build.wrapped("+", last, number(1))) as item:
+            self.choose(parameter, item.at)
+            inside(item.following)
+
+    def choose(self, parameter: ir.Parameter, value: Value) -> None:
+        """Give a parameter a value."""
+        self.values[parameter.slot] = value
+        self.code.bind(parameter.slot, value)
+
+    def guard(self, node: Guarded, following: str) -> None:
+        """Go on where a guard holds; where it refuses, it does so for all the parameters that are not chosen yet."""
+        build = self.build
+        if self.wanted.masks is not None:
+            self.masked_guard(node, following, self.wanted.masks)
+            return
+        refused, holds = build.label(), build.label()
+        self.code.decide(node.statement.condition, holds, refused)
+        build.begin(refused)
+        self.refuse(node, self.times(node))
+        build.jump(following)
+        build.begin(holds)
+
+    def masked_guard(self, node: Guarded, following: str, masks: Masks) -> None:
+        """As `guard`, where a check that fails on the way to it or in it is a refusal by the domain."""
+        build = self.build
+        condition = build.number(self.code.expression(node.statement.condition))
+        left, stays, refused, holds = (build.label() for _ in range(4))
+        build.branch(self.module.failed(build, self.e), left, stays)
+        build.begin(left)
+        masks.leave(self.module, build, self.e, self.row, self.times(node))
+        build.jump(following)
+        build.begin(stays)
+        build.branch(build.flag(condition), holds, refused)
+        build.begin(refused)
+        self.refuse(node, self.times(node))
+        build.jump(following)
+        build.begin(holds)
+
+    def times(self, node: Guarded) -> Value:
+        """Return how many combinations of values the parameters have that are not chosen yet."""
+        found = number(1)
+        for parameter in node.unchosen:
+            found = self.build.wrapped("*", found, self.choices(parameter))
+        return found
+
+    def refuse(self, node: Guarded, times: Value) -> None:
+        """Count refusals of a guard."""
+        slot = self.counters[node.guard.number]
+        self.build.keep(slot, self.build.wrapped("+", self.build.kept(slot, Sort.NUMBER), times))
+
+    # -- the new state
+
+    def fire(self, effect: str) -> None:
+        """Run the effect on a copy of the state, judge the step, keep the new state."""
+        build, module = self.build, self.module
+        build.write(self.target.text, module.state, self.state)
+        values = [self.values[slot] for slot in self.made.parameters[1:]]
+        build.call(f"@{effect}", Sort.NOTHING, [self.e, self.c, self.target, *values])
+        module.sort(build, self.target, module.disordered(self.made))
+        if self.wanted.masks is None:
+            for item in self.judged():
+                with only_if(build, self.undecided(item)), only_if(build, self.decides(item)):
+                    self.decide(item)
+            self.keep()
+            return
+        with self.stays(self.wanted.masks):
+            self.fire_masked(self.wanted.masks)
+
+    def fire_masked(self, masks: Masks) -> None:
+        """Judge a step and keep the new state, unless `normalize` leaves a domain."""
+        build = self.build
+        decisive = []
+        for item in self.judged():
+            slot = build.slot(Sort.NUMBER)
+            build.keep(slot, number(0))
+            with only_if(build, self.undecided(item)), only_if(build, self.decides(item)):
+                build.keep(slot, number(1))
+            decisive.append((item, slot))
+        masks.broken(self.module, build, self.e)
+        self.merge()
+        with self.stays(masks):
+            for item, slot in decisive:
+                with only_if(build, build.flag(build.kept(slot, Sort.NUMBER))):
+                    self.decide(item)
+            self.take()
+
+    def stays(self, masks: Masks) -> _Stays:
+        """Run what is inside only if no check has failed since the last such place."""
+        return _Stays(self, masks)
+
+    def judged(self) -> list[Judged]:
+        """Return the properties that this action's steps are judged by."""
+        return [item for item in self.wanted.steps if item.prop.on is None or item.prop.on.name == self.action.name]
+
+    def undecided(self, item: Judged) -> Value:
+        """Return whether this state comes before the first that decides a property."""
+        return self.build.compared("<", self.row, self.build.read(*self.build.element(self.given["found"], number(item.place))))
+
+    def decides(self, item: Judged) -> Value:
+        """Return whether the step decides a property: violates it, or is a witness."""
+        extra = [self.values[slot] for slot in self.made.parameters[1:]] if item.prop.on is not None else []
+        given = {"e": self.e, "c": self.c}
+        holds = self.module.predicate(self.build, given, item.function, [self.state, self.target, *extra])
+        return holds if item.prop.kind is Kind.SOMETIMES else self.build.negated(holds)
+
+    def decide(self, item: Judged) -> None:
+        """Note that this state decides a property."""
+        self.build.write(*self.build.element(self.given["found"], number(item.place)), self.row)
+
+    def keep(self) -> None:
+        """Merge the new state with those that nobody can tell from it, and keep it."""
+        self.merge()
+        self.take()
+
+    def merge(self) -> None:
+        """Run `normalize` on the new state."""
+        if self.wanted.normalize is None:
+            return
+        function = self.module.program.functions[self.wanted.normalize]
+        self.module.call(self.build, self.wanted.normalize, self.e, self.c, [self.target])
+        self.module.sort(self.build, self.target, self.module.disordered(function))
+
+    def take(self) -> None:
+        """Write the new state as a row, with its hash, where it comes from, and its number if steps have one."""
+        build, rows, given = self.build, self.module.rows, self.given
+        n = build.kept(self.count, Sort.NUMBER)
+        row = rows.row(build, self.e, given["out"], n)
+        rows.pack(build, self.e, self.target, row)
+        build.write(*build.element(given["hashes"], n), rows.hash(build, self.e, row))
+        parent = build.wrapped("+", given["number"], build.wrapped("*", self.row, number(OWNERS)))
+        build.write(*build.element(given["parents"], n), parent)
+        build.write(*build.element(given["alive"], build.wrapped("-", self.row, given["first"])), number(1))
+        if self.wanted.code is not None:
+            build.write(*build.element(given["codes"], n), self.wanted.code(build, self.module, self.action, self.values))
+        build.keep(self.count, build.wrapped("+", n, number(1)))
+
+
+class _Stays:
+    """A part that runs only if no check has failed; else the step is refused by the domain."""
+
+    def __init__(self, acting: Acting, masks: Masks) -> None:
+        self.acting, self.masks, self.build = acting, masks, acting.build
+        self.end = self.build.label()
+
+    def __enter__(self) -> None:
+        left, stays = self.build.label(), self.build.label()
+        self.build.branch(self.acting.module.failed(self.build, self.acting.e), left, stays)
+        self.build.begin(left)
+        self.masks.leave(self.acting.module, self.build, self.acting.e, self.acting.row, number(1))
+        self.build.jump(self.end)
+        self.build.begin(stays)
+
+    def __exit__(self, *_: object) -> None:
+        self.build.jump(self.end)
+        self.build.begin(self.end)

@@ -1,0 +1,68 @@
+"""Loops that count, and choices, in a function being built."""
+
+from __future__ import annotations
+
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, NamedTuple
+
+from fencepost.explorers.native.llvm.types import Sort, Value, number
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from fencepost.explorers.native.llvm.builder import Builder
+
+
+class Round(NamedTuple):
+    """A round of a loop: its number, where the next round begins, and where the loop is left."""
+
+    at: Value
+    following: str
+    end: str
+
+
+@contextmanager
+def counted(build: Builder, first: Value, last: Value) -> Iterator[Round]:
+    """Run what is built inside for each number from `first` to below `last`; both are computed before."""
+    with _loop(build, first, last, up=True) as found:
+        yield found
+
+
+@contextmanager
+def counted_down(build: Builder, count: Value) -> Iterator[Round]:
+    """Run what is built inside for each number from `count - 1` to 0."""
+    with _loop(build, build.wrapped("-", count, number(1)), number(-1), up=False) as found:
+        yield found
+
+
+@contextmanager
+def _loop(build: Builder, first: Value, last: Value, *, up: bool) -> Iterator[Round]:
+    top, body, following, end = build.label(), build.label(), build.label(), build.label()
+    before, now, after = build.at, build.register(), build.register()
+    assert before is not None
+    build.jump(top)
+    build.begin(top)
+    build.emit(f"{now} = phi i64 [{first.text}, %{before}], [{after}, %{following}]")
+    ends = (first.low, max(first.low, last.high - 1)) if up else (min(first.high, last.low + 1), first.high)
+    at = Value(now, Sort.NUMBER, *ends)
+    build.branch(build.compared("<" if up else ">", at, last), body, end)
+    build.begin(body)
+    yield Round(at, following, end)
+    if build.at is not None:
+        build.jump(following)
+    build.begin(following)
+    build.emit(f"{after} = add i64 {now}, {1 if up else -1}")
+    build.jump(top)
+    build.begin(end)
+
+
+@contextmanager
+def only_if(build: Builder, condition: Value, hint: str = "") -> Iterator[None]:
+    """Run what is built inside where a flag is set."""
+    yes, end = build.label(), build.label()
+    build.branch(condition, yes, end, hint)
+    build.begin(yes)
+    yield
+    if build.at is not None:
+        build.jump(end)
+    build.begin(end)

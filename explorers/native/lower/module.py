@@ -1,0 +1,185 @@
+"""A machine as a module of LLVM: its functions, the loops of its actions over states, and the kernels that are called from outside."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from fencepost.explorers.native.llvm import checks
+from fencepost.explorers.native.llvm.builder import Builder
+from fencepost.explorers.native.llvm.types import CELLS, Named, Sort, Value, Vector, View, number
+from fencepost.explorers.native.llvm.unit import Lowered
+from fencepost.explorers.native.lower.bags import Bags
+from fencepost.explorers.native.lower.code import Code
+from fencepost.explorers.native.lower.loops import counted, only_if
+from fencepost.explorers.native.lower.rows import Rows
+from fencepost.explorers.native.lower.shape import ERROR, STATE, Shape
+from fencepost.model.language.subset.kinds import Int, Rec
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+    from fencepost.explorers.native.layout import Layout
+    from fencepost.explorers.native.llvm.types import Type
+    from fencepost.explorers.native.llvm.unit import Export
+    from fencepost.model.language import ir
+    from fencepost.model.language.ir import nodes
+
+PLAIN = 'nounwind "no-builtins"'
+CHECKS = Vector(CELLS["i64"], 0)
+ROWS = Vector(CELLS["u64"], 0)
+
+
+class Module:
+    """The module being written. Every function gets the check array and the constants first."""
+
+    def __init__(self, program: ir.Program, layout: Layout) -> None:
+        self.program, self.layout = program, layout
+        self.shape = Shape(program.machine, layout)
+        self.texts: list[str] = []
+        self.exports: dict[str, Export] = {}
+        declared = self.shape.declared
+        self.constants = Named(
+            {name: (place, int(item.low), int(item.high)) for place, (name, item) in enumerate(declared.items())}
+        )
+        self.bags = Bags(CHECKS, self.texts)
+        self.state = self.shape.record(program.machine.state)
+        first = self.shape.reserve_all(Rows.size(layout))
+        self.rows = Rows(self.state, first)
+        self.switches: dict[tuple[int, int], int] = {}
+        self._written: dict[int, str] = {}
+
+    def lowered(self) -> Lowered:
+        """Return the module as LLVM IR, with its kernels."""
+        text = "\n".join([checks.PREAMBLE, self.rows.hashing(CHECKS), *self.texts, checks.EPILOGUE])
+        on_x86, elsewhere = (self.rows.text(CHECKS, x86=x86) for x86 in (True, False))
+        return Lowered(text, tuple(self.exports.items()), on_x86, elsewhere)
+
+    # -- functions
+
+    def call(self, build: Builder, function: int, e: Value, c: Value, values: Sequence[Value]) -> Value:
+        """Call a function of the program."""
+        made = self.program.functions[function]
+        return build.call(f"@{self.function(function)}", self.result(made), [e, c, *values])
+
+    def result(self, function: ir.Function) -> Type:
+        """Return what a function gives."""
+        if function.returns is None:
+            return Sort.NOTHING
+        return self.type(function.returns)
+
+    def type(self, kind: nodes.Type) -> Type:
+        """Return the type of a value."""
+        if isinstance(kind, Int):
+            return Sort.NUMBER
+        return self.shape.record(kind.record) if isinstance(kind, Rec) else self.shape.memory(kind.field)  # type: ignore[return-value]
+
+    def function(self, number_: int) -> str:
+        """Write a function, if that was not done yet, and return its name."""
+        if number_ not in self._written:
+            made = self.program.functions[number_]
+            self._written[number_] = f"{made.name}.{number_}" if made.name.isascii() else f"f.{number_}"
+            self.body(made, self._written[number_], made.body)
+        return self._written[number_]
+
+    def body(self, made: ir.Function, symbol: str, statements: nodes.Block, attributes: str = PLAIN) -> None:
+        """Write a function with these statements."""
+        kinds = [self.type(slot.type) for slot in made.parameters]
+        build = Builder(symbol, [CHECKS, self.constants, *kinds], attributes=attributes)
+        build.owned(0)
+        code = Code(self, build, *build.arguments[:2])
+        build.result = self.result(made)
+        for slot, value in zip(made.parameters, build.arguments[2:], strict=True):
+            code.bind(slot, value)
+        code.block(statements)
+        if build.at is not None:
+            if build.result is Sort.NOTHING:
+                build.give()
+            else:
+                build.give(Value("zeroinitializer", build.result))
+        self.texts.append(build.text())
+
+    def switch(self, build: Builder, e: Value, node: nodes.Switch) -> Value:
+        """Return whether a guard, or a part of one, is turned off."""
+        key = (node.guard, node.part)
+        if key not in self.switches:
+            self.switches[key] = self.shape.reserve()
+        return build.flag(self.cell(build, e, self.switches[key]))
+
+    # -- the check array
+
+    def cell(self, build: Builder, e: Value, place: int) -> Value:
+        """Read a number of the check array."""
+        return build.read(*build.element(e, number(place)))
+
+    def note(self, build: Builder, e: Value, place: int, value: Value) -> None:
+        """Write a number of the check array."""
+        build.write(*build.element(e, number(place)), value)
+
+    def failed(self, build: Builder, e: Value) -> Value:
+        """Return whether a check has failed."""
+        return build.flag(self.cell(build, e, ERROR))
+
+    # -- kernels
+
+    def kernel(
+        self, name: str, parameters: Sequence[tuple[str, str]], result: str = "None"
+    ) -> tuple[Builder, dict[str, Value]]:
+        """Begin a kernel: parameters with the words that say how they are passed, as `llvm.unit` has them."""
+        kinds = [self.passed(kind) for _, kind in parameters]
+        build = Builder(name, kinds, exported=True, attributes=PLAIN)
+        build.owned(0)
+        build.result = Sort.NUMBER if result == "I64" else Sort.NOTHING
+        self.exports[name] = (tuple(kind for _, kind in parameters), result)
+        return build, dict(zip((parameter for parameter, _ in parameters), build.arguments, strict=True))
+
+    def passed(self, kind: str) -> Type:
+        """Return the type of a kernel's parameter."""
+        known: dict[str, Type] = {"Checks": CHECKS, "Constants": self.constants, "Rows": ROWS, "I64": Sort.NUMBER}
+        if kind in known:
+            return known[kind]
+        cell = CELLS[kind.rstrip("ps").lower()]
+        return Vector(cell, 0) if kind.endswith("p") else View(cell, (None,) * kind.count("s"))
+
+    def finish(self, build: Builder, value: Value | None = None) -> None:
+        """End a function that a kernel is made of."""
+        if value is None:
+            build.give()
+        else:
+            build.give(value)
+        self.texts.append(build.text())
+
+    def scratch(self, build: Builder) -> Value:
+        """Return room for a state on the stack."""
+        register = build.register()
+        build.slots.append(f"  {register} = alloca [{self.state.bytes} x i8], align 16")
+        return Value(register, self.state)
+
+    def over_states(
+        self, name: str, more: Sequence[tuple[str, str]], visit: Callable[[Builder, dict[str, Value], Value, Value], None]
+    ) -> None:
+        """Write a kernel that visits the states first..last-1 of some rows; it stops at the first that fails, and notes which."""
+        parameters = [("e", "Checks"), ("rows", "Rows"), ("first", "I64"), ("last", "I64"), ("c", "Constants"), *more]
+        build, given = self.kernel(name, parameters)
+        e, state = given["e"], self.scratch(build)
+        self.rows.clear(build, state)
+        with counted(build, given["first"], given["last"]) as item:
+            self.rows.unpack(build, e, self.rows.row(build, e, given["rows"], item.at), state)
+            visit(build, given, item.at, state)
+            with only_if(build, self.failed(build, e), checks.RARE):
+                self.note(build, e, STATE, item.at)
+                build.jump(item.end)
+        self.finish(build)
+
+    def predicate(self, build: Builder, given: dict[str, Any], function: int, values: Sequence[Value]) -> Value:
+        """Return whether a predicate of the program holds."""
+        return build.flag(self.call(build, function, given["e"], given["c"], values))
+
+    def sort(self, build: Builder, state: Value, bags: Sequence[str]) -> None:
+        """Put bags of a state in canonical order."""
+        for name in bags:
+            address, memory = build.field(state, name)
+            self.bags.sort(build, Value(address, memory))  # type: ignore[arg-type]
+
+    def disordered(self, function: ir.Function) -> list[str]:
+        """Return the bags of the state that a function may leave out of order."""
+        return sorted(path for parameter, path in function.effects.disorders if parameter == 0)

@@ -1,0 +1,280 @@
+"""Rows of bits and states in memory: packing, unpacking, hashing, the same code for every layout, driven by its data.
+
+A word of memory keeps the bits of its mask: packing gathers them (pext), unpacking scatters them (pdep). A field with values
+below 0 is kept modulo its bits, so after scattering each field is counted from its least value again; no field is as wide
+as its bytes then, so nothing is carried from one to the next.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, NamedTuple
+
+from fencepost.explorers.native.layout import BITS, WORD
+from fencepost.explorers.native.llvm.builder import Builder
+from fencepost.explorers.native.llvm.types import Cell, Sort, Struct, Value, Vector, number, word
+from fencepost.explorers.native.lower.loops import counted
+
+if TYPE_CHECKING:
+    from fencepost.explorers.native.layout import Layout
+
+_WORD = Cell(8, signed=False)
+STEPS = 6
+"""Steps in which bits are gathered without an instruction for it: by 1, 2, 4, ... 32 places."""
+ENTRY = 8 + STEPS
+"""Numbers in the check array for each word of memory that keeps bits."""
+
+
+class Entry(NamedTuple):
+    """How one word of memory is kept."""
+
+    word: int
+    mask: int
+    base: int
+    """The least values of its fields, negated, each in its own bytes."""
+    tops: int
+    """The highest bits of the fields that have a base."""
+    bits: int
+    shift: int
+    """The place of its first bit in `source`, a word of the row; its last bit is in `last`."""
+    source: int
+    last: int
+    moves: tuple[int, ...]
+    """Which bits move in each step of gathering."""
+
+
+def entries(layout: Layout) -> list[Entry]:
+    """Return how the words of a state are kept, those without bits left out."""
+    masks: dict[int, list[int]] = {}
+    for leaf in layout.leaves:
+        if not leaf.bits:
+            continue
+        found = masks.setdefault(leaf.offset // WORD, [0, 0, 0])
+        at = leaf.offset % WORD * 8
+        found[0] |= ((1 << leaf.bits) - 1) << at
+        if leaf.low < 0 and leaf.bits < 8 * leaf.bytes:
+            found[1] |= -leaf.low << at
+            found[2] |= 1 << (at + 8 * leaf.bytes - 1)
+    result, place = [], 0
+    for position, (mask, base, tops) in sorted(masks.items()):
+        count, source = mask.bit_count(), place // BITS
+        last = (place + count - 1) // BITS
+        result.append(Entry(position, mask, base, tops, count, place % BITS, source, last, moves(mask)))
+        place += count
+    return result
+
+
+def moves(mask: int) -> tuple[int, ...]:
+    """Return which bits move by 1, 2, 4, ... places when the bits of a mask are gathered (Hacker's Delight, 7-4)."""
+    full = (1 << BITS) - 1
+    left, found = ~mask << 1 & full, []
+    for step in range(STEPS):
+        parity = left
+        for shift in range(STEPS):
+            parity ^= parity << (1 << shift) & full
+        moved = parity & mask
+        found.append(moved)
+        mask = (mask ^ moved) | moved >> (1 << step)
+        left &= ~parity
+    return tuple(found)
+
+
+class Rows:
+    """The functions of a module that pack, unpack and hash; `place` is where their data begin in the check array.
+
+    The first numbers there: words of a row, how many entries follow, and whether to use the processor's own instructions.
+    """
+
+    WORDS, COUNT, FAST, HEAD = 0, 1, 2, 3
+
+    def __init__(self, state: Struct, place: int) -> None:
+        self.state, self.place = state, place
+
+    @staticmethod
+    def size(layout: Layout) -> int:
+        """Return how many numbers of the check array the data take at most."""
+        return Rows.HEAD + ENTRY * layout.wide_words
+
+    @staticmethod
+    def data(layout: Layout, *, fast: bool) -> list[int]:
+        """Return the data for a layout, as signed numbers."""
+        made = entries(layout)
+        found = [layout.words, len(made), int(fast)]
+        for item in made:
+            found += [*item[:-1], *item.moves]
+        found += [0] * (Rows.size(layout) - len(found))
+        return [value - (1 << BITS) if value >> (BITS - 1) else value for value in found]
+
+    # -- in the functions of a module
+
+    def words(self, build: Builder, e: Value) -> Value:
+        """Return how many words a row has."""
+        return self._number(build, e, self.WORDS)._replace(low=1, high=1 << 16)
+
+    def row(self, build: Builder, e: Value, rows: Value, index: Value) -> Value:
+        """Return where a row is, in an array of rows."""
+        place = build.wrapped("*", index, self.words(build, e))
+        return Value(build.scaled(rows.text, _WORD, place), Vector(_WORD, 0))
+
+    def clear(self, build: Builder, state: Value) -> None:
+        """Make all of a state zero. Unpacking writes only the words that keep bits."""
+        for place in range(self.state.bytes // WORD):
+            build.emit(f"store i64 0, ptr {build.offset(state.text, WORD * place)}, align 8")
+
+    def unpack(self, build: Builder, e: Value, row: Value, state: Value) -> None:
+        """Write the state that a row keeps."""
+        self._call(build, "unpack", e, row, state)
+
+    def pack(self, build: Builder, e: Value, state: Value, row: Value) -> None:
+        """Write the row that keeps a state."""
+        self._call(build, "pack", e, state, row)
+
+    def hash(self, build: Builder, e: Value, row: Value) -> Value:
+        """Return the hash of a row."""
+        return build.call("@hash", Sort.WORD, [e, row])
+
+    def _call(self, build: Builder, name: str, *values: Value) -> None:
+        build.call(f"@{name}", Sort.NOTHING, values)
+
+    def _number(self, build: Builder, e: Value, index: int) -> Value:
+        address, memory = build.element(e, number(self.place + index))
+        return build.read(address, memory)
+
+    # -- the functions
+
+    def text(self, checks: Vector, *, x86: bool) -> str:
+        """Return the functions as LLVM IR; `checks` is the type of the check array. On x86-64 either way is taken as `FAST` says."""
+        found = [_INTRINSICS] if x86 else []
+        for kind in ("plain", "fast") if x86 else ("plain",):
+            attributes = 'nounwind noinline "target-features"="+bmi2"' if kind == "fast" else "nounwind noinline"
+            for name, make in (("pack", self._pack), ("unpack", self._unpack)):
+                build = Builder(f"{name}_{kind}", [checks, _ROW, _ROW], attributes=attributes)
+                make(build, fast=kind == "fast")
+                build.give()
+                found.append(build.text())
+        return "\n".join([*found, self._chosen("pack", checks, x86=x86), self._chosen("unpack", checks, x86=x86)])
+
+    def _chosen(self, name: str, checks: Vector, *, x86: bool) -> str:
+        build = Builder(name, [checks, _ROW, _ROW], attributes="nounwind alwaysinline")
+        if x86:
+            plain, fast = build.label(), build.label()
+            build.branch(build.flag(self._number(build, build.arguments[0], self.FAST)), fast, plain)
+            build.begin(fast)
+            build.call(f"@{name}_fast", Sort.NOTHING, build.arguments)
+            build.give()
+            build.begin(plain)
+        build.call(f"@{name}_plain", Sort.NOTHING, build.arguments)
+        build.give()
+        return build.text()
+
+    def hashing(self, checks: Vector) -> str:
+        """Every step is invertible for a fixed rest, so one changed word changes the hash; as `kernels.hash_row`."""
+        build = Builder("hash", [checks, _ROW], attributes="nounwind alwaysinline")
+        e, row = build.arguments
+        kept = build.slot(Sort.WORD)
+        build.keep(kept, word(0x9E3779B97F4A7C15))
+        with counted(build, number(0), self.words(build, e)) as item:
+            address, memory = build.element(row, item.at)
+            mixed = build.bitwise("^", build.kept(kept, Sort.WORD), build.read(address, memory))
+            mixed = build.wrapped("*", mixed, word(0xD6E8FEB86659FD93))
+            build.keep(kept, _folded(build, mixed, 32))
+        mixed = build.wrapped("*", build.kept(kept, Sort.WORD), word(0xFF51AFD7ED558CCD))
+        mixed = build.wrapped("*", _folded(build, mixed, 29), word(0xC4CEB9FE1A85EC53))
+        build.result = Sort.WORD
+        build.give(_folded(build, mixed, 32))
+        return build.text()
+
+    def _pack(self, build: Builder, *, fast: bool) -> None:
+        e, state, row = build.arguments
+        kept = build.slot(Sort.WORD)
+        build.keep(kept, word(0))
+        _write(build, row, number(0), word(0))
+        with counted(build, number(0), self._number(build, e, self.COUNT)) as item:
+            entry = _Entry(build, build.offset(e.text, WORD * (self.place + self.HEAD)), item.at)
+            bits = _gathered(build, entry, _read(build, state, entry.number("word")), fast=fast)
+            shift, count = entry.number("shift"), entry.number("bits")
+            whole = build.bitwise("|", build.kept(kept, Sort.WORD), build.shifted("<<", bits, shift))
+            _write(build, row, entry.number("source"), whole)
+            rest = build.shifted(">>", build.shifted(">>", bits, number(1)), build.wrapped("-", number(BITS - 1), shift))
+            end = build.wrapped("+", shift, count)
+            after = _select(build, build.compared(">=", end, number(BITS)), rest, whole)
+            _write(build, row, entry.number("last"), _select(build, build.compared(">", end, number(BITS)), rest, whole))
+            build.keep(kept, after)
+
+    def _unpack(self, build: Builder, *, fast: bool) -> None:
+        e, row, state = build.arguments
+        with counted(build, number(0), self._number(build, e, self.COUNT)) as item:
+            entry = _Entry(build, build.offset(e.text, WORD * (self.place + self.HEAD)), item.at)
+            shift = entry.number("shift")
+            low = build.shifted(">>", _read(build, row, entry.number("source")), shift)
+            high = build.shifted("<<", _read(build, row, entry.number("last")), number(1))
+            high = build.shifted("<<", high, build.wrapped("-", number(BITS - 1), shift))
+            mask, base, tops = entry.word("mask"), entry.word("base"), entry.word("tops")
+            bits = _scattered(build, entry, build.bitwise("|", low, high), fast=fast)
+            bits = build.bitwise("&", build.wrapped("+", bits, base), mask)
+            bits = build.bitwise("^", build.wrapped("-", build.bitwise("|", bits, tops), base), tops)
+            _write(build, state, entry.number("word"), bits)
+
+
+_ROW = Vector(_WORD, 0)
+_INTRINSICS = "declare i64 @llvm.x86.bmi.pext.64(i64, i64)\ndeclare i64 @llvm.x86.bmi.pdep.64(i64, i64)\n"
+
+
+class _Entry:
+    """An entry in the check array, being read."""
+
+    def __init__(self, build: Builder, entries: str, index: Value) -> None:
+        self.build = build
+        self.address = build.scaled(entries, Vector(_WORD, ENTRY), index)
+
+    def word(self, name: str) -> Value:
+        """Return one of its numbers as a word."""
+        return self.build.load(self.build.offset(self.address, WORD * Entry._fields.index(name)), _WORD)
+
+    def number(self, name: str) -> Value:
+        """Return one of its numbers."""
+        return self.word(name)._replace(type=Sort.NUMBER, low=0, high=BITS - 1 if name == "shift" else 1 << 16)
+
+    def move(self, step: int) -> Value:
+        """Return which bits move in a step."""
+        return self.build.load(self.build.offset(self.address, WORD * (len(Entry._fields) - 1 + step)), _WORD)
+
+
+def _gathered(build: Builder, entry: _Entry, bits: Value, *, fast: bool) -> Value:
+    mask = entry.word("mask")
+    if fast:
+        return build.call("@llvm.x86.bmi.pext.64", Sort.WORD, [bits, mask])
+    bits = build.bitwise("&", bits, mask)
+    for step in range(STEPS):
+        moved = build.bitwise("&", bits, entry.move(step))
+        bits = build.bitwise("|", build.bitwise("^", bits, moved), build.shifted(">>", moved, number(1 << step)))
+    return bits
+
+
+def _scattered(build: Builder, entry: _Entry, bits: Value, *, fast: bool) -> Value:
+    mask = entry.word("mask")
+    if fast:
+        return build.call("@llvm.x86.bmi.pdep.64", Sort.WORD, [bits, mask])
+    for step in reversed(range(STEPS)):
+        move = entry.move(step)
+        moved = build.bitwise("&", build.shifted("<<", bits, number(1 << step)), move)
+        stays = build.bitwise("&", bits, build.bitwise("^", move, word((1 << BITS) - 1)))
+        bits = build.bitwise("|", stays, moved)
+    return build.bitwise("&", bits, mask)
+
+
+def _read(build: Builder, words: Value, index: Value) -> Value:
+    address, memory = build.element(words, index)
+    return build.read(address, memory)
+
+
+def _write(build: Builder, words: Value, index: Value, value: Value) -> None:
+    address, memory = build.element(words, index)
+    build.write(address, memory, value)
+
+
+def _select(build: Builder, condition: Value, yes: Value, no: Value) -> Value:
+    return Value(build.value(f"select i1 {condition.text}, i64 {yes.text}, i64 {no.text}"), Sort.WORD)
+
+
+def _folded(build: Builder, bits: Value, shift: int) -> Value:
+    return build.bitwise("^", bits, build.shifted(">>", bits, number(shift)))
