@@ -97,8 +97,8 @@ def test_numbers_that_no_compiled_carrier_can_hold_end_the_search(fault: Fault) 
 
 WIDE = {
     wide.Fault.WRAPS_TO_ZERO: "go: State.small: 18446744073709551616 is out of its domain -9..9.",
-    wide.Fault.NEGATED: f"go: State.wide: {1 << 63} is out of its domain {wide.LEAST}..{wide.GREATEST}.",
-    wide.Fault.MAGNITUDE: f"go: State.wide: {1 << 63} is out of its domain {wide.LEAST}..{wide.GREATEST}.",
+    wide.Fault.NEGATED: f"go: State.wide: {3 * wide.GREATEST} is out of its domain {wide.LEAST}..{wide.GREATEST}.",
+    wide.Fault.MAGNITUDE: f"go: State.wide: {3 * wide.GREATEST} is out of its domain {wide.LEAST}..{wide.GREATEST}.",
     wide.Fault.DIFFERENCE: f"go: State.wide: {wide.LEAST - 1} is out of its domain {wide.LEAST}..{wide.GREATEST}.",
 }
 

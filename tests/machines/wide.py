@@ -6,7 +6,8 @@ from typing import Annotated
 from fencepost.model.language import Array, Constants, Machine, Range, Record, Size, action, always, choice, require
 
 LARGE = 1 << 61
-LEAST, GREATEST = -(1 << 63), (1 << 63) - 1
+GREATEST = (1 << 62) - 1
+LEAST = -GREATEST
 
 
 class Fault(IntEnum):
@@ -41,7 +42,7 @@ class State(Record):
 @action()
 def initial(s: State, c: C) -> None:
     """The widest numbers there are."""
-    s.wide = -LARGE - LARGE - LARGE - LARGE
+    s.wide = -LARGE - LARGE + 1
     for i in range(4):
         s.parts[i] = LARGE
 
@@ -50,15 +51,15 @@ def initial(s: State, c: C) -> None:
 def go(s: State, c: C) -> None:
     """One step, with a sum in it."""
     require(s.done == 0)
-    require(c.fault != Fault.IN_GUARD or s.wide - s.parts[0] < 0)
+    require(c.fault != Fault.IN_GUARD or s.wide - s.parts[0] - s.parts[1] - s.parts[2] < 0)
     s.done = 1
     t = s.parts[0]
     if c.fault == Fault.WRAPS_TO_ZERO:
         s.small = t + t + t + t + t + t + t + t
     if c.fault == Fault.NEGATED:
-        s.wide = -s.wide
+        s.wide = -(s.wide + s.wide + s.wide)
     if c.fault == Fault.MAGNITUDE:
-        s.wide = abs(s.wide)
+        s.wide = abs(s.wide + s.wide + s.wide)
     if c.fault == Fault.DIFFERENCE:
         s.wide = s.wide - 1
     if c.fault == Fault.ON_THE_WAY:
@@ -70,7 +71,7 @@ def go(s: State, c: C) -> None:
 @always
 def is_small(s: State, c: C) -> bool:
     """A sum is small."""
-    return s.done == 0 or c.fault != Fault.IN_PROPERTY or s.wide + s.wide < 0
+    return s.done == 0 or c.fault != Fault.IN_PROPERTY or s.wide + s.wide + s.wide < 0
 
 
 MACHINE = Machine("wide", "Sums that pass 64 bits.", State, C, initial, (go,))
