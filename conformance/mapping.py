@@ -13,7 +13,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from fencepost.model.cluster.constants import Checkpoint, FencedAnswers, Loss, UncleanShutdown
+from fencepost.model.cluster.constants import Checkpoint, FencedAnswers, Field, Loss, Truncation, UncleanShutdown
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -186,18 +186,7 @@ LIMITS: tuple[str, ...] = (
 def refuse(c: Constants) -> str | None:
     """Say why Kafka cannot be driven with these constants, or return None: the switches must be as the release is built."""
     values: Any = c
-    wanted = {
-        "truncation": 3,
-        "fenced_answers": int(FencedAnswers.IGNORED),
-        "fetches_report": 0,
-        "reassignment": 0,
-        "any_preferred": 0,
-        "resends": 0,
-        "disk_swaps": 0,
-        "waits_for_joining": 1,
-        "alter_partition_version": 3,
-        **AS_BUILT,
-    }
+    wanted = {"reassignment": 0, "resends": 0, "disk_swaps": 0, **AS_DRIVEN, **AS_BUILT}
     for name, value in wanted.items():
         if int(getattr(values, name)) != value:
             return f"{name} is set otherwise than Kafka is built or driven ({name}={value})"
@@ -205,6 +194,16 @@ def refuse(c: Constants) -> str | None:
         return "restart_high_watermark=log-start: Kafka keeps a file of high watermarks"
     return None
 
+
+AS_DRIVEN: dict[str, int] = {
+    "truncation": int(Truncation.FETCH),
+    "fenced_answers": int(FencedAnswers.IGNORED),
+    "fetches_report": int(Field.ABSENT),
+    "any_preferred": 0,
+    "waits_for_joining": 1,
+    "alter_partition_version": 3,
+}
+"""Choices that every release since 4.0 has made, or that the driver makes."""
 
 AS_BUILT: dict[str, int] = {
     "fetch_leader_epoch_check": 1,

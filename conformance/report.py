@@ -26,6 +26,8 @@ class Report:
     outcome: Outcome
     states: int = 0
     transitions: int = 0
+    finding: str = ""
+    """What a trace's property says of Kafka's state at the end of the history."""
     traces: dict[tuple[str, str], str] = field(default_factory=dict)
     """By kind of difference the file that replays it."""
 
@@ -71,6 +73,7 @@ class Report:
                 }
                 for kind, found in self.outcome.differences.items()
             ],
+            "finding": self.finding,
             "seconds": round(self.outcome.seconds, 3),
             "steps_per_second": round(self.outcome.rate, 1),
             "verdict": self.verdict,

@@ -68,6 +68,21 @@ def test_brokers_of_kafka_crash_restart_and_elect_as_the_model_says() -> None:
     assert executed >= {"broker-crashes", "broker-registers", "controller-begins-shutdown", "controller-elects-preferred"}
 
 
+def test_hyp_1_loses_a_record_on_kafkas_classes() -> None:
+    made = fencepost(
+        "conform", "replication", "--kafka", KAFKA, "--trace", str(ARCHIVE / "replication-hyp-1-loss.trace"), "--json"
+    )
+    found = data_of(made)
+    assert made.exit_code == 0, found["differences"]
+    assert found["finding"].endswith(" is violated at the end")
+
+
+def test_a_trace_of_a_bug_that_kafka_has_not_any_more_is_refused() -> None:
+    made = fencepost("conform", "replication", "--kafka", KAFKA, "--trace", str(ARCHIVE / "replication-b09-kip-903.trace"))
+    assert made.exit_code == 2
+    assert "the model refuses with Kafka's own rules" in made.stderr
+
+
 def test_hyp_3_happens_on_kafkas_classes() -> None:
     made = fencepost("conform", "replication", "--kafka", KAFKA, "--trace", str(ARCHIVE / "replication-hyp-3-kafka-4.1.trace"))
     assert made.exit_code == 0

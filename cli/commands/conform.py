@@ -121,6 +121,8 @@ def _print(console: Console, report: Report) -> None:
         f"  {data['steps']:,} steps in {counted(data['histories'], 'history', 'histories')}, {data['compared']:,} states compared in "
         f"{show_seconds(data['seconds'])}: {data['steps_per_second']:,.0f} steps a second"
     )
+    if report.finding:
+        console.print(f"  {report.finding}")
     for item in data["set_aside"]:
         console.print(f"  {counted(item['histories'], 'history', 'histories')} set aside: {item['why']}", soft_wrap=True)
     for kind, found in report.outcome.differences.items():
