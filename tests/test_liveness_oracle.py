@@ -64,6 +64,21 @@ class Question:
             at_most("costs", "It comes there in time.", costs=costs, bound=self.bound, **about),
         )
 
+    @property
+    def properties_of_each(self) -> tuple[Property, Property]:
+        """Questions about each node: whether the walk comes there, and at what cost."""
+        about: dict[str, Any] = {
+            "when": maze.sets_out,
+            "then": maze.is_at,
+            "fair": tuple(map(_fairness, self.promises)),
+            "node": maze.Node,
+        }
+        costs = {ACTIONS[kind]: cost for kind, cost in self.costs.items()}
+        return (
+            leads_to("comes", "The walk comes to each node.", **about),
+            at_most("pays", "It comes to each node in time.", costs=costs, bound=self.bound, **about),
+        )
+
     def agrees(self, found_by_name: dict[str, PropertyResult]) -> None:
         """Compare what an engine found with brute force."""
         graph = Maze(self.values, self.without)
@@ -111,14 +126,34 @@ def test_native_engine_says_what_brute_force_says(block: int) -> None:
 def test_reference_says_what_brute_force_says(block: int) -> None:
     for seed in range(block, GRAPHS, BLOCKS):
         question = Question(seed)
-        plain = Interpreter(MACHINE, MACHINE.set_constants(question.values))
-        starts = plain.initial_states()
-        graph = {}
-        waiting = list(starts)
-        for key in waiting:
-            graph[key] = list(plain.transitions(key))
-            waiting += [item.after for item in graph[key] if item.after not in waiting]
-        question.agrees({prop.name: judge(plain, graph, starts, prop) for prop in question.properties})
+        question.agrees({item.name: item for item in _judged(question, question.properties)})
+
+
+def _judged(question: Question, properties: tuple[Property, ...]) -> list[PropertyResult]:
+    """Return what the reference says of a graph."""
+    plain = Interpreter(MACHINE, MACHINE.set_constants(question.values))
+    starts = plain.initial_states()
+    graph = {}
+    waiting = list(starts)
+    for key in waiting:
+        graph[key] = list(plain.transitions(key))
+        waiting += [item.after for item in graph[key] if item.after not in waiting]
+    return [judge(plain, graph, starts, prop) for prop in properties]
+
+
+@pytest.mark.xdist_group("maze")
+def test_engines_name_the_same_of_several_nodes_that_are_never_reached() -> None:
+    named = set()
+    for seed in range(200):
+        question = Question(seed)
+        expected = _judged(question, question.properties_of_each)
+        constants = MACHINE.set_constants(question.values)
+        found = native(MACHINE, constants, question.properties_of_each, Options(workers=1), kernels=kernels()).properties
+        assert [(item.name, item.verdict, item.args, item.cost) for item in found] == [
+            (item.name, item.verdict, item.args, item.cost) for item in expected
+        ], seed
+        named |= {item.args for item in found if item.verdict is Verdict.VIOLATED}
+    assert len(named) > 3
 
 
 def test_random_graphs_are_of_every_sort() -> None:

@@ -63,7 +63,8 @@ class Terms:
 class Answer(NamedTuple):
     """What was found. The way is edges: from the state `begin`, with `when`, along `stem`, and then round `loop` for ever.
 
-    `stuck`: there is no loop, everything stops at the end of the stem. `begin` is -1 where there is no way to show.
+    `stuck`: there is no loop, everything stops at the end of the stem. `begin` is -1 where there is no way to show. `near` is as in
+    `Finding`.
     """
 
     reach: Reach
@@ -72,6 +73,7 @@ class Answer(NamedTuple):
     begin: int = -1
     stem: tuple[int, ...] = ()
     loop: tuple[int, ...] = ()
+    near: int = 0
 
 
 def analyse(
@@ -166,13 +168,14 @@ class _Analysis:
         states = np.flatnonzero(fair >= 0)
         stopping = states[~self.enabled[states].any(axis=1)]
         nearest = states[np.argmin(distance[states])]
+        near = int(distance[nearest])
         if len(stopping):
             end = stopping[np.argmin(distance[stopping])]
             if distance[end] <= distance[nearest] + 2:  # a loop has two steps at least
                 begin, stem = self.chain(via, int(end))
-                return Answer(Reach.NEVER, None, best, begin, stem)
+                return Answer(Reach.NEVER, None, best, begin, stem, near=near)
         begin, stem = self.chain(via, int(nearest))
-        return Answer(Reach.NEVER, None, best, begin, stem, self.around(fair, int(nearest)))
+        return Answer(Reach.NEVER, None, best, begin, stem, self.around(fair, int(nearest)), near)
 
     def around(self, fair: Array, entry: int) -> tuple[int, ...]:
         """Return edges from a state of a fair part back to it that keep every promise."""
@@ -222,7 +225,7 @@ class _Analysis:
             if source != target:
                 none = np.zeros_like(self.terms.strong)
                 self.step(component, target, source, none, np.empty(count, np.int64), loop)
-            return Answer(Reach.UNBOUNDED, None, best, begin, stem, tuple(loop))
+            return Answer(Reach.UNBOUNDED, None, best, begin, stem, tuple(loop), int(distance[source]))
         nodes = self.nodes[np.argsort(component[self.nodes], kind="stable")]
         worst = np.full(found, -1, np.int64)
         calls.dearest(self.edges, self.marks, nodes, component, costs, self.by_edge, worst)
@@ -231,4 +234,4 @@ class _Analysis:
         start = int(chosen[np.argmin(distance[chosen])])
         last = calls.dear_way(self.edges, self.marks, component, costs, self.by_edge, worst, start, via)
         begin, edges = self.chain(via, self.rows.source(last))
-        return Answer(Reach.BOUNDED, int(most.max()), best, begin, (*edges, last))
+        return Answer(Reach.BOUNDED, int(most.max()), best, begin, (*edges, last), near=int(distance[start]))

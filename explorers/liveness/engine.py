@@ -104,7 +104,7 @@ class Engine:
         begins = np.flatnonzero(whens & (marks & THEN == 0))
         answer = analyse(self.rows, terms, marks, begins, self.depth, self.pause)
         path = self.path(prop, args, answer) if answer.begin >= 0 else None
-        return Finding(args, answer.reach, answer.worst, answer.best, path, not whens.any())
+        return Finding(args, answer.reach, answer.worst, answer.best, path, not whens.any(), answer.near)
 
     def marks(self, number: int, prop: Property, args: tuple[int, ...]) -> Array:
         """Return for each state whether `when` and `then` hold, as bits."""

@@ -110,16 +110,20 @@ class Reference:
         least = min(costs, default=None if self.region.begins else 0)
         never = min(self.lassos(), key=len, default=None)
         if never is not None:
-            return Finding(self.args, Reach.NEVER, None, least, self.path(never, Reach.NEVER, None), vacuous)
+            near = min(len(self.stems()[key]) for part in self.fair_parts() for key in part)
+            return Finding(self.args, Reach.NEVER, None, least, self.path(never, Reach.NEVER, None), vacuous, near)
         if self.prop.kind is Kind.LEADS_TO:
             return Finding(self.args, Reach.BOUNDED, 0, 0, None, vacuous)
         spin = min(self.spins(), key=len, default=None)
         if spin is not None:
-            return Finding(self.args, Reach.UNBOUNDED, None, least, self.path(spin, Reach.UNBOUNDED, None), vacuous)
+            near = min(len(way.stem) for way in self.spins())
+            return Finding(self.args, Reach.UNBOUNDED, None, least, self.path(spin, Reach.UNBOUNDED, None), vacuous, near)
         worst = self.extreme(max)
         most = max((worst[key] for key in self.region.begins), default=0)
         path = self.path(self.dearest(worst, most), Reach.BOUNDED, most) if self.region.begins else None
-        return Finding(self.args, Reach.BOUNDED, most, least, path, vacuous)
+        prefixes = self.prefixes()
+        near = min((len(prefixes[key]) for key in self.region.begins if worst[key] == most), default=0)
+        return Finding(self.args, Reach.BOUNDED, most, least, path, vacuous, near)
 
     def path(self, way: Way, reach: Reach, cost: int | None) -> Path:
         """Return the way as a path that the plain semantics confirms."""

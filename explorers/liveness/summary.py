@@ -26,16 +26,23 @@ class Finding(NamedTuple):
     path: Path | None
     vacuous: bool
     """No reachable state has `when`."""
+    near: int = 0
+    """The fewest steps from an initial state, by one with `when`, to where what is found begins: the nearest state that a fair behaviour
+    may visit for ever, the nearest step with a cost in a loop, or the nearest state from which the cost is the worst."""
 
 
 _WORSE = (Reach.NEVER, Reach.UNBOUNDED, Reach.BOUNDED)
 
 
 def summary(prop: Property, constants: Constants, findings: list[Finding]) -> PropertyResult:
-    """Return the verdict: that of the worst combination, the shortest path among equals."""
+    """Return the verdict: that of the worst combination; of equals the nearest, and of these the first in declared order.
+
+    What is nearest is a fact of the graph, so that every engine names the same combination. How long the loop is that an engine
+    shows is none: it need not be the shortest.
+    """
     chosen = min(
         findings,
-        key=lambda item: (_WORSE.index(item.reach), -(item.worst or 0), item.path.length if item.path else 0),
+        key=lambda item: (_WORSE.index(item.reach), -(item.worst or 0), item.near),
         default=Finding((), Reach.BOUNDED, 0, 0, None, vacuous=True),
     )
     vacuous = all(item.vacuous for item in findings)

@@ -118,4 +118,14 @@ def then(s: State, c: C) -> bool:
     return bits.contains(c.then, s.at)
 
 
+def sets_out(s: State, c: C, node: int) -> bool:
+    """The walk is at a node that the property starts from, whatever the node is that it wants."""
+    return bits.contains(c.when, s.at)
+
+
+def is_at(s: State, c: C, node: int) -> bool:
+    """The walk is at this node."""
+    return s.at == node
+
+
 MACHINE = Machine("maze", "a walk on a graph that constants draw", State, C, initial, (a, b, d))
