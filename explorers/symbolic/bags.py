@@ -89,21 +89,39 @@ def added(bag: Bag, where: Flag) -> Rec:
 
 
 def removed(bag: Bag, message: Refs, where: Flag) -> Flag:
-    """Take the first message that is equal out of a bag; return that there is none.
+    """Take a message out of a bag, itself if it lies there, else the first that is equal; return that there is none.
 
     As long as the bag is in order, equal messages stand side by side, so that it does not matter which one is taken.
     """
-    places = list(range(len(bag.slots)))
-    if len(message.options) == 1 and message.first.origin >= 0 and all(_is_untouched(bag, place) for place in range(bag.room)):
-        places.sort(key=lambda place: place != message.first.origin)
     missing: Flag = True
-    for place in places:
-        match = either(*(both(on, agree(bag.slots[place], item)) for on, item in message.options))
-        chosen = both(where, missing, bag.present[place], match)
-        missing = both(missing, negate(both(bag.present[place], match)))
-        bag.removed[place] = either(bag.removed[place], chosen)
-        bag.present[place] = both(bag.present[place], negate(chosen))
+    others = []
+    for on, item in message.options:
+        place = next((number for number, slot in enumerate(bag.slots) if slot is item), None)
+        if place is None:
+            others.append((on, item))
+            continue
+        here = on  # what a name refers to was there when it got the name
+        if bag.removed[place] is not False:  # and may have been taken out since
+            here = both(on, bag.present[place])
+            others.append((both(on, negate(bag.present[place])), item))
+        missing = both(missing, negate(here))
+        _take(bag, place, both(where, on))
+    places = list(range(len(bag.slots)))
+    if len(others) == 1 and others[0][1].origin >= 0 and all(_is_untouched(bag, place) for place in range(bag.room)):
+        places.sort(key=lambda place: place != others[0][1].origin)
+    for place in places if others else ():
+        match = either(*(both(on, agree(bag.slots[place], item)) for on, item in others))
+        here = both(bag.present[place], match)
+        _take(bag, place, both(where, missing, here))
+        missing = both(missing, negate(here))
     return missing
+
+
+def _take(bag: Bag, place: int, where: Flag) -> None:
+    """Take the message of a slot out where a condition holds and it is there."""
+    where = both(where, bag.present[place])
+    bag.removed[place] = either(bag.removed[place], where)
+    bag.present[place] = both(bag.present[place], negate(where))
 
 
 def _is_untouched(bag: Bag, place: int) -> bool:

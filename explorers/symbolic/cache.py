@@ -13,6 +13,7 @@ import z3
 from fencepost.explorers import sealed
 from fencepost.explorers.cache_folder import cache_folder
 from fencepost.explorers.symbolic.proof import Proof, Settings, prove
+from fencepost.model import language
 from fencepost.model.language.fingerprint import texts
 
 if TYPE_CHECKING:
@@ -87,7 +88,9 @@ def digest(
 
 
 def carrier() -> str:
-    """Return the version of z3 and the text of the engine."""
-    folder = Path(__file__).parent
-    text = "".join(path.read_text() for path in sorted(folder.glob("*.py")))
+    """Return the version of z3 and the text of the engine and of the language, which gives it the program."""
+    files = (
+        path for folder in (Path(__file__).parent, Path(language.__file__).parent) for path in sorted(folder.rglob("*.py"))
+    )
+    text = "".join(path.read_text() for path in files)
     return f"z3 {z3.get_version_string()} {hashlib.sha256(text.encode()).hexdigest()}"

@@ -1,14 +1,12 @@
-"""Expressions on a symbolic state."""
+"""Expressions of the typed program on a symbolic state."""
 
 from __future__ import annotations
 
-import ast
-import builtins
 from functools import partial, reduce
 from typing import TYPE_CHECKING, Any
 
 from fencepost.explorers.symbolic import folds, terms
-from fencepost.explorers.symbolic.places import MOST_MEMBERS, Bag, Cell, Slot
+from fencepost.explorers.symbolic.places import MOST_MEMBERS, Bag
 from fencepost.explorers.symbolic.references import Refs, merge, read
 from fencepost.explorers.symbolic.terms import (
     Members,
@@ -26,7 +24,9 @@ from fencepost.explorers.symbolic.terms import (
     truth,
 )
 from fencepost.model.language import bits
-from fencepost.model.language.subset.kinds import Consts
+from fencepost.model.language.ir import nodes
+from fencepost.model.language.ir.nodes import BinaryOp, Order, UnaryOp
+from fencepost.model.language.subset.kinds import INT
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -34,8 +34,6 @@ if TYPE_CHECKING:
     from fencepost.explorers.symbolic.frames import Frame, Walking
     from fencepost.explorers.symbolic.terms import Flag, Value
 
-CONSTANTS = object()
-"""What the parameter of the constants holds."""
 _SHORTCUTS: dict[Callable[..., Any], Callable[..., Value]] = {bits.contains: terms.member, bits.size: terms.size}
 """Helpers of `bits` that are one term on sets; the others are walked through."""
 _ENDLESS: dict[Callable[..., Any], Callable[..., Value]] = {
@@ -44,75 +42,42 @@ _ENDLESS: dict[Callable[..., Any], Callable[..., Value]] = {
     bits.without: partial(terms.with_member, on=False),
 }
 """What is known of sets without a bound: neither how many members they have nor which numbers they are."""
-_OPERATORS: dict[type[ast.operator], Callable[[Any, Any], Value]] = {
-    ast.Add: terms.plus,
-    ast.Sub: terms.minus,
-    ast.Mult: terms.times,
-    ast.LShift: terms.shift_left,
-    ast.RShift: terms.shift_right,
-    ast.BitAnd: lambda a, b: terms.bitwise("&", a, b),
-    ast.BitOr: lambda a, b: terms.bitwise("|", a, b),
-    ast.BitXor: lambda a, b: terms.bitwise("^", a, b),
+_OPERATORS: dict[BinaryOp, Callable[[Any, Any], Value]] = {
+    BinaryOp.ADD: terms.plus,
+    BinaryOp.SUBTRACT: terms.minus,
+    BinaryOp.MULTIPLY: terms.times,
+    BinaryOp.DIVIDE: terms.quotient,
+    BinaryOp.MODULO: terms.modulo,
+    BinaryOp.LEFT: terms.shift_left,
+    BinaryOp.RIGHT: terms.shift_right,
+    BinaryOp.AND: lambda a, b: terms.bitwise("&", a, b),
+    BinaryOp.OR: lambda a, b: terms.bitwise("|", a, b),
+    BinaryOp.XOR: lambda a, b: terms.bitwise("^", a, b),
 }
-_COMPARISONS: dict[type[ast.cmpop], Callable[[Any, Any], Flag]] = {
-    ast.Eq: equal,
-    ast.NotEq: lambda a, b: negate(equal(a, b)),
-    ast.Lt: less,
-    ast.LtE: at_most,
-    ast.Gt: lambda a, b: less(b, a),
-    ast.GtE: lambda a, b: at_most(b, a),
-}
-_BUILTINS: dict[str, Callable[..., Value]] = {
-    "min": lambda *items: reduce(terms.smallest, items),
-    "max": lambda *items: reduce(terms.largest, items),
-    "abs": terms.absolute,
-    "int": number,
-    "bool": truth,
+_COMPARISONS: dict[Order, Callable[[Any, Any], Flag]] = {
+    Order.EQUAL: equal,
+    Order.DIFFERENT: lambda a, b: negate(equal(a, b)),
+    Order.LESS: less,
+    Order.AT_MOST: at_most,
+    Order.MORE: lambda a, b: less(b, a),
+    Order.AT_LEAST: lambda a, b: at_most(b, a),
 }
 
 
-def value(run: Walking, frame: Frame, node: ast.expr) -> Any:
+def value(run: Walking, frame: Frame, node: nodes.Expression) -> Any:
     """Return what an expression stands for: a number, or a reference."""
-    static = frame.made.static.get(node)
-    if static is not None:
-        return static
-    match node:
-        case ast.Constant():
-            return node.value
-        case ast.Name():
-            return frame.names[node.id]
-        case ast.Attribute() | ast.Subscript():
-            found = place(run, frame, node)
-            return read(found) if isinstance(found, Refs) and isinstance(found.first, Cell | Slot) else found
-        case ast.BinOp():
-            one, other = value(run, frame, node.left), value(run, frame, node.right)
-            check_shift(run, frame, node.op, other)
-            return operate(node.op, one, other)
-        case ast.UnaryOp():
-            return _unary(node.op, value(run, frame, node.operand))
-        case ast.BoolOp():
-            return _logic(run, frame, node)
-        case ast.Compare():
-            return _compare(run, frame, node)
-        case ast.IfExp():
-            return _conditional(run, frame, node)
-        case ast.Call():
-            return _call(run, frame, node)
-    run.refuse(frame, node, "the symbolic engine does not know this expression", "use what docs/language.md lists")
+    return _VALUES[type(node)](run, frame, node)
 
 
 # -- places
 
 
-def place(run: Walking, frame: Frame, node: ast.expr) -> Any:
-    """Return what `record.field` or `array[index]` refers to; a constant is its value."""
-    if isinstance(node, ast.Attribute):
-        if isinstance(frame.made.types.get(node.value), Consts):
-            return run.constants[node.attr]
-        return part(value(run, frame, node.value), node.attr)
-    assert isinstance(node, ast.Subscript)
-    owner = value(run, frame, node.value)
-    return element(run, frame, owner, number(value(run, frame, node.slice)))
+def place(run: Walking, frame: Frame, node: nodes.Field | nodes.Element) -> Refs:
+    """Return what `record.field` or `array[index]` refers to."""
+    if isinstance(node, nodes.Field):
+        return part(value(run, frame, node.owner), node.name)
+    owner = value(run, frame, node.array)
+    return element(run, frame, owner, number(value(run, frame, node.index)))
 
 
 def part(owner: Refs, name: str) -> Refs:
@@ -133,78 +98,93 @@ def element(run: Walking, frame: Frame, owner: Refs, index: Value) -> Refs:
     return Refs(tuple(found))
 
 
+def _at_place(run: Walking, frame: Frame, node: nodes.Field | nodes.Element) -> Any:
+    found = place(run, frame, node)
+    return read(found) if node.type == INT else found
+
+
+def _length(run: Walking, frame: Frame, node: nodes.Length) -> Value:
+    owner: Refs = value(run, frame, node.of)
+    if isinstance(owner.first, Bag):
+        return terms.total(owner.first.present)
+    found: Value = owner.first.length
+    return found
+
+
 # -- operators
 
 
-def operate(operator: ast.operator, one: Value, other: Value) -> Value:
-    """Return the result of a binary operator."""
-    if isinstance(operator, ast.FloorDiv | ast.Mod):
-        if not isinstance(other, int) or other <= 0:
-            raise UnknownOperation("a division by this")
-        return (terms.quotient if isinstance(operator, ast.FloorDiv) else terms.modulo)(one, other)
-    return _OPERATORS[type(operator)](one, other)
-
-
-def check_shift(run: Walking, frame: Frame, operator: ast.operator, count: Value) -> None:
-    """Check that a shift is not by a negative number."""
-    if isinstance(operator, ast.LShift | ast.RShift):
-        run.check(frame, at_most(0, number(count)), "a shift by a negative number")
-
-
-def _unary(operator: ast.unaryop, operand: Value) -> Value:
-    if isinstance(operator, ast.Not):
-        return negate(truth(operand))
-    if isinstance(operator, ast.Invert):
+def _unary(run: Walking, frame: Frame, node: nodes.Unary) -> Value:
+    operand = value(run, frame, node.value)
+    if node.operator is UnaryOp.INVERT:
         return terms.invert(operand)
-    return terms.times(operand, -1) if isinstance(operator, ast.USub) else number(operand)
+    return terms.absolute(operand) if node.operator is UnaryOp.ABSOLUTE else terms.times(operand, -1)
 
 
-def _logic(run: Walking, frame: Frame, node: ast.BoolOp) -> Value:
+def _binary(run: Walking, frame: Frame, node: nodes.Binary) -> Value:
+    one, other = value(run, frame, node.left), value(run, frame, node.right)
+    if node.operator in (BinaryOp.LEFT, BinaryOp.RIGHT):
+        run.check(frame, at_most(0, number(other)), "a shift by a negative number")
+    return _OPERATORS[node.operator](one, other)
+
+
+def _extreme(run: Walking, frame: Frame, node: nodes.Extreme) -> Value:
+    found = [value(run, frame, item) for item in node.values]
+    return reduce(terms.largest if node.greatest else terms.smallest, found)
+
+
+def _not(run: Walking, frame: Frame, node: nodes.Not) -> Flag:
+    return negate(truth(value(run, frame, node.value)))
+
+
+def _logic(run: Walking, frame: Frame, node: nodes.Logic) -> Value:
     """Evaluate `and` and `or`, each part only where those before it leave it open; the result is the last one looked at."""
     entry = frame.live
-    conjunction = isinstance(node.op, ast.And)
     parts: list[tuple[Flag, Value]] = []
     for item in node.values:
         found = value(run, frame, item)
         decided = truth(found)
         parts.append((decided, found))
-        if decided is (not conjunction):
+        if decided is (not node.conjunction):
             break
-        frame.live = both(frame.live, decided if conjunction else negate(decided))
+        frame.live = both(frame.live, decided if node.conjunction else negate(decided))
     frame.live = entry
     if all(is_flag(found) for _, found in parts):
-        return (both if conjunction else either)(*(found for _, found in parts))
+        return (both if node.conjunction else either)(*(found for _, found in parts))
     result = parts[-1][1]
     for decided, found in reversed(parts[:-1]):
-        result = choose(decided, result, found) if conjunction else choose(decided, found, result)
+        result = choose(decided, result, found) if node.conjunction else choose(decided, found, result)
     return result
 
 
-def _compare(run: Walking, frame: Frame, node: ast.Compare) -> Flag:
-    left = value(run, frame, node.left)
-    if isinstance(node.ops[0], ast.In | ast.NotIn):
-        assert isinstance(node.comparators[0], ast.Tuple)
-        found = either(*(equal(left, value(run, frame, item)) for item in node.comparators[0].elts))
-        return found if isinstance(node.ops[0], ast.In) else negate(found)
+def _among(run: Walking, frame: Frame, node: nodes.Among) -> Flag:
+    item = value(run, frame, node.item)
+    others = [value(run, frame, other) for other in node.others]
+    found = either(*(equal(item, other) for other in others))
+    return negate(found) if node.negated else found
+
+
+def _compare(run: Walking, frame: Frame, node: nodes.Compare) -> Flag:
+    left = value(run, frame, node.first)
     entry, result = frame.live, True
-    for operator, item in zip(node.ops, node.comparators, strict=True):
+    for order, item in node.rest:
         right = value(run, frame, item)
-        result = both(result, _COMPARISONS[type(operator)](left, right))
+        result = both(result, _COMPARISONS[order](left, right))
         frame.live = both(entry, result)
         left = right
     frame.live = entry
     return result
 
 
-def _conditional(run: Walking, frame: Frame, node: ast.IfExp) -> Any:
+def _select(run: Walking, frame: Frame, node: nodes.Select) -> Any:
     test = truth(value(run, frame, node.test))
     if isinstance(test, bool):
-        return value(run, frame, node.body if test else node.orelse)
+        return value(run, frame, node.then if test else node.other)
     entry = frame.live
     frame.live = both(entry, test)
-    one = value(run, frame, node.body)
+    one = value(run, frame, node.then)
     frame.live = both(entry, negate(test))
-    other = value(run, frame, node.orelse)
+    other = value(run, frame, node.other)
     frame.live = entry
     return merge(test, one, other)
 
@@ -212,49 +192,43 @@ def _conditional(run: Walking, frame: Frame, node: ast.IfExp) -> Any:
 # -- calls
 
 
-def is_small_set(value: Value) -> bool:
+def _call(run: Walking, frame: Frame, node: nodes.Call) -> Any:
+    callee = run.program.functions[node.function]
+    arguments = [value(run, frame, item) for item in node.arguments]
+    endless = any(isinstance(item, Members) for item in arguments)
+    shortcut = (_ENDLESS if endless else _SHORTCUTS).get(callee.python)
+    if callee.python is bits.size and not endless and not is_small_set(arguments[0]):
+        shortcut = None
+    if shortcut is not None and not all(isinstance(item, int) for item in arguments):
+        return shortcut(*arguments)
+    return run.call(callee, arguments, frame.where)
+
+
+def is_small_set(found: Value) -> bool:
     """Say whether a number is no negative one and has no more bits than `bits.size` counts."""
-    if isinstance(value, Num):
-        return value.lo is not None and value.hi is not None and value.lo >= 0 and value.hi.bit_length() <= MOST_MEMBERS
-    return isinstance(value, int) or is_flag(value) or (value.sign is False and len(value.bits) <= MOST_MEMBERS)
+    if isinstance(found, Num):
+        return found.lo is not None and found.hi is not None and found.lo >= 0 and found.hi.bit_length() <= MOST_MEMBERS
+    return isinstance(found, int) or is_flag(found) or (found.sign is False and len(found.bits) <= MOST_MEMBERS)
 
 
-def _call(run: Walking, frame: Frame, node: ast.Call) -> Any:
-    if isinstance(node.func, ast.Attribute) and node.func.attr in ("add", "remove") and node not in frame.made.calls:
-        bag = value(run, frame, node.func.value).first
-        if node.func.attr == "add":
-            return run.add(frame, bag, {str(item.arg): value(run, frame, item.value) for item in node.keywords})
-        run.remove(frame, bag, value(run, frame, node.args[0]))
-        return None
-    callee = frame.made.calls.get(node)
-    if callee is not None:
-        arguments = [
-            CONSTANTS if isinstance(kind, Consts) else value(run, frame, item)
-            for item, kind in zip(node.args, callee.params.values(), strict=True)
-        ]
-        endless = any(isinstance(item, Members) for item in arguments)
-        shortcut = (_ENDLESS if endless else _SHORTCUTS).get(callee.python)
-        if callee.python is bits.size and not endless and not is_small_set(arguments[0]):
-            shortcut = None
-        if shortcut is not None and not all(isinstance(item, int) for item in arguments):
-            return shortcut(*arguments)
-        return run.call(callee, arguments, frame.where)
-    assert isinstance(node.func, ast.Name)
-    name = node.func.id
-    if name in ("all", "any", "sum"):
-        return folds.fold(run, frame, name, node.args[0])
-    if name == "len":
-        return _length(value(run, frame, node.args[0]))
-    if name in _BUILTINS and frame.made.python.__globals__.get(name, getattr(builtins, name)) is getattr(builtins, name):
-        return _BUILTINS[name](*(value(run, frame, item) for item in node.args))
-    run.refuse(frame, node, f"the symbolic engine does not know {name}()", "use what docs/language.md lists")
+_VALUES: dict[type[nodes.Expression], Callable[[Walking, Frame, Any], Any]] = {
+    nodes.Literal: lambda _, __, node: node.value,
+    nodes.Constant: lambda run, _, node: run.constants[node.name],
+    nodes.Local: lambda _, frame, node: frame.slots[node.slot.number],
+    nodes.Field: _at_place,
+    nodes.Element: _at_place,
+    nodes.Length: _length,
+    nodes.Unary: _unary,
+    nodes.Binary: _binary,
+    nodes.Compare: _compare,
+    nodes.Among: _among,
+    nodes.Logic: _logic,
+    nodes.Not: _not,
+    nodes.Select: _select,
+    nodes.Extreme: _extreme,
+    nodes.Fold: folds.fold,
+    nodes.Call: _call,
+}
 
 
-def _length(owner: Refs) -> Value:
-    if isinstance(owner.first, Bag):
-        return terms.total(owner.first.present)
-    found: Value = owner.first.length
-    return found
-
-
-__all__ = ["CONSTANTS", "check_shift", "element", "is_flag", "operate", "part", "place", "value"]
+__all__ = ["element", "part", "place", "value"]

@@ -8,12 +8,10 @@ from typing import TYPE_CHECKING, Any, NoReturn, Protocol
 from fencepost.explorers.symbolic.terms import Flag, Num, Value, both, either, for_all, negate
 
 if TYPE_CHECKING:
-    import ast
     from collections.abc import Iterator, Mapping
 
-    from fencepost.explorers.symbolic.places import Bag
     from fencepost.explorers.symbolic.references import Numbers, Refs
-    from fencepost.model.language.subset.kinds import Function
+    from fencepost.model.language.ir import Function, Program, nodes
 
 
 @dataclass(frozen=True)
@@ -36,11 +34,11 @@ class Check:
 
 @dataclass
 class Frame:
-    """One call of a function: its names, and under which condition its next statement is reached from its start."""
+    """One call of a function: what its slots hold, and under which condition its next statement is reached from its start."""
 
     made: Function
     base: Flag
-    names: dict[str, Any] = field(default_factory=dict)
+    slots: dict[int, Any] = field(default_factory=dict)
     live: Flag = True
     results: list[tuple[Flag, Any]] = field(default_factory=list)
     breaks: list[Flag] = field(default_factory=list)
@@ -55,6 +53,7 @@ class Frame:
 class Walking(Protocol):
     """A walk through functions, as expressions, folds and loops know it."""
 
+    program: Program
     constants: Mapping[str, Value]
     checks: list[Check]
     facts: list[Flag]
@@ -76,11 +75,11 @@ class Walking(Protocol):
         """Note what must hold at this point."""
         ...
 
-    def refuse(self, frame: Frame, node: ast.AST, what: str, instead: str) -> NoReturn:
+    def refuse(self, frame: Frame, node: nodes.Node, what: str, instead: str) -> NoReturn:
         """Raise ModelError at a place of the model."""
         ...
 
-    def value(self, frame: Frame, node: ast.expr) -> Any:
+    def value(self, frame: Frame, node: nodes.Expression) -> Any:
         """Return what an expression stands for."""
         ...
 
@@ -88,26 +87,18 @@ class Walking(Protocol):
         """Return a variable that stands for each of some numbers, and the condition that it is one."""
         ...
 
-    def check_up_to(self, frame: Frame, node: ast.expr, before: int, fold: Any) -> None:
+    def check_up_to(self, frame: Frame, node: nodes.Node, before: int, fold: Any) -> None:
         """Keep the checks that were made since `before` only where the fold comes to them."""
         ...
 
-    def block(self, frame: Frame, statements: list[ast.stmt]) -> None:
+    def block(self, frame: Frame, statements: nodes.Block) -> None:
         """Run statements."""
         ...
 
-    def source(self, frame: Frame, node: ast.expr) -> Numbers | Refs:
+    def source(self, frame: Frame, node: nodes.Source) -> Numbers | Refs:
         """Return what a loop goes over."""
         ...
 
-    def rounds(self, frame: Frame, node: ast.expr, source: Numbers | Refs) -> Iterator[tuple[Flag, Any]]:
+    def rounds(self, frame: Frame, node: nodes.Source, source: Numbers | Refs) -> Iterator[tuple[Flag, Any]]:
         """Yield the rounds of a loop."""
-        ...
-
-    def add(self, frame: Frame, bag: Bag, values: Mapping[str, Value]) -> Refs:
-        """Add a message to a bag."""
-        ...
-
-    def remove(self, frame: Frame, bag: Bag, message: Refs) -> None:
-        """Remove a message from a bag."""
         ...

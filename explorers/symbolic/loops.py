@@ -30,9 +30,8 @@ from fencepost.explorers.symbolic.terms import (
 )
 
 if TYPE_CHECKING:
-    import ast
-
     from fencepost.explorers.symbolic.frames import Frame, Walking
+    from fencepost.model.language.ir.nodes import For
 
 Ends = tuple[int | None, int | None]
 Shape = Ends | int | None
@@ -67,27 +66,27 @@ def _set(place: Cell | Slot, content: Any) -> None:
         place.array.terms[place.path] = content
 
 
-def forget(run: Walking, frame: Frame, node: ast.For, source: Numbers) -> None:
+def forget(run: Walking, frame: Frame, node: For, source: Numbers) -> None:
     """Run a loop without an end: what it may write holds any value after it, if it goes round at all."""
     start, stop = source
-    entry, known = frame.live, dict(frame.names)
+    entry, known = frame.live, dict(frame.slots)
     enter = both(entry, less(start, stop))
     if enter is False:
         return
     run.forgotten[frame.made.name] = None
     places: dict[Any, Cell | Slot] = {}
-    shapes: dict[str, Shape] = {}
+    shapes: dict[int, Shape] = {}
     while True:
         journal, facts, checks, branches = Journal(), len(run.facts), len(run.checks), run.branches
         run.journals.append(journal)
         _lose(run, frame, True, places, shapes)
-        held = dict(frame.names)
+        held = dict(frame.slots)
         _go_round(run, frame, node, enter, (start, stop))
-        after = {name: frame.names.get(name) for name in known}
+        after = {name: frame.slots.get(name) for name in known}
         found = {name: _shape(run, frame, node, held[name], after[name]) for name in known if after[name] is not held[name]}
         run.journals.pop()
         journal.undo()
-        frame.names, frame.live = dict(known), entry
+        frame.slots, frame.live = dict(known), entry
         del run.facts[facts:], run.checks[checks:]
         run.branches = branches
         wider = {name: _wider(shapes.get(name, shape), shape, name in shapes) for name, shape in found.items()}
@@ -99,12 +98,12 @@ def forget(run: Walking, frame: Frame, node: ast.For, source: Numbers) -> None:
     _lose(run, frame, enter, places, shapes)
 
 
-def _go_round(run: Walking, frame: Frame, node: ast.For, enter: Flag, ends: tuple[Value, Value]) -> None:
+def _go_round(run: Walking, frame: Frame, node: For, enter: Flag, ends: tuple[Value, Value]) -> None:
     """Run the body for any one round; raises ModelError for what such a loop cannot do."""
     start, stop = ends
     outer = frame.breaks, frame.continues, len(frame.results), run.messages
     item = Num(integer(run.fresh_name()), bounds(number(start))[0], None)
-    frame.names[node.target.id] = item  # type: ignore[attr-defined]
+    frame.slots[node.slot.number] = item
     frame.live = both(enter, at_most(start, item), less(item, stop))
     frame.breaks, frame.continues = [], []
     run.block(frame, node.body)
@@ -118,7 +117,7 @@ def _go_round(run: Walking, frame: Frame, node: ast.For, enter: Flag, ends: tupl
         )
 
 
-def _lose(run: Walking, frame: Frame, where: Flag, places: dict[Any, Cell | Slot], shapes: dict[str, Shape]) -> None:
+def _lose(run: Walking, frame: Frame, where: Flag, places: dict[Any, Cell | Slot], shapes: dict[int, Shape]) -> None:
     """Give places and names any value of their kind where a condition holds."""
     reached = both(frame.base, where)
     for place in places.values():
@@ -135,7 +134,7 @@ def _lose(run: Walking, frame: Frame, where: Flag, places: dict[Any, Cell | Slot
                 array if reached is True else z3.If(reached, array, term) for array, term in zip(arrays, old, strict=True)
             )
     for name, shape in shapes.items():
-        frame.names[name] = choose(where, _any_value(run, shape), frame.names[name])
+        frame.slots[name] = choose(where, _any_value(run, shape), frame.slots[name])
 
 
 def _any_value(run: Walking, shape: Shape) -> Value:
@@ -149,7 +148,7 @@ def _any_value(run: Walking, shape: Shape) -> Value:
     return fresh
 
 
-def _shape(run: Walking, frame: Frame, node: ast.For, before: Any, after: Any) -> Shape:
+def _shape(run: Walking, frame: Frame, node: For, before: Any, after: Any) -> Shape:
     """Return what a name may hold that a round gives another value."""
     values = (before, after)
     if any(isinstance(item, Refs | Members) for item in values):

@@ -7,7 +7,6 @@ from itertools import product
 from typing import TYPE_CHECKING, Any
 
 from fencepost.explorers.symbolic.bags import canonical, settle
-from fencepost.explorers.symbolic.expressions import CONSTANTS
 from fencepost.explorers.symbolic.places import Bag, Kind, Lifting, Rec, clone, fresh, in_domain, zero
 from fencepost.explorers.symbolic.references import Refs
 from fencepost.explorers.symbolic.terms import Flag, Num, Value, both, negate, truth
@@ -15,7 +14,7 @@ from fencepost.explorers.symbolic.walk import Walk
 from fencepost.model.language.actions import Kind as PropertyKind
 from fencepost.model.language.domains import BitSet, Domain, Index, InFlight, Member
 from fencepost.model.language.domains import Flag as FlagDomain
-from fencepost.model.language.subset import check
+from fencepost.model.language.ir import translate
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -112,7 +111,8 @@ class System:
     ) -> None:
         self.machine, self.constants, self.properties = machine, constants, properties
         self.lifting = Lifting(constants, lifted or {})
-        self.program = check(machine, properties)
+        self.program = translate(machine, properties)
+        self.functions = {item.name: self.program.of(item) for item in self.program.actions}
         self.normalize = machine.normalize if normalize else None
         self.havoc_loops = havoc_loops
         self.moves = tuple(self._moves())
@@ -197,7 +197,7 @@ class System:
         root = Refs(((True, state),))
         if move.action is None:
             assert self.program.normalize is not None
-            run.call(self.program.normalize, [root, CONSTANTS], True)
+            run.call(self.program.functions[self.program.normalize], [root], True)
             settle_all(state)
             return Happening(
                 move, (), both(*run.facts), (), state, tuple(run.checks), run.branches, forgotten=tuple(run.forgotten)
@@ -226,8 +226,9 @@ class System:
             else:
                 args.append(bool(chosen) if isinstance(domain, FlagDomain) else chosen)
                 values.append(chosen)
-        made = self.program.initial if move.action is self.machine.initial else self.program.actions[move.action.name]
-        run.call(made, [root, CONSTANTS, *args], True)
+        is_start = move.action is self.machine.initial
+        made = self.program.of(self.program.initial) if is_start else self.functions[move.action.name]
+        run.call(made, [root, *args], True)
         settle_all(state)
         return Happening(
             move,
@@ -245,14 +246,14 @@ class System:
 
     def holds(self, prop: Property, state: Rec) -> Flag:
         """Return that a predicate over states holds, and is defined."""
-        return self._ask(prop, [Refs(((True, state),)), CONSTANTS])
+        return self._ask(prop, [Refs(((True, state),))])
 
     def holds_step(self, prop: Property, before: Rec, happened: Happening) -> Flag:
         """Return that a predicate over steps holds of a move; one that is limited to another action does."""
         move = happened.move
         if move.action is None or (prop.on is not None and prop.on.name != move.action.name):
             return True
-        arguments: list[Any] = [Refs(((True, before),)), Refs(((True, happened.raw or happened.after),)), CONSTANTS]
+        arguments: list[Any] = [Refs(((True, before),)), Refs(((True, happened.raw or happened.after),))]
         if prop.on is not None:
             for (_, domain), value in zip(move.action.params, happened.args, strict=True):
                 arguments.append(Refs(((True, happened.message),)) if isinstance(domain, InFlight) else value)
@@ -260,7 +261,7 @@ class System:
 
     def _ask(self, prop: Property, arguments: list[Any]) -> Flag:
         run = Walk(self.program, self.lifting.values)
-        found = truth(run.call(self.program.properties[prop.name], arguments, True))
+        found = truth(run.call(self.program.functions[self.program.properties[prop.name]], arguments, True))
         return both(found, *(item.passes for item in run.checks))
 
     def refusals(self, happened: Happening) -> list[Flag]:

@@ -237,6 +237,13 @@ def bounds(value: int | Num) -> tuple[int | None, int | None]:
 # -- choosing
 
 
+def _as_flag(value: Value) -> Flag | None:
+    """Return a value that is 0 or 1 as a flag, None for any other."""
+    if is_flag(value):
+        return value
+    return bool(value) if isinstance(value, int) and value in (0, 1) else None
+
+
 def choose(flag: Flag, one: Value, other: Value) -> Value:
     """Return `one` where the flag holds, else `other`."""
     if flag is True or one is other:
@@ -245,7 +252,8 @@ def choose(flag: Flag, one: Value, other: Value) -> Value:
         return other
     if isinstance(one, Members) or isinstance(other, Members):
         return Members(z3.If(flag, endless_members(one).term, endless_members(other).term))
-    if is_flag(one) and is_flag(other):
+    if _as_flag(one) is not None and _as_flag(other) is not None:
+        one, other = _as_flag(one), _as_flag(other)
         if isinstance(one, bool):
             return either(flag, other) if one else both(negate(flag), other)
         if isinstance(other, bool):

@@ -1,4 +1,4 @@
-"""One walk through a function on a symbolic state: statements and calls, both ways of every branch at once.
+"""One walk through a function of the typed program on a symbolic state: statements and calls, both ways of every branch at once.
 
 What a branch stores, it stores under its condition. Guards are kept one by one; so is every check that the plain semantics
 makes: an index inside its array, a value inside its domain, room in a bag.
@@ -6,7 +6,6 @@ makes: an index inside its array, a value inside its domain, room in a bag.
 
 from __future__ import annotations
 
-import ast
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, NoReturn
 
@@ -32,15 +31,15 @@ from fencepost.explorers.symbolic.terms import (
     same,
     truth,
 )
+from fencepost.model.language.ir import nodes
 from fencepost.model.language.records import ArrayOf, BagOf, Nested, Scalar, fields
-from fencepost.model.language.subset import is_require
-from fencepost.model.language.subset.scope import Scope
+from fencepost.model.language.subset.scope import refusal
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Callable, Iterator, Mapping
 
+    from fencepost.model.language.ir import Function, Program
     from fencepost.model.language.records import Record
-    from fencepost.model.language.subset import Function, Program
 
 
 MOST_ROUNDS = 4096
@@ -57,7 +56,8 @@ class Walk:
     def __init__(
         self, program: Program, constants: Mapping[str, Value], *, havoc_loops: bool | None = None, prefix: str = ""
     ) -> None:
-        self.program, self.constants = program, constants
+        self.program = program
+        self.constants: Mapping[str, Value] = constants
         self.havoc_loops, self.prefix = havoc_loops, prefix
         self.guards: list[Flag] = []
         self.assumed: Flag = True
@@ -77,8 +77,8 @@ class Walk:
 
     def call(self, made: Function, arguments: list[Any], where: Flag) -> Any:
         """Run a function and return what it returns."""
-        frame = Frame(made, where, dict(zip(made.params, arguments, strict=True)))
-        self.block(frame, made.node.body)
+        frame = Frame(made, where, dict(enumerate(arguments)))
+        self.block(frame, made.body)
         found: Any = None
         for condition, value in reversed(frame.results):
             found = value if found is None else merge(condition, value, found)
@@ -90,11 +90,11 @@ class Walk:
             return
         self.checks.append(Check(both(self.assumed, frame.where), holds, what))
 
-    def refuse(self, frame: Frame, node: ast.AST, what: str, instead: str) -> NoReturn:
+    def refuse(self, frame: Frame, node: nodes.Node, what: str, instead: str) -> NoReturn:
         """Raise ModelError at a place of the model."""
-        Scope(self.program, frame.made).refuse(node, what, instead)
+        raise refusal(frame.made.python, node.at, what, instead)
 
-    def value(self, frame: Frame, node: ast.expr) -> Any:
+    def value(self, frame: Frame, node: nodes.Expression) -> Any:
         """Return what an expression stands for."""
         return expressions.value(self, frame, node)
 
@@ -111,7 +111,7 @@ class Walk:
         inside = both(at_most(source.start, anything), less(anything, source.stop))
         return Num(term, source.low, None if source.high is None else source.high - 1), inside
 
-    def check_up_to(self, frame: Frame, node: ast.expr, before: int, fold: Quantified) -> None:
+    def check_up_to(self, frame: Frame, node: nodes.Node, before: int, fold: Quantified) -> None:
         """Make the checks of a fold's body those of all numbers up to the first that decides: it looks at none after that.
 
         A property has to be defined whatever the fold may skip, which is more than the plain semantics asks: what is proved so
@@ -143,116 +143,119 @@ class Walk:
 
     # -- statements
 
-    def block(self, frame: Frame, statements: list[ast.stmt]) -> None:
+    def block(self, frame: Frame, statements: nodes.Block) -> None:
         """Run statements in order."""
         for statement in statements:
             if frame.live is False:
                 return
             try:
-                self.statement(frame, statement)
+                _STATEMENTS[type(statement)](self, frame, statement)
             except UnknownOperation as error:
                 self.refuse(
                     frame, statement, f"the symbolic engine has no term for {error}", "bound the number, or check with `check`"
                 )
 
-    def statement(self, frame: Frame, node: ast.stmt) -> None:
-        """Run one statement."""
-        match node:
-            case ast.Pass():
-                return
-            case ast.Break():
-                frame.breaks.append(frame.live)
-                frame.live = False
-            case ast.Continue():
-                frame.continues.append(frame.live)
-                frame.live = False
-            case ast.Return():
-                frame.results.append((frame.live, None if node.value is None else expressions.value(self, frame, node.value)))
-                frame.live = False
-            case ast.Expr() if is_require(frame.made, node):
-                assert isinstance(node.value, ast.Call)
-                self.guard(truth(expressions.value(self, frame, node.value.args[0])))
-            case ast.Expr():
-                expressions.value(self, frame, node.value)
-            case ast.Assign(targets=[ast.Tuple() as target]):
-                assert isinstance(node.value, ast.Tuple)
-                values = [expressions.value(self, frame, item) for item in node.value.elts]
-                for name, item in zip(target.elts, values, strict=True):
-                    self.store(frame, name, item)
-            case ast.Assign():
-                self.store(frame, node.targets[0], expressions.value(self, frame, node.value))
-            case ast.AnnAssign(value=ast.expr() as value):
-                self.store(frame, node.target, expressions.value(self, frame, value))
-            case ast.AugAssign():
-                self.augment(frame, node)
-            case ast.If():
-                self.branch(frame, node)
-            case ast.For():
-                self.loop(frame, node)
-            case _:
-                self.refuse(frame, node, "the symbolic engine does not know this statement", "use assignments, if, for, return")
+    def break_off(self, frame: Frame, _: nodes.Break) -> None:
+        """Leave the loop at hand."""
+        frame.breaks.append(frame.live)
+        frame.live = False
 
-    def guard(self, condition: Flag) -> None:
+    def go_on(self, frame: Frame, _: nodes.Continue) -> None:
+        """Go on with the next round of the loop at hand."""
+        frame.continues.append(frame.live)
+        frame.live = False
+
+    def give_back(self, frame: Frame, node: nodes.Return) -> None:
+        """Leave the function."""
+        frame.results.append((frame.live, None if node.value is None else expressions.value(self, frame, node.value)))
+        frame.live = False
+
+    def require(self, frame: Frame, node: nodes.Require) -> None:
         """Note a guard: what follows happens only if it holds."""
+        condition = truth(expressions.value(self, frame, node.condition))
         self.guards.append(condition)
         self.assumed = both(self.assumed, condition)
 
-    def branch(self, frame: Frame, node: ast.If) -> None:
+    def evaluate(self, frame: Frame, node: nodes.Evaluate) -> None:
+        """Call a helper for what it does."""
+        expressions.value(self, frame, node.call)
+
+    def assign(self, frame: Frame, node: nodes.Assign) -> None:
+        """Let a slot hold a value."""
+        self.hold(frame, node.slot.number, expressions.value(self, frame, node.value))
+
+    def hold(self, frame: Frame, slot: int, value: Any) -> None:
+        """Let a slot hold a value where this point is reached."""
+        old = frame.slots.get(slot)
+        frame.slots[slot] = value if old is None else merge(frame.live, value, old)
+
+    def store(self, frame: Frame, node: nodes.Store) -> None:
+        """Store a number: the value is evaluated before the place."""
+        value = expressions.value(self, frame, node.value)
+        for condition, cell in expressions.place(self, frame, node.place).options:
+            self.put(frame, cell, value, condition)
+
+    def copy(self, frame: Frame, node: nodes.Copy) -> None:
+        """Copy the content of a record."""
+        source: Refs = expressions.value(self, frame, node.source)
+        places = expressions.place(self, frame, node.place)
+        self._copy(frame, places, source, places.first.record)
+
+    def branch(self, frame: Frame, node: nodes.If) -> None:
         """Run both ways of an if, each under its condition."""
         test = truth(expressions.value(self, frame, node.test))
         if isinstance(test, bool):
-            self.block(frame, node.body if test else node.orelse)
+            self.block(frame, node.then if test else node.other)
             return
         self.branches += 1
         entry = frame.live
         ends = []
-        for condition, body in ((test, node.body), (negate(test), node.orelse)):
+        for condition, body in ((test, node.then), (negate(test), node.other)):
             frame.live = start = both(entry, condition)
             self.block(frame, body)
             ends.append((frame.live, frame.live is start))
         frame.live = entry if all(whole for _, whole in ends) else either(*(end for end, _ in ends))
 
-    def loop(self, frame: Frame, node: ast.For) -> None:
+    def loop(self, frame: Frame, node: nodes.For) -> None:
         """Run a loop as often as it can go round, each round under its condition."""
-        assert isinstance(node.target, ast.Name)
-        source = self.source(frame, node.iter)
+        source = self.source(frame, node.source)
         if self.havoc_loops and isinstance(source, Numbers) and source.is_endless:
             loops.forget(self, frame, node, source)
             return
         if isinstance(source, Refs) and isinstance(source.first, Bag) and not source.first.ordered:
             self.refuse(
                 frame,
-                node.iter,
+                node.source,
                 "this loop goes through a bag in order, and --unbounded made something in its messages endless, so that they have none",
                 "leave its size bounded, or write all(), any() or sum()",
             )
         outer = frame.breaks, frame.continues
         frame.breaks = []
-        known = set(frame.names)
+        known = set(frame.slots)
         live = frame.live
-        for condition, item in self.rounds(frame, node.iter, source):
+        for condition, item in self.rounds(frame, node.source, source):
             enter = both(live, condition)
             if enter is False:
                 continue
-            for name in [name for name in frame.names if name not in known]:
-                del frame.names[name]
+            for slot in [slot for slot in frame.slots if slot not in known]:
+                del frame.slots[slot]
             frame.live, frame.continues = enter, []
-            frame.names[node.target.id] = held_by(item)
+            frame.slots[node.slot.number] = held_by(item)
             self.block(frame, node.body)
             if frame.live is not enter:
                 live = either(both(live, negate(condition)), frame.live, *frame.continues)
         frame.live = either(live, *frame.breaks)
         frame.breaks, frame.continues = outer
 
-    def source(self, frame: Frame, node: ast.expr) -> Numbers | Refs:
-        """Return what a loop or a generator runs over; it is evaluated once."""
-        if isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id == "range":
-            ends = [expressions.value(self, frame, item) for item in node.args]
-            return Numbers(*((0, ends[0]) if len(ends) == 1 else ends))
+    def source(self, frame: Frame, node: nodes.Source) -> Numbers | Refs:
+        """Return what a loop or a fold runs over; it is evaluated once."""
+        if isinstance(node, nodes.Numbers):
+            start = expressions.value(self, frame, node.start)
+            return Numbers(start, expressions.value(self, frame, node.stop))
         found: Refs = expressions.value(self, frame, node)
         return found
 
-    def rounds(self, frame: Frame, node: ast.expr, source: Numbers | Refs) -> Iterator[tuple[Flag, Any]]:
+    def rounds(self, frame: Frame, node: nodes.Source, source: Numbers | Refs) -> Iterator[tuple[Flag, Any]]:
         """Yield (condition, item) for every item that a loop or a generator may run over, in order."""
         if isinstance(source, Numbers):
             yield from self.numbers(frame, node, source)
@@ -269,7 +272,7 @@ class Walk:
                 for on, item in reversed(list(zip(bag.present, bag.slots, strict=True)))
             ]
 
-    def numbers(self, frame: Frame, node: ast.expr, source: Numbers) -> Iterator[tuple[Flag, int]]:
+    def numbers(self, frame: Frame, node: nodes.Source, source: Numbers) -> Iterator[tuple[Flag, int]]:
         """Yield (condition, number) for what a `range` may hold."""
         low, high = source.low, source.high
         if low is None or high is None:
@@ -294,19 +297,6 @@ class Walk:
 
     # -- stores
 
-    def store(self, frame: Frame, target: ast.expr, value: Any) -> None:
-        """Give a name or a place a value."""
-        if isinstance(target, ast.Name):
-            old = frame.names.get(target.id)
-            frame.names[target.id] = value if old is None else merge(frame.live, value, old)
-            return
-        places = expressions.place(self, frame, target)
-        if isinstance(value, Refs):
-            self.copy(frame, places, value)
-            return
-        for condition, cell in places.options:
-            self.put(frame, cell, value, condition)
-
     def put(self, frame: Frame, cell: Any, value: Value, condition: Flag) -> None:
         """Store a value in a cell under a condition, and check that it is in the domain."""
         where = both(frame.where, condition)
@@ -322,10 +312,6 @@ class Walk:
         for journal in self.journals:
             journal.note(cell)
         cell.put(value, where)
-
-    def copy(self, frame: Frame, targets: Refs, source: Refs) -> None:
-        """Copy the content of a record: all of it is read before any of it is written."""
-        self._copy(frame, targets, source, targets.first.record)
 
     def _copy(self, frame: Frame, targets: Refs, source: Refs, record: type[Record]) -> None:
         for name, kind in fields(record):
@@ -349,34 +335,41 @@ class Walk:
             assert isinstance(kind, BagOf)
             raise UnknownOperation("a copy of a bag")
 
-    def augment(self, frame: Frame, node: ast.AugAssign) -> None:
-        """Run `x += 1`: the place is found and read before the other side is evaluated."""
-        if isinstance(node.target, ast.Name):
-            old, more = frame.names[node.target.id], expressions.value(self, frame, node.value)
-            expressions.check_shift(self, frame, node.op, more)
-            self.store(frame, node.target, expressions.operate(node.op, old, more))
-            return
-        places = expressions.place(self, frame, node.target)
-        olds = [(condition, cell, cell.get()) for condition, cell in places.options]
-        more = expressions.value(self, frame, node.value)
-        expressions.check_shift(self, frame, node.op, more)
-        for condition, cell, old in olds:
-            self.put(frame, cell, expressions.operate(node.op, old, more), condition)
-
     # -- bags
 
-    def add(self, frame: Frame, bag: Bag, values: Mapping[str, Value]) -> Refs:
-        """Put a message at the end of a bag and return it."""
+    def add(self, frame: Frame, node: nodes.Add) -> None:
+        """Put a message at the end of a bag: its fields are evaluated before it is there."""
+        bag: Bag = expressions.value(self, frame, node.bag).first
+        values = [(item.name, expressions.value(self, frame, item.value)) for item in node.fills]
         self.messages += 1
         self.check(frame, negate(bags.is_full(bag)), f"{bag.label} is full: {bag.room} messages are in flight")
         made = Refs(((True, bags.added(bag, frame.where)),))
-        for name, value in values.items():
+        for name, value in values:
             for condition, cell in expressions.part(made, name).options:
                 self.put(frame, cell, value, condition)
-        return made
+        if node.slot is not None:
+            self.hold(frame, node.slot.number, made)
 
-    def remove(self, frame: Frame, bag: Bag, message: Refs) -> None:
-        """Take one message that is equal out of a bag."""
+    def remove(self, frame: Frame, node: nodes.Remove) -> None:
+        """Take a message out of a bag: itself if it lies in there, else the first that is equal."""
+        bag: Bag = expressions.value(self, frame, node.bag).first
+        message: Refs = expressions.value(self, frame, node.message)
         self.messages += 1
         missing = bags.removed(bag, message, frame.where)
         self.check(frame, negate(missing), f"{bag.label} has no such message to remove")
+
+
+_STATEMENTS: dict[type[nodes.Statement], Callable[[Walk, Frame, Any], None]] = {
+    nodes.Break: Walk.break_off,
+    nodes.Continue: Walk.go_on,
+    nodes.Return: Walk.give_back,
+    nodes.Require: Walk.require,
+    nodes.Evaluate: Walk.evaluate,
+    nodes.Assign: Walk.assign,
+    nodes.Store: Walk.store,
+    nodes.Copy: Walk.copy,
+    nodes.If: Walk.branch,
+    nodes.For: Walk.loop,
+    nodes.Add: Walk.add,
+    nodes.Remove: Walk.remove,
+}

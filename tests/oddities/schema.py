@@ -23,8 +23,7 @@ from fencepost.model.language import (
     step,
 )
 
-BIG = 1 << 62
-HUGE = (1 << 70) + 3
+BIG = (1 << 62) - 1
 
 
 class C(Constants):
@@ -72,7 +71,7 @@ class State(Record):
 
     pc: Annotated[int, Range(0, 3)]
     out: Annotated[int, Range(-100000, 100000)]
-    wide: Annotated[int, Range(-(1 << 80), 1 << 80)]
+    wide: Annotated[int, Range(-BIG, BIG)]
     x: Small
     y: Small
     i: Maybe
@@ -131,7 +130,6 @@ RECEIVED = {"m": InFlight("box"), "other": InFlight("box"), "letter": InFlight("
 
 __all__ = [
     "BIG",
-    "HUGE",
     "NONE",
     "PARAMETERS",
     "RECEIVED",

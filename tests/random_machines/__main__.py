@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from tests.random_machines.choices import Choices, shrink
-from tests.random_machines.engines import compare_searches, compare_typed, with_folder
+from tests.random_machines.engines import compare_searches, compare_symbolic, compare_typed, with_folder
 from tests.random_machines.machines import machine_text
 
 if TYPE_CHECKING:
@@ -24,7 +24,7 @@ def questions() -> dict[str, Question]:
     """Return what can be asked, by name."""
     from fencepost.explorers.native.search import search as native
 
-    return {"typed": compare_typed, "native": partial(compare_searches, other=native)}
+    return {"typed": compare_typed, "symbolic": compare_symbolic, "native": partial(compare_searches, other=native)}
 
 
 def smallest(choices: list[int], ask: Callable[[str], str | None]) -> tuple[str, str]:

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from fencepost.explorers.plain import search as plain_search
 from fencepost.explorers.verdict import Options
-from fencepost.model.language.errors import DomainError, ModelError
+from fencepost.model.language.errors import DomainError, ModelError, UsageError
 from fencepost.model.language.removal import guards
 from fencepost.model.language.subset import check
 
@@ -99,6 +99,29 @@ def compare_searches(machine: Machine, properties: tuple[Property, ...], other: 
         return ""  # of several errors, engines may come to different ones first
     differing = [name for name in expected if expected[name] != found.get(name)]
     return "; ".join(f"{name}: plain {expected[name]}, other {found.get(name)}" for name in differing)
+
+
+def compare_symbolic(machine: Machine, properties: tuple[Property, ...]) -> str:
+    """Compare the symbolic engine with the plain semantics, state by state; of some states z3 is asked too."""
+    from tests.symbols import Symbols
+
+    try:
+        symbols = Symbols(machine, {}, tuple(item for item in properties if item.eventual is None))
+        states = dict.fromkeys(symbols.plain.initial_states()[:STATES])
+    except (ModelError, UsageError, DomainError):
+        return ""  # a term that z3 has not, or no initial state
+    waiting = list(states)
+    for number, key in enumerate(waiting):
+        for solve in (False, True) if number < FEW else (False,):
+            try:
+                reached = symbols.compare(key, solve=solve)
+            except AssertionError as error:
+                return str(error) or "they differ"
+            for after in reached:
+                if after not in states and len(states) < STATES:
+                    states[after] = None
+                    waiting.append(after)
+    return ""
 
 
 def with_folder(question: Question) -> Callable[[str], str | None]:

@@ -14,6 +14,8 @@ from fencepost.model.language.errors import ModelError
 from fencepost.model.language.subset.places import Places
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from fencepost.model.language.subset.kinds import Checking, Function, Type
 
 
@@ -31,19 +33,7 @@ class Scope:
 
     def refuse(self, node: ast.AST, what: str, instead: str) -> NoReturn:
         """Raise ModelError: place, line, caret, what is wrong, what to write."""
-        code = self.made.python.__code__
-        path = place_of(code)
-        number = getattr(node, "lineno", code.co_firstlineno)
-        lines, first = inspect.getsourcelines(self.made.python)
-        line = lines[number - first].rstrip() if 0 <= number - first < len(lines) else ""
-        indent = len(lines[0]) - len(lines[0].lstrip())
-        column = getattr(node, "col_offset", 0) + indent
-        end = getattr(node, "end_col_offset", column + 1) or column + 1
-        width = max(1, end + indent - column) if getattr(node, "end_lineno", number) == number else max(1, len(line) - column)
-        if isinstance(node, ast.FunctionDef):
-            column, width = indent, max(1, len(line) - indent)
-        end_mark = "" if what.endswith("?") else "."
-        raise ModelError(f"{path}:{number}: {what}{end_mark}\n  {line}\n  {' ' * column}{'^' * width}\nInstead, {instead}.")
+        raise refusal(self.made.python, node, what, instead, whole=isinstance(node, ast.FunctionDef))
 
     def is_action(self) -> bool:
         """Say whether the function is an action of the machine."""
@@ -67,6 +57,24 @@ class Scope:
         """Return the number that a global name stands for, or None."""
         found = self.global_of(node)
         return int(found) if isinstance(found, int) else None
+
+
+def refusal(python: Callable[..., Any], node: Any, what: str, instead: str, *, whole: bool = False) -> ModelError:
+    """Return a refusal of a part of a function, a node of `ast` or of the typed program's; `whole` is its first line."""
+    code = python.__code__
+    number = getattr(node, "lineno", code.co_firstlineno)
+    lines, first = inspect.getsourcelines(python)
+    line = lines[number - first].rstrip() if 0 <= number - first < len(lines) else ""
+    indent = len(lines[0]) - len(lines[0].lstrip())
+    column = getattr(node, "col_offset", 0) + indent
+    end = getattr(node, "end_col_offset", column + 1) or column + 1
+    width = max(1, end + indent - column) if getattr(node, "end_lineno", number) == number else max(1, len(line) - column)
+    if whole:
+        column, width = indent, max(1, len(line) - indent)
+    end_mark = "" if what.endswith("?") else "."
+    return ModelError(
+        f"{place_of(code)}:{number}: {what}{end_mark}\n  {line}\n  {' ' * column}{'^' * width}\nInstead, {instead}."
+    )
 
 
 def place_of(code: types.CodeType) -> str:
