@@ -83,6 +83,17 @@ def test_a_trace_of_a_bug_that_kafka_has_not_any_more_is_refused() -> None:
     assert "the model refuses with Kafka's own rules" in made.stderr
 
 
+def test_a_driver_whose_starter_is_gone_ends_and_leaves_no_files(driver: Driver) -> None:
+    with Driver(driver.release) as found:
+        folder, process = Path(found._folder.name), found._process
+        found.ask("reset 2 1 1 0 0 3")
+        assert any(folder.iterdir())
+        assert process.stdin is not None
+        process.stdin.close()
+        assert process.wait(30) == 0
+        assert not folder.exists()
+
+
 def test_hyp_3_happens_on_kafkas_classes() -> None:
     made = fencepost("conform", "replication", "--kafka", KAFKA, "--trace", str(ARCHIVE / "replication-hyp-3-kafka-4.1.trace"))
     assert made.exit_code == 0

@@ -28,6 +28,7 @@ public final class Driver {
             out.println(driver.reply(line));
             out.flush();
         }
+        Broker.remove(driver.root);  // whoever started this may have been killed
         Runtime.getRuntime().halt(0);
     }
 
