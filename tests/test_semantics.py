@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -103,40 +102,17 @@ def by_search(search: Callable[..., Result]) -> Callable[[Constants], bool]:
     return ask
 
 
-def by_compiled_code(constants: Constants) -> bool:
-    """Return whether compiled code leaves what is wanted; an action that cannot be compiled stands in a machine of its own."""
-    alone = constants.case == Case.THE_FIRST_SOURCE_IS_OUTSIDE_THE_GENERATOR  # type: ignore[attr-defined]
-    machine = ALONE if alone else TOGETHER
-    found = native(machine, constants, PROPERTIES, Options(workers=1))
-    return found.properties[0].verdict is Verdict.HOLDS
-
-
 def by_typed_program(constants: Constants) -> bool:
     """Return whether the typed program leaves what is wanted."""
     return typed_search(MACHINE, constants, PROPERTIES)["is-as-wanted"]
 
 
-UNCOMPILED = MACHINE.action("the-first-source-is-outside-the-generator")
-ALONE = replace(MACHINE, actions=(UNCOMPILED,))
-TOGETHER = replace(MACHINE, actions=tuple(item for item in MACHINE.actions if item is not UNCOMPILED))
-ENGINES = {"plain": by_search(plain), "typed": by_typed_program, "native": by_compiled_code}
-KNOWN = {
-    ("native", Case.NOT_IN_EVALUATES_EVERY_NUMBER),
-    ("native", Case.AN_AUGMENTED_PLACE_IS_FOUND_ONCE),
-    ("native", Case.THE_FIRST_SOURCE_IS_OUTSIDE_THE_GENERATOR),
-    ("native", Case.A_SHADOWED_PARAMETER_IS_NO_INDEX),
-    ("native", Case.MESSAGES_ARE_ORDERED_FIELD_BY_FIELD),
-    ("native", Case.FIELDS_BEFORE_THE_MESSAGE_IS_THERE),
-}
-"""Where the native engine is wrong as long as it is made of text, and not of the typed program."""
+ENGINES = {"plain": by_search(plain), "typed": by_typed_program, "native": by_search(native)}
 EVERY = [
     pytest.param(
         engine,
         case,
-        marks=[
-            *([pytest.mark.xdist_group("meanings")] if engine == "native" else []),
-            *([pytest.mark.xfail(reason="it is made of text", strict=True)] if (engine, case) in KNOWN else []),
-        ],
+        marks=[pytest.mark.xdist_group("meanings")] if engine == "native" else [],
         id=f"{engine}-{case.name.lower()}",
     )
     for engine in ENGINES

@@ -250,18 +250,20 @@ class Expressions:
         ways = []
         for item in node.values:
             value = self.number(item)
+            condition = build.flag(value)
+            known = {"true": True, "false": False}.get(condition.text)
             assert build.at is not None
-            ways.append((value, build.at))
-            if item is node.values[-1]:
+            if item is node.values[-1] or (known is not None and known is not node.conjunction):
+                ways.append((value, build.at))
                 build.jump(end)
-            else:
+                break
+            if known is None:
+                ways.append((value, build.at))
                 following = build.label()
-                condition = build.flag(value)
-                ways[-1] = (value, build.at)
                 build.branch(condition, *((following, end) if node.conjunction else (end, following)))
                 build.begin(following)
         build.begin(end)
-        return build.phi([(value, label) for value, label in ways])
+        return build.phi(ways)
 
     def select(self, node: nodes.Select) -> Value:
         """Return one of two values."""

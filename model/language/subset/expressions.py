@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import ast
 import builtins
-import re
 import types
 from typing import TYPE_CHECKING
 
@@ -34,10 +33,6 @@ ARITHMETIC = (ast.Add, ast.Sub, ast.Mult, ast.BitAnd, ast.BitOr, ast.BitXor, ast
 BUILTINS = {"min", "max", "abs", "len", "int", "bool"}
 BITS = MOST.bit_length()
 """Bits of a number that every engine has, the sign left out."""
-GENERATED = re.compile(
-    r"(act|effect)\d+|[fg]\d+_\w+|(less|same|clear|copy|swap|add|remove|sort|distinct)_\w+\d+|hash_row|WORDS|OWNERS"
-)
-"""What functions of the compiled text are called: a local of such a name would stand in their place."""
 WORDS: dict[type[ast.expr], str] = {
     ast.JoinedStr: "an f-string",
     ast.NamedExpr: "`:=`",
@@ -69,7 +64,7 @@ class Expressions:
         """Check the name of a parameter or a local."""
         if name.startswith("_") and name != "_":
             self.scope.refuse(node, f"the name {name!r} begins with an underscore", "use one that does not")
-        if name in BUILTINS | FOLDS | {"range"} or GENERATED.fullmatch(name):
+        if name in BUILTINS | FOLDS | {"range"}:
             self.scope.refuse(node, f"the name {name!r} is taken by the language", "use another name")
 
     def rebind(self, name: ast.Name, kind: Type) -> None:
