@@ -41,9 +41,9 @@ class Question:
 
     @property
     def compiled_as(self) -> str:
-        """The protocol with what its compiled code is sized for: `kip320 for 3 replicas`."""
+        """The protocol with the sizes of the run: `kip320 for 3 replicas`."""
         declared = self.constants.declared()
-        sizes = [f"{value} {name}" for name, value in self.constants.rooms().items() if declared[name].sort == SHAPE]
+        sizes = [f"{value} {name}" for name, value in self.constants.values.items() if declared[name].sort == SHAPE]
         return f"{self.name} for {', '.join(sizes)}" if sizes else self.name
 
 

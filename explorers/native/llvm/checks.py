@@ -14,9 +14,7 @@ if TYPE_CHECKING:
 
 INDEX, VALUE, SHIFT, FULL, ABSENT, NUMBER, SUM = 1, 2, 3, 4, 5, 6, 7
 """An index outside its array, a value outside its domain, a negative shift, a full bag, a message that is not in its bag, a
-shift or a product of more than BITS bits, a sum of more than 64."""
-BITS = 62
-MOST = (1 << BITS) - 1
+shift or a product of more than 64 bits, a sum of more than 64."""
 _NUMBER = Cell(8, signed=True)
 RARE = ", !prof !0"
 
@@ -61,14 +59,6 @@ def note_if(build: Builder, e: Value, wrong: Value, code: int) -> None:
     build.begin(good)
 
 
-def total(build: Builder, e: Value, sign: str, left: Value, right: Value) -> Value:
-    """Return a sum or a difference; note SUM where it does not fit 64 bits."""
-    found, wrong = build.overflowing(sign, left, right)
-    if wrong is not None:
-        note_if(build, e, wrong, SUM)
-    return found
-
-
 def index(build: Builder, e: Value, place: Value, length: Value) -> Value:
     """Return an index if it is inside an array of this length, else note INDEX and return 0."""
     place = build.number(place)
@@ -78,46 +68,6 @@ def index(build: Builder, e: Value, place: Value, length: Value) -> Value:
     note_if(build, e, wrong, INDEX)
     text = build.value(f"select i1 {wrong.text}, i64 0, i64 {place.text}")
     return Value(text, Sort.NUMBER, 0, max(0, length.high - 1))
-
-
-def bounded(build: Builder, e: Value, value: Value, low: Value, high: Value) -> Value:
-    """Return a value; note VALUE if it is not between two bounds."""
-    value = build.number(value)
-    below, above = build.compared("<", value, low), build.compared(">", value, high)
-    note_if(build, e, Value(build.value(f"or i1 {below.text}, {above.text}"), Sort.FLAG), VALUE)
-    return value
-
-
-def product(build: Builder, e: Value, left: Value, right: Value) -> Value:
-    """Return a product, 0 after noting NUMBER where it does not fit BITS bits and a sign."""
-    found, wrong = build.overflowing("*", left, right)
-    if found.low >= -MOST and found.high <= MOST:
-        return found
-    shifted = build.value(f"add i64 {found.text}, {MOST}")
-    outside = Value(build.value(f"icmp ugt i64 {shifted}, {2 * MOST}"), Sort.FLAG)
-    if wrong is not None:
-        outside = Value(build.value(f"or i1 {outside.text}, {wrong.text}"), Sort.FLAG)
-    return _or_zero(build, e, outside, found)
-
-
-def left_shift(build: Builder, e: Value, value: Value, count: Value) -> Value:
-    """Return `value << count`, 0 after noting SHIFT for a negative count, NUMBER where it does not fit BITS bits and a sign."""
-    value, count = build.number(value), build.number(count)
-    if count.low < 0:
-        negative = build.compared("<", count, number(0))
-        note_if(build, e, negative, SHIFT)
-        value = Value(
-            build.value(f"select i1 {negative.text}, i64 0, i64 {value.text}"),
-            Sort.NUMBER,
-            min(value.low, 0),
-            max(value.high, 0),
-        )
-    size = build.value(f"call i64 @llvm.abs.i64(i64 {value.text}, i1 false)")
-    few = build.value(f"call i64 @llvm.umin.i64(i64 {count.text}, i64 {BITS})")
-    most = build.value(f"lshr i64 {MOST}, {few}")
-    outside = Value(build.value(f"icmp ugt i64 {size}, {most}"), Sort.FLAG)
-    fits = _or_zero(build, e, outside, value)
-    return Value(build.value(f"shl i64 {fits.text}, {few}"), Sort.NUMBER, -MOST, MOST)
 
 
 def right_shift(build: Builder, e: Value, value: Value, count: Value) -> Value:
@@ -145,9 +95,3 @@ def magnitude(build: Builder, e: Value, value: Value) -> Value:
         note_if(build, e, Value(build.value(f"icmp eq i64 {value.text}, {value.low}"), Sort.FLAG), SUM)
     text = build.value(f"call i64 @llvm.abs.i64(i64 {value.text}, i1 false)")
     return Value(text, Sort.NUMBER, 0, min(max(-value.low, value.high), (1 << (WORD_BITS - 1)) - 1))
-
-
-def _or_zero(build: Builder, e: Value, outside: Value, value: Value) -> Value:
-    note_if(build, e, outside, NUMBER)
-    text = build.value(f"select i1 {outside.text}, i64 0, i64 {value.text}")
-    return Value(text, Sort.NUMBER, max(value.low, -MOST) if value.low < 0 else 0, max(0, min(value.high, MOST)))

@@ -5,7 +5,6 @@ from __future__ import annotations
 import ast
 from typing import TYPE_CHECKING, NoReturn, Protocol
 
-from fencepost.explorers.native.llvm import checks
 from fencepost.explorers.native.llvm.types import Code, Named, Sort, Value, Vector, View, flag, number, word
 
 if TYPE_CHECKING:
@@ -20,8 +19,6 @@ _SIGNS: dict[type[ast.operator], str] = {
     ast.BitAnd: "&", ast.BitOr: "|", ast.BitXor: "^", ast.LShift: "<<", ast.RShift: ">>",
 }  # fmt: skip
 _NARROW = {"uint8": 0xFF, "uint32": 0xFFFFFFFF}
-_OF_A_MODEL = {"_total", "_value"}
-"""Names of ours that hold numbers of the model."""
 
 
 class Translating(Protocol):
@@ -41,7 +38,6 @@ class Expressions:
         self.module, self.build = module, build
         self.direct: dict[str, Value] = {}
         self.stack: dict[str, tuple[str, Type]] = {}
-        self.e: Value | None = None
 
     def missing(self, name: str) -> NoReturn:
         """A local is read where its value may not be at hand."""
@@ -72,7 +68,7 @@ class Expressions:
             case ast.Subscript():
                 return self.subscript(node)
             case ast.BinOp():
-                return self.arithmetic(node.op, self.expression(node.left), node.right, own=self.is_own(node.left))
+                return self.arithmetic(node.op, self.expression(node.left), node.right)
             case ast.UnaryOp():
                 return self.unary(node)
             case ast.BoolOp():
@@ -166,26 +162,11 @@ class Expressions:
 
     # -- arithmetic
 
-    def is_own(self, node: ast.expr) -> bool:
-        """Say whether a number is ours and far from the ends of 64 bits: a counter, or the number of a row."""
-        match node:
-            case ast.Name():
-                return node.id not in _OF_A_MODEL and (node.id.startswith("_") or node.id in self.module.globals)
-            case ast.Constant():
-                return True
-            case ast.BinOp():
-                return self.is_own(node.left) and self.is_own(node.right)
-        return False
-
-    def arithmetic(self, operator: ast.operator, left: Value, node: ast.expr, *, own: bool) -> Value:
-        """Return `left operator node`; sums are checked where there is a check array and they are not `own`."""
+    def arithmetic(self, operator: ast.operator, left: Value, node: ast.expr) -> Value:
+        """Return `left operator node`; sums and products wrap, and are far from the ends of 64 bits."""
         sign, build = _SIGNS[type(operator)], self.build
         right = self.expression(node)
-        if sign in ("+", "-"):
-            if self.e is None or Sort.WORD in (left.type, right.type) or (own and self.is_own(node)):
-                return build.wrapped(sign, left, right)
-            return checks.total(build, self.e, sign, left, right)
-        if sign == "*":
+        if sign in ("+", "-", "*"):
             return build.wrapped(sign, left, right)
         if sign in ("<<", ">>"):
             return build.shifted(sign, left, right)
@@ -260,8 +241,6 @@ class Expressions:
             address, _ = build.cell_of(given[0], given[1:])
             build.emit(f"call void @llvm.prefetch.p0(ptr {address}, i32 0, i32 3, i32 1)")
             return Value("", Sort.NOTHING)
-        if name == "abs" or name in _CHECKED:
-            return self.checked(name, given)
         if name in self.direct:
             code = self.direct[name]
             assert isinstance(code.type, Code)
@@ -286,33 +265,6 @@ class Expressions:
         if value.low == value.high:
             return word(value.low) if name == "uint64" else number(value.low)
         return Value(value.text, Sort.WORD if name == "uint64" else Sort.NUMBER)
-
-    def checked(self, name: str, given: Sequence[Value]) -> Value:
-        """Return the value of a checked operation, whose first argument is the check array."""
-        build, e = self.build, self.e
-        if name == "abs":
-            assert e is not None
-            return checks.magnitude(build, e, given[0])
-        e, *values = given
-        match name:
-            case "_at":
-                return checks.index(build, e, values[0], values[1])
-            case "_put":
-                low, high = (build.read(*build.element(e, number(values[1].low + more))) for more in (0, 1))
-                return checks.bounded(build, e, values[0], low, high)
-            case "_bit":
-                return checks.left_shift(build, e, number(1), values[0])
-            case "_left":
-                return checks.left_shift(build, e, values[0], values[1])
-            case "_right":
-                return checks.right_shift(build, e, values[0], values[1])
-            case "_times":
-                return checks.product(build, e, values[0], values[1])
-        checks.note(build, e, values[0].low)
-        return Value("", Sort.NOTHING)
-
-
-_CHECKED = {"_at", "_put", "_bit", "_left", "_right", "_times", "_note"}
 
 
 def _cannot_fail(node: ast.expr) -> bool:

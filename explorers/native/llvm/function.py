@@ -53,11 +53,7 @@ class Function(Expressions):
 
     def translated(self) -> Builder:
         """Return the whole function."""
-        for position, (name, value) in enumerate(zip(self.names, self.build.arguments, strict=True)):
-            if name == "_e":
-                assert position == 0, "the check array comes first"
-                self.e = value
-                self.build.owned(position)
+        for name, value in zip(self.names, self.build.arguments, strict=True):
             self.bind(name, value)
         self.block(self.node.body)
         if self.build.at is not None:
@@ -164,11 +160,11 @@ class Function(Expressions):
         """Translate `target += value` and its like."""
         if isinstance(node.target, ast.Name):
             before = self.local(node.target.id)
-            self.bind(node.target.id, self.arithmetic(node.op, before, node.value, own=self.is_own(node.target)))
+            self.bind(node.target.id, self.arithmetic(node.op, before, node.value))
             return
         address, memory = self.place(node.target)
         before = self.build.read(address, memory)
-        self.build.write(address, memory, self.arithmetic(node.op, before, node.value, own=True))
+        self.build.write(address, memory, self.arithmetic(node.op, before, node.value))
 
     def choice(self, node: ast.If) -> None:
         """Translate an if statement."""

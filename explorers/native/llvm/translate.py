@@ -26,9 +26,7 @@ class Module:
     def __init__(self, unit: Unit) -> None:
         self.types = unit.types()
         self.functions: dict[str, ast.FunctionDef] = {}
-        self.globals: dict[str, int] = {
-            name: getattr(checks, name) for name in ("INDEX", "VALUE", "SHIFT", "FULL", "ABSENT", "NUMBER", "SUM", "BITS")
-        }
+        self.globals: dict[str, int] = {}
         self.made: dict[tuple[str, tuple[Type, ...]], Builder] = {}
         self.texts: list[str] = []
         self.exports: dict[str, Export] = {}

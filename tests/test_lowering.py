@@ -1,0 +1,150 @@
+"""Operators of the typed program as compiled code: equal to Python's on edge values, and what does not fit 64 bits leaves its code."""
+
+from __future__ import annotations
+
+import itertools
+import operator
+from typing import TYPE_CHECKING
+
+import numpy as np
+import pytest
+from fencepost.explorers.native.layout import layout_of
+from fencepost.explorers.native.llvm import checks
+from fencepost.explorers.native.llvm.load import Library
+from fencepost.explorers.native.llvm.objects import compiled
+from fencepost.explorers.native.llvm.types import number
+from fencepost.explorers.native.lower.code import Code
+from fencepost.explorers.native.lower.module import Module
+from fencepost.explorers.native.lower.rows import Entry, entries, moves
+from fencepost.model.language.ir import nodes, translate
+from fencepost.model.language.ir.nodes import LEAST, MOST, At, BinaryOp, Failure, Slot, UnaryOp
+from fencepost.model.language.subset.kinds import INT
+
+from tests.machines import constructs, id_sequence
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+HERE = At(1, 0, 1, 0)
+LEVELS = (0, 1, 2, 3)
+NUMBERS = [0, 1, -1, 2, -3, 7, 100, 1 << 30, 3 << 60, (1 << 62) - 1, -(1 << 62), MOST - 1, MOST, LEAST + 1, LEAST]
+COUNTS = [0, 1, 2, 30, 61, 62, 63, 64, 200, MOST, -1, -64, LEAST]
+LEFT, RIGHT = (Slot(n, name, INT) for n, name in enumerate("ab"))
+ALL = frozenset({Failure.NUMBER, Failure.SHIFT})
+TWO: dict[BinaryOp, Callable[[int, int], int]] = {
+    BinaryOp.ADD: operator.add,
+    BinaryOp.SUBTRACT: operator.sub,
+    BinaryOp.MULTIPLY: operator.mul,
+    BinaryOp.AND: operator.and_,
+    BinaryOp.OR: operator.or_,
+    BinaryOp.XOR: operator.xor,
+}
+ONE: dict[UnaryOp, Callable[[int], int]] = {
+    UnaryOp.NEGATE: operator.neg,
+    UnaryOp.INVERT: operator.invert,
+    UnaryOp.ABSOLUTE: abs,
+}
+
+
+def local(slot: Slot) -> nodes.Local:
+    return nodes.Local(slot, at=HERE)
+
+
+def kernels_of(made: dict[str, nodes.Expression], level: int) -> Callable[[str, int, int], tuple[int, int]]:
+    """Return what asks a kernel of two numbers: its answer, and the code that it leaves."""
+    module = Module(translate(id_sequence.MACHINE), layout_of(id_sequence.State, id_sequence.MACHINE.set_constants({})))
+    for name, node in made.items():
+        given = [("e", "Checks"), ("c", "Constants"), ("a", "I64"), ("b", "I64"), ("out", "I64p")]
+        build, values = module.kernel(name, given)
+        code = Code(module, build, values["e"], values["c"])
+        code.bind(LEFT, values["a"])
+        code.bind(RIGHT, values["b"])
+        build.write(*build.element(values["out"], number(0)), code.number(node))
+        module.finish(build)
+    kernels = Library(compiled(module.lowered(), level=level)).kernels()
+
+    def ask(name: str, a: int, b: int) -> tuple[int, int]:
+        e, out = np.zeros(200, np.int64), np.zeros(1, np.int64)
+        kernels[name](e, np.zeros(8, np.int64), a, b, out)
+        return int(out[0]), int(e[0])
+
+    return ask
+
+
+@pytest.mark.parametrize("level", LEVELS)
+def test_sums_products_and_bits_are_those_of_python_and_what_does_not_fit_is_noted(level: int) -> None:
+    made: dict[str, nodes.Expression] = {
+        item.name: nodes.Binary(item, local(LEFT), local(RIGHT), at=HERE, checks=ALL) for item in TWO
+    }
+    made |= {item.name: nodes.Unary(item, local(LEFT), at=HERE, checks=ALL) for item in ONE}
+    ask = kernels_of(made, level)
+    for a, b in itertools.product(NUMBERS, repeat=2):
+        for item, python in TWO.items():
+            wanted, (found, code) = python(a, b), ask(item.name, a, b)
+            assert (code == 0) == (LEAST <= wanted <= MOST), (item, a, b)
+            assert code or found == wanted, (item, a, b)
+        for one, rule in ONE.items():
+            wanted, (found, code) = rule(a), ask(one.name, a, b)
+            assert (code == 0) == (LEAST <= wanted <= MOST), (one, a)
+            assert code or found == wanted, (one, a)
+
+
+@pytest.mark.parametrize("level", LEVELS)
+def test_shifts_are_those_of_python_and_a_negative_count_is_noted(level: int) -> None:
+    shifts = {"left": BinaryOp.LEFT, "right": BinaryOp.RIGHT}
+    ask = kernels_of(
+        {n: nodes.Binary(item, local(LEFT), local(RIGHT), at=HERE, checks=ALL) for n, item in shifts.items()}, level
+    )
+    for a, b in itertools.product(NUMBERS, COUNTS):
+        if b < 0:
+            assert ask("left", a, b)[1] == ask("right", a, b)[1] == checks.SHIFT, (a, b)
+            continue
+        assert ask("right", a, b) == (a >> min(b, 200), 0), (a, b)
+        wanted, (found, code) = a << min(b, 200), ask("left", a, b)
+        assert (code == 0) == (LEAST <= wanted <= MOST), (a, b)
+        assert code or found == wanted, (a, b)
+
+
+@pytest.mark.parametrize("level", LEVELS)
+@pytest.mark.parametrize("divisor", [1, 2, 3, 8, 1000])
+def test_division_rounds_down(level: int, divisor: int) -> None:
+    by = nodes.Literal(divisor, at=HERE, low=divisor, high=divisor)
+    made = {"whole": BinaryOp.DIVIDE, "rest": BinaryOp.MODULO}
+    ask = kernels_of({n: nodes.Binary(item, local(LEFT), by, at=HERE) for n, item in made.items()}, level)
+    for a in NUMBERS:
+        assert (ask("whole", a, 0)[0], ask("rest", a, 0)[0]) == divmod(a, divisor)
+
+
+@pytest.mark.parametrize("decide", [all, any])
+def test_logic_gives_the_operand_that_decides_also_where_one_is_known(decide: Callable[..., bool]) -> None:
+    conjunction = decide is all
+
+    def literal(value: int) -> nodes.Literal:
+        return nodes.Literal(value, at=HERE, low=value, high=value)
+
+    parts = {"known": [literal(2), literal(0), literal(5)], "mixed": [local(LEFT), literal(3), local(RIGHT)]}
+    ask = kernels_of({n: nodes.Logic(conjunction, tuple(v), at=HERE) for n, v in parts.items()}, 1)  # type: ignore[arg-type]
+    assert ask("known", 0, 0) == (0 if conjunction else 2, 0)
+    for a, b in itertools.product((0, 1, 7), repeat=2):
+        assert ask("mixed", a, b)[0] == ((a and b) if conjunction else (a or 3))
+
+
+def test_bits_of_a_mask_are_gathered_in_six_steps() -> None:
+    for mask in (0, 1, 0xFF00FF, 0x8000000000000001, 0x0F0F0F0F0F0F0F0F, (1 << 64) - 1, 0x123456789ABCDEF0):
+        for bits in (0, (1 << 64) - 1, 0xDEADBEEFCAFEF00D, 0x5555555555555555):
+            found = bits & mask
+            for step, move in enumerate(moves(mask)):
+                moved = found & move
+                found = (found ^ moved) | moved >> (1 << step)
+            wanted = [bits >> place & 1 for place in range(64) if mask >> place & 1]
+            assert found == sum(bit << place for place, bit in enumerate(wanted))
+
+
+def test_every_bit_of_a_row_belongs_to_one_entry() -> None:
+    constants = constructs.MACHINE.set_constants({})
+    layout = layout_of(constructs.State, constants).at(constants)
+    places = [item.source * 64 + item.shift for item in entries(layout)]
+    sizes = [item.bits for item in entries(layout)]
+    assert places == [sum(sizes[:n]) for n in range(len(sizes))]
+    assert sum(sizes) == layout.bits
+    assert all(isinstance(item, Entry) and item.mask.bit_count() == item.bits for item in entries(layout))
