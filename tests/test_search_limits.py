@@ -39,7 +39,7 @@ def test_a_depth_limit_ends_the_search_where_plain_ends_too(name: str, values: d
         ({"max_states": 1}, "the limit of 1 states was reached"),
         ({"budget": 0.0}, "the time budget of 0 s ran out"),
         ({"budget": 0.001}, "the time budget of 0.001 s ran out"),
-        ({"memory": 1 << 20}, "the memory limit of 1 MiB was reached"),
+        ({"memory": 600 << 10}, "the memory limit of 1 MiB was reached"),
     ],
     ids=str,
 )

@@ -33,7 +33,7 @@ KNOWN = {
     "api/__init__.py": "a module of ours, by one of a few names",
     "cli/main.py": "a module of ours, by one of a few names",
     "api/targets.py": "a model file that the user names",
-    "counterexamples/culprit.py": "the text of a property, which is a model's",
+    "counterexamples/violating_binding.py": "the text of a property, which is a model's",
     "counterexamples/render/__init__.py": "a module of ours, by one of a few names",
     "explorers/native/build.py": "what our own process sends",
     "explorers/native/llvm/aside.py": "what our own process sends",
