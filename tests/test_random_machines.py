@@ -6,6 +6,7 @@ from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import pytest
+from fencepost.explorers.native.search import search as native
 from fencepost.explorers.plain import search as plain
 
 from tests.random_machines.choices import Choices, shrink
@@ -28,6 +29,13 @@ def test_a_random_machine_means_the_same_as_its_typed_program(first: int) -> Non
     assert {seed: how for seed, how in found.items() if how} == {}
     refused = [seed for seed, how in found.items() if how is None]
     assert len(refused) <= 6, "most of what is drawn is in the language"
+
+
+@pytest.mark.parametrize("first", range(0, SEEDS, 25))
+def test_a_search_in_compiled_code_finds_what_the_plain_search_finds(first: int) -> None:
+    compiled = with_folder(partial(compare_searches, other=native))
+    found = {seed: compiled(machine_text(Choices(seed=seed))) for seed in range(first, first + 25)}
+    assert {seed: how for seed, how in found.items() if how} == {}
 
 
 def test_whole_searches_are_compared() -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -10,11 +11,12 @@ import pytest
 from fencepost.explorers.native.search import search as native
 from fencepost.explorers.plain import search as plain
 from fencepost.explorers.verdict import Options, Verdict
-from fencepost.model.language.errors import DomainError
+from fencepost.model.language.errors import DomainError, ModelError
 
 from tests.compared import Comparison, typed_search
 from tests.machines import lines
 from tests.machines.meanings import MACHINE, PROPERTIES, Case
+from tests.symbols import Symbols
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -92,11 +94,11 @@ WANTED: dict[Case, int | str] = {
 """What each case leaves, or the error that it is."""
 
 
-def by_search(search: Callable[..., Result]) -> Callable[[Constants], bool]:
+def by_search(search: Callable[..., Result], *, compact: bool = False) -> Callable[[Constants], bool]:
     """Return whether an engine finds that all is as wanted; it raises the error of a case that goes wrong."""
 
     def ask(constants: Constants) -> bool:
-        found = search(MACHINE, constants, PROPERTIES, Options(workers=1))
+        found = search(MACHINE, constants, PROPERTIES, Options(workers=1, compact=compact))
         return found.properties[0].verdict is Verdict.HOLDS
 
     return ask
@@ -107,17 +109,24 @@ def by_typed_program(constants: Constants) -> bool:
     return typed_search(MACHINE, constants, PROPERTIES)["is-as-wanted"]
 
 
-ENGINES = {"plain": by_search(plain), "typed": by_typed_program, "native": by_search(native)}
+ENGINES = {
+    "plain": by_search(plain),
+    "typed": by_typed_program,
+    "native": by_search(native),
+    "compact": by_search(native, compact=True),
+}
 EVERY = [
     pytest.param(
         engine,
         case,
-        marks=[pytest.mark.xdist_group("meanings")] if engine == "native" else [],
+        marks=[pytest.mark.xdist_group("meanings")] if engine in ("native", "compact") else [],
         id=f"{engine}-{case.name.lower()}",
     )
     for engine in ENGINES
     for case in WANTED
 ]
+STATES = 40
+"""States of a case that are compared on the symbolic engine, at most."""
 NO_END = {"plain"}
 """Engines whose numbers have no end."""
 
@@ -137,6 +146,22 @@ def test_a_sentence_is_true(engine: str, case: Case) -> None:
         return
     assert ask(MACHINE.set_constants({"case": case, "want": wanted}))
     assert not ask(MACHINE.set_constants({"case": case, "want": wanted + 1})), "it does not happen at all"
+
+
+@pytest.mark.parametrize("case", sorted(set(WANTED) - {Case.A_HUGE_SHIFT_IS_AN_ERROR}), ids=lambda case: case.name.lower())
+def test_the_symbolic_engine_takes_the_same_steps(case: Case) -> None:
+    others = {item.lower() for item in Case.__members__} - {case.name.lower()}
+    alone = replace(MACHINE, actions=tuple(item for item in MACHINE.actions if item.name not in others))
+    symbols = Symbols(alone, {"case": case}, tuple(item for item in PROPERTIES if item.eventual is None))
+    states, known = list(symbols.plain.initial_states()), 0
+    while known < len(states) and known < STATES:
+        states += [after for after in symbols.compare(states[known], solve=False) if after not in states]
+        known += 1
+
+
+def test_the_symbolic_engine_refuses_a_shift_that_may_be_huge() -> None:
+    with pytest.raises(ModelError, match="the symbolic engine has no term for a shift"):
+        Symbols(MACHINE, {"case": Case.A_HUGE_SHIFT_IS_AN_ERROR})
 
 
 def test_guards_on_one_line_are_counted_apart() -> None:
