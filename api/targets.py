@@ -6,8 +6,9 @@ import importlib.util
 import sys
 from collections.abc import Mapping
 from dataclasses import dataclass
+from importlib.machinery import SourceFileLoader
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NoReturn
 
 from fencepost.api.places import USER_MODULE, near, of_model, placed
 from fencepost.invariants.protocols import PROTOCOLS, Protocol, protocol
@@ -187,10 +188,18 @@ def _properties(path: Path, given: object) -> tuple[Property, ...]:
     return tuple(given)
 
 
+class _AsWritten(SourceFileLoader):
+    """Reads a file as it is now: kept bytecode goes by seconds and size, and may be that of what stood there before an edit."""
+
+    def path_stats(self, path: Any) -> NoReturn:
+        """Say that nothing is known of the file, so that neither is bytecode read nor written."""
+        raise OSError(path)
+
+
 def _run_file(path: Path) -> ModuleType:
     """Run a model file as a module; its neighbours can be imported, as if it were a script."""
     name = USER_MODULE + path.stem
-    spec = importlib.util.spec_from_file_location(name, path.resolve())
+    spec = importlib.util.spec_from_loader(name, _AsWritten(name, str(path.resolve()))) if path.suffix == ".py" else None
     if spec is None or spec.loader is None:
         raise UsageError(f"{path} is not a Python file: name a file that ends in .py.")
     module = importlib.util.module_from_spec(spec)
