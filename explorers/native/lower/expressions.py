@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Protocol
 
 from fencepost.explorers.native.llvm import checks
 from fencepost.explorers.native.llvm.types import WORD_BITS, Sort, Value, flag, number
@@ -16,14 +16,28 @@ if TYPE_CHECKING:
 
     from fencepost.explorers.native.llvm.builder import Builder
     from fencepost.explorers.native.llvm.types import Memory
-    from fencepost.explorers.native.lower.module import Module
+    from fencepost.explorers.native.lower.bags import Bags
+    from fencepost.explorers.native.lower.shape import Shape
     from fencepost.model.language.ir.nodes import Expression, Slot, Source
+
+
+class Whole(Protocol):
+    """What a function knows of the module that it is part of."""
+
+    shape: Shape
+    bags: Bags
+
+    def call(self, build: Builder, function: int, e: Value, c: Value, values: Sequence[Value]) -> Value:
+        """Call a function of the program."""
+
+    def switch(self, build: Builder, e: Value, node: nodes.Switch) -> Value:
+        """Return whether a guard, or a part of one, is turned off."""
 
 
 class Expressions:
     """Writes the expressions of one function."""
 
-    def __init__(self, module: Module, build: Builder, e: Value, c: Value) -> None:
+    def __init__(self, module: Whole, build: Builder, e: Value, c: Value) -> None:
         self.module, self.build, self.e, self.c = module, build, e, c
         self.slots: dict[Slot, tuple[str, Value]] = {}
         self.loops: list[tuple[str, str]] = []
