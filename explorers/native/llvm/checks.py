@@ -94,6 +94,8 @@ def magnitude(build: Builder, e: Value, value: Value) -> Value:
     if value.low == -(1 << (WORD_BITS - 1)):
         note_if(build, e, Value(build.value(f"icmp eq i64 {value.text}, {value.low}"), Sort.FLAG), SUM)
     text = build.value(f"call i64 @llvm.abs.i64(i64 {value.text}, i1 false)")
-    if value.low == -(1 << (WORD_BITS - 1)):  # that of the least number has no place: what goes on is inside the ends given below
+    if value.low == -(
+        1 << (WORD_BITS - 1)
+    ):  # that of the least number has no place: what goes on is inside the ends given below
         text = build.value(f"call i64 @llvm.umin.i64(i64 {text}, i64 {(1 << (WORD_BITS - 1)) - 1})")
     return Value(text, Sort.NUMBER, 0, min(max(-value.low, value.high), (1 << (WORD_BITS - 1)) - 1))
