@@ -37,7 +37,7 @@ MOST_PAIRS = 50_000
 class Side:
     """One of the two: what it was called, its protocol and its constants."""
 
-    told: str
+    title: str
     found: Protocol
     constants: Constants
 
@@ -184,10 +184,10 @@ def _compared(
     with watch.busy("comparing"):
         spaces = Space(searches[0][0]), Space(searches[1][0])
         compared = []
-        for title, told, sights in _sights(sides, paths, spaces):
+        for title, looked_at, sights in _sights(sides, paths, spaces):
             stop_if_cancelled()
             found = compare(spaces, sights, max_pairs)
-            compared.append({"title": title, "looked_at": told, **_difference(found, spaces)})
+            compared.append({"title": title, "looked_at": looked_at, **_difference(found, spaces)})
     return {
         "format": FORMAT,
         "a": _side_data(a, searches[0][1]),
@@ -204,14 +204,14 @@ def _searched(side: Side, options: Options, watch: Watch) -> tuple[Search, Resul
 
     question = Question(side.found, side.constants, side.found.properties)
     kernels = kernels_of(question, source_of(question, options), watch)
-    search = Search(side.found.machine, side.constants, (), options, kernels=kernels, tell=watch.telling(side.told))
+    search = Search(side.found.machine, side.constants, (), options, kernels=kernels, tell=watch.telling(side.title))
     result = search.run()
     watch.clear()
     if cause_of(result.why_stopped) is Cause.CANCELLED:
         raise Stopped(result.why_stopped)
     if not result.complete:
         raise UsageError(
-            f"the side {side.told!r} could not be searched to its end: {result.why_stopped}. Only whole spaces are compared: "
+            f"the side {side.title!r} could not be searched to its end: {result.why_stopped}. Only whole spaces are compared: "
             "use smaller constants, or give more."
         )
     return search, result
@@ -248,9 +248,9 @@ def _sights(sides: tuple[Side, Side], paths: tuple[str, ...], spaces: tuple[Spac
     ]
     views = sides[0].found.visible
     if views:
-        told = [item.__name__.replace("_", " ") for item in views]
+        names = [item.__name__.replace("_", " ") for item in views]
         asked_for = tuple(always(cast("Callable[..., bool]", item)) for item in views)
-        ways.append(("what clients can see", told, tuple(look_through(space, asked_for) for space in spaces)))
+        ways.append(("what clients can see", names, tuple(look_through(space, asked_for) for space in spaces)))
     return ways
 
 
@@ -283,7 +283,7 @@ def _only_one(found: OnlyOne | None, spaces: tuple[Space, Space]) -> dict[str, A
 
 def _side_data(side: Side, result: Result) -> dict[str, Any]:
     return {
-        "variant": side.told,
+        "variant": side.title,
         "protocol": side.found.name,
         "constants": {name: spelt(value) for name, value in result.constants.items()},
         "distinct": result.distinct,

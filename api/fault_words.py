@@ -36,8 +36,8 @@ def _broken(item: dict[str, Any], kinds: list[str]) -> str:
 
 def words_of(used: dict[str, int], kinds: list[str] | tuple[str, ...] = ()) -> str:
     """Return faults in words: `crashes 2, fences 1`; where there is none, `no crash or fence` if only these kinds are counted."""
-    told = ", ".join(f"{name.replace('_', ' ')} {count}" for name, count in used.items() if count)
-    return told or f"no {either(kinds) if kinds else 'fault'}"
+    shown = ", ".join(f"{name.replace('_', ' ')} {count}" for name, count in used.items() if count)
+    return shown or f"no {either(kinds) if kinds else 'fault'}"
 
 
 def either(kinds: list[str] | tuple[str, ...]) -> str:
@@ -52,9 +52,9 @@ def one_of(kind: str) -> str:
     return words.removesuffix("es") if words.endswith(("sses", "shes", "ches", "xes")) else words.removesuffix("s")
 
 
-def name_of(told: dict[str, Any]) -> str:
+def name_of(shown: dict[str, Any]) -> str:
     """Return a setting in a few words, as it is written on the command line."""
-    return " ".join(f"{name}={str(value).lower()}" for name, value in told.items()) or "as set"
+    return " ".join(f"{name}={str(value).lower()}" for name, value in shown.items()) or "as set"
 
 
 def left_out(omission: float) -> str:

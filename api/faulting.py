@@ -144,7 +144,7 @@ def faults(
         max_states=max_states,
         memory=memory or default_memory(),
     )
-    asked = _Asked(
+    request = _Request(
         question,
         question.protocol.select((prop,))[0],
         tuple(kinds),
@@ -155,16 +155,16 @@ def faults(
     settings = list(
         settings_of(question.protocol.machine, question.constants, axes_from(question.protocol.machine, grid or {}))
     )
-    asked.refuse_early(settings)
-    if asked.traces:
-        make_sure_folder(asked.traces)
-    kept = Kept(checkpoint, digest(asked.texts()), resume=resume, begun=resume)
+    request.refuse_early(settings)
+    if request.traces:
+        make_sure_folder(request.traces)
+    kept = Kept(checkpoint, digest(request.texts()), resume=resume, begun=resume)
     with cancelled_by(cancel):
-        return FaultsResult.of(asked.grid(settings, kept, watched(progress)))
+        return FaultsResult.of(request.grid(settings, kept, watched(progress)))
 
 
 @dataclass(frozen=True)
-class _Asked:
+class _Request:
     """What is asked of every point of a grid."""
 
     question: Question
@@ -177,8 +177,8 @@ class _Asked:
     def texts(self) -> list[str]:
         """Return all that an answer depends on."""
         found, limits = self.question.protocol, self.options
-        told = (limits.budget, limits.max_states, limits.normalize, limits.compact, self.traces)
-        parts = (self.question.constants, self.prop.name, self.kinds, self.costs, told)
+        shown = (limits.budget, limits.max_states, limits.normalize, limits.compact, self.traces)
+        parts = (self.question.constants, self.prop.name, self.kinds, self.costs, shown)
         return [*texts(found.machine, found.properties), repr(parts)]
 
     def refuse_early(self, settings: list[Setting]) -> None:
@@ -210,16 +210,16 @@ class _Asked:
         points: list[dict[str, Any]] = []
         not_run: list[str] = []
         allowed = [item for item in settings if item.constants is not None]
-        finished = kept.recall_all([name_of(item.told) for item in allowed], "setting", watch)
+        finished = kept.recall_all([name_of(item.shown) for item in allowed], "setting", watch)
         for item in allowed:
-            name = name_of(item.told)
+            name = name_of(item.shown)
             if not_run or (points and points[-1]["interrupted"]):
                 not_run.append(name)
                 continue
             known = finished.get(name)
             if known is None:
                 assert item.constants is not None
-                known = self.point(item.constants, item.told, watch)
+                known = self.point(item.constants, item.shown, watch)
                 if not known["interrupted"]:
                     kept.keep(name, known)
             points.append(known)
@@ -229,17 +229,17 @@ class _Asked:
             "property": {"name": self.prop.name, "sentence": self.prop.sentence},
             "costs": self.costs,
             "grid": points,
-            "refused": [{"constants": item.told, "why": item.refused} for item in settings if item.constants is None],
+            "refused": [{"constants": item.shown, "why": item.refused} for item in settings if item.constants is None],
             "not_run": not_run,
         }
 
-    def point(self, constants: Constants, told: dict[str, Any], watch: Watch) -> dict[str, Any]:
+    def point(self, constants: Constants, shown: dict[str, Any], watch: Watch) -> dict[str, Any]:
         """Return what one setting tolerates, as JSON."""
         from fencepost.explorers.evidence.faults import choose_kinds, tolerance
 
         found = self.question.protocol
         kinds = choose_kinds(found.machine, constants, self.kinds)
-        where = name_of(told) if told else ""
+        where = name_of(shown) if shown else ""
         here = Question(found, constants, found.properties)
         kernels = kernels_of(here, source_of(here, self.options), watch)
 
@@ -250,7 +250,7 @@ class _Asked:
         with watch.busy(f"{found.name} {where}: counting faults".replace(" :", ":")):
             result = tolerance(found.machine, constants, self.prop, kinds, self.costs, self.options, kernels, tell)
         return {
-            "setting": told,
+            "setting": shown,
             "constants": {name: spelt(value) for name, value in result.constants.shown().items()},
             "kinds": list(result.kinds),
             "most": dict(zip(result.kinds, result.most, strict=True)),
@@ -258,13 +258,13 @@ class _Asked:
             "undetermined": bool(result.unknown),
             "interrupted": result.interrupted,
             "unknown": [{"faults": dict(zip(result.kinds, item, strict=True)), "why": why} for item, why in result.unknown],
-            "front": [self.breaking(told, result, item) for item in result.front],
+            "front": [self.breaking(shown, result, item) for item in result.front],
             "searches": result.searches,
             "states": result.states,
             "omission": result.omission,
         }
 
-    def breaking(self, told: dict[str, Any], result: Tolerance, item: Breaking) -> dict[str, Any]:
+    def breaking(self, shown: dict[str, Any], result: Tolerance, item: Breaking) -> dict[str, Any]:
         """Return a minimal set of faults with its history, as JSON; write its trace if that is asked for."""
         from fencepost.explorers.evidence.faults import spent, with_faults
 
@@ -272,8 +272,8 @@ class _Asked:
         used = {name: count for name, count in zip(result.kinds, item.faults, strict=True) if count}
         path = item.result.of(prop.name).path
         assert path is not None
-        told_of = [counted(count, one_of(name), name.replace("_", " ")) for name, count in used.items()]
-        title = f"{prop.name} broken with {', '.join(told_of) or words_of({}, result.kinds)}"
+        costs = [counted(count, one_of(name), name.replace("_", " ")) for name, count in used.items()]
+        title = f"{prop.name} broken with {', '.join(costs) or words_of({}, result.kinds)}"
         constants = with_faults(found.machine, result.constants, result.kinds, item.faults)
         made = trace_of_path(
             found, constants, prop.name, path, title=title, why=prop.sentence, normalize=self.options.normalize
@@ -290,7 +290,7 @@ class _Asked:
             "steps": list(trace.texts),
         }
         if self.traces:
-            where = "-".join(f"{name}-{value}" for name, value in {**told, **used}.items()).lower()
+            where = "-".join(f"{name}-{value}" for name, value in {**shown, **used}.items()).lower()
             file = self.traces / f"{found.name}-{prop.name}-{where or 'no-fault'}.trace"
             trace.save(file)
             data["file"] = str(file)

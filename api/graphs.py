@@ -68,9 +68,9 @@ def _labels(question: Question, keys: list[Key]) -> Iterator[str]:
         }
         for key in keys
     ]
-    told = [name for name in states[0] if len({state[name] for state in states}) > 1]
+    varying = [name for name in states[0] if len({state[name] for state in states}) > 1]
     for state in states:
-        yield "\n".join(f"{name}={state[name]}" for name in told)
+        yield "\n".join(f"{name}={state[name]}" for name in varying)
 
 
 def _marks(plain: Interpreter, prop: Property, key: Key) -> Iterator[str]:

@@ -24,7 +24,7 @@ class Setting:
     """
 
     places: tuple[int, ...]
-    told: dict[str, Any]
+    shown: dict[str, Any]
     values: dict[str, int]
     constants: Constants | None
     refused: str = ""
@@ -55,13 +55,13 @@ def axes_from(machine: Machine, grid: Mapping[str, Iterable[Any]]) -> dict[str, 
 
 
 def settings_of(machine: Machine, constants: Constants, axes: dict[str, list[int]]) -> Iterator[Setting]:
-    """Yield every point of a grid, the last axis moving fastest; what the machine refuses is told, not left out."""
+    """Yield every point of a grid, the last axis moving fastest; what the machine refuses is shown, not left out."""
     declared = machine.constants.declared()
     for places in product(*(range(len(values)) for values in axes.values())):
         chosen = {name: values[place] for (name, values), place in zip(axes.items(), places, strict=True)}
-        told = {name: spelt(declared[name].show(value)) for name, value in chosen.items()}
+        shown = {name: spelt(declared[name].show(value)) for name, value in chosen.items()}
         values = {name: int(value) for name, value in {**constants.values, **chosen}.items()}
         try:
-            yield Setting(places, told, values, machine.set_constants(values))
+            yield Setting(places, shown, values, machine.set_constants(values))
         except UsageError as error:
-            yield Setting(places, told, values, None, str(error))
+            yield Setting(places, shown, values, None, str(error))

@@ -36,7 +36,7 @@ def eventual_properties(found: Protocol) -> tuple[Property, ...]:
 def judge_liveness(question: Question, data: dict[str, Any], options: Options, watch: Watch) -> None:
     """Give the purpose `liveness` to guards without which something does not happen in the end, by the matrix that is given.
 
-    Where a step would leave a domain without the guard, nothing is asked: such steps are no behaviour. After a signal no
+    Where a step would leave a domain without the guard, nothing is asked: such steps are not a behaviour. After a signal no
     guard is judged any more.
     """
     found, constants = question.protocol, question.constants

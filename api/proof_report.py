@@ -41,7 +41,7 @@ class ProveResult:
     lemmas: tuple[str, ...] = ()
 
     @property
-    def told(self) -> str:
+    def summary(self) -> str:
         """What the counterexample shows, as a clause."""
         if self.proof.history is not None:
             return f"{self.proof.history.violates} is violated"
@@ -84,7 +84,7 @@ def path_of_history(report: ProveResult) -> Path:
     return replay(report.found.machine, report.proof.history, report.properties)
 
 
-def told_values(report: ProveResult) -> str:
+def values_text(report: ProveResult) -> str:
     """Return what the constants that have any value are in the counterexample; nothing if there are none."""
     pair = report.proof.pair
     values = pair.constants if pair is not None else {}
@@ -138,7 +138,7 @@ def trace_of(report: ProveResult) -> Trace:
     assert history is not None
     prop = next(item for item in report.properties if item.name == history.violates)
     constants = report.found.machine.set_constants(history.constants)
-    made = Trace(f"{report.found.name}: {report.told}", report.found, constants, prop, path.steps)
+    made = Trace(f"{report.found.name}: {report.summary}", report.found, constants, prop, path.steps)
     return from_start(made, path)
 
 
@@ -152,7 +152,7 @@ def pair_trace(report: ProveResult) -> tuple[Trace, Path]:
     step = Step(machine.action(pair.action), pair.args)
     name = report.proof.broken[0].broken[0]
     prop = next((item for item in report.properties if item.name == name), None)
-    trace = Trace(report.told, report.found, machine.set_constants(pair.constants), prop, (step,), normalize=False)
+    trace = Trace(report.summary, report.found, machine.set_constants(pair.constants), prop, (step,), normalize=False)
     return trace, Path(pair.before, (step,), (pair.before, pair.after))
 
 
@@ -171,16 +171,16 @@ def report_text(report: ProveResult) -> str:
     plain = trace.interpreter()
     head = [
         "format: induction 1",
-        f"title: {report.found.name}: {report.told}",
+        f"title: {report.found.name}: {report.summary}",
         f"protocol: {report.found.name}",
-        f"constants: {trace.constants_told}",
+        f"constants: {trace.constants_text}",
         f"unbounded: {unbounded_of(report.settings)}",
         f"properties: {' '.join(item.name for item in report.properties)}",
         f"breaks: {' '.join(report.proof.broken[0].broken)}",
         f"reachable: {report.reachable or 'not asked'}",
     ]
     return "\n".join(
-        [*head, RULE, plain.show(trace.steps[0]), RULE, states_text(trace, path, start=ANY_STATE, ending=report.told)]
+        [*head, RULE, plain.show(trace.steps[0]), RULE, states_text(trace, path, start=ANY_STATE, ending=report.summary)]
     )
 
 

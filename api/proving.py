@@ -7,7 +7,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from fencepost.api.places import errors_of_models
-from fencepost.api.proof_report import ProveResult, path_of_history, told_values
+from fencepost.api.proof_report import ProveResult, path_of_history, values_text
 from fencepost.api.quantities import counted
 from fencepost.api.targets import Question, ask
 from fencepost.api.watching import Event, Watch, watched
@@ -173,7 +173,7 @@ def explain(report: ProveResult, seconds: float, watch: Watch) -> ProveResult:
     with watch.busy(f"searching {report.found.name} for the state that breaks the induction"):
         try:
             with interruptible():
-                answer, violated, stopped = search_for(report.found, constants, pair.before, seconds, told_values(report))
+                answer, violated, stopped = search_for(report.found, constants, pair.before, seconds, values_text(report))
         except KeyboardInterrupt as signal:
             answer, violated = "", {}
             stopped = signal.why if isinstance(signal, Stopped) else BY_KEYBOARD
@@ -235,7 +235,7 @@ def broken_from(report: ProveResult, pair: Pair, *, normalize: bool) -> list[str
 def look_for_errors(machine: Machine, constants: Constants) -> None:
     """Take the first steps of a machine on the plain semantics: raises DomainError if one ends with an error.
 
-    A proof says nothing of steps that end with one. Those that are found at once are told at once, as by `check`.
+    A proof says nothing of steps that end with one. Those that are found at once are reported at once, as by `check`.
     """
     plain = Interpreter(machine, constants)
     parents: dict[Key, tuple[Key, Step] | None] = dict.fromkeys(plain.initial_states())
@@ -257,9 +257,9 @@ def look_for_errors(machine: Machine, constants: Constants) -> None:
 
 
 def search_for(
-    found: Protocol, constants: Constants, state: Key, seconds: float, told: str = ""
+    found: Protocol, constants: Constants, state: Key, seconds: float, condition: str = ""
 ) -> tuple[str, dict[str, str] | None, str]:
-    """Search exhaustively for a state; `told` are the constants of which the answer must speak.
+    """Search exhaustively for a state; `condition` names the constants of which the answer must speak.
 
     Returns what came of it, what is violated anyway (None if the state was reached), and the signal that ended it, if one did.
     """
@@ -279,17 +279,17 @@ def search_for(
     number = counted(result.distinct, "reachable state")
     stopped = result.why_stopped if ended_by_signal(result.why_stopped) else ""
     if reached:
-        return f"it is one of {number}{f' with {told}' if told else ''}", None, stopped
+        return f"it is one of {number}{f' with {condition}' if condition else ''}", None, stopped
     violated = {
         item.name: f"violated by a run of {item.path.length} states, which `fencepost check` shows"
         for item in result.properties
         if item.verdict is Verdict.VIOLATED and item.path is not None
     }
     if result.complete:
-        where = f"with {told}" if told else "under these constants"
+        where = f"with {condition}" if condition else "under these constants"
         return f"it is none of the {number} {where}, so this step violates nothing there", violated, ""
     return (
-        f"it is none of the first {number}{f' with {told}' if told else ''}, and there are more ({result.why_stopped})",
+        f"it is none of the first {number}{f' with {condition}' if condition else ''}, and there are more ({result.why_stopped})",
         violated,
         stopped,
     )

@@ -177,14 +177,14 @@ class CheckResult(Result):
         constants = " ".join(f"{name}={str(value).lower()}" for name, value in self.spelt.items())
         partial = "" if self.complete else f" Partial: {self.why_stopped}."
         trace = self.trace
-        told = f"{constants}; {self.distinct:,} distinct states, depth {self.depth}.{partial}"
+        summary = f"{constants}; {self.distinct:,} distinct states, depth {self.depth}.{partial}"
         title = f"{self.protocol}: {self.verdict}"
         page = table(title, ("property", "kind", "verdict", "states"), rows)
-        return f"{page}<p>{escape(told)}</p>" + (trace._repr_html_() if trace else "")
+        return f"{page}<p>{escape(summary)}</p>" + (trace._repr_html_() if trace else "")
 
 
 def _behaviour(item: PropertyResult) -> dict[str, Any]:
-    """Return what is told of a property of whole behaviours beside its verdict."""
+    """Return what is said of a property of whole behaviours beside its verdict."""
     found: dict[str, Any] = {}
     if item.path is not None:
         found |= {"for": dict(item.values), "loop": item.path.loop}

@@ -44,7 +44,7 @@ class ShrinkResult(Shrunk):
         return Counterexample(self.trace, self.path)
 
     @property
-    def told(self) -> str:
+    def summary(self) -> str:
         """What was shortened and lowered, and how far it was checked that nothing shorter exists, in words."""
         now = counted(self.path.length, "state")
         took = show_seconds(self.seconds)
@@ -74,7 +74,7 @@ class ShrinkResult(Shrunk):
 
     def _repr_html_(self) -> str:
         """Return what became of the trace, and its diagram."""
-        return f"<p>{self.told}</p>{self.counterexample._repr_html_()}"
+        return f"<p>{self.summary}</p>{self.counterexample._repr_html_()}"
 
 
 @errors_of_models()

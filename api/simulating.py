@@ -105,8 +105,8 @@ class SimulateResult(Sample):
 
     def _repr_html_(self) -> str:
         """Return what was walked, and the diagram of the shortest violation."""
-        told = f"{self.walks:,} walks, {self.steps:,} steps, about {self.distinct:,} different states"
-        return f"<p><b>{escape(self.protocol)}</b> {self.verdict}. {told}.</p>" + (
+        summary = f"{self.walks:,} walks, {self.steps:,} steps, about {self.distinct:,} different states"
+        return f"<p><b>{escape(self.protocol)}</b> {self.verdict}. {summary}.</p>" + (
             self.trace._repr_html_() if self.trace else ""
         )
 

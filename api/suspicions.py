@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 IDLE_PURPOSES = ("implied", "not-exercised", "never-fires", "nothing-broke", "same-states", "undetermined")
-"""Purposes of guards that no guarantee was seen to depend on; those that only bound the search are no suspicion."""
+"""Purposes of guards that no guarantee was seen to depend on; those that only bound the search are not suspicious."""
 
 
 def suspicions(data: dict[str, Any]) -> dict[str, list[str]]:
@@ -37,7 +37,7 @@ def _has_needed_part(row: dict[str, Any], data: dict[str, Any]) -> bool:
     )
 
 
-TOLD = {
+SUSPICIONS = {
     "never_violated": "no guard and no setting that was tried makes this fail, so nothing shows that it can",
     "unreached": "witnesses that no state or step satisfies: the protocol does not do what they are about",
     "dead": "actions that never happen at these constants",

@@ -102,7 +102,7 @@ MOST_WALKS = 1 << 62
 
 
 @dataclass(frozen=True)
-class _Asked:
+class _Request:
     """A sweep as it was asked for; `settings` are by cell, `refused` those whose constants make no sense together."""
 
     question: Question
@@ -180,28 +180,30 @@ def sweep(
         )
     if resume and not output:
         raise UsageError("--resume was given without walks to continue: write --output DIR --resume.")
-    asked = _Asked(
+    request = _Request(
         question, axes, settings, refused, walks, depth, seed, dict(weights or {}), normalize, shrinks,
         str(output) if output else None, Path(traces) if traces else None,
     )  # fmt: skip
     temporary = "" if output else tempfile.mkdtemp(prefix="fencepost-sweep-")
     try:
         with cancelled_by(cancel):
-            return SweepResult.of(_swept(asked, cluster, temporary or str(output), budget, watched(progress), resume=resume))
+            return SweepResult.of(_swept(request, cluster, temporary or str(output), budget, watched(progress), resume=resume))
     finally:
         if temporary:
             shutil.rmtree(temporary, ignore_errors=True)
 
 
-def _swept(asked: _Asked, cluster: Cluster, folder: str, budget: float | None, watch: Watch, *, resume: bool) -> dict[str, Any]:
+def _swept(
+    request: _Request, cluster: Cluster, folder: str, budget: float | None, watch: Watch, *, resume: bool
+) -> dict[str, Any]:
     """Walk, sum up, and return what was found as JSON."""
     from fencepost.explorers.spark import sweep as sweeping
     from fencepost.explorers.spark.session import look_for_java, spark
     from fencepost.explorers.spark.summary import summarise
 
     look_for_java()
-    plan = _plan(asked, watch)
-    name = asked.question.name
+    plan = _plan(request, watch)
+    name = request.question.name
     sweeping.prepare(folder, plan, resume=resume)
     with ExitStack() as stack:
         with watch.busy(f"{name}: starting Spark with master {cluster.shown}"):
@@ -209,32 +211,32 @@ def _swept(asked: _Asked, cluster: Cluster, folder: str, budget: float | None, w
         from pyspark.sql import SparkSession
 
         sql = SparkSession(context)
-        tell = watch.telling_walks(name, asked.walks * len(asked.settings))
-        swept = sweeping.run(sql, plan, asked.walks, folder, budget=budget, tell=tell)
+        tell = watch.telling_walks(name, request.walks * len(request.settings))
+        swept = sweeping.run(sql, plan, request.walks, folder, budget=budget, tell=tell)
         watch.clear()
         rows = sweeping.rows_of(sql, folder)
         if rows is None:
             raise UsageError("no walk was walked: give the sweep more time with --budget.")
         with watch.busy("summing up"):
-            summary = summarise(sql, rows.where(rows["cell"].isin(list(asked.settings))))
-    return _data(asked, plan, swept, summary, _traces(asked, plan, summary, watch, resume=resume))
+            summary = summarise(sql, rows.where(rows["cell"].isin(list(request.settings))))
+    return _data(request, plan, swept, summary, _traces(request, plan, summary, watch, resume=resume))
 
 
-def _plan(asked: _Asked, watch: Watch) -> Sweep:
+def _plan(request: _Request, watch: Watch) -> Sweep:
     """Compile every shape of the grid here first, so that executors on this machine find it compiled."""
     from fencepost.explorers.spark.machines import Origin
     from fencepost.explorers.spark.walking import Sweep
 
-    question = asked.question
+    question = request.question
     text = Path(question.file).read_text() if question.file else ""
     names = tuple(item.name for item in question.properties)
     origins = []
-    for cell, setting in asked.settings.items():
+    for cell, setting in request.settings.items():
         assert setting.constants is not None
         here = Question(question.protocol, setting.constants, question.properties)
-        kernels_of(here, source_of(here, Options(normalize=asked.normalize)), watch)
-        origins.append((cell, Origin(question.name, text, tuple(dict(setting.values).items()), names, asked.normalize)))
-    return Sweep(tuple(origins), asked.seed, asked.depth, tuple(asked.weights.items()))
+        kernels_of(here, source_of(here, Options(normalize=request.normalize)), watch)
+        origins.append((cell, Origin(question.name, text, tuple(dict(setting.values).items()), names, request.normalize)))
+    return Sweep(tuple(origins), request.seed, request.depth, tuple(request.weights.items()))
 
 
 def _walked_again(plan: Sweep, walker: Walker, violation: Violation, *, resume: bool) -> Way:
@@ -256,7 +258,7 @@ def _walked_again(plan: Sweep, walker: Walker, violation: Violation, *, resume: 
         raise refused from error
 
 
-def _traces(asked: _Asked, plan: Sweep, summary: Summary, watch: Watch, *, resume: bool) -> list[_Shown]:
+def _traces(request: _Request, plan: Sweep, summary: Summary, watch: Watch, *, resume: bool) -> list[_Shown]:
     """Return for each property that is violated the trace of its shortest walk, replayed here and shortened."""
     from fencepost.explorers.spark.walking import walker_of
 
@@ -266,36 +268,38 @@ def _traces(asked: _Asked, plan: Sweep, summary: Summary, watch: Watch, *, resum
         if item.property not in best or item.length < best[item.property].length:
             best[item.property] = item
     for prop, violation in sorted(best.items()):
-        constants = asked.settings[violation.cell].constants
+        constants = request.settings[violation.cell].constants
         assert constants is not None
         walker = walker_of(plan.by_cell[violation.cell])
         path = _walked_again(plan, walker, violation, resume=resume)
-        trace = Counterexample(trace_of_path(asked.question.protocol, constants, prop, path, normalize=asked.normalize), path)
-        shrunk = shortened(trace, watch, 0) if asked.shrinks else None
+        trace = Counterexample(
+            trace_of_path(request.question.protocol, constants, prop, path, normalize=request.normalize), path
+        )
+        shrunk = shortened(trace, watch, 0) if request.shrinks else None
         made = shrunk.counterexample if shrunk else trace
-        file = str(asked.traces / f"{asked.question.name}-{prop}.trace") if asked.traces else ""
+        file = str(request.traces / f"{request.question.name}-{prop}.trace") if request.traces else ""
         if file:
             made.save(file)
         shown.append(_Shown(violation, made.length, bool(shrunk and shrunk.shortest), file))
     return shown
 
 
-def _data(asked: _Asked, plan: Sweep, swept: Swept, summary: Summary, shown: list[_Shown]) -> dict[str, Any]:
+def _data(request: _Request, plan: Sweep, swept: Swept, summary: Summary, shown: list[_Shown]) -> dict[str, Any]:
     """Return what a sweep found."""
     from fencepost.explorers.spark.frontier import Point, smallest_unsafe
 
     unsafe = {item.cell for item in summary.violations}
-    points = {cell: Point(setting.places, cell in unsafe) for cell, setting in asked.settings.items()}
+    points = {cell: Point(setting.places, cell in unsafe) for cell, setting in request.settings.items()}
     smallest = smallest_unsafe(points)
-    declared = asked.question.protocol.machine.constants.declared()
-    actions = [item.label for item in asked.question.protocol.machine.actions]
+    declared = request.question.protocol.machine.constants.declared()
+    actions = [item.label for item in request.question.protocol.machine.actions]
     traces = {(item.violation.cell, item.violation.property): item for item in shown}
     cells = []
     by_cell = {item.cell: item for item in summary.cells}
-    for cell, setting in asked.settings.items():
+    for cell, setting in request.settings.items():
         found = by_cell.get(cell)
         if found is None:
-            cells.append({"constants": setting.told, "verdict": "undetermined", "walks": 0, "violations": []})
+            cells.append({"constants": setting.shown, "verdict": "undetermined", "walks": 0, "violations": []})
             continue
         violations = [
             {
@@ -308,32 +312,32 @@ def _data(asked: _Asked, plan: Sweep, swept: Swept, summary: Summary, shown: lis
             for item in summary.violations_of(cell)
         ]
         cells.append(
-            {"constants": setting.told, **_cell(found, actions), "smallest_unsafe": cell in smallest, "violations": violations}
+            {"constants": setting.shown, **_cell(found, actions), "smallest_unsafe": cell in smallest, "violations": violations}
         )
     common = {
         name: spelt(value)
-        for name, value in asked.settings[next(iter(asked.settings))].constants.shown().items()  # type: ignore[union-attr]
-        if name not in asked.axes
+        for name, value in request.settings[next(iter(request.settings))].constants.shown().items()  # type: ignore[union-attr]
+        if name not in request.axes
     }
     return {
         "format": FORMAT,
-        "protocol": asked.question.protocol.name,
+        "protocol": request.question.protocol.name,
         "engine": "spark",
         "verdict": "violated" if summary.violations else "not-found",
         "complete": swept.complete,
         "why_stopped": swept.why_stopped,
         "constants": common,
-        "axes": {name: [spelt(declared[name].show(value)) for value in values] for name, values in asked.axes.items()},
+        "axes": {name: [spelt(declared[name].show(value)) for value in values] for name, values in request.axes.items()},
         "seed": plan.seed,
         "depth": plan.depth,
         "walks": sum(item.walks for item in summary.cells),
         "walked_now": swept.walks,
         "steps": sum(item.steps for item in summary.cells),
         "seconds": round(swept.seconds, 3),
-        "output": asked.output,
-        "properties": [item.name for item in asked.question.properties],
+        "output": request.output,
+        "properties": [item.name for item in request.question.properties],
         "cells": cells,
-        "refused": [{"constants": item.told, "why": item.refused} for item in asked.refused],
+        "refused": [{"constants": item.shown, "why": item.refused} for item in request.refused],
         "signatures": [
             {
                 "property": item.property,

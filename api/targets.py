@@ -155,7 +155,7 @@ def load_protocol(path: Path) -> Protocol:
 
 
 def make_sure_file(path: Path) -> None:
-    """Raise UsageError if this is no file that could define a protocol."""
+    """Raise UsageError if this is not a file that could define a protocol."""
     if path.is_dir():
         raise UsageError(f"{path} is a folder: name a protocol, or a Python file that defines MACHINE and PROPERTIES.")
     if not path.is_file():

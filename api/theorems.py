@@ -57,7 +57,7 @@ def prove_theorem(item: Theorem, watch: Watch, *, timeout: float, workers: int, 
             "solver_seconds": round(twin.solver_seconds, 2),
             "seconds": round(twin.seconds, 2),
         },
-        "digest": digest(machine, constants, item.properties, settings, carrier=""),
+        "digest": digest(machine, constants, item.properties, settings, engine=""),
     }
 
 

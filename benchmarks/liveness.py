@@ -145,7 +145,7 @@ def of_machine() -> None:
     assert len(engine.rows.targets) == result.generated - search.position.initial
     for place, prop in enumerate(asked):
         found = timed(f"{prop.kind} {prop.name}", lambda place=place, prop=prop: engine.one(place, prop))  # type: ignore[misc]
-        print(f"{'':4}{found.verdict} {found.cost.told if found.cost else ''}")
+        print(f"{'':4}{found.verdict} {found.cost.text if found.cost else ''}")
 
 
 if __name__ == "__main__":

@@ -105,7 +105,7 @@ class Searches:
             "seconds": round(result.seconds, 1),
             "session_seconds": round(sum(start), 1),
             "row_bytes": self.kernels.source.layout.dtype.itemsize,
-            "levels": [asdict(item) | {"seconds": round(item.seconds, 2)} for item in search.levels_told],
+            "levels": [asdict(item) | {"seconds": round(item.seconds, 2)} for item in search.level_metrics],
         }
 
 

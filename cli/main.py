@@ -59,7 +59,7 @@ class Commands(click.Group):
         extra["standalone_mode"] = False
         status = Exit.AS_EXPECTED
         if isinstance(sys.stdout, TextIOWrapper):
-            sys.stdout.reconfigure(errors="replace")  # an arrow on a terminal without arrows is no reason to fail
+            sys.stdout.reconfigure(errors="replace")  # an arrow on a terminal without arrows must not end the command
         try:
             status = Exit(super().main(args, prog_name or "fencepost", **extra) or 0)
             _flush()
@@ -89,7 +89,7 @@ class Commands(click.Group):
         for group, commands in LISTED.items():
             with formatter.section(group):
                 width = max(map(len, _PLACES))
-                formatter.write_dl([(f"{name:{width}}", told) for name, (_, told) in commands.items()])
+                formatter.write_dl([(f"{name:{width}}", line) for name, (_, line) in commands.items()])
 
     def resolve_command(self, ctx: click.Context, args: list[str]) -> tuple[str | None, click.Command | None, list[str]]:
         """Return the command of this name; the error for an unknown one names the nearest."""

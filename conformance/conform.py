@@ -38,11 +38,11 @@ SMALL: dict[str, int] = {
 }
 """The configuration whose whole state graph is covered unless another is asked for: 5,807 states."""
 MOST_STATES = 50_000
-"""The plain carrier explores the state graph; a larger one takes it too long."""
+"""The plain semantics explores the state graph; a larger one takes it too long."""
 
 
 @dataclass(frozen=True)
-class Asked:
+class Request:
     """Which histories are executed: a path cover of the state graph, or `walks` of the model; for at most `seconds`."""
 
     constants: Constants
@@ -68,15 +68,17 @@ def as_built(constants: Constants) -> Constants:
     return named_protocol(PROTOCOL).machine.set_constants({**values, **AS_BUILT, **AS_DRIVEN})
 
 
-def conform(release: Release, asked: Asked, tell: Callable[[str], None]) -> Report:
+def conform(release: Release, request: Request, tell: Callable[[str], None]) -> Report:
     """Execute histories of the model on Kafka's classes and compare every state."""
-    make_sure_drivable(asked.constants)
+    make_sure_drivable(request.constants)
     machine = named_protocol(PROTOCOL).machine
-    plain = Interpreter(machine, asked.constants)
-    run = Run(release, machine, asked.constants, asked.workers)
-    if asked.walks:
-        tell(f"{asked.walks:,} walks of up to {asked.depth} steps")
-        return Report(release, asked.constants, run.execute(walks(plain, asked.walks, asked.depth, asked.seed), asked.seconds))
+    plain = Interpreter(machine, request.constants)
+    run = Run(release, machine, request.constants, request.workers)
+    if request.walks:
+        tell(f"{request.walks:,} walks of up to {request.depth} steps")
+        return Report(
+            release, request.constants, run.execute(walks(plain, request.walks, request.depth, request.seed), request.seconds)
+        )
     tell("the state graph is explored")
     graph = state_graph(plain, MOST_STATES)
     if graph is None:
@@ -85,8 +87,8 @@ def conform(release: Release, asked: Asked, tell: Callable[[str], None]) -> Repo
             "or execute random walks with --walks."
         )
     tell(f"walks that take all {graph.number_of_edges():,} transitions between {len(graph):,} states")
-    outcome = run.execute(Cover(graph).walks(), asked.seconds)
-    return Report(release, asked.constants, outcome, len(graph), graph.number_of_edges())
+    outcome = run.execute(Cover(graph).walks(), request.seconds)
+    return Report(release, request.constants, outcome, len(graph), graph.number_of_edges())
 
 
 def conform_trace(release: Release, path: Path) -> Report:

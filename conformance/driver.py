@@ -22,7 +22,7 @@ MEMORY_FOLDER = Path("/dev/shm")  # noqa: S108 (only as the parent of a private 
 
 
 class DriverError(UsageError):
-    """The process died, hung, or answered something that is no answer."""
+    """The process died, hung, or answered something that is not an answer."""
 
 
 class Driver:

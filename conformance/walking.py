@@ -1,4 +1,4 @@
-"""Random walks of the model, on the plain carrier."""
+"""Random walks of the model, on the plain semantics."""
 
 from __future__ import annotations
 

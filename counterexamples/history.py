@@ -1,6 +1,6 @@
 """The history of a trace as text, the last part of its file: each step with what its action did, then what was folded.
 
-What `normalize` drops and renumbers is no part of the protocol, so it stands apart from what the action changed.
+What `normalize` drops and renumbers is not part of the protocol, so it stands apart from what the action changed.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ def transitions(trace: Trace, path: Path) -> Iterator[Transition]:
 
 
 def folded(record: type[Record], raw: Key, after: Key) -> str:
-    """Return what `normalize` made of a state, as a clause; empty if nothing. Of many fields, one of each part is told."""
+    """Return what `normalize` made of a state, as a clause; empty if nothing. Of many fields, one of each part is shown."""
     found = changes(record, raw, after)
     scalars = [item for item in found if not item.is_message]
     nth = Counter[str]()
@@ -47,11 +47,11 @@ def folded(record: type[Record], raw: Key, after: Key) -> str:
     for place, item in enumerate(scalars):
         ranks.append((nth[item.label], place))
         nth[item.label] += bool(item.label)
-    told = [scalars[place] for place in sorted(place for _, place in sorted(ranks)[:FEW])]
-    words = [f"{item.label}.{item}" if item.label else str(item) for item in told]
+    shown = [scalars[place] for place in sorted(place for _, place in sorted(ranks)[:FEW])]
+    words = [f"{item.label}.{item}" if item.label else str(item) for item in shown]
     for name in dict.fromkeys(item.name for item in found if item.is_message):
         words += _folded_messages([item for item in found if item.is_message and item.name == name])
-    rest = len(scalars) - len(told)
+    rest = len(scalars) - len(shown)
     more = f", and {rest} more {'field' if rest == 1 else 'fields'}" if rest else ""
     return f"{', '.join(words)}{more} {FOLDED}" if words else ""
 

@@ -46,7 +46,7 @@ class Line(NamedTuple):
 
 
 def load(path: str | File) -> Lines:
-    """Return the lines of a file; raise UsageError if it cannot be read or is no text."""
+    """Return the lines of a file; raise UsageError if it cannot be read or is not text."""
     try:
         raw = File(path).read_bytes()
     except FileNotFoundError:

@@ -88,14 +88,14 @@ def preventions(trace: Trace, path: Path) -> list[Prevention]:
         if ended is not None:
             setting = f"{name}={str(constant.show(value)).lower()}"
             lines = tuple(_lines(program, name))
-            remedy = Prevention(setting, constant.meaning, is_usual, ended, lines)
-            found.append(((name not in named, not is_usual, len(found)), remedy))
-    return [*(remedy for _, remedy in sorted(found, key=lambda item: item[0])), *_later(trace, path)]
+            prevention = Prevention(setting, constant.meaning, is_usual, ended, lines)
+            found.append(((name not in named, not is_usual, len(found)), prevention))
+    return [*(prevention for _, prevention in sorted(found, key=lambda item: item[0])), *_later(trace, path)]
 
 
 def known_as(trace: Trace, found: list[Prevention]) -> list[Entry]:
     """Return the bugs and hypotheses that a trace shows: without what brings one back, the history ends otherwise."""
-    turned = {remedy.setting.partition("=")[0] for remedy in found}
+    turned = {prevention.setting.partition("=")[0] for prevention in found}
     return [entry for entry in suspects(trace) if not settings_of(trace, entry) or settings_of(trace, entry).keys() & turned]
 
 

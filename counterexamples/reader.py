@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 from fencepost.counterexamples.lines import load
-from fencepost.counterexamples.trace import DIFFERS, LOOP, WORST, Trace, starting_points, told_of, verdict_of
+from fencepost.counterexamples.trace import DIFFERS, LOOP, WORST, Trace, promises_of, starting_points, verdict_of
 from fencepost.counterexamples.values import arguments, pairs, quoted
 from fencepost.invariants.protocols import protocol as named_protocol
 from fencepost.model.language.actions import Kind
@@ -115,10 +115,10 @@ class _Reader:
 
     def behaviours(self, prop: Property | None, header: Mapping[str, Line]) -> None:
         """Refuse a header that says of other behaviours than the property is about."""
-        told = dict(told_of(prop))
+        promised = dict(promises_of(prop))
         for name in ("fairness", "without"):
-            if name in header and header[name].text != told.get(name, ""):
-                own = f"{prop.name!r} has {quoted(told[name])}" if prop and told.get(name) else "the property has none"
+            if name in header and header[name].text != promised.get(name, ""):
+                own = f"{prop.name!r} has {quoted(promised[name])}" if prop and promised.get(name) else "the property has none"
                 self.refuse(
                     header[name].number,
                     f"{name} is given as {quoted(header[name].text)}, but {own}. This line is for readers only: leave it out, and "

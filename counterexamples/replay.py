@@ -200,7 +200,7 @@ class _Replaying:
         )
 
     def refuse_behaviour(self, path: Path, fault: str) -> NoReturn:
-        """Raise UsageError: all steps are possible, but this is no behaviour that the trace could mean."""
+        """Raise UsageError: all steps are possible, but this is not a behaviour that the trace could mean."""
         place = f"{self.file.path}:{self.file.verdict}: " if self.file else ""
         assert self.trace.prop is not None
         raise UsageError(
@@ -219,7 +219,7 @@ class _Replaying:
         trace = self.trace
         words = ["fencepost ablate" if trace.removed else "fencepost check", trace.protocol.name]
         words += ["--version", trace.version] if trace.version else []
-        words += [f"--set {pair}" for pair in trace.constants_told.split()]
+        words += [f"--set {pair}" for pair in trace.constants_text.split()]
         words += ["--property", trace.prop.name] if trace.prop else []
         if trace.removed:
             return " ".join([*words, "--guard", f"'{trace.removed.name}'", "--trace", "DIR"])

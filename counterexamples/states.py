@@ -76,7 +76,7 @@ class Change(NamedTuple):
 
 
 def is_aside(name: str) -> bool:
-    """Say whether a field is no part of the protocol: a ghost, or what is left of a budget."""
+    """Say whether a field is not part of the protocol: a ghost, or what is left of a budget."""
     return name.startswith(("ghost_", "budget"))
 
 

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 from fencepost.counterexamples.history import folded, transitions
 from fencepost.counterexamples.layout import Folded, Sheet
 from fencepost.counterexamples.states import changes, merged, parts, tables
-from fencepost.counterexamples.trace import WORST, told_of
+from fencepost.counterexamples.trace import WORST, promises_of
 from fencepost.counterexamples.violating_binding import violated_for
 from rich.console import Group
 from rich.padding import Padding
@@ -63,10 +63,10 @@ def _header(trace: Trace) -> Iterator[RenderableType]:
     for name, value in (
         ("protocol", f"{trace.protocol.name}: {trace.protocol.machine.sentence}"),
         ("version", trace.version),
-        ("constants", trace.constants_told),
+        ("constants", trace.constants_text),
         ("normalize", "" if trace.normalize else "off"),
         ("for", trace.args_told),
-        *told_of(trace.prop),
+        *promises_of(trace.prop),
         ("removed", f"{trace.removed.name}: {trace.removed.condition}" if trace.removed else ""),
         ("source", trace.source),
         ("why", trace.why),

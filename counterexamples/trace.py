@@ -93,7 +93,7 @@ class Trace:
         return self.prop.behaviour.shown(self.args) if self.prop is not None and self.args else ""
 
     @property
-    def constants_told(self) -> str:
+    def constants_text(self) -> str:
         """The constants that matter to a reader: all numbers, and the switches that are not as they usually are."""
         return self._constants()[0]
 
@@ -130,7 +130,7 @@ class Trace:
         yield "property", self.prop.name if self.prop else ""
         yield "for", self.args_told
         yield "verdict", self.verdict
-        yield from told_of(self.prop)
+        yield from promises_of(self.prop)
         yield "source", self.source
         yield "why", self.why
 
@@ -141,14 +141,14 @@ class Trace:
         """
         machine = self.protocol.machine
         usual = dict(machine.version(self.version).values) if self.version else {}
-        told: list[str] = []
+        notable: list[str] = []
         quiet: list[str] = []
         for name, constant in machine.constants.declared().items():
             value = self.constants.values[name]
             text = f"{name}={str(constant.show(value)).lower()}"
             ordinary = constant.spellings() and int(value) == int(usual.get(name, constant.default))
-            (quiet if ordinary else told).append(text)
-        return " ".join(told), " ".join(quiet)
+            (quiet if ordinary else notable).append(text)
+        return " ".join(notable), " ".join(quiet)
 
 
 def verdict_of(prop: Property | None) -> str:
@@ -158,11 +158,11 @@ def verdict_of(prop: Property | None) -> str:
     return "reached" if prop.kind is Kind.SOMETIMES else "violated"
 
 
-def told_of(prop: Property | None) -> tuple[tuple[str, str], ...]:
+def promises_of(prop: Property | None) -> tuple[tuple[str, str], ...]:
     """Return the headers that say which behaviours a property of whole behaviours is about."""
     if prop is None or prop.eventual is None:
         return ()
-    return ("fairness", prop.eventual.fairness_told), ("without", prop.eventual.without_told)
+    return ("fairness", prop.eventual.fairness_text), ("without", prop.eventual.without_text)
 
 
 def trace_of(
@@ -222,7 +222,7 @@ def trace_of_path(
 ) -> Trace:
     """Return the trace that goes along a path and shows a property at its end, or a deadlock if `prop` is None.
 
-    `item` is what was found of the property, where more is to be told of it than the path; `removed` is the guard without
+    `item` is what was found of the property, where more is to be said of it than the path; `removed` is the guard without
     which the path goes.
     """
     judged = found.select((prop,))[0] if prop else None

@@ -94,7 +94,9 @@ def _scalar(what: str, domain: Domain, text: str, low: int, high: int) -> int:
     if value is None:
         words = [word for word, number in domain.spellings().items() if low <= number <= high]
         guess = nearest(text, words) if words else ""
-        raise UsageError(f"{what} was given {text!r}, which is no such value.{guess} Write {describe(domain, low, high)}.")
+        raise UsageError(
+            f"{what} was given {text!r}, which is not one of its values.{guess} Write {describe(domain, low, high)}."
+        )
     if not low <= value <= high:
         raise UsageError(f"{what} was given {text!r}, which is out of its domain. Write {describe(domain, low, high)}.")
     return value

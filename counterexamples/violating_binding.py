@@ -1,7 +1,7 @@
 """The violating values: for which leader, which member, which offset a property is false.
 
 The text of the property is evaluated once more at the end of the trace, and where it says `all` or `any`, what decided it
-is noted; helpers are followed. What is found is told as it is named there: `leader=1, offset=0`.
+is noted; helpers are followed. What is found is explained as it is named there: `leader=1, offset=0`.
 """
 
 from __future__ import annotations
@@ -102,8 +102,8 @@ class _Explained:
 class _Frame:
     """One call: its statements are run until it returns."""
 
-    def __init__(self, told: _Explained, scope: Scope, parameters: set[str]) -> None:
-        self.told, self.scope, self.parameters = told, scope, parameters
+    def __init__(self, explained: _Explained, scope: Scope, parameters: set[str]) -> None:
+        self.explained, self.scope, self.parameters = explained, scope, parameters
         self.loops: dict[str, str] = {}
         self.result: ast.expr | None = None
         self.test: ast.expr | None = None
@@ -133,7 +133,7 @@ class _Frame:
                 exec(compile(ast.Module([node], []), "<property>", "exec"), self.scope)  # noqa: S102 (the user's own text)
 
     def loop(self, node: ast.For) -> None:
-        """Run a loop; the values of its variable are told if the function returns from inside."""
+        """Run a loop; the values of its variable are explained if the function returns from inside."""
         for scope, values in _rounds(node.target, node.iter, self.scope):
             self.scope.update(scope)
             self.block(node.body)
@@ -155,7 +155,7 @@ class _Frame:
                 for item in [decided] if decided is not None else sorted(values, key=_says_what_is_wrong):
                     self.explain(item, scope, wanted=wanted)
                 if decided is None and not wanted:
-                    self.told.condition, self.told.operands = ast.unparse(node), ""
+                    self.explained.condition, self.explained.operands = ast.unparse(node), ""
             case ast.IfExp(test=test, body=body, orelse=orelse):
                 self.explain(body if _value(test, scope) else orelse, scope, wanted=wanted)
             case ast.Call(func=ast.Name(id="all" | "any" as name), args=[ast.GeneratorExp() as items]) if wanted == (
@@ -167,15 +167,15 @@ class _Frame:
                     if bool(_value(items.elt, inner)) is not wanted
                 )
                 for variable, value in bound.items():
-                    self.told.note(variable, value)
+                    self.explained.note(variable, value)
                 self.explain(items.elt, inner, wanted=wanted)
             case ast.Call(func=func, args=arguments, keywords=[]) if _is_readable(function := _value(func, scope)):
                 self.indices(node, scope)
-                self.told.call(function, [_value(item, scope) for item in arguments], wanted=wanted)
+                self.explained.call(function, [_value(item, scope) for item in arguments], wanted=wanted)
             case _:
                 self.indices(node, scope)
-                self.told.condition, self.told.is_so = ast.unparse(node), not wanted
-                self.told.operands = _operands(node, scope)
+                self.explained.condition, self.explained.is_so = ast.unparse(node), not wanted
+                self.explained.operands = _operands(node, scope)
 
     def indices(self, node: ast.expr, scope: Scope) -> None:
         """Note which element of an array is meant, where the text says it in other words than by a loop's variable."""
@@ -185,8 +185,10 @@ class _Frame:
             if isinstance(item, ast.Subscript) and not isinstance(item.slice, ast.Constant):
                 index, text = _value(item.slice, scope), ast.unparse(item.slice)
                 names = {name.id for name in ast.walk(item.slice) if isinstance(name, ast.Name)}
-                if text not in self.parameters and not names <= self.told.values.keys():
-                    self.told.note(text.rpartition(".")[2] if isinstance(item.slice, ast.Attribute) else text, str(int(index)))
+                if text not in self.parameters and not names <= self.explained.values.keys():
+                    self.explained.note(
+                        text.rpartition(".")[2] if isinstance(item.slice, ast.Attribute) else text, str(int(index))
+                    )
 
 
 def _says_what_is_wrong(node: ast.expr) -> bool:

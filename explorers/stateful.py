@@ -1,6 +1,6 @@
 """Hypothesis chooses whole schedules, and the compiled machine runs them: it spends its time choosing and shrinking, not stepping.
 
-A schedule is a string of bytes, one or two for each step. 0 is no step, so that a smaller schedule is a shorter walk; n > 0
+A schedule is a string of bytes, one or two for each step. 0 takes no step, so that a smaller schedule is a shorter walk; n > 0
 is the enabled step with the number (n - 1) modulo how many are enabled, so no schedule is ever rejected. An example has
 several schedules: Hypothesis takes a millisecond or more for an example, in which the core walks along all of them.
 """

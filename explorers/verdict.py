@@ -97,7 +97,7 @@ class Cost:
     bound: int | None = None
 
     @property
-    def told(self) -> str:
+    def text(self) -> str:
         """The worst case in words: `500 ms`, `unbounded`, `never`."""
         return f"{self.worst:,} {self.unit}".rstrip() if self.worst is not None else str(self.reach)
 
@@ -252,7 +252,7 @@ def refuse_behaviours(properties: tuple[Property, ...], machine: str, why: str) 
 
 @dataclass(frozen=True)
 class Options:
-    """How to explore. Sizes are in bytes, times in seconds; None is no limit."""
+    """How to explore. Sizes are in bytes, times in seconds; None: no limit."""
 
     workers: int = 0
     """0: as many as there are processors."""

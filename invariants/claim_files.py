@@ -82,7 +82,7 @@ def read_claims(name: str, text: str) -> Iterator[Claim]:
     try:
         data = tomllib.loads(text)
     except tomllib.TOMLDecodeError as error:
-        raise UsageError(f"{name} is no TOML: {error}.") from None
+        raise UsageError(f"{name} is not TOML: {error}.") from None
     texts = data.get("texts", {})
     for section in data.get("section", ()):
         shared = {key: section[key] for key in SHARED_KEYS if key in section}

@@ -236,7 +236,7 @@ class Row:
             if (name in run.violated) and kind == "sometimes":
                 raise UsageError(f"{name} is a witness, which cannot fail: write it under `never`.")
             if (name in run.unreached) and kind != "sometimes":
-                raise UsageError(f"{name} is no witness: write it under `fails`, or leave it out.")
+                raise UsageError(f"{name} is not a witness: write it under `fails`, or leave it out.")
             if (name in run.worst) and kind != "at-most":
                 raise UsageError(f"{name} bounds no cost: leave it out of `worst`.")
         for name, cost in run.worst.items():

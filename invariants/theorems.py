@@ -1,6 +1,6 @@
 """What is proved: properties that an induction carries, with the lemmas it needs, and the broken twin that it must not carry.
 
-A lemma is a predicate over states that is true of the protocol and makes a conjunction inductive. It is no promise of
+A lemma is a predicate over states that is true of the protocol and makes a conjunction inductive. It is not a promise of
 Kafka's, so it is not among the properties that `check` evaluates; `prove --property` knows it by its name.
 """
 

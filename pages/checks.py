@@ -75,8 +75,8 @@ def page(name: str, data: dict[str, Any]) -> Iterator[str]:
     machine, best = protocol(name).machine, best_of(data)
     yield from (f"# Checks of {name}", "", NOTICE, "", f"{machine.sentence[0].upper()}{machine.sentence[1:]}.", "")
     count = Counter(found["purpose"] for found, _ in best.values())
-    told = ", ".join(f"{count[item]} {item}" for item in ORDER if count[item])
-    yield (f"{len(best)} guards and settings: {told}. What these words mean is in the [index](../checks.md).")
+    counts = ", ".join(f"{count[item]} {item}" for item in ORDER if count[item])
+    yield (f"{len(best)} guards and settings: {counts}. What these words mean is in the [index](../checks.md).")
     yield from ("", *_suspicious(name))
     yield from ("## Guards", "", row(("guard", "what it asks for", "purpose", "without it")), row(("---",) * 4))
     known = {item.name: item for item in guards(machine)}

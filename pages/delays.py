@@ -36,12 +36,12 @@ def delays() -> tuple[list[str], list[list[str]]]:
 def _row(fast: Run, slow: Run) -> list[str]:
     worst = fast.worst[DELAY]
     waits, messages = shares(fast, slow)
-    told = (
+    costs = (
         [str(worst)] * 3
         if isinstance(worst, str)
         else [str(waits), f"{messages / 2:g}", f"{waits * MAX_WAIT_MS + messages * ROUND_TRIP_MS / 2:g}"]
     )
-    return [fast.name, _settings(fast), *told, f"{fast.distinct:,}", _link(fast)]
+    return [fast.name, _settings(fast), *costs, f"{fast.distinct:,}", _link(fast)]
 
 
 def _settings(run: Run) -> str:
@@ -69,5 +69,5 @@ def shares(fast: Run, slow: Run) -> tuple[int, int]:
     messages, rest = divmod(other - one, more - latency)
     waits, odd = divmod(one - messages * latency, wait)
     if rest or odd:
-        raise ValueError(f"{fast.name}: {one} and {other} ticks are no sum of maximum waits and messages.")
+        raise ValueError(f"{fast.name}: {one} and {other} ticks are not a sum of maximum waits and messages.")
     return waits, messages

@@ -95,13 +95,13 @@ def page(name: str) -> Iterator[str]:
     """Yield the lines of a page, under the headings of its entries."""
     yield from (f"# {PAGES[name][0]}", "", NOTICE, "")
     count = Counter(status(entries()[item]) for item in own(name))
-    told = ", ".join(
+    counts = ", ".join(
         f"{count[item]} {COLUMNS[item].replace('gaps', 'gap' if count[item] == 1 else 'gaps')}"
         for item in COLUMNS
         if count[item]
     )
     yield (
-        f"{len(own(name))} entries: {told}. [All guarantees](../guarantees.md). A length counts the states of the shortest trace; "
+        f"{len(own(name))} entries: {counts}. [All guarantees](../guarantees.md). A length counts the states of the shortest trace; "
         "`fencepost guarantees ID` shows every run with all its constants."
     )
     yield ""

@@ -93,7 +93,7 @@ def page(best: Best) -> Iterator[str]:
     yield ""
     for kip, items in ADDED.items():
         yield from (f"## {kip}", "")
-        rows = ([name, f"`{row}`", _asks(name, row), *told(best, name, row, reason)] for name, row, reason in items)
+        rows = ([name, f"`{row}`", _asks(name, row), *necessity(best, name, row, reason)] for name, row, reason in items)
         yield from table(("protocol", "without, or with", "it asks for", "found", "how"), rows)
         yield ""
 
@@ -107,7 +107,7 @@ def _asks(name: str, row: str) -> str:
     return guard.sentence or f"`{guard.condition}`"
 
 
-def told(best: Best, name: str, row: str, reason: str) -> tuple[str, str]:
+def necessity(best: Best, name: str, row: str, reason: str) -> tuple[str, str]:
     """Return what was found of a check, and by what, or why not."""
     found, base = best.get(name, {}).get(row, ({"purpose": "not measured", "broken": {}}, {"run": ""}))
     if found["broken"]:
@@ -163,5 +163,5 @@ def unexplained(best: Best) -> list[str]:
         f"{name} {row}"
         for items in ADDED.values()
         for name, row, reason in items
-        if (told(best, name, row, "")[0] == "**needed**") == bool(reason)
+        if (necessity(best, name, row, "")[0] == "**needed**") == bool(reason)
     ]

@@ -87,7 +87,7 @@ BASES: dict[str, tuple[str, ...]] = {
 }
 """The runs at whose constants guards are removed, by protocol: together they use every part of it."""
 MORE: dict[str, dict[str, tuple[int, ...]]] = {"replication": {"alter_partition_version": (1, 2)}}
-"""Constants that are no switches, and are set otherwise too."""
+"""Constants that are not switches, and are set otherwise too."""
 LEAST_STATES, TIMES = 300_000, 3
 """A row may take so many states, or so many times those of the whole machine."""
 

@@ -46,7 +46,7 @@ def stale_proofs() -> Iterator[str]:
     for item in THEOREMS:
         machine = item.found.machine
         settings = settings_of(item, timeout=60.0, workers=1)
-        now = digest(machine, machine.set_constants(item.constants), item.properties, settings, carrier="")
+        now = digest(machine, machine.set_constants(item.constants), item.properties, settings, engine="")
         if known.get(item.name, {}).get("digest") != now:
             old.append(item.name)
     if old:

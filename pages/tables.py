@@ -133,8 +133,8 @@ def _bug(entry: Entry) -> Iterable[Row]:
         return
     failing = {case.run.name for case in own if case.expect == "violated"}
     named = {case.run.name for case in own if case.run.title.endswith(entry.id)}
-    told = failing | named or {case.run.name for case in own}  # of a report that was no bug: where nothing is found
-    for run in dict.fromkeys(case.run.name for case in own if case.run.name in told):
+    named_runs = failing | named or {case.run.name for case in own}  # of a report that was no bug: where nothing is found
+    for run in dict.fromkeys(case.run.name for case in own if case.run.name in named_runs):
         shown = [case for case in own if case.run.name == run]
         twin = _twin(shown[0], own) if failing | named else None
         for case in shown:

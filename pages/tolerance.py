@@ -58,7 +58,7 @@ def measured() -> dict[str, Any]:
 def stale() -> list[str]:
     """Return the numbers of replicas for which something was measured, and not of the protocol as it now is.
 
-    What was never measured is no lie: the page says so.
+    For what was never measured the page says so.
     """
     known = measured()
     return [replicas for replicas in SIZES if replicas in known and known[replicas].get("mark") != mark_of(replicas)]

@@ -13,9 +13,9 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from fencepost.testing.checks import Search, check, judge, replay, told
+    from fencepost.testing.checks import Search, check, describe, judge, replay
 
-__all__ = ["Search", "check", "judge", "replay", "told"]
+__all__ = ["Search", "check", "describe", "judge", "replay"]
 
 
 def __getattr__(name: str) -> Any:

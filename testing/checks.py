@@ -90,7 +90,7 @@ def replay(file: str | Path, model: str | Path | None = None) -> ReplayResult:
     return take(file, model=model)
 
 
-def told(result: Result, *, as_expected: bool = False) -> str:
+def describe(result: Result, *, as_expected: bool = False) -> str:
     """Return a result on one line: constants, verdict, and how far it reaches."""
     values = " ".join(f"{name}={str(value).lower()}" for name, value in result.constants.items())
     reach = "" if result.complete else f"; {result.why_stopped}"
@@ -105,7 +105,7 @@ def judge(result: CheckResult, expected: Callable[[str], tuple[str, int | None]]
     wrong = [(item, verdict, length) for item, verdict, length in wrong if not _is_as(item, verdict, length)]
     unknown = [item for item, _, _ in wrong if item.verdict in ("undetermined", "not-found")]
     wrong = [way for way in wrong if way[0] not in unknown]
-    lines = [told(result)]
+    lines = [describe(result)]
     for item, verdict, length in wrong:
         lines.append(_difference(item, verdict, length))
     lines += [f"{item.name} is {item.verdict}: {result.why_stopped}" for item in unknown]
@@ -154,3 +154,7 @@ def _way(result: CheckResult, prop: str, how: Search) -> Iterable[str]:
         trace.save(how.trace)
         own = f" --model {result.question.file}" if result.question.file else ""
         yield f"The trace is in {how.trace}: `fencepost replay {how.trace}{own}` replays it."
+
+
+told = describe
+"""The former name of `describe`."""

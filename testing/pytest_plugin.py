@@ -69,7 +69,7 @@ class Fencepost:
             raise _short(error) from None
         except FencepostError as error:
             raise _short(error) from None
-        self.note(testing.told(result, as_expected=True))
+        self.note(testing.describe(result, as_expected=True))
         return result
 
     def replay(self, file: str | Path, model: str | Path | None = None) -> ReplayResult:

@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 
 
 class Outcome(NamedTuple):
-    """What a carrier says of a step: the guard that refused, else whether a bound was left, else the state after it."""
+    """What an engine says of a step: the guard that refused, else whether a bound was left, else the state after it."""
 
     refused: int | None
     cut: bool
@@ -146,7 +146,7 @@ class Symbols:
         for item in self.machine.actions:
             for step in self.plain.steps(item, key):
                 expected = self.ask_plain(key, step)
-                assert ask(key, step) == expected, f"the carriers differ on {self.plain.show(step)} in {key}"
+                assert ask(key, step) == expected, f"the engines differ on {self.plain.show(step)} in {key}"
                 if expected.after is not None:
                     reached.append(expected.after)
         before = load(self.system.lifting, self.machine.state, key)
@@ -156,11 +156,11 @@ class Symbols:
                 wanted = _or_error(self.plain.holds, prop, key)
                 found = self.judged[prop.name] if solve else self.system.holds(prop, before)
                 got = z3.is_true(model.eval(boolean(found), model_completion=True)) if solve else found
-                assert got is wanted, f"the carriers differ on {prop.name} in {key}"
+                assert got is wanted, f"the engines differ on {prop.name} in {key}"
         if self.machine.normalize is not None and not solve:
             wanted = self.normalized(key)
             happened = self.system.happening(before, self.system.moves[-1])
-            assert happened.passes is (wanted is not None), f"the carriers differ on an error of normalize in {key}"
+            assert happened.passes is (wanted is not None), f"the engines differ on an error of normalize in {key}"
             found = key_under(happened.after, int, int) if wanted is not None else None
             assert found == wanted, f"normalize differs in {key}"
             reached = [item for item in map(self.normalized, reached) if item is not None]

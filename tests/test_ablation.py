@@ -95,7 +95,7 @@ def test_the_masks_of_a_module_change_nothing_while_no_guard_is_off() -> None:
     assert search.departure() is None
 
 
-def test_a_step_that_leaves_a_domain_is_explained_by_the_plain_carrier() -> None:
+def test_a_step_that_leaves_a_domain_is_explained_by_the_plain_semantics() -> None:
     guard = find_guard(PROTOCOLS["kip320"].machine, "leader-write 2")
     search = masked("kip320", {"replicas": 2, "max_leader_epoch": 1}, guard)
     assert search.run().distinct == 957

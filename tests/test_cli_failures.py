@@ -13,7 +13,7 @@ from fencepost.cli.main import run
 from fencepost.model.language.errors import MismatchError
 
 
-def test_a_contradiction_of_carriers_ends_with_status_4(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_contradiction_of_engines_ends_with_status_4(monkeypatch: pytest.MonkeyPatch) -> None:
     _fail_with(monkeypatch, MismatchError("native and plain differ."))
     result = CliRunner().invoke(run, ["check", "kip320"])
     assert result.stderr == "fencepost: Fencepost contradicts itself: native and plain differ.\n"

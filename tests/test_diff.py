@@ -126,7 +126,7 @@ CASES = [
 
 @pytest.mark.parametrize(("one", "other", "paths"), CASES, ids=lambda item: " ".join(map(str, item)))
 @pytest.mark.xdist_group("diff")
-def test_behaviours_differ_where_sets_of_states_on_the_plain_carrier_say_so(
+def test_behaviours_differ_where_sets_of_states_on_the_plain_semantics_say_so(
     one: tuple[str, dict[str, int]], other: tuple[str, dict[str, int]], paths: tuple[str, ...]
 ) -> None:
     found = difference(one, other, paths)
@@ -209,7 +209,7 @@ def test_steps_are_compared_where_every_state_can_be_told_from_all_others() -> N
 
 
 @pytest.mark.xdist_group("diff")
-def test_views_see_what_the_plain_carrier_sees() -> None:
+def test_views_see_what_the_plain_semantics_sees() -> None:
     found = PROTOCOLS["kip320"]
     own = space("kip320", TINY)
     plain = Interpreter(found.machine, own.search.constants)

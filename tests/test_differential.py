@@ -19,7 +19,7 @@ from fencepost.model.language.ir import translate
 from fencepost.model.language.ir.nodes import Binary, Compare, Numbers, Order, Store
 from fencepost.model.language.ir.walk import rebuilt
 
-from tests.carriers import Carriers
+from tests.engines import Engines
 from tests.machines import LINEAGE, async_isr, constructs, finite_replicated_log, id_sequence, mailbox
 
 if TYPE_CHECKING:
@@ -136,15 +136,15 @@ def test_the_walks_have_more_than_100_000_steps() -> None:
         for walk in WALKS
     ],
 )
-def test_carriers_agree_on_every_state_of_a_random_walk(name: str, values: Mapping[str, int], steps: int) -> None:
+def test_engines_agree_on_every_state_of_a_random_walk(name: str, values: Mapping[str, int], steps: int) -> None:
     machine, properties = machine_of(name)
-    assert Carriers(machine, values, properties).walk(steps, seed=steps) > 1
+    assert Engines(machine, values, properties).walk(steps, seed=steps) > 1
 
 
 @pytest.mark.xdist_group("mailbox-")
-def test_carriers_agree_without_normalize() -> None:
+def test_engines_agree_without_normalize() -> None:
     machine, properties = machine_of("mailbox")
-    assert Carriers(machine, {}, properties, normalize=False).walk(2_000, seed=1) > 1
+    assert Engines(machine, {}, properties, normalize=False).walk(2_000, seed=1) > 1
 
 
 def another_order(before: Order, after: Order) -> Change:
@@ -199,11 +199,11 @@ def planted(name: str, change: Change) -> Kernels:
 @pytest.mark.parametrize("difference", PLANTED.values(), ids=PLANTED)
 def test_a_planted_difference_is_caught(difference: tuple[str, Change]) -> None:
     machine, properties = machine_of(difference[0])
-    with pytest.raises(AssertionError, match=r"^the carriers differ in \("):
-        Carriers(machine, {}, properties, kernels=planted(*difference)).walk(500, seed=1)
+    with pytest.raises(AssertionError, match=r"^the engines differ in \("):
+        Engines(machine, {}, properties, kernels=planted(*difference)).walk(500, seed=1)
 
 
-def test_a_trace_that_the_plain_carrier_cannot_take_is_never_shown() -> None:
+def test_a_trace_that_the_plain_semantics_cannot_take_is_never_shown() -> None:
     machine, properties = machine_of("id-sequence")
     wrong = planted(*PLANTED["an effect that stores another value"])
     with pytest.raises(MismatchError) as caught:
@@ -211,7 +211,7 @@ def test_a_trace_that_the_plain_carrier_cannot_take_is_never_shown() -> None:
     assert "plain semantics" in str(caught.value)
 
 
-def test_a_property_that_the_plain_carrier_judges_otherwise_is_never_shown() -> None:
+def test_a_property_that_the_plain_semantics_judges_otherwise_is_never_shown() -> None:
     machine, properties = machine_of("id-sequence")
     wrong = planted(*PLANTED["a property that judges otherwise"])
     with pytest.raises(MismatchError) as caught:

@@ -26,7 +26,7 @@ def test_what_holds_for_any_member_is_proved() -> None:
     assert prove(MACHINE, MACHINE.set_constants({}), (bill_0_is_not_paid,), ANY).verdict is Verdict.PROVED
 
 
-def test_what_a_larger_set_breaks_is_shown_as_a_step_that_the_plain_carrier_takes() -> None:
+def test_what_a_larger_set_breaks_is_shown_as_a_step_that_the_plain_semantics_takes() -> None:
     constants = MACHINE.set_constants({})
     assert prove(MACHINE, constants, (bill_3_is_not_paid,), Settings()).verdict is Verdict.PROVED
     proof = prove(MACHINE, constants, (bill_3_is_not_paid,), ANY)

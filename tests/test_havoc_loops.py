@@ -152,7 +152,7 @@ def never_swept_from_three(s: sweeper.State, c: sweeper.C) -> bool:
     return s.swept_from != 3
 
 
-def test_a_step_with_such_a_loop_is_shown_where_the_plain_carrier_takes_it_too() -> None:
+def test_a_step_with_such_a_loop_is_shown_where_the_plain_semantics_takes_it_too() -> None:
     machine = sweeper.MACHINE.replacing(
         name="sweeper", sentence="a row of cells is swept, and nothing is put into it", put=None
     )

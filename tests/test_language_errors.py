@@ -1,4 +1,4 @@
-"""Whatever a carrier would get wrong in silence is refused, with the place, the cause and what to write instead."""
+"""Whatever an engine would get wrong in silence is refused, with the place, the cause and what to write instead."""
 
 from __future__ import annotations
 

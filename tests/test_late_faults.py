@@ -54,41 +54,41 @@ def test_the_plain_search_tells_kip_903_in_its_own_order() -> None:
 
 def history(*names: str) -> tuple[Interpreter, Path]:
     """Take the first step of each name that fits."""
-    carrier = Interpreter(REPLICATION.machine, constants())
-    (start,) = carrier.initial_states()
+    plain = Interpreter(REPLICATION.machine, constants())
+    (start,) = plain.initial_states()
     states, steps = [start], list[Step]()
     for name in names:
-        taken = next(item for item in carrier.transitions(states[-1]) if item.step.action.label == name)
+        taken = next(item for item in plain.transitions(states[-1]) if item.step.action.label == name)
         steps.append(taken.step)
         states.append(taken.after)
-    return carrier, Path(start, tuple(steps), tuple(states))
+    return plain, Path(start, tuple(steps), tuple(states))
 
 
 EARLY = ("controller-fences-broker", "leader-appends", "leader-handles-fetch")
 
 
 def test_a_fault_moves_past_what_does_not_depend_on_it_and_the_end_stays() -> None:
-    carrier, found = history(*EARLY)
-    made = with_late_faults(carrier, found, REPLICATION.select(("leader-has-committed",))[0])
+    plain, found = history(*EARLY)
+    made = with_late_faults(plain, found, REPLICATION.select(("leader-has-committed",))[0])
     assert (made.states[-1], made.length) == (found.states[-1], found.length)
     assert labels(made) == ("leader-appends", "leader-handles-fetch", "controller-fences-broker")
     for before, step, after in zip(made.states, made.steps, made.states[1:], strict=False):
-        assert carrier.apply(before, step).after == after
+        assert plain.apply(before, step).after == after
 
 
 def test_the_step_that_a_property_of_steps_judges_stays_the_last() -> None:
-    carrier, found = history(*EARLY)
-    made = with_late_faults(carrier, found, judged())
+    plain, found = history(*EARLY)
+    made = with_late_faults(plain, found, judged())
     assert labels(made) == ("leader-appends", "controller-fences-broker", "leader-handles-fetch")
 
 
 def test_a_fault_stays_before_what_depends_on_it() -> None:
-    carrier, found = history("broker-crashes", "controller-fences-broker", "broker-registers", "controller-unfences-broker")
-    made = with_late_faults(carrier, found, REPLICATION.select(("leader-has-committed",))[0])
+    plain, found = history("broker-crashes", "controller-fences-broker", "broker-registers", "controller-unfences-broker")
+    made = with_late_faults(plain, found, REPLICATION.select(("leader-has-committed",))[0])
     assert labels(made) == labels(found)
 
 
 def test_a_long_history_is_left_as_it_was(monkeypatch: pytest.MonkeyPatch) -> None:
-    carrier, found = history(*EARLY)
+    plain, found = history(*EARLY)
     monkeypatch.setattr(fault_order, "LONGEST", 2)
-    assert with_late_faults(carrier, found, REPLICATION.select(("leader-has-committed",))[0]) is found
+    assert with_late_faults(plain, found, REPLICATION.select(("leader-has-committed",))[0]) is found

@@ -187,7 +187,7 @@ def nowhere(s: mailbox.State, c: mailbox.C) -> bool:
     return 1 << (s.losses_left - 2) == 1
 
 
-def test_an_error_in_a_predicate_is_told_by_the_plain_carrier() -> None:
+def test_an_error_in_a_predicate_is_told_by_the_plain_semantics() -> None:
     prop = eventually("wrong", "It shifts by less than nothing.", then=nowhere)
     for search in (plain, native):
         with pytest.raises(DomainError, match="property 'wrong'"):

@@ -252,7 +252,7 @@ def test_a_bound_that_is_met_holds_and_one_that_is_passed_does_not(engine: Engin
     graph = "a 0>1, a 1>4"
     assert ask(engine, graph, costs(weak(a), bound=6, a=3)).verdict is Verdict.HOLDS
     found = ask(engine, graph, costs(weak(a), bound=5, a=3))
-    assert (found.verdict, found.cost.told, nodes(found)) == (Verdict.VIOLATED, "6 ms", [0, 1, 4])  # type: ignore[union-attr]
+    assert (found.verdict, found.cost.text, nodes(found)) == (Verdict.VIOLATED, "6 ms", [0, 1, 4])  # type: ignore[union-attr]
 
 
 def test_a_loop_that_costs_makes_the_cost_unbounded_though_it_is_left_in_the_end(engine: Engine) -> None:

@@ -86,7 +86,7 @@ def test_a_fault_ends_the_search_with_its_place_and_cause(search: Any, fault: Fa
 
 
 @pytest.mark.parametrize("fault", BEYOND_64_BITS, ids=lambda fault: fault.name)
-def test_numbers_that_no_compiled_carrier_can_hold_end_the_search(fault: Fault) -> None:
+def test_numbers_that_no_compiled_engine_can_hold_end_the_search(fault: Fault) -> None:
     with pytest.raises(DomainError) as caught:
         native(MACHINE, MACHINE.set_constants({"fault": fault}), PROPERTIES, Options(workers=1))
     assert str(caught.value) == (

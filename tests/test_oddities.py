@@ -1,4 +1,4 @@
-"""Small models of what carriers get wrong: the symbolic engine has the successors, guards and errors of the plain one.
+"""Small models of what engines get wrong: the symbolic engine has the successors, guards and errors of the plain one.
 
 States are put into the walk as plain values, and the first ones are given to z3 as values of its variables too.
 """
@@ -47,7 +47,7 @@ def model_of(text: str, folder: Path) -> tuple[Machine, tuple[Property, ...]]:
 
 
 @pytest.mark.parametrize("text", CASES.values(), ids=CASES)
-def test_carriers_agree_on_every_state_of_an_odd_model(text: str, tmp_path: Path) -> None:
+def test_engines_agree_on_every_state_of_an_odd_model(text: str, tmp_path: Path) -> None:
     machine, properties = model_of(text, tmp_path)
     symbols = Symbols(machine, {}, properties)
     waiting = symbols.plain.initial_states()

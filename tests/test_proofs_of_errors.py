@@ -140,7 +140,7 @@ def test_an_error_in_a_property_of_the_initial_state_is_told() -> None:
 
 
 @pytest.mark.parametrize("way", WAYS, ids=str)
-def test_a_loop_over_a_bag_sees_the_order_of_the_plain_carrier(way: dict[str, Any]) -> None:
+def test_a_loop_over_a_bag_sees_the_order_of_the_plain_semantics(way: dict[str, Any]) -> None:
     assert proved(machine(stumbles.send_two), stumbles.first_is_not_two, **way).verdict in {
         Verdict.VIOLATED,
         Verdict.UNDETERMINED,

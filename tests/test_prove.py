@@ -84,7 +84,7 @@ def test_what_fails_initially_for_other_constants_only_is_no_violation() -> None
     assert prove(machine, machine.set_constants({"most": 6}), ask, Settings(lifted={"most": None})).verdict is Verdict.VIOLATED
 
 
-def test_a_violation_for_some_value_of_a_constant_is_found_with_one_that_the_plain_carrier_takes() -> None:
+def test_a_violation_for_some_value_of_a_constant_is_found_with_one_that_the_plain_semantics_takes() -> None:
     found = register("first-is-empty", puts=1, depth=2, lifted={"most": None})
     assert found.verdict is Verdict.VIOLATED
     assert found.history is not None
@@ -105,7 +105,7 @@ def test_lemmas_of_kip320_hold_for_every_epoch_and_any_number_of_records() -> No
     assert {item["verdict"] for item in data["properties"]} == {"proved"}
 
 
-def test_what_breaks_an_induction_is_shown_as_two_states_that_the_plain_carrier_confirms(tmp_path: Path) -> None:
+def test_what_breaks_an_induction_is_shown_as_two_states_that_the_plain_semantics_confirms(tmp_path: Path) -> None:
     file = tmp_path / "pair.trace"
     done = fencepost(*KIP320, "--property", "leader-in-isr-or-none", "--trace", str(file))
     assert done.exit_code == 3

@@ -102,7 +102,7 @@ def test_no_action_is_dead_and_small_runs_find_what_is_pinned() -> None:
 
 
 @pytest.mark.parametrize("title", ["2 voters and a broker", "2 voters and an observer, comparison only"])
-def test_the_plain_carrier_finds_what_the_engine_finds(title: str) -> None:
+def test_the_plain_semantics_finds_what_the_engine_finds(title: str) -> None:
     run = BY_NAME[f"quorum {title}"]
     search = Search(MACHINE, values_of(run), quorum.PROPERTIES)
     for _ in search.levels():

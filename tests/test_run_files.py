@@ -137,7 +137,7 @@ def test_witnesses_are_out_of_reach_where_the_file_says_so(runs: Runs) -> None:
         ('"both 7"', '"both seven"', r"'seven' was given where the states of a trace are counted"),
         ('"both 7"', '"both"', r"'both' was given alone, and two words are needed"),
         ('"both 7"', '"grows 7"', r"isr-grows is a witness, which cannot fail: write it under `never`"),
-        ('trace="G-S7 b09"', 'never="G-S7"', r"isr-members-are-current is no witness"),
+        ('trace="G-S7 b09"', 'never="G-S7"', r"isr-members-are-current is not a witness"),
         ('shrinks=0", pin', 'shrinks=0", never="grows", pin', r"isr-grows is out of reach anyway, as \[never\] says"),
         ('trace="G-S7 b09"', 'worst="G-S7 3"', r"isr-members-are-current bounds no cost"),
         ('"drops unbounded"', '"drops many"', r"the worst case of drops-until-settled was given as 'many'"),

@@ -214,7 +214,7 @@ def test_the_command_refuses_what_does_not_replay_with_the_line_and_the_guard(tm
 def test_a_trace_that_is_not_shortened_is_told_as_it_was() -> None:
     trace = lamps_trace(lamps.some_lamp_is_dark, (0b111, 0))
     made = Shrunk(trace, follow(trace).path, before=2, lowered={"lamps": (3, 2)}, checked=2, searched=9, seconds=11.9)
-    assert ShrinkResult(**vars(made)).told.startswith(
+    assert ShrinkResult(**vars(made)).summary.startswith(
         "It has 2 states, as before; that took 11.9 s. Lowered: lamps 3 → 2. No shorter one exists"
     )
-    assert ShrinkResult(**vars(replace(made, before=5))).told.startswith("Shortened from 5 to 2 states in 11.9 s. Lowered")
+    assert ShrinkResult(**vars(replace(made, before=5))).summary.startswith("Shortened from 5 to 2 states in 11.9 s. Lowered")

@@ -41,7 +41,7 @@ def title(walk: tuple[str, Mapping[str, int], int, int]) -> str:
 
 
 @pytest.mark.parametrize("walk", WALKS, ids=title)
-def test_carriers_agree_on_every_state_of_a_random_walk(walk: tuple[str, dict[str, int], int, int]) -> None:
+def test_engines_agree_on_every_state_of_a_random_walk(walk: tuple[str, dict[str, int], int, int]) -> None:
     name, values, folded, solved = walk
     symbols = Symbols(*_with_values(name, values))
     assert symbols.walk(folded, seed=folded, solve=False) > 1
@@ -96,7 +96,7 @@ FAULTS = [item for item in faulty.Fault if item not in OUTSIDE_OF_ACTIONS]
 
 @pytest.mark.parametrize("fault", FAULTS, ids=lambda item: item.name.lower())
 @pytest.mark.parametrize("solve", [False, True], ids=["folded", "solved"])
-def test_a_step_that_the_plain_carrier_refuses_as_an_error_is_cut_and_never_dropped(fault: faulty.Fault, solve: bool) -> None:  # noqa: FBT001
+def test_a_step_that_the_plain_semantics_refuses_as_an_error_is_cut_and_never_dropped(fault: faulty.Fault, solve: bool) -> None:  # noqa: FBT001
     symbols = Symbols(faulty.MACHINE, {"fault": fault})
     (first,) = symbols.compare(symbols.plain.initial_states()[0], solve=solve)
     (second,) = symbols.compare(first, solve=solve)

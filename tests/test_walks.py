@@ -83,7 +83,7 @@ def fixed(found: Sample) -> Sample:
     ("name", "values", "count"),
     [pytest.param(*item, id=f"{item[0]} {item[1]}", marks=pytest.mark.xdist_group(item[0])) for item in WALKED],
 )
-def test_every_step_of_a_walk_is_one_of_the_plain_carrier_and_judged_alike(
+def test_every_step_of_a_walk_is_one_of_the_plain_semantics_and_judged_alike(
     name: str, values: Mapping[str, int], count: int
 ) -> None:
     w = walker(name, **values)
@@ -224,7 +224,7 @@ def test_schedules_are_followed_each_on_its_own_to_a_violation() -> None:
 
 
 @pytest.mark.parametrize("name", ["weak-isr", "strong-isr", "follower-truncates", "leader-changes"])
-def test_a_way_is_confirmed_by_the_plain_carrier(name: str) -> None:
+def test_a_way_is_confirmed_by_the_plain_semantics(name: str) -> None:
     w = walker("kip101")
     found = sample(w, Plan(walks=3_000)).of(name)
     assert found.path is not None

@@ -125,10 +125,10 @@ def _of_catalogue(report: Report) -> Iterator[Outcome]:
     rest = list(data["differences"])
     for item in data["properties"]:
         expected = _expected(data["expected"], item["name"])
-        told = [text for text in rest if text.startswith(f"{item['name']}: ")]
-        rest = [text for text in rest if text not in told]
-        as_it_must = item["verdict"] == expected and not told
-        message = _said(report, item) if as_it_must else "; ".join(told) or f"{item['name']}: {data['why_stopped']}"
+        reasons = [text for text in rest if text.startswith(f"{item['name']}: ")]
+        rest = [text for text in rest if text not in reasons]
+        as_it_must = item["verdict"] == expected and not reasons
+        message = _said(report, item) if as_it_must else "; ".join(reasons) or f"{item['name']}: {data['why_stopped']}"
         yield _outcome(report, item, End.PASSED if as_it_must else wrong, message)
     message = "; ".join(rest) or f"{data['distinct']:,} distinct states, depth {data['depth']}, as pinned"
     yield Outcome(report, "figures", wrong if rest else End.PASSED, data["verdict"], message)

@@ -1,7 +1,7 @@
 """`--sarif FILE`: the Static Analysis Results Interchange Format 2.1.0, as code scanning reads it.
 
 A rule is a guarantee, a result is a finding at the line of the property, and its code flow is the trace, each step at the
-line of its action. What is as expected is no result. What is undetermined is a result of kind `open`.
+line of its action. An expected verdict is not a result. What is undetermined is a result of kind `open`.
 """
 
 from __future__ import annotations
@@ -57,13 +57,13 @@ def _rule(item: Outcome) -> dict[str, Any]:
     entries = promises(item.prop)
     source = "; ".join(dict.fromkeys(entry.source for entry in entries)) or item.report.found.machine.source
     promised = " ".join(f"{entry.id}: {entry.sentence}" for entry in entries)
-    told = " ".join(part for part in (item.prop.sentence, promised, f"Source: {source}." if source else "") if part)
+    notes = " ".join(part for part in (item.prop.sentence, promised, f"Source: {source}." if source else "") if part)
     return {
         "id": _rule_id(item),
         "name": item.prop.name,
         "shortDescription": {"text": item.prop.sentence},
-        "fullDescription": {"text": told},
-        "help": {"text": told},
+        "fullDescription": {"text": notes},
+        "help": {"text": notes},
         "defaultConfiguration": {"level": "error"},
         "properties": {"tags": [str(item.prop.kind), *(entry.id for entry in entries)]},
     }
@@ -122,5 +122,5 @@ def _notifications(found: Sequence[Outcome], not_run: Sequence[str], why: str) -
     """Return what could not be determined, as the tool's own notifications."""
     texts = [f"{item.report.name}: {item.message}" for item in found if item.end is End.ERROR]
     texts += [f"{name} was not run: {why or 'the catalogue ended before'}" for name in not_run]
-    told = [{"level": "error", "message": {"text": text}} for text in texts]
-    return {"toolExecutionNotifications": told} if told else {}
+    notes = [{"level": "error", "message": {"text": text}} for text in texts]
+    return {"toolExecutionNotifications": notes} if notes else {}

@@ -72,18 +72,18 @@ def conform(protocol: str, kafka: str | None, jars: str | None, **given: Any) ->
         if not given["json"]:
             _print(results(), report)
     if given["json"]:
-        told = [report.data() for report in reports]
-        print_json(told[0] if len(told) == 1 else {"format": told[0]["format"], "runs": told})
+        shown = [report.data() for report in reports]
+        print_json(shown[0] if len(shown) == 1 else {"format": shown[0]["format"], "runs": shown})
     return worst_exit([ENDS[report.verdict] for report in reports])
 
 
 def _reports(found: Release, tell: Callable[[str], None], given: dict[str, Any]) -> list[Report]:
-    from fencepost.conformance.conform import Asked, conform_trace
+    from fencepost.conformance.conform import Request, conform_trace
     from fencepost.conformance.conform import conform as execute
 
     if given["files"]:
         return [conform_trace(found, Path(file)) for file in given["files"]]
-    asked = Asked(
+    request = Request(
         constants=_constants(found.model, given),
         walks=given["walks"] or 0,
         depth=given["depth"],
@@ -91,7 +91,7 @@ def _reports(found: Release, tell: Callable[[str], None], given: dict[str, Any])
         seconds=seconds(given["budget"]),
         workers=given["workers"] or os.cpu_count() or 1,
     )
-    return [execute(found, asked, tell)]
+    return [execute(found, request, tell)]
 
 
 def _constants(model: str, given: dict[str, Any]) -> Constants:

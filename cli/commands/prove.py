@@ -82,7 +82,7 @@ def prove(**given: Any) -> Exit:
         )
         if file and report.text:
             write_text(file, report.text)
-            display.note(f"{file}: {report.told}")
+            display.note(f"{file}: {report.summary}")
     if given["json"]:
         print_json(report.to_dict())
     else:

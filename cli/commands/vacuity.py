@@ -12,7 +12,7 @@ import click
 from fencepost.api.files import write_text
 from fencepost.api.quantities import counted
 from fencepost.api.results import FORMAT
-from fencepost.api.suspicions import TOLD
+from fencepost.api.suspicions import SUSPICIONS
 from fencepost.api.targets import make_sure_file
 from fencepost.cli.commands.options import command
 from fencepost.cli.status import Exit
@@ -55,14 +55,14 @@ def vacuity(names: tuple[str, ...], row: str | None, trace: str | None, as_json:
         return show_row(names, row, trace, as_json=as_json)
     if trace:
         raise UsageError("--trace was given without --row, and only a row has a history: write --row GUARD --trace FILE.")
-    told = [report(protocol(name)) for name in names or PROTOCOLS]
+    reports = [report(protocol(name)) for name in names or PROTOCOLS]
     old = [name for name in stale() if name in (names or PROTOCOLS)]
     if as_json:
-        print_json({"format": FORMAT, "stale": old, "protocols": told})
+        print_json({"format": FORMAT, "stale": old, "protocols": reports})
     else:
-        for data in told:
+        for data in reports:
             _print(results(), data, old=data["protocol"] in old)
-    if any(data["guarantees"] for data in told):
+    if any(data["guarantees"] for data in reports):
         return Exit.FAILED
     return Exit.UNDETERMINED if old else Exit.AS_EXPECTED
 
@@ -128,9 +128,9 @@ def _print(console: Console, data: dict[str, Any], *, old: bool) -> None:
             styled("The figures are stale: the protocol has changed since they were measured.", "bold yellow"),
             indent=2,
         )
-    for name, text in {**TOLD, "guarantees": "guarantees that hold, and that nothing was seen to break"}.items():
-        told = TELLS.get(name, text)
+    for name, text in {**SUSPICIONS, "guarantees": "guarantees that hold, and that nothing was seen to break"}.items():
+        label = TELLS.get(name, text)
         looked_at = data["bases"] if name in ("dead", "idle") else data["runs"] or name != "unreached"
         shown = ", ".join(data[name]) or ("none" if looked_at else "not examined")
-        print_lines(console, styled(f"{told}: {shown}", "yellow" if data[name] else ""), indent=2)
+        print_lines(console, styled(f"{label}: {shown}", "yellow" if data[name] else ""), indent=2)
     console.print()

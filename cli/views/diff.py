@@ -73,6 +73,6 @@ def _print_only(console: Console, only: dict[str, Any], words: str) -> None:
     print_lines(console, styled(f"Only in {only['side'].upper()}: {words}, {counted(only['length'], 'state')}", "bold"))
     print_rows(console, [(f"{number:>3}", step) for number, step in enumerate(only["steps"], 1)])
     if only["last"]:
-        told = f"the last step: {', '.join(only['last'])}".replace(" -> ", ARROW)
-        for line in fold(told, console.width - 5):
+        text = f"the last step: {', '.join(only['last'])}".replace(" -> ", ARROW)
+        for line in fold(text, console.width - 5):
             console.print(styled(f"     {line}", "dim"), soft_wrap=True)

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from fencepost.api.matrix import meaning_for, not_run
 from fencepost.api.quantities import counted
-from fencepost.api.suspicions import TOLD
+from fencepost.api.suspicions import SUSPICIONS
 from fencepost.cli.views.console import heading, print_lines, print_rows, styled
 
 if TYPE_CHECKING:
@@ -66,10 +66,10 @@ def print_matrix(console: Console, data: dict[str, Any]) -> None:
 
 def _print_suspicions(console: Console, found: dict[str, list[str]]) -> None:
     """Print what shows that nothing could have gone wrong: guards have their rows above."""
-    for name, told in TOLD.items():
+    for name, meaning in SUSPICIONS.items():
         if found.get(name) and name != "idle":
             console.print()
-            print_lines(console, styled(f"Suspicious: {told}:", "bold yellow"))
+            print_lines(console, styled(f"Suspicious: {meaning}:", "bold yellow"))
             print_lines(console, ", ".join(found[name]), indent=2)
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from fencepost.api.matrix import meaning_for, not_run
-from fencepost.api.suspicions import TOLD
+from fencepost.api.suspicions import SUSPICIONS
 
 
 def page(data: dict[str, Any]) -> str:
@@ -15,5 +15,5 @@ def page(data: dict[str, Any]) -> str:
     environment = Environment(loader=PackageLoader("fencepost.cli.views"), autoescape=True, trim_blocks=True)
     sentences = {item["name"]: item["sentence"] for item in data["properties"]}
     return environment.get_template("matrix.html").render(
-        data=data, meaning=meaning_for(data), not_run=not_run(data), sentences=sentences, told=TOLD
+        data=data, meaning=meaning_for(data), not_run=not_run(data), sentences=sentences, suspicions=SUSPICIONS
     )

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from fencepost.api.proof_report import ANY_STATE, pair_trace, path_of_history, reach, told_values, trace_of
+from fencepost.api.proof_report import ANY_STATE, pair_trace, path_of_history, reach, trace_of, values_text
 from fencepost.cli.views.console import heading, print_bare, print_lines, print_rows, styled, verdict_text
 from fencepost.explorers.verdict import Verdict
 
@@ -59,12 +59,12 @@ def _print_broken(console: Console, report: ProveResult) -> None:
     if proof.pair is None or not proof.pair.action:
         return
     console.print()
-    console.print(heading(f"{report.told}: from a state in which all of them hold"))
-    if told_values(report):
-        print_lines(console, f"Constants that may have any value, here: {told_values(report)}.")
+    console.print(heading(f"{report.summary}: from a state in which all of them hold"))
+    if values_text(report):
+        print_lines(console, f"Constants that may have any value, here: {values_text(report)}.")
     if report.reachable:
         print_lines(console, f"This state: {report.reachable}.")
     trace, path = pair_trace(report)
     from fencepost.counterexamples.history import states_text
 
-    print_bare(console, states_text(trace, path, start=ANY_STATE, ending=report.told).rstrip())
+    print_bare(console, states_text(trace, path, start=ANY_STATE, ending=report.summary).rstrip())

@@ -144,18 +144,18 @@ def print_properties(console: Console, result: CheckResult) -> None:
         for text in _behaviour(question, item, shared):
             print_lines(console, styled(text, "dim"), indent=INDENT)
     kinds = {item.kind for item in result.properties}
-    told = [f"{kind}: {meaning}" for kind, meaning in KINDS.items() if kind in kinds]
-    if told:
+    meanings = [f"{kind}: {meaning}" for kind, meaning in KINDS.items() if kind in kinds]
+    if meanings:
         console.print()
-        print_lines(console, styled("; ".join(told) + ".", "dim"))
+        print_lines(console, styled("; ".join(meanings) + ".", "dim"))
     if shared:
         print_lines(console, styled(f"fair in all of them: {shared}.", "dim"))
 
 
 def _shared_fairness(question: Question) -> str:
     """Return what is fair in every property of whole behaviours, if there are several and they agree."""
-    told = [item.eventual.fairness_told for item in question.properties if item.eventual is not None]
-    return told[0] if len(told) > 1 and len(set(told)) == 1 else ""
+    texts = [item.eventual.fairness_text for item in question.properties if item.eventual is not None]
+    return texts[0] if len(texts) > 1 and len(set(texts)) == 1 else ""
 
 
 def _behaviour(question: Question, item: PropertyResult, shared: str) -> Iterator[str]:
@@ -164,9 +164,9 @@ def _behaviour(question: Question, item: PropertyResult, shared: str) -> Iterato
     if prop.eventual is None:
         return
     if not shared:
-        yield f"fairness: {prop.eventual.fairness_told or 'none, so the system may stop at any time'}"
+        yield f"fairness: {prop.eventual.fairness_text or 'none, so the system may stop at any time'}"
     if prop.eventual.without:
-        yield f"without: {prop.eventual.without_told}"
+        yield f"without: {prop.eventual.without_text}"
     if item.args and item.path is not None:
         yield f"for: {prop.eventual.shown(item.args)}"
     if item.note:
@@ -180,7 +180,7 @@ def _cost(item: PropertyResult) -> str:
         return ""
     bound = "" if cost.bound is None else f" (bound {cost.bound:,})"
     least = "" if cost.best is None else f", at least {cost.best:,} {cost.unit}".rstrip()
-    return f": worst {cost.told}{bound}{least}"
+    return f": worst {cost.text}{bound}{least}"
 
 
 def _found(item: PropertyResult, *, exact: bool) -> tuple[Text, str]:

@@ -94,7 +94,7 @@ def print_shrunk(console: Console, shrunk: ShrinkResult) -> None:
     """Print a shortened trace, and what became of it."""
     print_trace(console, shrunk.trace, shrunk.path)
     console.print()
-    print_lines(console, styled(shrunk.told, "dim"))
+    print_lines(console, styled(shrunk.summary, "dim"))
 
 
 def _others(console: Console, sample: SimulateResult, command: Callable[[str], str]) -> None:

@@ -35,8 +35,8 @@ def maps_of(data: dict[str, Any]) -> list[dict[str, Any]]:
         for row in rows:
             keys = [(*([column] if across else []), *([row] if down else []), *others) for column in columns]
             lines.append({"value": row, "cells": [_square(known.get(key), refused.get(key, "")) for key in keys]})
-        told = " ".join(f"{name}={value}" for (name, _), value in zip(axes[2:], others, strict=True))
-        found.append({"told": told, "across": across, "down": down, "columns": columns, "rows": lines})
+        title = " ".join(f"{name}={value}" for (name, _), value in zip(axes[2:], others, strict=True))
+        found.append({"title": title, "across": across, "down": down, "columns": columns, "rows": lines})
     return found
 
 

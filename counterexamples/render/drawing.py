@@ -65,15 +65,15 @@ class Drawing:
         return self.height - 14
 
 
-def drawing(told: Story) -> Drawing:
+def drawing(history: Story) -> Drawing:
     """Return the diagram of a history."""
-    lanes = [lane.title for lane in told.parties.lanes]
-    if not lanes or any(item is None for item in (*(e.actor for e in told.events), *(f.sender for f in told.flights))):
+    lanes = [lane.title for lane in history.parties.lanes]
+    if not lanes or any(item is None for item in (*(e.actor for e in history.events), *(f.sender for f in history.flights))):
         lanes.append(ELSEWHERE)
-    made = _Drawing(told, len(lanes))
+    made = _Drawing(history, len(lanes))
     return Drawing(
         width=LABELS + LANE * len(lanes),
-        height=made.y(len(told.events) + 1) + GAP,
+        height=made.y(len(history.events) + 1) + GAP,
         lanes=tuple((made.at(place), title) for place, title in enumerate(lanes)),
         discs=tuple(made.discs()),
         arrows=tuple(made.arrows()),
@@ -83,8 +83,8 @@ def drawing(told: Story) -> Drawing:
 class _Drawing:
     """Places in one drawing."""
 
-    def __init__(self, told: Story, count: int) -> None:
-        self.told, self.count = told, count
+    def __init__(self, history: Story, count: int) -> None:
+        self.history, self.count = history, count
 
     def at(self, place: int) -> float:
         """Return where a lane is."""
@@ -100,12 +100,12 @@ class _Drawing:
 
     def discs(self) -> Iterator[Disc]:
         """Yield a disc for each step."""
-        for event in self.told.events:
+        for event in self.history.events:
             yield Disc(event.number, self.x(event.actor), self.y(event.number), event.step.action.label, event.brief)
 
     def arrows(self) -> Iterator[Arrow]:
         """Yield an arrow for each message and signal."""
-        for event in self.told.events:
+        for event in self.history.events:
             for signal in event.signals:
                 here, there, y = self.x(signal.sender), self.x(signal.receiver), self.y(event.number)
                 sign = 1 if there > here else -1
@@ -114,12 +114,12 @@ class _Drawing:
                 path = f"M{start:g} {y} L{end:g} {y}"
                 title = f"{signal.sender.title} to {signal.receiver.title}: {signal.text or event.step.action.label}"
                 yield Arrow("signal", event.number, event.number, path, title, "", 0, 0)
-        for flight in self.told.flights:
+        for flight in self.history.flights:
             yield self.flight(flight)
 
     def flight(self, flight: Flight) -> Arrow:
         """Return the arrow of one message, which ends in nothing if nobody received it."""
-        last = flight.ended or len(self.told.events) + 1
+        last = flight.ended or len(self.history.events) + 1
         x, y, end_y = self.x(flight.sender), self.y(flight.sent), self.y(last)
         to = self.x(flight.receiver) if flight.fate == RECEIVED else x + LANE * 0.35
         if flight.fate == IN_FLIGHT:

@@ -73,7 +73,7 @@ def _filled(template: str, content: dict[str, Any]) -> str:
     return "\n".join(line.rstrip() for line in page.splitlines() if line.strip()) + "\n"
 
 
-def _content(made: Replay, told: Story) -> dict[str, Any]:
+def _content(made: Replay, history: Story) -> dict[str, Any]:
     trace = made.trace
     found = preventions(trace, made.path)
     first = [item for number, item in enumerate(found) if number == 0 or item.is_usual]
@@ -84,11 +84,11 @@ def _content(made: Replay, told: Story) -> dict[str, Any]:
         "states": made.path.length,
         "repeats": made.path.loop,
         "culprit": violating_binding(trace, made.path),
-        "drawing": drawing(told),
-        "scenes": _scenes(made, told),
-        "constants": [pair.partition("=") for pair in trace.constants_told.split()],
+        "drawing": drawing(history),
+        "scenes": _scenes(made, history),
+        "constants": [pair.partition("=") for pair in trace.constants_text.split()],
         "property": trace.prop,
-        "told": _paragraphs(trace.prop),
+        "sentences": _paragraphs(trace.prop),
         "property_source": place_of(trace.prop.function).shown if trace.prop else "",
         "promises": promises(trace.prop) if trace.prop else (),
         "bugs": known_as(trace, found),
@@ -98,9 +98,9 @@ def _content(made: Replay, told: Story) -> dict[str, Any]:
     }
 
 
-def _scenes(made: Replay, told: Story) -> list[Scene]:
+def _scenes(made: Replay, history: Story) -> list[Scene]:
     start, initial = made.path.start, made.trace.protocol.machine.initial
-    flying = [flight for flight in told.flights if not flight.sent]
+    flying = [flight for flight in history.flights if not flight.sent]
     scenes = [
         Scene(
             0,
@@ -109,7 +109,7 @@ def _scenes(made: Replay, told: Story) -> list[Scene]:
             initial.sentence,
             _source(initial.function),
             "",
-            cards(told.parties, start, start),
+            cards(history.parties, start, start),
             [],
             [],
             flying,
@@ -117,13 +117,13 @@ def _scenes(made: Replay, told: Story) -> list[Scene]:
             "",
         )
     ]
-    steps = zip(told.events, made.path.states, transitions(made.trace, made.path), strict=False)
+    steps = zip(history.events, made.path.states, transitions(made.trace, made.path), strict=False)
     for event, before, happened in steps:
-        scenes.append(_scene(told, event, cards(told.parties, before, happened.raw)))
+        scenes.append(_scene(history, event, cards(history.parties, before, happened.raw)))
     return scenes
 
 
-def _scene(told: Story, event: Event, shown: list[Card]) -> Scene:
+def _scene(history: Story, event: Event, shown: list[Card]) -> Scene:
     number = event.number
     return Scene(
         number,
@@ -135,8 +135,8 @@ def _scene(told: Story, event: Event, shown: list[Card]) -> Scene:
         shown,
         event.takes,
         event.sends,
-        [item for item in told.flights if item.sent < number and (not item.ended or item.ended > number)],
-        [item for item in told.flights if item.ended == number and item.fate in (FORGOTTEN, LOST)],
+        [item for item in history.flights if item.sent < number and (not item.ended or item.ended > number)],
+        [item for item in history.flights if item.ended == number and item.fate in (FORGOTTEN, LOST)],
         event.folded,
     )
 

@@ -1,4 +1,4 @@
-"""A trace as a Mermaid sequence diagram: a participant for every party, an arrow where something is told or received.
+"""A trace as a Mermaid sequence diagram: a participant for every party, an arrow where something is sent or received.
 
 Mermaid draws no slanted arrows, so a message is drawn where it arrives, which is what delays are about; where it was
 sent, a note says so.
@@ -29,30 +29,30 @@ SPECIAL = {"#": "#35;", ";": "#59;", "<": "#lt;", ">": "#gt;", "%": "#37;", "\n"
 
 def render(made: Replay, _model: str = "") -> str:
     """Return the diagram as text; a page shows it in a block ```mermaid."""
-    told = story(made.trace, made.path)
-    lines = ["sequenceDiagram", *(f"    {line}" for line in _lines(made, told))]
+    history = story(made.trace, made.path)
+    lines = ["sequenceDiagram", *(f"    {line}" for line in _lines(made, history))]
     return "\n".join(lines) + "\n"
 
 
-def _lines(made: Replay, told: Story) -> Iterator[str]:
-    lanes = told.parties.lanes
+def _lines(made: Replay, history: Story) -> Iterator[str]:
+    lanes = history.parties.lanes
     everyone = _over(lanes)
     yield f"title {_escaped(made.trace.title)}"
     for lane in lanes:
         yield f"participant {_id(lane)} as {_escaped(lane.title)}"
-    if not lanes or any(event.actor is None for event in told.events):
+    if not lanes or any(event.actor is None for event in history.events):
         yield f"participant {_id(None)} as {ELSEWHERE}"
     loop = made.path.loop
-    for event in told.events:
+    for event in history.events:
         if loop == event.number - 1:
             yield "loop for ever"
         yield from _event(event)
-        for flight in told.flights:
+        for flight in history.flights:
             if flight.fate == FORGOTTEN and flight.ended == event.number:
                 yield f"Note over {_id(flight.sender)}: {_text(f'{flight.name} is dropped: it can no longer be observed')}"
     if loop is not None:
-        yield f"Note over {everyone}: {_text('nothing happens any more')}" if loop == len(told.events) else "end"
-    for flight in told.flights:
+        yield f"Note over {everyone}: {_text('nothing happens any more')}" if loop == len(history.events) else "end"
+    for flight in history.flights:
         if flight.fate == IN_FLIGHT:
             yield f"Note over {_id(flight.sender)}: {_text(f'{flight.name} is still in flight')}"
     if made.path.loop is not None:

@@ -79,7 +79,7 @@ class Parties:
         return self.records.get(field, None if self.is_nobodys(field) else self.owner)
 
     def is_nobodys(self, field: str) -> bool:
-        """Say whether a field of the state is no party's: a ghost, a budget, or what the cast says."""
+        """Say whether a field of the state belongs to no party: a ghost, a budget, or what the cast says."""
         return is_aside(field) or field in self.plain.machine.cast.nobodys
 
     def actor(self, step: Step, touched: list[Lane]) -> Lane | None:

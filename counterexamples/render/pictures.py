@@ -83,12 +83,12 @@ def cards(found: Parties, before: Key, after: Key) -> list[Card]:
         for one, other in zip(old.cells, new.cells, strict=True):
             if other.messages is None and other.name not in current.values():
                 lane = found.of_field("", other.name)
-                _value(made[lane], one, other, other.name, told=lane is not None or one.text != other.text)
+                _value(made[lane], one, other, other.name, shown=lane is not None or one.text != other.text)
     for new in now:
         for name, array in found.plain.machine.cast.views.items() if new.label else ():
             seen = [_seen(rows, new.label, name, array) for rows in (old_rows, new_rows)]
             for one, other in zip(*seen, strict=True):
-                _value(made[found.of_field(new.label, "")], one, other, f"its {other.name}", told=True)
+                _value(made[found.of_field(new.label, "")], one, other, f"its {other.name}", shown=True)
     for array, pointer in current.items():
         old_row, new_row = (rows[f"{array}[{_own(state, pointer)}]"] for rows, state in ((old_rows, was), (new_rows, now)))
         _row(made[found.of_field(new_row.label, "")], old_row._replace(label=array), new_row._replace(label=array))
@@ -113,7 +113,7 @@ def _row(card: Card, old: Part, new: Part) -> None:
     owned = card.lane is not None and card.lane.title.endswith(f" {head.partition('[')[2].partition(']')[0]}")
     whole = owned and not inner
     prefix = "" if whole or "[" not in head else f"{inner}." if owned else f"{new.label}."
-    told = whole or "[" not in head
+    shown = whole or "[" not in head
     for one, other in zip(old.cells, new.cells, strict=True):
         if other.legend:
             mark = next((cell.text for cell in new.cells if cell.name == "high_watermark"), "")
@@ -121,13 +121,13 @@ def _row(card: Card, old: Part, new: Part) -> None:
             card.is_changed |= one.text != other.text
         elif other.messages is None:
             vital = len(new.cells) <= MANY or other.name in VITAL
-            _value(card, one, other, f"{prefix}{other.name}", told=(told and vital) or one.text != other.text)
+            _value(card, one, other, f"{prefix}{other.name}", shown=(shown and vital) or one.text != other.text)
 
 
-def _value(card: Card, old: Cell, new: Cell, name: str, *, told: bool) -> None:
+def _value(card: Card, old: Cell, new: Cell, name: str, *, shown: bool) -> None:
     changed = old.text != new.text
     card.is_changed |= changed
-    if told:
+    if shown:
         card.values.append(Value(name.replace("_", " "), new.text, old.text if changed else None))
 
 

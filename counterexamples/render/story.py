@@ -196,8 +196,8 @@ class Mail:
     def briefly(self, step: Step) -> Iterator[str]:
         """Yield the parameters of a step as text, messages by their names."""
         for (name, domain), value in zip(step.action.params, step.args, strict=True):
-            told = self.flying(domain.bag, value).name if isinstance(domain, InFlight) else domain.show(value)
-            yield f"{name}={told}"
+            text = self.flying(domain.bag, value).name if isinstance(domain, InFlight) else domain.show(value)
+            yield f"{name}={text}"
 
     def normalize(self, bag: str, raw: Iterable[Key], after: Iterable[Key], number: int) -> None:
         """Follow messages that `normalize` renumbers, each to the one most like it, and end those that it drops."""

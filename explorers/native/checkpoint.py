@@ -91,10 +91,10 @@ def _restore(search: Searched, folder: Path, manifest: dict[str, Any]) -> None:
     position, bases = position_in(manifest, search)
     slot = folder / manifest["slot"]
     shapes = [part.shapes(*base) for part, base in zip(search.partitions, bases, strict=True)]
-    told = files_in(manifest, {f"{owner}-{name}" for owner, needed in enumerate(shapes) for name in needed})
+    entries = files_in(manifest, {f"{owner}-{name}" for owner, needed in enumerate(shapes) for name in needed})
     for owner, (part, base) in enumerate(zip(search.partitions, bases, strict=True)):
         arrays = {
-            name: parts.read(slot, f"{owner}-{name}", told[f"{owner}-{name}"], dtype, count)
+            name: parts.read(slot, f"{owner}-{name}", entries[f"{owner}-{name}"], dtype, count)
             for name, (dtype, count) in shapes[owner].items()
         }
         look_at_parents(arrays["parents"], position, search.owners)

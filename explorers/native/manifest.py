@@ -38,83 +38,83 @@ class InvalidError(ValueError):
 def position_in(manifest: dict[str, Any], search: Searched) -> tuple[Position, list[list[int]]]:
     """Return the position, and (count, base, fresh base) of each owner; raise InvalidError for what cannot be."""
     _need(set(manifest) == PARTS)
-    told, bases = manifest["position"], manifest["bases"]
-    _need(isinstance(told, dict) and set(told) == {item.name for item in fields(Position)})
+    data, bases = manifest["position"], manifest["bases"]
+    _need(isinstance(data, dict) and set(data) == {item.name for item in fields(Position)})
     owners = search.owners
     _need(isinstance(bases, list) and len(bases) == owners)
     for base in bases:
         _numbers(base, 3)
     counts = [count for count, _, _ in bases]
     _need(max(counts) <= MOST_STATES)
-    _levels(told, counts)
-    _bases(told, bases, compact=search.options.compact)
-    _counts(told, search, sum(counts))
-    _found(told, search, counts)
-    return Position(**told), bases
+    _levels(data, counts)
+    _bases(data, bases, compact=search.options.compact)
+    _counts(data, search, sum(counts))
+    _found(data, search, counts)
+    return Position(**data), bases
 
 
-def _levels(told: dict[str, Any], counts: list[int]) -> None:
+def _levels(data: dict[str, Any], counts: list[int]) -> None:
     """Look at what says how far the levels go."""
-    levels = told["levels"]
+    levels = data["levels"]
     _need(isinstance(levels, list) and bool(levels))
     _numbers(levels, len(levels))
-    _need(all(levels[1:]) and _whole(told["depth"]) and told["depth"] == len(levels))
+    _need(all(levels[1:]) and _whole(data["depth"]) and data["depth"] == len(levels))
     for name in ("starts", "ends", "judged"):
-        _numbers(told[name], len(counts))
-    _need(all(start <= end <= count for start, end, count in zip(told["starts"], told["ends"], counts, strict=True)))
-    _need(told["judged"] == told["ends"])
-    _need(sum(told["ends"]) == sum(levels) and sum(told["starts"]) == sum(levels[:-1]))
-    _need(_whole(told["next_round"]) and told["next_round"] <= levels[-1])
+        _numbers(data[name], len(counts))
+    _need(all(start <= end <= count for start, end, count in zip(data["starts"], data["ends"], counts, strict=True)))
+    _need(data["judged"] == data["ends"])
+    _need(sum(data["ends"]) == sum(levels) and sum(data["starts"]) == sum(levels[:-1]))
+    _need(_whole(data["next_round"]) and data["next_round"] <= levels[-1])
 
 
-def _bases(told: dict[str, Any], bases: list[list[int]], *, compact: bool) -> None:
+def _bases(data: dict[str, Any], bases: list[list[int]], *, compact: bool) -> None:
     """Look at which numbers the rows begin with."""
-    for (_, base, fresh_base), start, end in zip(bases, told["starts"], told["ends"], strict=True):
+    for (_, base, fresh_base), start, end in zip(bases, data["starts"], data["ends"], strict=True):
         _need((base, fresh_base) == ((start, end) if compact else (0, 0)))
 
 
-def _counts(told: dict[str, Any], search: Searched, distinct: int) -> None:
+def _counts(data: dict[str, Any], search: Searched, distinct: int) -> None:
     """Look at what was counted."""
-    _numbers(told["fired"], len(search.machine.actions))
-    _numbers(told["refused"], len(search.kernels.source.guards))
-    _need(_whole(told["initial"]) and told["levels"][0] <= told["initial"])
-    _need(told["initial"] + sum(told["fired"]) >= distinct)
-    _need(_whole(told["deadlocks"]) and told["deadlocks"] <= distinct)
-    seconds = told["seconds"]
+    _numbers(data["fired"], len(search.machine.actions))
+    _numbers(data["refused"], len(search.kernels.source.guards))
+    _need(_whole(data["initial"]) and data["levels"][0] <= data["initial"])
+    _need(data["initial"] + sum(data["fired"]) >= distinct)
+    _need(_whole(data["deadlocks"]) and data["deadlocks"] <= distinct)
+    seconds = data["seconds"]
     _need(type(seconds) in (int, float) and math.isfinite(seconds) and seconds >= 0)
 
 
-def _found(told: dict[str, Any], search: Searched, counts: list[int]) -> None:
+def _found(data: dict[str, Any], search: Searched, counts: list[int]) -> None:
     """Look at the states that decide something."""
 
     def is_state(number: object) -> bool:
         return _whole(number) and number // search.owners < counts[number % search.owners]  # type: ignore[operator]
 
-    _need((told["deadlock"] == -1 and type(told["deadlock"]) is int) or is_state(told["deadlock"]))
-    _need((told["deadlock"] == -1) == (told["deadlocks"] == 0))
-    _need(isinstance(told["found"], dict) and set(told["found"]) <= {item.name for item in search.properties})
-    _need(all(map(is_state, told["found"].values())))
+    _need((data["deadlock"] == -1 and type(data["deadlock"]) is int) or is_state(data["deadlock"]))
+    _need((data["deadlock"] == -1) == (data["deadlocks"] == 0))
+    _need(isinstance(data["found"], dict) and set(data["found"]) <= {item.name for item in search.properties})
+    _need(all(map(is_state, data["found"].values())))
 
 
 def files_in(manifest: dict[str, Any], wanted: set[str]) -> dict[str, dict[str, Any]]:
     """Return size and checksum of each data file; raise InvalidError unless they are those that are wanted."""
     files = manifest["files"]
     _need(isinstance(files, dict) and set(files) == wanted)
-    for told in files.values():
-        _need(isinstance(told, dict) and set(told) == {"bytes", "sha256"})
-        _need(_whole(told["bytes"]) and isinstance(told["sha256"], str))
+    for data in files.values():
+        _need(isinstance(data, dict) and set(data) == {"bytes", "sha256"})
+        _need(_whole(data["bytes"]) and isinstance(data["sha256"], str))
     found: dict[str, dict[str, Any]] = files
     return found
 
 
-def look_at_parents(parents: np.ndarray[Any, Any], told: Position, owners: int) -> None:
-    """Raise InvalidError for a parent that is no state that was expanded."""
+def look_at_parents(parents: np.ndarray[Any, Any], data: Position, owners: int) -> None:
+    """Raise InvalidError for a parent that is not an expanded state."""
     known = parents[parents != NO_PARENT].astype(np.int64)
-    _need(bool((known // owners < np.array(told.ends, np.int64)[known % owners]).all()))
+    _need(bool((known // owners < np.array(data.ends, np.int64)[known % owners]).all()))
 
 
 def look_at_rows(rows: np.ndarray[Any, Any], layout: Layout, values: Mapping[str, int]) -> None:
-    """Raise InvalidError for rows that are no states: compiled code relies on the domains of fields."""
+    """Raise InvalidError for rows that are not states: compiled code relies on the domains of fields."""
     for first in range(0, len(rows), ROWS):
         some = rows[first : first + ROWS]
         _record(layout.unpack(some), layout.state, values, np.ones(len(some), bool))

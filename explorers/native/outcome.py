@@ -1,4 +1,4 @@
-"""What a search found, as a result: verdicts, and traces that the plain carrier has confirmed."""
+"""What a search found, as a result: verdicts, and traces that the plain semantics has confirmed."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 
 
 class Explored(Protocol):
-    """What explores a machine in compiled code: all that it takes to ask the plain carrier about a state."""
+    """What explores a machine in compiled code: all that it takes to ask the plain semantics about a state."""
 
     machine: Machine
     constants: Constants
@@ -85,7 +85,7 @@ class Searched(Explored, Protocol):
 
 
 def explain(search: Explored, row: Any, way: Callable[[], Path] | None = None) -> None:
-    """A check failed natively: let the strict carrier say what is wrong, and tell the `way` to the state if it is known."""
+    """A check failed natively: let the plain semantics say what is wrong, and tell the `way` to the state if it is known."""
     key = search.layout.decode(row, search.constants)
     try:
         _go_through(search, key)
@@ -107,7 +107,7 @@ def _go_through(search: Explored, key: Key) -> None:
 
 
 def blame(search: Explored, code: int) -> None:
-    """Raise the error that a check noted and the plain carrier does not see: its numbers have no end, ours have."""
+    """Raise the error that a check noted and the plain semantics does not see: its numbers have no end, ours have."""
     if code == checks.NUMBER:
         raise DomainError(
             f"protocol {search.machine.name!r}: a shift or a product does not fit 64 bits, which is all "
@@ -119,7 +119,7 @@ def blame(search: Explored, code: int) -> None:
             "Keep numbers small: add less."
         )
     raise MismatchError(
-        f"the native engine found a value out of its domain in protocol {search.machine.name!r}, the plain carrier did not. "
+        f"the native engine found a value out of its domain in protocol {search.machine.name!r}, the plain semantics did not. "
         "This is a defect of Fencepost: please report it with the model."
     )
 
@@ -174,7 +174,7 @@ def _property_result(search: Searched, item: Property, *, complete: bool) -> Pro
 
 
 def way_to(search: Searched, state: int) -> Path:
-    """Return the way to a state of a search, as the plain carrier goes it."""
+    """Return the way to a state of a search, as the plain semantics goes it."""
     return confirm(search.plain, trail(search, state), Found(None))
 
 

@@ -35,20 +35,20 @@ def write(slot: Path, name: str, array: np.ndarray[Any, Any]) -> dict[str, Any]:
     return {"bytes": len(content), "sha256": hashlib.sha256(content).hexdigest()}
 
 
-def read(slot: Path, name: str, told: dict[str, Any], dtype: np.dtype[Any], count: int) -> np.ndarray[Any, Any]:
+def read(slot: Path, name: str, entry: dict[str, Any], dtype: np.dtype[Any], count: int) -> np.ndarray[Any, Any]:
     """Return `count` values of a file, (count,) of `dtype`; raise DamagedPartError if it is not as it was written."""
     size = count * dtype.itemsize
     try:
         if slot.is_symlink():
             raise DamagedPartError(name)
         with sealed.opened(slot / f"{name}.bin") as file:
-            if not told["bytes"] == size == os.fstat(file.fileno()).st_size:
+            if not entry["bytes"] == size == os.fstat(file.fileno()).st_size:
                 raise DamagedPartError(name)
             content = np.empty(size, np.uint8)
             length = file.readinto(content.data)
     except OSError as error:
         raise DamagedPartError(name) from error
-    if length != size or hashlib.sha256(content.data).hexdigest() != told["sha256"]:
+    if length != size or hashlib.sha256(content.data).hexdigest() != entry["sha256"]:
         raise DamagedPartError(name)
     return content.view(dtype)
 

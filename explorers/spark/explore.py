@@ -61,7 +61,7 @@ class Explore:
     partitions: int
     handover: int
     tell: Callable[[Progress], None] | None = None
-    levels_told: list[Metrics] = field(default_factory=list)
+    level_metrics: list[Metrics] = field(default_factory=list)
     """For each level that Spark did, what it cost."""
 
     def run(self, start: Callable[[], AbstractContextManager[SparkContext]]) -> Result:
@@ -128,7 +128,7 @@ class Explore:
             metrics.fresh = manifest.levels[-1] if manifest.level == now.level + 1 else 0
             metrics.received = sum(item.received for item in answers)
             metrics.block_bytes = sum(item.block[0] for item in answers)
-            self.levels_told.append(metrics)
+            self.level_metrics.append(metrics)
             manifest.seconds = time.perf_counter() - began
             save(store, manifest, native)
             if self.tell is not None:

@@ -103,10 +103,10 @@ def _damaged(where: str) -> DamagedError:
     return DamagedError(f"{where}: the manifest of the checkpoint is damaged. Start afresh without --resume.")
 
 
-def _checked(told: Any, native: Search) -> Manifest:
+def _checked(data: Any, native: Search) -> Manifest:
     """Return the manifest if everything in it can be; raise BrokenSealError if not."""
-    _need(isinstance(told, dict) and set(told) == {item.name for item in fields(Manifest)})
-    found = Manifest(**told)
+    _need(isinstance(data, dict) and set(data) == {item.name for item in fields(Manifest)})
+    found = Manifest(**data)
     _need(all(_whole(number) for number in (found.partitions, found.base, found.level, found.initial, found.deadlocks)))
     _need(1 <= found.partitions <= MOST_PARTITIONS and 1 <= found.base <= found.level)
     _numbers(found.levels, found.level)

@@ -111,10 +111,10 @@ def look_for_java() -> None:
     if java is None:
         where = f"JAVA_HOME is {home}, and there is no bin/java in it" if home else "there is no `java` here"
         raise UsageError(f"{wanted}, and {where}: install a Java runtime (Debian: openjdk-17-jre-headless) or set JAVA_HOME.")
-    told = subprocess.run([java, "-version"], capture_output=True, text=True, check=False).stderr  # noqa: S603 (the user's own Java)
-    found = re.search(r'version "(\d+)(?:\.(\d+))?', told)
+    text = subprocess.run([java, "-version"], capture_output=True, text=True, check=False).stderr  # noqa: S603 (the user's own Java)
+    found = re.search(r'version "(\d+)(?:\.(\d+))?', text)
     if not found:
-        raise UsageError(f"{wanted}, and {java} does not say which it is: {told.strip()[:200]!r}. Set JAVA_HOME to another.")
+        raise UsageError(f"{wanted}, and {java} does not say which it is: {text.strip()[:200]!r}. Set JAVA_HOME to another.")
     release = int(found[2]) if found[1] == "1" else int(found[1])
     if release < OLDEST_JAVA:
         raise UsageError(f"{wanted}, and {java} is Java {release}: install a newer one or set JAVA_HOME to it.")

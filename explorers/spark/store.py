@@ -236,12 +236,12 @@ class Store:
 
 
 def _head_of(text: bytes, size: int) -> Head:
-    """Return what the beginning of a block says; raise ValueError, KeyError or TypeError if it is no block of this size."""
+    """Return what the beginning of a block says; raise ValueError, KeyError or TypeError if it is not a block of this size."""
     magic, length, checksum = HEAD.unpack_from(text)
     if magic != MAGIC or length > len(text) - HEAD.size:
         raise ValueError(magic)
-    told = json.loads(text[HEAD.size : HEAD.size + length])
-    head = Head(told["level"], told["partition"], told["firsts"], told["shares"], told["itemsize"], size, checksum)
+    data = json.loads(text[HEAD.size : HEAD.size + length])
+    head = Head(data["level"], data["partition"], data["firsts"], data["shares"], data["itemsize"], size, checksum)
     numbers = [head.level, head.partition, head.itemsize, *head.firsts, *head.shares]
     if any(type(number) is not int or number < 0 for number in numbers) or len(head.firsts) != len(head.shares):
         raise ValueError(numbers)

@@ -81,11 +81,11 @@ def prepare(folder: str, sweep: Sweep, *, resume: bool) -> None:
     from pyarrow.fs import FileType
 
     system, path = folder_of(folder)
-    told = system.get_file_info(path)
-    empty = told.type == FileType.NotFound or (told.type == FileType.Directory and not _entries(system, path))
+    info = system.get_file_info(path)
+    empty = info.type == FileType.NotFound or (info.type == FileType.Directory and not _entries(system, path))
     models = {cell: hashlib.sha256(origin.kernels().source.text.encode()).hexdigest() for cell, origin in sweep.origins}
     asked = question(sweep)
-    if not empty and told.type != FileType.Directory:
+    if not empty and info.type != FileType.Directory:
         raise UsageError(f"--output {folder} is a file: name a folder.")
     if empty:
         if resume:

@@ -233,7 +233,7 @@ def _receive(work: Work, number: int, blocks: list[bytes]) -> Received:
 
 
 def _block(work: Work, kernels: Kernels, store: Store, level: int, number: int) -> Block:
-    """Return a block; raise DamagedError if it is not as it was written, or holds what is no state."""
+    """Return a block; raise DamagedError if it is not as it was written, or holds what is not a state."""
     layout = kernels.layout(work.origin.constants())
     block = store.read_block(level, number, layout.dtype)
     if level <= work.foreign:

@@ -35,7 +35,7 @@ def cached(
     tell: Callable[[int, int], None] | None = None,
 ) -> Proof:
     """Return a proof from the cache, or make it now and keep it. What z3 could not say in time is asked again."""
-    file = cache_folder() / "proofs" / digest(machine, constants, properties, settings, carrier=carrier())
+    file = cache_folder() / "proofs" / digest(machine, constants, properties, settings, engine=engine_version())
     found = _kept(file)
     if found is not None:
         return replace(found, cached=True)
@@ -64,10 +64,8 @@ def _kept(file: Path) -> Proof | None:
     return None
 
 
-def digest(
-    machine: Machine, constants: Constants, properties: tuple[Property, ...], settings: Settings, *, carrier: str
-) -> str:
-    """Return the fingerprint of everything that a proof depends on; `carrier` distinguishes those of one engine version from another's."""
+def digest(machine: Machine, constants: Constants, properties: tuple[Property, ...], settings: Settings, *, engine: str) -> str:
+    """Return the fingerprint of everything that a proof depends on; `engine` distinguishes those of one version of it from another's."""
     parts = [
         *texts(machine, properties),
         repr(sorted(constants.values.items())),
@@ -82,12 +80,12 @@ def digest(
                 settings.havoc_loops,
             )
         ),
-        carrier,
+        engine,
     ]
     return hashlib.sha256("\n".join(parts).encode()).hexdigest()[:20]
 
 
-def carrier() -> str:
+def engine_version() -> str:
     """Return the version of z3 and the text of the engine and of the language, which gives it the program."""
     files = (
         path for folder in (Path(__file__).parent, Path(language.__file__).parent) for path in sorted(folder.rglob("*.py"))

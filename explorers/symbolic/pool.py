@@ -52,13 +52,13 @@ def over(
     return [done[job] for job in jobs]
 
 
-def apart(ask: Callable[[Callable[[Any], None]], T], heard: Callable[[Any], None]) -> T:
-    """Return what `ask(tell)` returns, from a process of its own; `heard` gets what it tells meanwhile.
+def apart(ask: Callable[[Callable[[Any], None]], T], update: Callable[[Any], None]) -> T:
+    """Return what `ask(tell)` returns, from a process of its own; `update` is called with its progress.
 
     Whatever is raised here ends that process: z3 does not always hear that it is to stop.
     """
     if "fork" not in multiprocessing.get_all_start_methods():
-        return ask(heard)
+        return ask(update)
     context = multiprocessing.get_context("fork")
     here, there = context.Pipe(duplex=False)
     process = context.Process(target=_think, args=(ask, there), daemon=True)
@@ -72,7 +72,7 @@ def apart(ask: Callable[[Callable[[Any], None]], T], heard: Callable[[Any], None
                 return found
             if kind == "raised":
                 raise value
-            heard(value)
+            update(value)
     except EOFError:
         raise MemoryError from None
     finally:

@@ -53,7 +53,7 @@ class Settings:
 
 @dataclass(frozen=True)
 class Finding:
-    """The verdict on one property, and why it is no better."""
+    """The verdict on one property, and why it is not better."""
 
     name: str
     kind: Kind
@@ -331,8 +331,8 @@ def _everywhere(machine: Machine, constants: Constants, properties: tuple[Proper
         machine.name,
         "every state of the domains",
         tuple(
-            Finding(item.name, item.kind, Verdict.PROVED if told == "unsat" else Verdict.UNDETERMINED, whys.get(told, ""))
-            for item, told in zip(properties, said, strict=True)
+            Finding(item.name, item.kind, Verdict.PROVED if answer == "unsat" else Verdict.UNDETERMINED, whys.get(answer, ""))
+            for item, answer in zip(properties, said, strict=True)
         ),
         queries=answers[-1][1] if answers else 0,
         solver_seconds=answers[-1][2] if answers else 0.0,
@@ -390,7 +390,7 @@ def _of_runs(system: System, reached: Reached, method: str) -> Proof:
             found.append(Finding(item.name, item.kind, Verdict.UNDETERMINED, why))
         else:
             found.append(Finding(item.name, item.kind, Verdict.NOT_FOUND, far))
-    return _told(system, method, tuple(found), reached)
+    return _proof_of(system, method, tuple(found), reached)
 
 
 def _steps(number: int) -> str:
@@ -426,10 +426,10 @@ def _over_steps(machine: Machine, constants: Constants, properties: tuple[Proper
         queries=first.queries + then.queries,
         seconds=first.seconds + then.seconds,
     )
-    return _told(system, f"induction over {settings.k} steps", tuple(found), both)
+    return _proof_of(system, f"induction over {settings.k} steps", tuple(found), both)
 
 
-def _told(system: System, method: str, findings: tuple[Finding, ...], reached: Reached) -> Proof:
+def _proof_of(system: System, method: str, findings: tuple[Finding, ...], reached: Reached) -> Proof:
     return Proof(
         protocol=system.machine.name,
         method=method,

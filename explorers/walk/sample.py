@@ -31,7 +31,7 @@ NEVER = 1 << 40
 
 @dataclass(frozen=True)
 class Plan:
-    """What to walk. Times are in seconds; None is no limit."""
+    """What to walk. Times are in seconds; None: no limit."""
 
     seed: int = 0
     walks: int = 10_000

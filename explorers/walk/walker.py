@@ -30,7 +30,7 @@ REGISTERS = 4096
 KEPT = 16
 """Of so many different states one is kept by its hash, where hashes of states are asked for; a power of two."""
 MOST_STEPS = 1_000_000
-"""Steps of one walk at most: the way of a walk is kept in memory when it is told."""
+"""Steps of one walk at most: a walk that is recorded is kept in memory."""
 
 NO_SCHEDULE: np.ndarray[Any, Any] = np.zeros((0, 0), np.uint64)
 
@@ -115,19 +115,19 @@ class Walker:
     def follow(self, schedules: np.ndarray[Any, Any], *, stop: bool = True) -> Walks:
         """Walk along schedules, the rows of an array of unsigned numbers: as many walks.
 
-        The first number of a row chooses the initial state; then 0 is no step, and n > 0 is the enabled step with the number
+        The first number of a row chooses the initial state; then 0 takes none, and n > 0 is the enabled step with the number
         (n - 1) modulo how many are enabled. With `stop` each walk ends where it violates a property.
         """
         return self._run(0, len(schedules), 0, schedules.shape[1], (), schedules.astype(np.uint64), stop=stop)[0]
 
     def way(self, number: int, *, seed: int, steps: int, weights: Sequence[int] = ()) -> list[Key]:
         """Return the states of a random walk, the initial one and those after each of its first `steps` steps."""
-        return self._states(*self._run(number, number + 1, seed, steps, weights, NO_SCHEDULE, stop=False, told=True))
+        return self._states(*self._run(number, number + 1, seed, steps, weights, NO_SCHEDULE, stop=False, recorded=True))
 
     def way_along(self, schedule: Sequence[int] | np.ndarray[Any, Any], *, steps: int = MOST_STEPS) -> list[Key]:
         """Return the states along a schedule, after its first `steps` steps at most."""
         row = np.asarray(schedule, np.uint64).reshape(1, -1)
-        return self._states(*self._run(0, 1, 0, min(steps, row.shape[1]), (), row, stop=False, told=True))
+        return self._states(*self._run(0, 1, 0, min(steps, row.shape[1]), (), row, stop=False, recorded=True))
 
     def _states(self, walks: Walks, rows: np.ndarray[Any, Any]) -> list[Key]:
         return [self.layout.decode(row, self.constants) for row in rows[: int(walks.steps[0]) + 1]]
@@ -162,7 +162,7 @@ class Walker:
         schedule: np.ndarray[Any, Any],
         *,
         stop: bool,
-        told: bool = False,
+        recorded: bool = False,
         keep: bool = False,
     ) -> tuple[Walks, np.ndarray[Any, Any]]:
         if depth > MOST_STEPS:
@@ -171,7 +171,7 @@ class Walker:
         room = max(1, source.most_successors)
         states, steps = max(1, len(self._of_states)), max(1, len(self._of_steps))
         rows, out = np.zeros(1, self.layout.dtype), np.empty(room, self.layout.dtype)
-        finals, way = np.zeros(count, self.layout.dtype), np.zeros(depth + 1 if told else 0, self.layout.dtype)
+        finals, way = np.zeros(count, self.layout.dtype), np.zeros(depth + 1 if recorded else 0, self.layout.dtype)
         checks = self._checks.copy()
         decided, decided_steps = np.full((count, states), -1, np.int32), np.full((count, steps), -1, np.int32)
         made = Walks(

@@ -204,7 +204,7 @@ def refuse(c: C) -> str | None:
     if c.min_isr > c.brokers:
         return f"min_isr={c.min_isr} is more than brokers={c.brokers}; the effective min ISR is at most the number of replicas."
     if c.initial_leader >= c.brokers:
-        return f"initial_leader={c.initial_leader} is no broker: they are numbered 0 to {c.brokers - 1}."
+        return f"initial_leader={c.initial_leader} is not a broker: they are numbered 0 to {c.brokers - 1}."
     if c.reassignment and c.initial_leader == c.brokers - 1:
         return f"initial_leader={c.initial_leader} is the last broker; with reassignment on it is the one that is added: take another."
     if c.reassignment and c.min_isr == c.brokers:

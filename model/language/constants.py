@@ -122,9 +122,9 @@ class Constant(Linear, Generic[T]):
     def accept(self, value: int) -> T:
         """Return `value` as this constant's type; raise UsageError outside the range."""
         if not self.low <= int(value) <= self.high:
-            told = int(value) if abs(int(value)) <= 10**LONGEST else f"a number of {int(value).bit_length():,} bits"
+            shown = int(value) if abs(int(value)) <= 10**LONGEST else f"a number of {int(value).bit_length():,} bits"
             raise UsageError(
-                f"constant {self.name!r} was given {told}, which is out of range: "
+                f"constant {self.name!r} was given {shown}, which is out of range: "
                 f"write a value from {self.low} to {self.high} ({self.meaning})."
             )
         return self.kind(value)

@@ -40,7 +40,7 @@ class ExpectationError(FencepostError, AssertionError):
 
 
 class UndeterminedError(FencepostError, RuntimeError):
-    """A search ended without a decision, which is no success."""
+    """A search ended without a decision, which is not a success."""
 
 
 class DisabledError(FencepostError):

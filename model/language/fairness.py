@@ -89,12 +89,12 @@ class Eventual:
     unit: str = ""
 
     @property
-    def fairness_told(self) -> str:
+    def fairness_text(self) -> str:
         """What is fair, on one line: `weak deliver for each m.to; strong vote`."""
         return "; ".join(map(str, self.fair))
 
     @property
-    def without_told(self) -> str:
+    def without_text(self) -> str:
         """The actions that are left out, on one line."""
         return ", ".join(item.label for item in self.without)
 

@@ -49,7 +49,7 @@ class Machine:
     cast: Cast = NOBODY
 
     def __post_init__(self) -> None:
-        """Refuse what is no part of a machine, or stands in the place of another one."""
+        """Refuse what is not a part of a machine, or stands in the place of another one."""
         if not isinstance(self.name, str):
             raise ModelError(f"Machine: `name` is {described(self.name)}: write a text, such as name='my-protocol'.")
         if _is_class(self.state, Constants) and _is_class(self.constants, Record):

@@ -134,7 +134,7 @@ def find(s: State, c: C) -> None:
 
 @action()
 def forget(s: State, c: C) -> None:
-    """The first element is set to -1, which is no number of one."""
+    """The first element is set to -1, which is not a number of one."""
     s.arr[0] = -1
 
 

@@ -127,7 +127,7 @@ class Acting:
         return Value(address, memory)
 
     def span(self, domain: Domain) -> tuple[Value, Value]:
-        """Return the first and the last value of a parameter; NONE is no choice."""
+        """Return the first and the last value of a parameter; NONE is not one of them."""
         shape = self.module.shape
         return shape.first(self.build, self.e, domain), shape.bound(self.build, self.e, domain, high=True)
 

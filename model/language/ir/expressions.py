@@ -86,7 +86,7 @@ def where(node: ast.AST) -> At:
 
 
 def kind_of_value(kind: subset.Type | Nothing) -> Type | None:
-    """Return the type of a value; None for nothing and for the constants, which are no value."""
+    """Return the type of a value; None for nothing and for the constants, which are not a value."""
     return kind if isinstance(kind, Int | Rec | Arr | BagRef) else None
 
 

@@ -1,4 +1,4 @@
-"""The loops over an action's parameters, with each guard as far out as what it reads allows: a pass over an action."""
+"""The loop nest of an action: loops over its parameters, with each guard as far out as what it reads allows. A pass over an action."""
 
 from __future__ import annotations
 
@@ -64,7 +64,7 @@ def nest(program: Program, action: Action) -> Nest:
 
 
 class Nesting:
-    """One nest being made."""
+    """A loop nest being made."""
 
     def __init__(self, program: Program, action: Action) -> None:
         self.program, self.action = program, action

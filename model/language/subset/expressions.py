@@ -169,7 +169,9 @@ class Expressions:
             known = [*self.scope.env, *self.scope.made.python.__globals__]
             hint = "" if self.scope.global_of(node) is not None else nearest(name, known)
             self.scope.refuse(
-                node, f"{name!r} is no number, parameter or local here.{hint}".rstrip("."), "pass what is needed as an argument"
+                node,
+                f"{name!r} is not a number, parameter or local here.{hint}".rstrip("."),
+                "pass what is needed as an argument",
             )
         self.scope.made.static[node] = self.fitting(node, found)
         return INT
@@ -177,8 +179,8 @@ class Expressions:
     def fitting(self, node: ast.expr, found: int) -> int:
         """Check a number of the module: it is as large as a literal may be at most."""
         if abs(found) > MOST:
-            told = found if abs(found) < 10**30 else f"a number of {found.bit_length():,} bits"
-            self.scope.refuse(node, f"{ast.unparse(node)} is {told}, which does not fit a number", f"use {-MOST} to {MOST}")
+            shown = found if abs(found) < 10**30 else f"a number of {found.bit_length():,} bits"
+            self.scope.refuse(node, f"{ast.unparse(node)} is {shown}, which does not fit a number", f"use {-MOST} to {MOST}")
         return found
 
     def attribute(self, node: ast.Attribute) -> Type:
@@ -189,7 +191,7 @@ class Expressions:
         if isinstance(root, ast.Name) and root.id not in self.scope.env and root.id not in self.scope.locals:
             found = self.scope.static(node)
             if found is None:
-                self.scope.refuse(node, f"{ast.unparse(node)!r} is no number", "use an enum member or a module-level number")
+                self.scope.refuse(node, f"{ast.unparse(node)!r} is not a number", "use an enum member or a module-level number")
             self.scope.made.static[node] = self.fitting(node, found)
             return INT
         owner = self.value(node.value)
@@ -306,7 +308,7 @@ class Expressions:
             hint = nearest(name, [*self.helpers(node.func), *BUILTINS, *FOLDS]) if found is None else ""
             self.scope.refuse(
                 node,
-                f"{ast.unparse(node.func)!r} is no helper that the language knows.{hint}".rstrip("."),
+                f"{ast.unparse(node.func)!r} is not a helper that the language knows.{hint}".rstrip("."),
                 "call a function of a model file, or min, max, abs, len, all, any, sum",
             )
         if node.keywords:
@@ -393,7 +395,7 @@ class Expressions:
                     )
                 if not isinstance(known[item.arg], Scalar):
                     self.scope.refuse(
-                        item.value, f"field {item.arg!r} is no number", "fill it in through the reference that add() returns"
+                        item.value, f"field {item.arg!r} is not a number", "fill it in through the reference that add() returns"
                     )
                 self.number(item.value)
             return Rec(record)

@@ -200,7 +200,7 @@ def _read(python: Callable[..., Any]) -> Function:
     node = ast.parse(text).body[0]
     if not isinstance(node, ast.FunctionDef):
         raise ModelError(
-            f"{place_of(python.__code__)}:{first}: {python.__name__}() is no plain function.\n"
+            f"{place_of(python.__code__)}:{first}: {python.__name__}() is not a plain function.\n"
             f"  {lines[0].strip()}\n  {'^' * len(lines[0].strip())}\nInstead, write it with `def`."
         )
     ast.increment_lineno(node, first - 1)

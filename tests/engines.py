@@ -27,7 +27,7 @@ EVERY = 8
 
 
 class Seen(NamedTuple):
-    """What a carrier says of one state: its successors with repetition, in what order makes no difference."""
+    """What an engine says of one state: its successors with repetition, in what order makes no difference."""
 
     successors: tuple[bytes, ...]
     fired: tuple[int, ...]
@@ -37,7 +37,7 @@ class Seen(NamedTuple):
     """The properties that the state, or a step out of it, decides."""
 
 
-class Carriers:
+class Engines:
     """A machine on both engines."""
 
     def __init__(
@@ -133,7 +133,7 @@ class Carriers:
             if key not in known:
                 judge = len(known) % EVERY == 0
                 expected, known[key] = self.ask_plain(key, judge=judge)
-                assert self.native(key, judge=judge) == expected, f"the carriers differ in {key}"
+                assert self.native(key, judge=judge) == expected, f"the engines differ in {key}"
             length += 1
             ends = not known[key] or length > longest
             key, length = (choose.choice(starts), 0) if ends else (choose.choice(known[key]), length)
