@@ -25,6 +25,8 @@ from fencepost.invariants.catalogue import runs_of
 from fencepost.invariants.protocols import LINEAGE, protocol
 
 from tests.commands import start
+from tests.reported import CASES, outcome_of, written
+from tests.reported import found as reported
 from tests.sparks import MARKS
 
 if TYPE_CHECKING:
@@ -48,9 +50,11 @@ def context() -> Iterator[SparkContext]:
 def explored(
     context: SparkContext, name: str, values: dict[str, int], *, partitions: int = 4, handover: int = 40, **options: Any
 ) -> Result:
-    found = protocol(name)
-    constants = found.machine.set_constants(values)
-    origin = Origin(name, "", tuple(values.items()), (), normalize=True)
+    return explored_from(context, Origin(name, "", tuple(values.items()), (), normalize=True), partitions, handover, **options)
+
+
+def explored_from(context: SparkContext, origin: Origin, partitions: int, handover: int, **options: Any) -> Result:
+    found, constants = origin.protocol(), origin.constants()
     question = Explore(
         found.machine,
         constants,
@@ -81,6 +85,17 @@ def test_spark_finds_what_the_native_engine_finds(context: SparkContext, name: s
     native = search(found.machine, found.machine.set_constants(run.constants), found.properties, Options(workers=1))
     handover = max(40, max(native.levels) // 3)
     alike(explored(context, run.protocol, dict(run.constants), handover=handover), native)
+
+
+@pytest.mark.parametrize(("claim", "outcome", "text"), CASES, ids=[claim for claim, _, _ in CASES])
+def test_spark_finds_what_the_plain_engine_finds(
+    context: SparkContext, claim: str, outcome: str, text: str, tmp_path: Path
+) -> None:
+    file = written(text, tmp_path)
+    wanted = reported(file, engine="plain")
+    assert wanted[0] == outcome, claim
+    origin = Origin("reported", file.read_text(), (), (), normalize=True)
+    assert outcome_of(lambda: explored_from(context, origin, 4, 1)) == wanted
 
 
 def test_results_do_not_depend_on_the_number_of_partitions(context: SparkContext) -> None:

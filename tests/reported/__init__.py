@@ -1,0 +1,52 @@
+"""Small models on which an engine once differed from the definition, and the outcome of each.
+
+A case begins with `== ` its claim ` | ` its outcome: verdict and states, or the error. `header.txt` stands before each.
+"""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import fencepost.api as f
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from fencepost.explorers.verdict import Result
+
+FOLDER = Path(__file__).parent
+HEADER = (FOLDER / "header.txt").read_text()
+BLOCKS = re.split(r"^== ", (FOLDER / "cases.txt").read_text(), flags=re.MULTILINE)[1:]
+CASES = [(*block.split("\n", 1)[0].split(" | "), block.split("\n", 1)[1]) for block in BLOCKS]
+"""Claim, outcome and actions of each."""
+
+
+def written(text: str, folder: Path, header: str = HEADER) -> Path:
+    """Write the model file of a case, and return its path."""
+    actions = ", ".join(re.findall(r"^@action.*\ndef (\w+)", text, flags=re.MULTILINE))
+    properties = ", ".join(re.findall(r"^@always\ndef (\w+)", text, flags=re.MULTILINE))
+    file = folder / "model.py"
+    machine = f'MACHINE = Machine("reported", "a reported model", State, C, initial, ({actions},))'
+    file.write_text(f"{header}{text}\n\n{machine}\nPROPERTIES = ({properties},)\n")
+    return file
+
+
+def outcome_of(search: Callable[[], Result]) -> tuple[str, dict[str, Any]]:
+    """Return the outcome of a search, and all that every engine must find alike."""
+    try:
+        result = search()
+    except f.FencepostError as error:
+        return str(error), {}
+    lengths = {item.name: (item.verdict.value, item.path and item.path.length) for item in result.properties}
+    names = ("generated", "depth", "levels", "fired", "guards", "complete")
+    return f"{result.verdict.value} {result.distinct}", {
+        "properties": lengths,
+        **{name: getattr(result, name) for name in names},
+    }
+
+
+def found(file: Path, **options: Any) -> tuple[str, dict[str, Any]]:
+    """Return the outcome of a check of the file."""
+    return outcome_of(lambda: f.check(file, **options))
