@@ -38,6 +38,7 @@ LISTED = {
     },
     "Kafka": {
         "conform": ("conform:conform", "Execute the model's histories on Kafka's own classes."),
+        "reproduce": ("reproduce:reproduce", "Play a finding on a cluster of Kafka on this machine."),
     },
     "Spark": {
         "sweep": ("sweep:sweep", "Take random walks over a grid of constants, on Spark."),

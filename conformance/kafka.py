@@ -93,7 +93,7 @@ def tool(name: str) -> str:
 
 def java_version() -> int:
     """Return the major version of Java; raise UsageError if it is missing or too old."""
-    told = _run([tool("java"), "-version"], 30, "Java").stderr
+    told = run([tool("java"), "-version"], 30, "Java").stderr
     found = re.search(r'version "(\d+)', told)
     if found is None or int(found[1]) < JAVA:
         was = found[1] if found else told.strip()
@@ -113,8 +113,13 @@ def lacking() -> str:
 
 def release(version: str | None, jars: Path | None = None) -> Release:
     """Return a release of Kafka by its number, by a folder of jars, or both; its driver is compiled if it was not yet."""
+    version, jars, warning = located(version, jars)
+    return Release(version, RELEASES.get(version, _newest()), jars, compiled(version, jars), warning)
+
+
+def located(version: str | None, jars: Path | None = None) -> tuple[str, Path, str]:
+    """Return the version, the folder of jars and a warning for a release by its number, by a folder of jars, or both."""
     java_version()
-    warning = ""
     if jars is None:
         if version is None:
             raise UsageError(
@@ -125,17 +130,14 @@ def release(version: str | None, jars: Path | None = None) -> Release:
                 f"Kafka {version} is not a release that the driver knows.{nearest(version, list(RELEASES))} "
                 f"Write one of {', '.join(RELEASES)}, or give a folder of jars with --jars."
             )
-        jars = by_maven(version)
-    else:
-        told = version_of(jars)
-        if version is not None and told != version:
-            raise UsageError(
-                f"--kafka says {version}, and the jars in {jars} are Kafka {told}: write --kafka {told} or leave it out."
-            )
-        version = told
-        if version not in RELEASES:
-            warning = f"Kafka {version} is not a release that the driver knows; it is compared with the model's {_newest()}."
-    return Release(version, RELEASES.get(version, _newest()), jars, compiled(version, jars), warning)
+        return version, by_maven(version), ""
+    told = version_of(jars)
+    if version is not None and told != version:
+        raise UsageError(
+            f"--kafka says {version}, and the jars in {jars} are Kafka {told}: write --kafka {told} or leave it out."
+        )
+    unknown = f"Kafka {told} is not a release that the driver knows; it is compared with the model's {_newest()}."
+    return told, jars, "" if told in RELEASES else unknown
 
 
 def _newest() -> str:
@@ -164,30 +166,37 @@ def version_of(folder: Path) -> str:
 
 def by_maven(version: str) -> Path:
     """Return a folder with Kafka's jars, which Maven brings the first time."""
-    jars = cache_folder() / "kafka" / version / "jars"
+    return brought(POM.format(version=version), cache_folder() / "kafka" / version / "jars", f"the jars of Kafka {version}")
+
+
+def brought(pom: str, jars: Path, what: str) -> Path:
+    """Return a folder with the jars that a project of Maven needs, which Maven brings the first time."""
     if jars.is_dir():
         return jars
     maven = shutil.which("mvn")
     if maven is None:
         raise UsageError(
-            f"Maven (`mvn`) was not found, which brings the jars of Kafka {version}: install it (Debian: apt-get install maven) "
+            f"Maven (`mvn`) was not found, which brings {what}: install it (Debian: apt-get install maven) "
             "or give a folder of jars with --jars."
         )
     jars.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
     with tempfile.TemporaryDirectory(dir=jars.parent) as work:
-        (Path(work) / "pom.xml").write_text(POM.format(version=version), encoding="utf-8")
+        (Path(work) / "pom.xml").write_text(pom, encoding="utf-8")
         command = [maven, "-q", "-B", "dependency:copy-dependencies", "-DoutputDirectory=jars", "-DincludeScope=runtime"]
-        done = _run(command, MAVEN_SECONDS, "Maven", Path(work))
+        done = run(command, MAVEN_SECONDS, "Maven", Path(work))
         if done.returncode != 0:
             said = "\n".join(line for line in done.stdout.splitlines() if "ERROR" in line)[:1500] or done.stderr[:1500]
-            raise UsageError(f"Maven did not bring the jars of Kafka {version}:\n{said.strip()}")
+            raise UsageError(f"Maven did not bring {what}:\n{said.strip()}")
         _keep(Path(work) / "jars", jars)
     return jars
 
 
-def compiled(version: str, jars: Path) -> Path:
-    """Return a folder with the driver's classes for these jars, compiled if it was not yet."""
-    sources = sorted(SOURCES.rglob("*.java"))
+def compiled(version: str, jars: Path, folder: Path = SOURCES, *more: Path) -> Path:
+    """Return a folder with the driver's classes for these jars, compiled if it was not yet.
+
+    `folder` has the sources, and `more` are further folders of jars that they need.
+    """
+    sources = sorted(folder.rglob("*.java"))
     digest = hashlib.sha256()
     for path in sources:
         digest.update(path.read_bytes())
@@ -200,9 +209,11 @@ def compiled(version: str, jars: Path) -> Path:
     classes.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
     with tempfile.TemporaryDirectory(dir=classes.parent) as work:
         made = Path(work) / "classes"
-        sources = _written(sources, Path(work) / "java", version, classes_in(jars))
-        command = [tool("javac"), "-nowarn", "-Xlint:none", "--release", str(JAVA), "-cp", f"{jars}{os.sep}*", "-d", str(made)]
-        done = _run([*command, *map(str, sources)], COMPILER_SECONDS, "javac")
+        texts = {source.relative_to(folder): source for source in sources}
+        written = _written(texts, Path(work) / "java", version, classes_in(jars))
+        among = os.pathsep.join(f"{where}{os.sep}*" for where in (jars, *more))
+        command = [tool("javac"), "-nowarn", "-Xlint:none", "--release", str(JAVA), "-cp", among, "-d", str(made)]
+        done = run([*command, *map(str, written)], COMPILER_SECONDS, "javac")
         if done.returncode != 0:
             said = "\n".join(done.stderr.splitlines()[:12])
             raise UsageError(
@@ -213,11 +224,11 @@ def compiled(version: str, jars: Path) -> Path:
     return classes
 
 
-def _written(sources: list[Path], folder: Path, version: str, classes: dict[str, set[str]]) -> list[Path]:
+def _written(sources: dict[Path, Path], folder: Path, version: str, classes: dict[str, set[str]]) -> list[Path]:
     """Write the driver's text for one release."""
     written = []
-    for source in sources:
-        path = folder / source.relative_to(SOURCES)
+    for name, source in sources.items():
+        path = folder / name
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_text(adapted(lines_for(source.read_text(encoding="utf-8"), version), classes), encoding="utf-8")
         written.append(path)
@@ -233,7 +244,8 @@ def _keep(made: Path, kept: Path) -> None:
             raise
 
 
-def _run(command: list[str], seconds: float, what: str, folder: Path | None = None) -> subprocess.CompletedProcess[str]:
+def run(command: list[str], seconds: float, what: str, folder: Path | None = None) -> subprocess.CompletedProcess[str]:
+    """Run a command to its end, and raise UsageError if it cannot start or takes too long."""
     try:
         return subprocess.run(  # noqa: S603 (our own commands)
             command, cwd=folder, capture_output=True, text=True, timeout=seconds, check=False

@@ -67,6 +67,7 @@ def test_the_generated_pages_are_not_stale() -> None:
         "docs/ir.md",
         "docs/semantics.md",
         "docs/conformance.md",
+        "docs/clusters.md",
     ],
 )
 def test_every_path_that_a_page_names_exists(page: str) -> None:

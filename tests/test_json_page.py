@@ -45,6 +45,7 @@ SECTIONS = {
     "ablate": ("api/matrix", "api/suspicions"),
     "vacuity": ("cli/commands/vacuity", "pages/vacuity"),
     "conform": ("conformance/report",),
+    "reproduce": ("conformance/clusters/reproduce", "cli/commands/reproduce"),
     "diff": ("api/differing",),
     "prove": ("api/proof_report",),
 }

@@ -1,0 +1,24 @@
+package fencepost.clusters;
+
+import java.util.ArrayList;
+import java.util.List;
+
+/** `kafka-storage format` for the nodes of a cluster, one after the other in one process. */
+public final class Format {
+    private Format() {
+    }
+
+    /** Arguments: the cluster's id, a feature such as `eligible.leader.replicas.version=0` or `-`, the nodes' property files. */
+    public static void main(String[] arguments) {
+        for (int at = 2; at < arguments.length; at++) {
+            List<String> words = new ArrayList<>(List.of("format", "--cluster-id", arguments[0], "--config", arguments[at]));
+            if (!arguments[1].equals("-")) {
+                words.addAll(List.of("--feature", arguments[1]));
+            }
+            int status = kafka.tools.StorageTool.execute(words.toArray(new String[0]), System.out);
+            if (status != 0) {
+                System.exit(status);
+            }
+        }
+    }
+}

@@ -1,0 +1,62 @@
+"""Programs that stand in for Kafka's: `python fake_kafka.py BEHAVIOUR MAIN-CLASS WORDS ...`."""
+
+from __future__ import annotations
+
+import json
+import signal
+import sys
+import time
+from pathlib import Path
+
+
+def say(text: str) -> None:
+    """Write a line at once."""
+    sys.stdout.write(text + "\n")
+    sys.stdout.flush()
+
+
+def node(behaviour: str) -> None:
+    """A node that starts, unless its behaviour is to fail."""
+    if behaviour == "node-dies":
+        sys.exit("ERROR the disk is full")
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(0))
+    say("Kafka Server started")
+    sys.stdin.read()
+
+
+def client(behaviour: str) -> None:
+    """A client of a topic that has whatever was sent, but for records named LOST."""
+    kept: list[str] = []
+    for line in sys.stdin:
+        asked = json.loads(line)
+        answer: dict[str, object] = {"answers": asked["number"]}
+        if asked["do"] == "describe":
+            answer |= {"leader": 1, "replicas": [1, 2], "isr": [1, 2], "elr": [], "adding": [], "removing": []}
+        elif asked["do"] == "send":
+            kept += asked["keys"]
+            for key in asked["keys"]:
+                say(json.dumps({"key": key, "failed": "no"} if key == "failed" else {"key": key, "offset": 0}))
+        elif asked["do"] == "read":
+            answer["keys"] = [key for key in kept if not key.startswith("LOST")]
+        if asked["do"] == "elect" and behaviour == "client-dies":
+            sys.exit(4)
+        if asked["do"] == "elect" and behaviour == "client-garbles":
+            say("what?")
+            time.sleep(60)
+        say(json.dumps(answer))
+
+
+def main() -> None:
+    """Be what was asked for; say so in a file if that is wanted."""
+    behaviour, what = sys.argv[1], sys.argv[2].rpartition(".")[2]
+    if what == "Node":
+        node(behaviour)
+    elif what == "Client":
+        client(behaviour)
+    elif what == "Format" and behaviour == "format-fails":
+        sys.exit("the id is not an id")
+    elif what == "Repair":
+        (Path(sys.argv[4]) / "repaired").mkdir(parents=True)
+
+
+main()

@@ -1,0 +1,45 @@
+"""Findings on clusters of Kafka: a record is lost, and with the repair it is not."""
+
+from __future__ import annotations
+
+import socket
+
+import pytest
+
+from tests.commands import data_of, fencepost
+from tests.kafkas import on_kafka
+
+
+def first_of_free_ports() -> str:
+    """Return a port from which the ports of a cluster are free; it is below those of outgoing connections."""
+    for first in range(20_000, 32_000, 200):
+        try:
+            for port in (*range(first, first + 6), *range(first + 50, first + 56)):
+                socket.create_server(("127.0.0.1", port)).close()
+        except OSError:
+            continue
+        return str(first)
+    raise AssertionError("no ports are free")
+
+
+@pytest.mark.long
+@on_kafka
+@pytest.mark.parametrize("release", ["4.1.2", "4.4.0"])
+@pytest.mark.parametrize(
+    ("words", "verdict"),
+    [
+        (["hyp-1"], "lost"),
+        (["hyp-1", "--control"], "kept"),
+        (["hyp-1", "--repaired"], "kept"),
+        (["hyp-10"], "lost"),
+        (["hyp-10", "--repaired"], "kept"),
+    ],
+)
+def test_a_finding_loses_an_acknowledged_record_and_its_control_and_repair_do_not(
+    words: list[str], verdict: str, release: str
+) -> None:
+    made = fencepost("reproduce", *words, "--kafka", release, "--port", first_of_free_ports(), "--json", "--quiet")
+    found = data_of(made)
+    assert (found["verdict"], made.exit_code) == (verdict, 0), found
+    assert (found["lost"] > 0) == (verdict == "lost")
+    assert found["seconds"] < 180
