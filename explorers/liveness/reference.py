@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
+from functools import cached_property
+from heapq import heapify, heappop, heappush
+from itertools import count
 from typing import TYPE_CHECKING, NamedTuple
 
 import networkx as nx
@@ -110,7 +113,7 @@ class Reference:
         least = min(costs, default=None if self.region.begins else 0)
         never = min(self.lassos(), key=len, default=None)
         if never is not None:
-            near = min(len(self.stems()[key]) for part in self.fair_parts() for key in part)
+            near = min(len(self.stems[key]) for part in self.fair_parts() for key in part)
             return Finding(self.args, Reach.NEVER, None, least, self.path(never, Reach.NEVER, None), vacuous, near)
         if self.prop.kind is Kind.LEADS_TO:
             return Finding(self.args, Reach.BOUNDED, 0, 0, None, vacuous)
@@ -121,7 +124,7 @@ class Reference:
         worst = self.extreme(max)
         most = max((worst[key] for key in self.region.begins), default=0)
         path = self.path(self.dearest(worst, most), Reach.BOUNDED, most) if self.region.begins else None
-        prefixes = self.prefixes()
+        prefixes = self.prefixes
         near = min((len(prefixes[key]) for key in self.region.begins if worst[key] == most), default=0)
         return Finding(self.args, Reach.BOUNDED, most, least, path, vacuous, near)
 
@@ -148,7 +151,7 @@ class Reference:
 
     def lassos(self) -> Iterator[Way]:
         """Yield a way to each state where everything may stop, and into each part and around in it."""
-        stems = self.stems()
+        stems = self.stems
         yield from (stems[key] for key in self.region.edges if not self.region.enabled[key])
         for part in self.fair_parts():
             entry = min((key for key in stems if key in part), key=lambda key: len(stems[key].stem))
@@ -194,7 +197,7 @@ class Reference:
 
     def spins(self) -> Iterator[Way]:
         """Yield a way into each loop of the region that costs something, and around in it."""
-        stems = self.stems()
+        stems = self.stems
         for part in map(set, nx.strongly_connected_components(self.region.graph())):
             for key in part:
                 for edge in self.region.edges[key]:
@@ -218,7 +221,7 @@ class Reference:
 
     def dearest(self, worst: Mapping[Key, int], most: int) -> Way:
         """Return the way with the fewest steps that costs most."""
-        prefixes = self.prefixes()
+        prefixes = self.prefixes
         begin = min((key for key in self.region.begins if worst[key] == most), key=lambda key: len(prefixes[key]))
         ways: dict[Key, tuple[Step, ...]] = {begin: ()}
         waiting = [begin]
@@ -233,8 +236,9 @@ class Reference:
 
     # -- ways from an initial state
 
+    @cached_property
     def prefixes(self) -> dict[Key, Way]:
-        """Return the fewest steps from an initial state to each state."""
+        """The fewest steps from an initial state to each state."""
         found = {key: Way(key) for key in self.starts}
         waiting = list(found)
         for key in waiting:
@@ -244,18 +248,21 @@ class Reference:
                     waiting.append(item.after)
         return found
 
+    @cached_property
     def stems(self) -> dict[Key, Way]:
-        """Return the fewest steps to each state of the region, from an initial state and through one with `when`."""
-        prefixes = self.prefixes()
+        """The fewest steps to each state of the region, from an initial state and through one with `when`."""
         found: dict[Key, Way] = {}
-        waiting = sorted(((prefixes[key], key) for key in self.region.begins), key=lambda item: len(item[0]))
+        order = count()
+        waiting = [(len(self.prefixes[key]), next(order), self.prefixes[key], key) for key in self.region.begins]
+        heapify(waiting)
         while waiting:
-            way, key = waiting.pop(0)
+            length, _, way, key = heappop(waiting)
             if key in found:
                 continue
             found[key] = way
-            waiting += [(way.longer(edge.step), edge.after) for edge in self.region.edges[key] if not edge.leaves]
-            waiting.sort(key=lambda item: len(item[0]))
+            for edge in self.region.edges[key]:
+                if not edge.leaves and edge.after not in found:
+                    heappush(waiting, (length + 1, next(order), way.longer(edge.step), edge.after))
         return found
 
 
