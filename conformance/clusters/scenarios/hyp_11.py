@@ -54,6 +54,7 @@ SCENARIOS = (
         play=play,
         brokers=BROKERS,
         control="metadata gets to broker 1 without delay",
+        repair="hyp-11",
         since=(4, 1),
         loses_since=(4, 1),
     ),

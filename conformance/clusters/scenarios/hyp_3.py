@@ -26,7 +26,7 @@ def play(stage: Stage, lag: int) -> None:
     stage.send("LOST")
     stage.acknowledged("LOST", within=2.5 * lag)
     stage.kill(1)
-    stage.wait(leader=0 if stage.control else 2)
+    stage.wait(leader=0 if stage.control or stage.repaired else 2)
     stage.finish(isr=BROKERS)
 
 
@@ -83,6 +83,7 @@ SCENARIOS = (
         play=partial(play, lag=LAG_SECONDS),
         brokers=BROKERS,
         control="metadata gets to broker 1 without delay",
+        repair="hyp-3",
         settings=(("replica.lag.time.max.ms", str(LAG_SECONDS * 1000)),),
     ),
     Scenario(
@@ -91,5 +92,6 @@ SCENARIOS = (
         play=partial(play, lag=DEFAULT_LAG_SECONDS),
         brokers=BROKERS,
         control="metadata gets to broker 1 without delay",
+        repair="hyp-3",
     ),
 )

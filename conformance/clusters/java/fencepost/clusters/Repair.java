@@ -5,6 +5,7 @@ import java.util.concurrent.atomic.AtomicInteger;
 import javassist.CannotCompileException;
 import javassist.ClassPool;
 import javassist.CtClass;
+import javassist.CtField;
 import javassist.CtMethod;
 import javassist.expr.ExprEditor;
 import javassist.expr.MethodCall;
@@ -21,7 +22,9 @@ public final class Repair {
     public static void main(String[] arguments) throws Exception {
         CtClass repaired = switch (arguments[0]) {
             case "hyp-1" -> forgetLogEnds();
+            case "hyp-3" -> keepPendingChange();
             case "hyp-10" -> keepReplicasOnly();
+            case "hyp-11" -> applySettingsFirst();
             default -> throw new IllegalArgumentException("no repair of " + arguments[0]);
         };
         repaired.writeFile(arguments[1]);
@@ -34,6 +37,35 @@ public final class Repair {
             CtClass.longType, CtClass.longType, CtClass.booleanType, CtClass.booleanType});
         reset.insertBefore("$3 = true;");
         return replica;
+    }
+
+    /** Metadata whose partition epoch the leader has learnt from an answer leaves a pending change of the ISR as it is. */
+    private static CtClass keepPendingChange() throws Exception {
+        CtClass partition = ClassPool.getDefault().get("kafka.cluster.Partition");
+        partition.addField(CtField.make("private boolean keepsPending;", partition));
+        CtMethod lead = partition.getDeclaredMethod("makeLeader");
+        String call = lead.getParameterTypes()[0].getSimpleName().equals("PartitionRegistration") ? "" : "()";
+        lead.insertBefore("this.keepsPending = this.isLeader() && this.partitionState().isInflight()"
+            + " && $1.leaderEpoch" + call + " == this.getLeaderEpoch() && $1.partitionEpoch" + call + " == this.getPartitionEpoch();");
+        AtomicInteger writes = new AtomicInteger();
+        partition.getDeclaredMethod("updateAssignmentAndIsr").instrument(new ExprEditor() {
+            @Override
+            public void edit(MethodCall call) throws CannotCompileException {
+                if (call.getMethodName().equals("partitionState_$eq")) {
+                    writes.incrementAndGet();
+                    call.replace("{ if (!this.keepsPending) { $proceed($$); } this.keepsPending = false; }");
+                }
+            }
+        });
+        return edited(partition, writes);
+    }
+
+    /** Settings that come with a smaller ISR apply before it. That they apply once more after it changes nothing. */
+    private static CtClass applySettingsFirst() throws Exception {
+        CtClass publisher = ClassPool.getDefault().get("kafka.server.metadata.BrokerMetadataPublisher");
+        publisher.getDeclaredMethod("onMetadataUpdate").insertBefore(
+            "if (!this._firstPublish()) { this.dynamicConfigPublisher().onMetadataUpdate($1, $2); }");
+        return publisher;
     }
 
     /** Who is no replica any more does not get into the ELR. */
@@ -49,9 +81,13 @@ public final class Repair {
                 }
             }
         });
-        if (streams.get() == 0) {
-            throw new IllegalStateException("PartitionChangeBuilder.maybePopulateTargetElr has changed");
+        return edited(builder, streams);
+    }
+
+    private static CtClass edited(CtClass found, AtomicInteger edits) {
+        if (edits.get() == 0) {
+            throw new IllegalStateException(found.getName() + " has changed: there is nothing to edit where it is expected");
         }
-        return builder;
+        return found;
     }
 }
