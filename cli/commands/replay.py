@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from typing import TYPE_CHECKING
 
 import click
 from fencepost.api.files import write_text
@@ -16,7 +17,12 @@ from fencepost.cli.views.traces import print_trace
 from fencepost.counterexamples.render import FORMATS
 from fencepost.model.language.errors import FencepostError, UsageError, nearest
 
-TEXT = "text"
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from fencepost.counterexamples.trace import Trace
+
+TEXT, KAFKA_TEST = "text", "kafka-test"
 MODEL_HELP = "The Python file that defines the trace's protocol, if it is your own."
 
 
@@ -56,25 +62,48 @@ def replay(files: tuple[str, ...], rewrite: bool, model: str | None) -> Exit:  #
 @command()
 @click.argument("file", metavar="FILE")
 @click.option(
-    "--format", "form", default=TEXT, show_default=True, metavar="NAME", help=f"One of: {', '.join((TEXT, *FORMATS))}."
+    "--format",
+    "form",
+    default=TEXT,
+    show_default=True,
+    metavar="NAME",
+    help=f"One of: {', '.join((TEXT, *FORMATS, KAFKA_TEST))}.",
 )
 @click.option("--output", metavar="FILE", help="Write it to this file instead of printing it.")
 @click.option("--model", metavar="FILE.py", help=MODEL_HELP)
-def show(file: str, form: str, output: str | None, model: str | None) -> Exit:
+@click.option("--kafka", metavar="VERSION", help="The release that a kafka-test is for; the newest known if not given.")
+def show(file: str, form: str, output: str | None, model: str | None, kafka: str | None) -> Exit:
     """Show the trace in FILE step by step, with what each step changed.
 
     As a diagram, a page or data, with --format: mermaid (a sequence diagram), html (a page to click through), itf (JSON
-    for Apalache's and Quint's viewers), pytest (a test to paste).
+    for Apalache's and Quint's viewers), pytest (a test to paste), kafka-test (a JUnit test of Kafka's `Partition`, which fails
+    until the finding is repaired).
     """
-    known = (TEXT, *FORMATS)
+    known = (TEXT, *FORMATS, KAFKA_TEST)
     if form not in known:
         raise UsageError(f"there is no format {form!r}.{nearest(form, list(known))} Formats are: {', '.join(known)}.")
+    if kafka is not None and form != KAFKA_TEST:
+        raise UsageError(f"--kafka is for --format {KAFKA_TEST}, and the format is {form}. Leave it out.")
     written = writable(output)
     made = replayed(file, model=model)
-    if written:
+    if form == KAFKA_TEST:
+        text = _kafka_test(made.trace, kafka, written)
+        if written:
+            write_text(written, text)
+        else:
+            print_text(text)
+    elif written:
         write_text(written, made.render(form, model or ""))
     elif form == TEXT:
         print_trace(results(), made.trace, made.path)
     else:
         print_text(made.render(form, model or ""))
     return Exit.AS_EXPECTED
+
+
+def _kafka_test(trace: Trace, kafka: str | None, written: Path | None) -> str:
+    from fencepost.conformance.kafka import located
+    from fencepost.conformance.upstream import kafka_test
+
+    release = located(kafka)[:2] if kafka else None
+    return kafka_test(trace, written.stem if written and written.suffix == ".java" else "", release)
