@@ -112,28 +112,32 @@ def test_an_option_for_releases_is_for_this_format_only() -> None:
     assert "--kafka is for --format kafka-test" in found.stderr
 
 
-def run_on(release: Kit, text: str, folder: Path) -> subprocess.CompletedProcess[str]:
-    """Compile a test against a release, and run it."""
+def run_on(release: Kit, text: str, folder: Path) -> str:
+    """Compile a test against a release, run it, and return what JUnit says."""
     junit = brought(JUNIT, cache_folder() / "kafka" / "junit-5", "JUnit and Mockito")
-    source = folder / "PartitionTraceTest.java"
+    package, name = (re.findall(pattern, text, re.MULTILINE)[0] for pattern in (r"^package (.*);", r"^public class (\w+)"))
+    folder.mkdir()
+    source = folder / f"{name}.java"
     source.write_text(text)
     jars = [str(release.jars / "*"), str(junit / "*")]
-    compiled = subprocess.run(  # noqa: S603 (our own command)
-        [tool("javac"), "-nowarn", "-Xlint:none", "-cp", os.pathsep.join(jars), "-d", str(folder), str(source)],
-        capture_output=True,
-        text=True,
-        check=False,
-    )
+    command = [tool("javac"), "-nowarn", "-Xlint:none", "-cp", os.pathsep.join(jars), "-d", str(folder), str(source)]
+    compiled = subprocess.run(command, capture_output=True, text=True, check=False)  # noqa: S603 (our own command)
     assert compiled.returncode == 0, compiled.stderr
     first = [str(release.first)] if release.first else []
     path = os.pathsep.join([*first, str(folder), *jars])
-    words = ["org.junit.platform.console.ConsoleLauncher", "execute", "--select-class", "kafka.cluster.PartitionTraceTest"]
-    return subprocess.run(  # noqa: S603 (our own command)
-        [tool("java"), "-XX:TieredStopAtLevel=1", "-Xmx256m", "-cp", path, *words, "--disable-banner", "--details", "tree"],
-        capture_output=True,
-        text=True,
-        check=False,
-    )
+    words = ["org.junit.platform.console.ConsoleLauncher", "execute", "--select-class", f"{package}.{name}"]
+    command = [
+        tool("java"),
+        "-XX:TieredStopAtLevel=1",
+        "-Xmx256m",
+        "-cp",
+        path,
+        *words,
+        "--disable-banner",
+        "--details",
+        "tree",
+    ]
+    return subprocess.run(command, capture_output=True, text=True, check=False).stdout  # noqa: S603 (our own command)
 
 
 @pytest.mark.long
@@ -143,11 +147,23 @@ def run_on(release: Kit, text: str, folder: Path) -> subprocess.CompletedProcess
 def test_it_fails_on_the_release_and_passes_with_the_repair(name: str, version: str, tmp_path: Path) -> None:
     release, (repair, said) = kit(version), FINDINGS[name]
     text = kafka_test(replay(ARCHIVE / f"{name}.trace").trace, "PartitionTraceTest", (version, release.jars))
-    plain, repaired = tmp_path / "plain", tmp_path / "repaired"
-    plain.mkdir()
-    repaired.mkdir()
-    failed = run_on(release, text, plain)
-    assert "1 tests failed" in failed.stdout, failed.stdout + failed.stderr
-    assert said in failed.stdout
-    passed = run_on(release.repaired(repair, tmp_path / "first"), text, repaired)
-    assert "1 tests successful" in passed.stdout, passed.stdout + passed.stderr
+    failed = run_on(release, text, tmp_path / "plain")
+    assert "1 tests failed" in failed, failed
+    assert said in failed
+    passed = run_on(release.repaired(repair, tmp_path / "first"), text, tmp_path / "repaired")
+    assert "1 tests successful" in passed, passed
+
+
+@pytest.mark.long
+@on_kafka
+@pytest.mark.parametrize("version", ["4.3.1", "4.4.0"])
+def test_the_test_in_the_report_on_hyp_10_fails_on_the_release_and_passes_with_the_repair(version: str, tmp_path: Path) -> None:
+    report = (ARCHIVE.parent.parent / "docs" / "findings" / "report-hyp-10.md").read_text()
+    text = report.partition("```java\npackage")[2].partition("```")[0]
+    release = kit(version)
+    failed = run_on(release, "package" + text, tmp_path / "plain")
+    assert "2 tests failed" in failed, failed
+    assert "expected: <[]> but was: <[3]>" in failed
+    assert "expected: <[2]> but was: <[1, 2]>" in failed
+    passed = run_on(release.repaired("hyp-10", tmp_path / "first"), "package" + text, tmp_path / "repaired")
+    assert "2 tests successful" in passed, passed
