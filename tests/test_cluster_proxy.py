@@ -14,6 +14,7 @@ from fencepost.conformance.clusters.proxy import FETCH, PRODUCE, Flow, Proxy
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
+pytestmark = pytest.mark.xdist_group("clusters")  # they look for free ports
 SERVER = 7
 FETCHES = Flow(SERVER, "broker-2-fetcher", FETCH)
 SECONDS = 10.0

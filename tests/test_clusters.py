@@ -17,7 +17,7 @@ from fencepost.conformance.clusters import kit as kits
 from fencepost.conformance.clusters.cluster import ClusterError
 from fencepost.conformance.clusters.kit import REPAIRS, Kit
 from fencepost.conformance.clusters.reproduce import SCENARIOS, Asked, Report, reproduce
-from fencepost.conformance.clusters.stage import Scenario, Stage
+from fencepost.conformance.clusters.scenario import Scenario
 from fencepost.model.language.errors import UsageError
 
 from tests.commands import data_of, fencepost
@@ -25,8 +25,10 @@ from tests.commands import data_of, fencepost
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+    from fencepost.conformance.clusters.stage import Stage
     from fencepost.conformance.clusters.story import Line
 
+pytestmark = pytest.mark.xdist_group("clusters")  # they look for free ports
 FAKE = Path(__file__).parent / "fake_kafka.py"
 
 
@@ -123,13 +125,19 @@ def test_a_story_that_takes_too_long_is_undetermined() -> None:
     assert (report.verdict, report.why) == ("undetermined", "not reached: the time is over")
 
 
-def test_nothing_is_left_of_a_cluster() -> None:
-    before = children()
-    folders = set(Path("/dev/shm").glob("fencepost-cluster-*"))  # noqa: S108 (where clusters have their files)
-    for story in (loses, keeps, waits_in_vain):
+def test_nothing_is_left_of_a_cluster(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.setattr("fencepost.conformance.clusters.reproduce.MEMORY_FOLDER", tmp_path)
+    before, seen = children(), []
+
+    def looks(stage: Stage) -> None:
+        seen.extend(tmp_path.iterdir())
+        loses(stage)
+
+    for story in (looks, waits_in_vain):
         played(story)
+    assert len(seen) == 1
     assert children() == before
-    assert set(Path("/dev/shm").glob("fencepost-cluster-*")) <= folders  # noqa: S108 (as above)
+    assert list(tmp_path.iterdir()) == []
 
 
 @pytest.mark.parametrize(

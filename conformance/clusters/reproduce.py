@@ -12,8 +12,9 @@ from typing import TYPE_CHECKING, Any, Literal
 
 from fencepost.conformance.clusters.client import Client
 from fencepost.conformance.clusters.cluster import Cluster, Shape
+from fencepost.conformance.clusters.scenario import Scenario, named
 from fencepost.conformance.clusters.scenarios import hyp_1, hyp_3, hyp_10, hyp_11
-from fencepost.conformance.clusters.stage import NotReached, Scenario, Stage, named
+from fencepost.conformance.clusters.stage import NotReached, Stage
 from fencepost.conformance.clusters.story import Story
 from fencepost.conformance.driver import MEMORY_FOLDER
 from fencepost.model.language.errors import UsageError

@@ -8,17 +8,15 @@ import time
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from fencepost.conformance.clusters.cluster import CONTROLLER
-from fencepost.conformance.clusters.proxy import ALTER_PARTITION, FETCH, Flow
+from fencepost.conformance.clusters.flows import fetches
 from fencepost.conformance.kafka import run
-from fencepost.model.language.errors import UsageError, nearest
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
-    from typing import Literal
 
     from fencepost.conformance.clusters.client import Client
     from fencepost.conformance.clusters.cluster import Cluster, Log
+    from fencepost.conformance.clusters.proxy import Flow
     from fencepost.conformance.clusters.story import Story
 
 WAIT = 60.0
@@ -47,21 +45,6 @@ class Seen:
         leader = "no leader" if self.leader < 0 else f"leader {self.leader}"
         moving = f", adding {self.adding}, removing {self.removing}" if self.adding or self.removing else ""
         return f"{leader}, replicas {self.replicas}, ISR {self.isr}, ELR {self.elr}{moving}"
-
-
-def fetches(follower: int, of: int) -> Flow:
-    """Return the fetches by which a follower copies the log of a leader."""
-    return Flow(of, f"broker-{follower}-fetcher", FETCH)
-
-
-def metadata(broker: int, way: Literal["requests", "answers"] = "requests") -> Flow:
-    """Return the fetches by which a broker gets the metadata log from the controller; its heartbeats are others."""
-    return Flow(CONTROLLER, f"raft-client-{broker}", FETCH, way)
-
-
-def alterations(broker: int, way: Literal["requests", "answers"] = "requests") -> Flow:
-    """Return the requests by which a leader asks the controller to change the ISR."""
-    return Flow(CONTROLLER, str(broker), ALTER_PARTITION, way)
 
 
 class Stage:
@@ -290,33 +273,3 @@ class Stage:
         if left <= 0:
             raise NotReached("the time is over")
         return min(seconds, left)
-
-
-@dataclass(frozen=True)
-class Scenario:
-    """A finding on a cluster. `play` is the story; `loses_since` is the first release that it loses a record on."""
-
-    name: str
-    title: str
-    play: Callable[[Stage], None]
-    brokers: tuple[int, ...]
-    control: str
-    """What a run with --control leaves out."""
-    settings: tuple[tuple[str, str], ...] = ()
-    delays: bool = True
-    elr_in_control: bool = True
-    repair: str = ""
-    since: tuple[int, int] = (4, 0)
-    loses_since: tuple[int, int] = (4, 0)
-
-    def expected(self, release: tuple[int, int], *, control: bool, repaired: bool) -> Literal["lost", "kept"]:
-        """Return what is expected of a run."""
-        return "kept" if control or repaired or release < self.loses_since else "lost"
-
-
-def named(name: str, scenarios: Sequence[Scenario]) -> Scenario:
-    """Return the scenario of this name."""
-    found = {scenario.name: scenario for scenario in scenarios}
-    if name not in found:
-        raise UsageError(f"there is no scenario {name!r}.{nearest(name, list(found))} Scenarios are: {', '.join(found)}.")
-    return found[name]

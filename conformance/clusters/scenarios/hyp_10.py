@@ -2,7 +2,12 @@
 
 from __future__ import annotations
 
-from fencepost.conformance.clusters.stage import Scenario, Stage
+from typing import TYPE_CHECKING
+
+from fencepost.conformance.clusters.scenario import Scenario
+
+if TYPE_CHECKING:
+    from fencepost.conformance.clusters.stage import Stage
 
 BROKERS = (1, 2, 3, 4)
 RECORDS = 1000

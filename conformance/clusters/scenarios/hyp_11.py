@@ -2,8 +2,14 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 from fencepost.conformance.clusters.cluster import CONTROLLER
-from fencepost.conformance.clusters.stage import Scenario, Stage, fetches, metadata
+from fencepost.conformance.clusters.flows import fetches, metadata
+from fencepost.conformance.clusters.scenario import Scenario
+
+if TYPE_CHECKING:
+    from fencepost.conformance.clusters.stage import Stage
 
 BROKERS = (1, 2)
 

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from functools import partial
 
-from fencepost.conformance.clusters.stage import NotReached, Scenario, Stage, alterations, fetches, metadata
+from fencepost.conformance.clusters.flows import alterations, fetches, metadata
+from fencepost.conformance.clusters.scenario import Scenario
+from fencepost.conformance.clusters.stage import NotReached, Stage
 
 BROKERS = (0, 1, 2)
 LAG_SECONDS, DEFAULT_LAG_SECONDS = 10, 30
