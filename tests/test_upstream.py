@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 from fencepost.conformance.clusters.kit import Kit, kit
 from fencepost.conformance.kafka import brought, tool
+from fencepost.conformance.moved import adapted, classes_in
 from fencepost.conformance.upstream import TEMPLATE, kafka_test
 from fencepost.counterexamples.replay import replay
 from fencepost.explorers.cache_folder import cache_folder
@@ -154,16 +155,25 @@ def test_it_fails_on_the_release_and_passes_with_the_repair(name: str, version: 
     assert "1 tests successful" in passed, passed
 
 
+IN_REPORTS = {
+    "hyp-10": (2, ("expected: <[]> but was: <[3]>", "expected: <[2]> but was: <[1, 2]>")),
+    "hyp-11": (1, ("Verification in order failure",)),
+}
+"""Reports with a test: how many methods it has, and what they say on a release."""
+
+
 @pytest.mark.long
 @on_kafka
 @pytest.mark.parametrize("version", ["4.3.1", "4.4.0"])
-def test_the_test_in_the_report_on_hyp_10_fails_on_the_release_and_passes_with_the_repair(version: str, tmp_path: Path) -> None:
-    report = (ARCHIVE.parent.parent / "docs" / "findings" / "report-hyp-10.md").read_text()
-    text = report.partition("```java\npackage")[2].partition("```")[0]
-    release = kit(version)
-    failed = run_on(release, "package" + text, tmp_path / "plain")
-    assert "2 tests failed" in failed, failed
-    assert "expected: <[]> but was: <[3]>" in failed
-    assert "expected: <[2]> but was: <[1, 2]>" in failed
-    passed = run_on(release.repaired("hyp-10", tmp_path / "first"), "package" + text, tmp_path / "repaired")
-    assert "2 tests successful" in passed, passed
+@pytest.mark.parametrize("finding", IN_REPORTS)
+def test_the_test_in_a_report_fails_on_the_release_and_passes_with_the_repair(
+    finding: str, version: str, tmp_path: Path
+) -> None:
+    report = (ARCHIVE.parent.parent / "docs" / "findings" / f"report-{finding}.md").read_text()
+    release, (methods, said) = kit(version), IN_REPORTS[finding]
+    text = adapted("package" + report.partition("```java\npackage")[2].partition("```")[0], classes_in(release.jars))
+    failed = run_on(release, text, tmp_path / "plain")
+    assert f"{methods} tests failed" in failed, failed
+    assert all(words in failed for words in said), failed
+    passed = run_on(release.repaired(finding, tmp_path / "first"), text, tmp_path / "repaired")
+    assert f"{methods} tests successful" in passed, passed
