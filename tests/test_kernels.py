@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import mmap
 import random
 from typing import Any
 
@@ -9,7 +10,7 @@ import numpy as np
 import pytest
 from fencepost.explorers.native.compile import compiled
 from fencepost.explorers.native.kernels import OWNERS
-from fencepost.explorers.native.store import Buffers, Partition
+from fencepost.explorers.native.store import HUGE, Buffers, Partition, reserved
 
 from tests.machines import id_sequence
 from tests.test_keys import plain_hash
@@ -68,3 +69,26 @@ def test_partitions_keep_each_state_once_and_in_order(kernels: Any) -> None:
         assert part.rows[: part.count].view(np.uint64).tolist() == list(expected)
         assert part.parents[: part.count].tolist() == list(expected.values())
         assert part.count <= 0.8 * len(part.table)
+
+
+def test_memory_of_huge_pages_begins_on_one_and_is_as_long_as_asked() -> None:
+    rows = np.dtype([("words", "<u8", (5,))])
+    for count in (1, 1000, 2 * HUGE // rows.itemsize + 1, 400_000):
+        found = reserved(count, rows)
+        assert (len(found), found.dtype) == (count, rows)
+        found["words"] = np.arange(5)
+        assert found[-1]["words"].tolist() == [0, 1, 2, 3, 4]
+        if count * rows.itemsize >= 2 * HUGE and hasattr(mmap, "MADV_HUGEPAGE"):
+            assert found.ctypes.data % HUGE == 0
+
+
+@pytest.mark.xdist_group("id-sequence-")
+def test_a_bound_call_is_the_call_that_it_stands_for(kernels: Any) -> None:
+    hashes, starts, order = np.array([5 << 59, 1, 5 << 59], np.uint64), np.zeros(OWNERS + 1, np.int64), np.zeros(3, np.uint32)
+    call = kernels.module.order_by_owner.bound(hashes, 3, starts, order)
+    for first in (5 << 59, 0):
+        hashes[0] = first
+        call()
+        assert order.tolist() == sorted(range(3), key=lambda n: int(hashes[n]) >> 59)
+    with pytest.raises(TypeError, match="order_by_owner got an array of float64"):
+        kernels.module.order_by_owner.bound(hashes.astype(float), 3, starts, order)

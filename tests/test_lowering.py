@@ -15,9 +15,12 @@ from fencepost.explorers.native.llvm.objects import compiled
 from fencepost.explorers.native.llvm.types import number
 from fencepost.explorers.native.lower.code import Code
 from fencepost.explorers.native.lower.module import Module
+from fencepost.explorers.native.lower.plain import Plain
 from fencepost.explorers.native.lower.rows import Entry, entries, moves
+from fencepost.invariants.protocols import PROTOCOLS
 from fencepost.model.language.ir import nodes, translate
 from fencepost.model.language.ir.nodes import LEAST, MOST, At, BinaryOp, Failure, Slot, UnaryOp
+from fencepost.model.language.ir.walk import inside
 from fencepost.model.language.subset.kinds import INT
 
 from tests.machines import constructs, id_sequence
@@ -148,3 +151,18 @@ def test_every_bit_of_a_row_belongs_to_one_entry() -> None:
     assert places == [sum(sizes[:n]) for n in range(len(sizes))]
     assert sum(sizes) == layout.bits
     assert all(isinstance(item, Entry) and item.mask.bit_count() == item.bits for item in entries(layout))
+
+
+def test_only_conditions_that_cannot_fail_and_do_not_loop_are_evaluated_whole() -> None:
+    program = translate(PROTOCOLS["kip320"].machine)
+    plain = Plain(program.functions)
+    found = {guard.text: plain.is_plain(guard.condition) for guard in program.guards}
+    assert found["base.is_news_of_leader(s, follower, leader, epoch)"]
+    assert not found["base.high_watermark_reached_epoch(l)"], "the high watermark may be outside the log"
+    for guard in program.guards:
+        if plain.is_plain(guard.condition):
+            called = [
+                program.functions[item.function].body for item in inside([guard.condition]) if isinstance(item, nodes.Call)
+            ]
+            every = list(inside([guard.condition, *itertools.chain(*called)]))
+            assert not any(item.checks or isinstance(item, nodes.Fold | nodes.For | nodes.Store) for item in every)

@@ -6,12 +6,17 @@ locks, and what a partition holds depends only on the order of its successors: n
 
 from __future__ import annotations
 
+import contextlib
+import ctypes
+import mmap
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from fencepost.explorers.native.kernels import OWNERS
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from fencepost.explorers.native.compile import Kernels
     from fencepost.explorers.native.layout import Layout
 
@@ -20,10 +25,14 @@ MOST_STATES = (1 << 24) - 2
 FILL = 0.8
 GROWTH = 1.5
 FIRST_SLOTS = 1 << 10
-FIRST_ROWS = 1 << 14
+FIRST_ROWS = 1 << 15
 """Rows are reserved well ahead: the operating system gives memory only to pages that are written."""
 ROW_GROWTH = 4
 EMPTY: np.ndarray[Any, Any] = np.zeros(0, np.uint64)
+
+HUGE = 1 << 21
+"""Bytes of a huge page. Arrays of several are put on such pages where the system has them: fewer misses, and pages are cleared faster."""
+_ADVICE = getattr(mmap, "MADV_HUGEPAGE", None)
 
 BATCH = 1024
 """States expanded into one buffer: their successors still fit a core's cache when they are inserted."""
@@ -31,11 +40,23 @@ ROUND = 16
 """Batches expanded before their successors are inserted."""
 
 
+def reserved(count: int, dtype: np.dtype[Any] | type[Any]) -> np.ndarray[Any, Any]:
+    """Return an array whose memory is given by the system when it is written."""
+    size = count * np.dtype(dtype).itemsize
+    if size < 2 * HUGE or _ADVICE is None:
+        return np.empty(count, dtype)
+    memory = mmap.mmap(-1, size + HUGE, flags=mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS)
+    with contextlib.suppress(OSError):  # a kernel without huge pages
+        memory.madvise(_ADVICE)
+    skipped = -ctypes.addressof(ctypes.c_char.from_buffer(memory)) % HUGE
+    return np.frombuffer(memory, dtype, count, skipped)
+
+
 class Buffers:
     """Room for the successors of `batches` batches of states: arrays of shape (batches, room, ...)."""
 
     def __init__(self, layout: Layout, batches: int, room: int) -> None:
-        self.rows = np.empty((batches, room), layout.dtype)
+        self.rows = reserved(batches * room, layout.dtype).reshape(batches, room)
         self.words = self.rows.view(np.uint64).reshape(batches, room, layout.words)
         self.hashes = np.empty((batches, room), np.uint64)
         self.parents = np.empty((batches, room), np.uint32)
@@ -63,6 +84,8 @@ class Partition:
         self.rows = np.empty(0 if compact else FIRST_ROWS, self.dtype)
         self.fresh = np.empty(FIRST_ROWS if compact else 0, self.dtype)
         self.counts = np.zeros(2, np.int64)
+        self._place = np.zeros(2, np.int64)
+        self._bound: tuple[tuple[Buffers, int, int], Callable[[], Any]] | None = None
         self.base = 0
         self._bind()
 
@@ -103,17 +126,26 @@ class Partition:
 
     def insert(self, buffers: Buffers, batches: int, owner: int) -> None:
         """Insert this owner's share of the successors in the first `batches` buffers, growing as needed."""
-        place = np.zeros(2, np.int64)
-        while not self.kernels.module.insert(
-            buffers.words, buffers.hashes, buffers.parents, buffers.order, buffers.starts, batches, owner, place, self.table,
-            self._stored, self.hashes, self.parents, self.counts, min(int(len(self.table) * FILL), MOST_STATES), self.compact,
-        ):  # fmt: skip
-            batch, position = int(place[0]), int(place[1])
+        self._place[:] = 0
+        while not self._insertion(buffers, batches, owner)():
+            batch, position = map(int, self._place)
             if self.count >= MOST_STATES:
                 raise TooManyStates
             if self.count >= int(len(self.table) * FILL):
                 self._grow_table()
             self._reserve(int(buffers.starts[batch, owner + 1]) - position)
+
+    def _insertion(self, buffers: Buffers, batches: int, owner: int) -> Callable[[], Any]:
+        """Return the call of the kernel that inserts. It is kept, since small levels take less time than making one does."""
+        asked = (buffers, batches, owner)
+        if self._bound is None or self._bound[0] != asked:
+            call: Callable[[], Any] = self.kernels.module.insert.bound(
+                buffers.words, buffers.hashes, buffers.parents, buffers.order, buffers.starts, batches, owner, self._place,
+                self.table, self._stored, self.hashes, self.parents, self.counts,
+                min(int(len(self.table) * FILL), MOST_STATES), self.compact,
+            )  # fmt: skip
+            self._bound = asked, call
+        return self._bound[1]
 
     def content(self) -> dict[str, np.ndarray[Any, Any]]:
         """Return what a checkpoint has to keep; `shapes` says the same before there is any."""
@@ -152,6 +184,7 @@ class Partition:
         """Make a table for the states that are there."""
         self.table = np.zeros(max(slots, int(self.count / FILL * GROWTH), FIRST_SLOTS), np.uint32)
         self.kernels.module.rebuild(self.table, self.all_hashes(), self.count)
+        self._bound = None
 
     def all_hashes(self) -> np.ndarray[Any, Any]:
         """Return the hashes of all states, kept or computed."""
@@ -181,11 +214,13 @@ class Partition:
         self._bind()
 
     def _bind(self) -> None:
+        """Take note of arrays that are others now."""
+        self._bound = None
         target = self.new_rows()
         self._stored = target.view(np.uint64).reshape(len(target), self.words)
 
 
 def _grown(array: np.ndarray[Any, Any], size: int, used: int) -> np.ndarray[Any, Any]:
-    larger = np.empty(size, array.dtype)
+    larger = reserved(size, array.dtype)
     larger[:used].view(np.uint8)[:] = array[:used].view(np.uint8)
     return larger

@@ -34,6 +34,8 @@ if TYPE_CHECKING:
 
 SIGNED = {"==": "eq", "!=": "ne", "<": "slt", "<=": "sle", ">": "sgt", ">=": "sge"}
 UNSIGNED = {"==": "eq", "!=": "ne", "<": "ult", "<=": "ule", ">": "ugt", ">=": "uge"}
+FEW = 512
+"""Bytes that are copied in line."""
 _BITWISE = {"&": "and", "|": "or", "^": "xor"}
 
 
@@ -136,6 +138,12 @@ class Builder:
         self.slots.append(f"  {register} = alloca {spelled(kind)}")
         return register
 
+    def room(self, size: int) -> str:
+        """Return the address of so many bytes on the stack."""
+        register = self.register()
+        self.slots.append(f"  {register} = alloca [{size} x i8], align 16")
+        return register
+
     def keep(self, slot: str, value: Value) -> None:
         """Write a slot."""
         self.emit(f"store {spelled(value.type)} {value.text}, ptr {slot}")
@@ -171,8 +179,21 @@ class Builder:
         """Write a number, or copy a record. Two records of one type are one, or share nothing."""
         if isinstance(memory, Cell):
             self.store(address, memory, value)
-        elif memory.bytes:
+        elif memory.bytes > FEW:
             self.emit(f"call void @llvm.memcpy.inline.p0.p0.i64(ptr {address}, ptr {value.text}, i64 {memory.bytes}, i1 false)")
+        else:
+            self._copy(address, value.text, memory.bytes)
+
+    def _copy(self, address: str, source: str, size: int) -> None:
+        """Copy memory by the widest registers that every processor has: LLVM's own way is slow at some 100 bytes."""
+        at, parts = 0, []
+        for bits in (128, 64, 32, 16, 8):
+            while size - at >= bits // 8:
+                kind = "<2 x i64>" if bits == 128 else f"i{bits}"
+                parts.append((at, kind, self.value(f"load {kind}, ptr {self.offset(source, at)}, align 1")))
+                at += bits // 8
+        for place, kind, value in parts:
+            self.emit(f"store {kind} {value}, ptr {self.offset(address, place)}, align 1")
 
     def field(self, record: Value, name: str) -> tuple[str, Memory]:
         """Return the address and the type of a field."""
@@ -238,9 +259,13 @@ class Builder:
         """Return `not value`."""
         return Value(self.value(f"xor i1 {self.flag(value).text}, true"), Sort.FLAG)
 
+    def joined(self, sign: str, one: Value, other: Value) -> Value:
+        """Return `one & other` or `one | other` of two flags that are there."""
+        return Value(self.value(f"{_BITWISE[sign]} i1 {one.text}, {other.text}"), Sort.FLAG)
+
     def both(self, one: Value, other: Value) -> Value:
         """Return `one and other` of two flags that are there."""
-        return Value(self.value(f"and i1 {one.text}, {other.text}"), Sort.FLAG)
+        return self.joined("&", one, other)
 
     def alike(self, left: Value, right: Value) -> tuple[Value, Value, bool]:
         """Return two numbers and whether they are words; a literal is what the other one is."""

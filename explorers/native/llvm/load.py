@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import ctypes
 import weakref
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import llvmlite.binding as llvm
@@ -14,6 +15,8 @@ import numpy as np
 from fencepost.explorers.native.llvm.objects import machine_of, native
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from fencepost.explorers.native.llvm.objects import Object
     from fencepost.explorers.native.llvm.unit import Export
 
@@ -64,6 +67,14 @@ class Kernel:
 
     def __call__(self, *arguments: Any) -> Any:
         """Call the function."""
+        return self._call(*self._given(arguments))
+
+    def bound(self, *arguments: Any) -> Callable[[], Any]:
+        """Return a call with these arguments that examines them once only; arrays stay where they are as long as it is kept."""
+        return partial(_call_kept, self, self._call, arguments, tuple(self._given(arguments)))
+
+    def _given(self, arguments: tuple[Any, ...]) -> list[Any]:
+        """Return arguments as the function takes them."""
         given: list[Any] = []
         for taken, value in zip(self._takes, arguments, strict=True):
             if taken is None:
@@ -81,7 +92,11 @@ class Kernel:
             given.append(address_of(value))
             if lengths:
                 given += value.shape
-        return self._call(*given)
+        return given
+
+
+def _call_kept(_kernel: Kernel, call: Callable[..., Any], _kept: tuple[Any, ...], given: tuple[Any, ...]) -> Any:
+    return call(*given)
 
 
 def _taken(annotation: str) -> tuple[Any, int] | None:

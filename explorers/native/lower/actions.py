@@ -153,8 +153,12 @@ class Acting:
                 self.code.block(compute.statements)
                 self.step(place + 1, following, effect)
             case Guarded() as guarded:
-                self.guard(guarded, following)
-                self.step(place + 1, following, effect)
+                several = self.plain_guards(place)
+                if len(several) > 1:
+                    self.guards(several, following)
+                else:
+                    self.guard(guarded, following)
+                self.step(place + max(1, len(several)), following, effect)
 
     def over(self, parameter: ir.Parameter, inside: Callable[[str], None]) -> None:
         """Run what is inside for each value of a parameter."""
@@ -181,6 +185,31 @@ class Acting:
         """Give a parameter a value."""
         self.values[parameter.slot] = value
         self.code.bind(parameter.slot, value)
+
+    def plain_guards(self, place: int) -> list[Guarded]:
+        """Return guards that follow each other and are cheap to evaluate all at once."""
+        found: list[Guarded] = []
+        for item in self.nest.steps[place:]:
+            if not isinstance(item, Guarded) or self.wanted.masks is not None or item.unchosen:
+                break
+            if not self.module.is_plain(item.statement.condition):
+                break
+            found.append(item)
+        return found
+
+    def guards(self, several: list[Guarded], following: str) -> None:
+        """As `guard` for each of several, without a branch for each: which of them refuses is hard to guess."""
+        build = self.build
+        flags = [build.flag(self.code.straight(item.statement.condition)) for item in several]
+        holds = Value("true", Sort.FLAG)
+        for item, condition in zip(several, flags, strict=True):
+            still = build.both(holds, condition)
+            refuses = Value(build.value(f"xor i1 {holds.text}, {still.text}"), Sort.FLAG)
+            self.refuse(item, build.number(refuses))
+            holds = still
+        inside = build.label()
+        build.branch(holds, inside, following)
+        build.begin(inside)
 
     def guard(self, node: Guarded, following: str) -> None:
         """Go on where a guard holds; where it refuses, it does so for all the parameters that are not chosen yet."""

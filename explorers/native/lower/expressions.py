@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from functools import reduce
+from itertools import pairwise
 from typing import TYPE_CHECKING, Protocol
 
 from fencepost.explorers.native.llvm import checks
@@ -32,6 +34,9 @@ class Whole(Protocol):
 
     def switch(self, build: Builder, e: Value, node: nodes.Switch) -> Value:
         """Return whether a guard, or a part of one, is turned off."""
+
+    def is_plain(self, node: Expression) -> bool:
+        """Say whether a condition is short and can be evaluated anywhere."""
 
 
 class Expressions:
@@ -201,6 +206,8 @@ class Expressions:
     def flag(self, node: Expression) -> Value:
         """Return a condition as a flag."""
         build = self.build
+        if self.module.is_plain(node):
+            return self.straight(node)
         yes, no, end = build.label(), build.label(), build.label()
         self.decide(node, yes, no)
         build.begin(yes)
@@ -211,8 +218,11 @@ class Expressions:
         return build.phi([(flag(value=True), yes), (flag(value=False), no)])
 
     def decide(self, node: Expression, yes: str, no: str) -> None:
-        """End the block at hand by a condition; what need not be evaluated is not."""
+        """End the block at hand by a condition; what need not be evaluated is not, unless that is cheaper."""
         build = self.build
+        if self.module.is_plain(node):
+            build.branch(self.straight(node), yes, no)
+            return
         match node:
             case nodes.Logic():
                 for item in node.values[:-1]:
@@ -234,6 +244,22 @@ class Expressions:
                 self.fold(node, yes, no)
             case _:
                 build.branch(build.flag(self.expression(node)), yes, no)
+
+    def straight(self, node: Expression) -> Value:
+        """Return a plain condition as a flag, all of its parts evaluated: no branch, so none that the processor guesses wrong."""
+        build = self.build
+        match node:
+            case nodes.Logic():
+                sign = "&" if node.conjunction else "|"
+                return reduce(lambda one, other: build.joined(sign, one, other), map(self.straight, node.values))
+            case nodes.Not():
+                return build.negated(self.straight(node.value))
+            case nodes.Compare():
+                values = [self.number(node.first), *(self.number(other) for _, other in node.rest)]
+                signs = [str(order) for order, _ in node.rest]
+                found = [build.compared(sign, *pair) for sign, pair in zip(signs, pairwise(values), strict=True)]
+                return reduce(lambda one, other: build.joined("&", one, other), found)
+        return build.flag(self.expression(node))
 
     def compare(self, node: nodes.Compare, yes: str, no: str) -> None:
         """End the block at hand by a chain of comparisons."""

@@ -35,9 +35,7 @@ def write_expand(module: Module, wanted: Wanted) -> None:
     build, given = module.kernel("expand", parameters, "I64")
     given.setdefault("codes", Value("null", Vector(number(0).type, 0)))  # type: ignore[arg-type]
     e, first, last = given["e"], given["first"], given["last"]
-    states = build.register()
-    build.slots.append(f"  {states} = alloca [{BLOCK * module.state.bytes} x i8], align 16")
-    block = Value(states, Vector(module.state, BLOCK))
+    block = Value(build.room(BLOCK * module.state.bytes), Vector(module.state, BLOCK))
     with counted(build, number(0), build.least([build.wrapped("-", last, first), number(BLOCK)])) as item:
         module.rows.clear(build, build.read(*build.element(block, item.at)))
     count, start = build.slot(Sort.NUMBER), build.slot(Sort.NUMBER)

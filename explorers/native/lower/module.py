@@ -11,6 +11,7 @@ from fencepost.explorers.native.llvm.unit import Lowered
 from fencepost.explorers.native.lower.bags import Bags
 from fencepost.explorers.native.lower.code import Code
 from fencepost.explorers.native.lower.loops import counted, only_if
+from fencepost.explorers.native.lower.plain import Plain
 from fencepost.explorers.native.lower.rows import Rows
 from fencepost.explorers.native.lower.shape import ERROR, STATE, Shape
 from fencepost.model.language.subset.kinds import Int, Rec
@@ -47,6 +48,7 @@ class Module:
         self.rows = Rows(self.state, first)
         self.switches: dict[tuple[int, int], int] = {}
         self._written: dict[int, str] = {}
+        self._plain = Plain(program.functions)
 
     def lowered(self) -> Lowered:
         """Return the module as LLVM IR, with its kernels."""
@@ -105,6 +107,10 @@ class Module:
             self.switches[key] = self.shape.reserve()
         return build.flag(self.cell(build, e, self.switches[key]))
 
+    def is_plain(self, node: nodes.Expression) -> bool:
+        """Say whether a condition is short and can be evaluated anywhere."""
+        return self._plain.is_plain(node)
+
     # -- the check array
 
     def cell(self, build: Builder, e: Value, place: int) -> Value:
@@ -150,9 +156,7 @@ class Module:
 
     def scratch(self, build: Builder) -> Value:
         """Return room for a state on the stack."""
-        register = build.register()
-        build.slots.append(f"  {register} = alloca [{self.state.bytes} x i8], align 16")
-        return Value(register, self.state)
+        return Value(build.room(self.state.bytes), self.state)
 
     def over_states(
         self, name: str, more: Sequence[tuple[str, str]], visit: Callable[[Builder, dict[str, Value], Value, Value], None]
