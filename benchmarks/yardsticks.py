@@ -23,7 +23,7 @@ def c_search(replicas: int, log_size: int, max_records: int, max_leader_epoch: i
     """Search Kip320 in C on one thread.
 
     Gives `distinct`, `generated` and `depth` as the Python search does, `weak_isr_holds` and
-    `strong_isr_holds`, `seconds` of wall time, and `bytes_per_state`, which counts the table and
+    `strong_isr_holds`, `seconds` of wall time, `processor_seconds`, and `bytes_per_state`, which counts the table and
     the two levels in memory. None without a program, see `reason`.
     """
     return _run((replicas, log_size, max_records, max_leader_epoch))

@@ -4,7 +4,7 @@ A table stands between `<!-- cases ID ... -->` and `<!-- end -->`. Instead of id
 `settings`, `switches`, `largest`, `critical-path`, `operations`, `proofs`, `statements`, `loops`, `delays`,
 `quorum-settings`, `quorum-switches`, `spark-cost`, `spark-levels`, `spark-figures`, `spark-scale`, `four-cases`, `propagation`, `follower-settings`,
 `follower-switches`, `clusters`, `clusters-kept`; or one of `lemmas`, `cuts` with the name of a proof.
-Seconds, rates and memory are those that `python -m benchmarks.replication` measured.
+Seconds, rates and memory are those that `python -m benchmarks.catalogue` measured.
 """
 
 from __future__ import annotations

@@ -32,7 +32,7 @@ def test_every_known_bug_has_a_row() -> None:
 
 
 def test_what_was_measured_is_what_is_pinned() -> None:
-    """If not: `python -m benchmarks.replication`."""
+    """If not: `python -m benchmarks.catalogue`."""
     for name, found in measured().items():
         assert (found["distinct"], found["depth"]) == (BY_NAME[name].distinct, BY_NAME[name].depth)
     assert {run.name for run in RUNS if run.profile is not Profile.FULL} <= set(measured())

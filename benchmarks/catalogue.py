@@ -1,0 +1,53 @@
+"""Seconds, rate and memory of the runs of replication in the catalogue: `python -m benchmarks.catalogue [--profile full [--only]]`.
+
+Writes figures/replication.json, which the generated pages read; runs that are not measured keep what was measured
+before. Compilation is left out. A run that does not find what it must ends the measurement.
+"""
+
+from __future__ import annotations
+
+import argparse
+
+from fencepost.cli.commands.catalogue import choose_runs
+from fencepost.explorers.judge import judge
+from fencepost.explorers.verdict import Options
+from fencepost.figures.store import load, save
+from fencepost.invariants.catalogue import Profile, runs_of
+from rich.console import Console
+
+
+def main() -> None:
+    """Measure and write."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--profile", type=Profile, default=Profile.CI, help="the runs of which profile: quick, ci, full")
+    parser.add_argument("--workers", type=int, default=1)
+    parser.add_argument("--only", action="store_true", help="leave out the runs of smaller profiles")
+    given = parser.parse_args()
+    console = Console(width=120)
+    measured = load("replication")
+    names = {run.name for run in runs_of("replication") if not run.properties}
+    measured = {name: row for name, row in measured.items() if name in names}
+    peak = 0
+    for run in choose_runs(given.profile, ("replication",)):
+        if run.name not in names or (given.only and run.profile is not given.profile):
+            continue
+        found = judge(run, Options(workers=given.workers))
+        if not found.as_expected:
+            raise SystemExit(f"{run.name}: {'; '.join(found.differences)}")
+        result = found.result
+        measured[run.name] = {
+            "distinct": result.distinct,
+            "generated": result.generated,
+            "depth": result.depth,
+            "seconds": round(result.seconds, 2),
+            "workers": result.workers,
+            "store_bytes": result.store_bytes,
+        }
+        if result.peak_memory_bytes > peak:  # of the whole process: it says something of the run only where it rises
+            peak = measured[run.name]["peak_memory_bytes"] = result.peak_memory_bytes
+        console.print(f"{run.name:75} {result.distinct:>12,} {result.depth:>4} {result.seconds:>8.1f} s", highlight=False)
+        save("replication", dict(sorted(measured.items())))
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,43 @@
+"""An earlier commit of the project in a folder of its own, to be measured side by side: `python -m benchmarks.earlier [--commit COMMIT]`.
+
+The folder gets the files of the commit and an environment with what it depended on, among others Numba.
+"""
+
+from __future__ import annotations
+
+import argparse
+import subprocess
+import tarfile
+import venv
+from io import BytesIO
+from pathlib import Path
+
+COMMIT = "26dd7bd"
+"""The last commit whose machines were compiled by Numba from generated text."""
+ROOT = Path(__file__).parent.parent
+FOLDER = ROOT / ".benchmarks"
+
+
+def main() -> None:
+    """Install a commit and print its Python."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--commit", default=COMMIT)
+    print(installed(parser.parse_args().commit))
+
+
+def installed(commit: str = COMMIT) -> Path:
+    """Return the Python that has this commit installed; install it first, if that was not done yet."""
+    folder = FOLDER / commit
+    python, done = folder / "venv" / "bin" / "python", folder / "installed"
+    if not done.exists():
+        packed = subprocess.run(["git", "archive", commit], cwd=ROOT, stdout=subprocess.PIPE, check=True).stdout  # noqa: S603, S607 (a commit of ours)
+        with tarfile.open(fileobj=BytesIO(packed)) as files:
+            files.extractall(folder / "files", filter="data")
+        venv.create(folder / "venv", with_pip=True, clear=True)
+        subprocess.run([python, "-m", "pip", "install", "--quiet", folder / "files"], check=True)  # noqa: S603 (our own files)
+        done.touch()
+    return python
+
+
+if __name__ == "__main__":
+    main()

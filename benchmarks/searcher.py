@@ -1,0 +1,48 @@
+"""A process that searches machines on request, in this or an earlier version of the project.
+
+It is run by its path, reads questions as lines of JSON, and answers each with a line. Compilation is left out of the seconds.
+"""
+
+from __future__ import annotations
+
+import json
+import resource
+import sys
+import time
+from typing import Any
+
+from fencepost.explorers.native.search import Search
+from fencepost.explorers.verdict import Options
+from fencepost.invariants.protocols import protocol
+
+KIBIBYTE = 1024
+
+
+def main() -> None:
+    """Answer questions until there are no more."""
+    for line in sys.stdin:
+        print(json.dumps(answer(json.loads(line))), flush=True)
+
+
+def answer(question: dict[str, Any]) -> dict[str, Any]:
+    """Search once; the question has `protocol`, `constants`, and the options of a search."""
+    found = protocol(question.pop("protocol"))
+    constants = found.machine.set_constants(question.pop("constants"))
+    properties = tuple(item for item in found.properties if not item.kind.over_behaviours)
+    made = Search(found.machine, constants, properties, Options(**question))
+    before, began = time.process_time(), time.perf_counter()
+    result = made.run()
+    wall, processor = time.perf_counter() - began, time.process_time() - before
+    return {
+        "wall": wall,
+        "processor": processor,
+        "distinct": result.distinct,
+        "generated": result.generated,
+        "depth": result.depth,
+        "store_bytes": result.store_bytes,
+        "peak_bytes": resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * KIBIBYTE,
+    }
+
+
+if __name__ == "__main__":
+    main()
