@@ -7,7 +7,7 @@ from contextlib import nullcontext
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
-from fencepost.api.engines import compile_behaviours, kernels_of, source_of
+from fencepost.api.engines import compile_behaviours, kernels_of, kernels_to_begin_with, noted, source_of
 from fencepost.api.places import of_model
 from fencepost.api.quantities import DEFAULT_SHARE, default_memory
 from fencepost.api.results import CheckResult
@@ -111,7 +111,8 @@ def explore(question: Question, engine: str, options: Options, watch: Watch, clu
 
     def load() -> Kernels:
         nonlocal doing
-        kernels = kernels_of(question, source_of(question, options), watch)
+        of = kernels_to_begin_with if engine == "native" else kernels_of
+        kernels = of(question, source_of(question, options), watch)
         compile_behaviours(question, options, watch)
         doing = f"preparing the search of {name}"
         return kernels
@@ -130,7 +131,7 @@ def explore(question: Question, engine: str, options: Options, watch: Watch, clu
         from fencepost.explorers.native.search import search
 
         tell = watch.telling(name)
-        return search(found.machine, constants, question.properties, options, kernels=load, tell=tell)
+        return noted(question, search(found.machine, constants, question.properties, options, kernels=load, tell=tell), watch)
     except DomainError as error:
         way = way_of(found, constants, error, normalize=options.normalize)
         if way:

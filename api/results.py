@@ -135,6 +135,10 @@ class CheckResult(Result):
             "levels": list(self.levels),
             "omission": self.omission,
             "notes": list(self.notes),
+            "compiled": [
+                {"tier": item.tier, "kept": item.kept, "seconds": round(item.seconds, 4), "peak_memory_bytes": item.memory}
+                for item in self.compiled
+            ],
             "store_bytes": self.store_bytes,
             "peak_memory_bytes": self.peak_memory_bytes,
         }

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any, Self
+from typing import TYPE_CHECKING, Any
 
 from fencepost.api.checking import notes_on, with_memory_explained
 from fencepost.api.files import make_sure_folder
@@ -22,8 +22,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from fencepost.api.watching import Watch
-    from fencepost.explorers.native.build import Job
-    from fencepost.explorers.native.llvm.load import Library
+    from fencepost.explorers.native.compile import Kernels
     from fencepost.invariants.catalogue import Run
 
 
@@ -62,9 +61,9 @@ def question_of(run: Run) -> Question:
 
 
 class Runs:
-    """Runs that are done one after the other, under one budget and with one checkpoint; what comes later is compiled meanwhile.
+    """Runs that are done one after the other, under one budget and with one checkpoint.
 
-    Use it as a context manager. `limits` are those of a check; a memory limit that is None is the usual share of what is available.
+    `limits` are those of a check; a memory limit that is None is the usual share of what is available.
     """
 
     def __init__(self, runs: Sequence[Run], watch: Watch, *, checkpoint: str | None, resume: bool, **limits: Any) -> None:
@@ -74,17 +73,6 @@ class Runs:
         self.options = replace(made, memory=default_memory()) if self.usual_memory else made
         self.kept = Kept(checkpoint, "", resume=resume)
         self.budget = self.left = self.options.budget
-        from fencepost.explorers.native.build import Ahead
-        from fencepost.explorers.native.worker_pool import processors
-
-        jobs = [self._job(run) for run in self.runs]
-        self.ahead = Ahead(jobs, (self.options.workers or processors()) - 1)
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(self, *error: object) -> None:
-        self.ahead.end()
 
     def out_of_time(self) -> Reason | None:
         """Return why no further run is begun, or None."""
@@ -122,20 +110,18 @@ class Runs:
             self.kept.keep(run.name, judged.to_dict(), self._mark(run))
         return judged
 
-    def _compiled(self, run: Run) -> list[Library]:
+    def _compiled(self, run: Run) -> list[Kernels]:
         """Return what a run needs in memory, to be kept while it is explored; say so where it has to be compiled."""
         from fencepost.explorers.native.build import sources_of
-        from fencepost.explorers.native.compile import is_cached
-        from fencepost.explorers.native.llvm.libraries import library
+        from fencepost.explorers.native.tiers import begin, is_ready
 
-        what, job = f"compiling {run.name}", self._job(run)
-        sources = sources_of(job)
-        if all(map(is_cached, sources)):
-            return [library(source.unit)[0] for source in sources]
+        what = f"compiling {run.name}"
+        asked = run.protocol, values_of(run), run.properties
+        sources = sources_of(*asked, normalize=self.options.normalize, graph=not (run.compact or self.options.compact))
+        if all(map(is_ready, sources)):
+            return [begin(source) for source in sources]
         with self.watch.busy(f"{what} ... (kept for the next time)"), interruptible(what):
-            self.ahead.take(job)
-            self.ahead.begin()
-            return [library(source.unit)[0] for source in sources]
+            return [begin(source) for source in sources]
 
     def _whole_budget(self) -> Reason:
         return Reason(f"the time budget of {self.budget:g} s for all runs ran out", Cause.BUDGET)
@@ -148,12 +134,6 @@ class Runs:
         make_sure_folder(own)
         resume = self.kept.resume and (own / "manifest.json").is_file()
         return replace(self.options, checkpoint=str(own), resume=resume)
-
-    def _job(self, run: Run) -> Job:
-        return run.protocol, values_of(run), run.properties, self.options.normalize, not self._compact(run)
-
-    def _compact(self, run: Run) -> bool:
-        return run.compact or self.options.compact
 
     def _mark(self, run: Run) -> str:
         from fencepost.explorers.native.build import source_of

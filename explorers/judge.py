@@ -6,8 +6,8 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from fencepost.explorers.native.build import source_of
-from fencepost.explorers.native.compile import load
 from fencepost.explorers.native.search import search
+from fencepost.explorers.native.tiers import begin
 from fencepost.explorers.verdict import Options, Result, Verdict
 from fencepost.invariants.catalogue import values_of
 from fencepost.invariants.protocols import protocol
@@ -49,7 +49,7 @@ def judge(run: Run, options: Options, tell: Callable[[Progress], None] | None = 
         constants,
         found.select(run.properties),
         replace(options, compact=compact),
-        kernels=load(source),
+        kernels=begin(source),
         tell=tell,
     )
     return Judgement(run, result, tuple(_differences(run, result)))

@@ -5,7 +5,6 @@ Slow, and the measure of all others: counts, depths, verdicts and coverage of ev
 
 from __future__ import annotations
 
-import resource
 import time
 from collections import Counter
 from typing import TYPE_CHECKING
@@ -13,6 +12,7 @@ from typing import TYPE_CHECKING
 from fencepost.explorers.fault_order import with_late_faults
 from fencepost.explorers.interrupts import Signals
 from fencepost.explorers.liveness.summary import with_behaviours
+from fencepost.explorers.memory import peak_memory
 from fencepost.explorers.paths import Found, confirm
 from fencepost.explorers.verdict import (
     VIOLATED,
@@ -153,7 +153,7 @@ class PlainSearch:
             return out_of_time(self.options.budget)
         if self.options.max_states is not None and len(self.parents) >= self.options.max_states:
             return enough_states(self.options.max_states)
-        used = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024
+        used = peak_memory()
         if self.options.memory is not None and used > self.options.memory:
             return out_of_memory(self.options.memory)
         return ""
@@ -205,7 +205,7 @@ class PlainSearch:
             ),
             deadlocks=len(self.ends),
             deadlock=self.path(self.ends[0], None) if self.options.deadlock and self.ends else None,
-            peak_memory_bytes=resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024,
+            peak_memory_bytes=peak_memory(),
             levels=tuple(self.levels),
         )
 

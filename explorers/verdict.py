@@ -205,6 +205,21 @@ def ended_by_signal(why: str) -> bool:
 
 
 @dataclass(frozen=True)
+class Compiled:
+    """What compiling a machine took: seconds and, at most, bytes of memory of the process that did it. 0 if it was kept from before."""
+
+    tier: str
+    """`cheap`, which is there at once, or `optimized`."""
+    seconds: float = 0.0
+    memory: int = 0
+
+    @property
+    def kept(self) -> bool:
+        """Whether nothing had to be compiled."""
+        return not self.seconds
+
+
+@dataclass(frozen=True)
 class Result:
     """What an exploration found."""
 
@@ -225,7 +240,8 @@ class Result:
     deadlock: Path | None = None
     store_bytes: int = 0
     peak_memory_bytes: int = 0
-    compile_seconds: float = 0.0
+    compiled: tuple[Compiled, ...] = ()
+    """The code that the search used, in this order."""
     levels: tuple[int, ...] = ()
     omission: float = 0.0
     notes: tuple[str, ...] = field(default=())

@@ -24,7 +24,7 @@ MACHINES: dict[str, tuple[Machine, tuple[Property, ...]]] = {
     },
     **{name: (PROTOCOLS[name].machine, PROTOCOLS[name].properties) for name in LINEAGE},
 }
-DIFFERENT = {"seconds", "workers", "store_bytes", "peak_memory_bytes", "compile_seconds"}
+DIFFERENT = {"seconds", "workers", "store_bytes", "peak_memory_bytes", "compiled"}
 """What a run may differ in from another one of the same question."""
 ALONE = Options(workers=1, deadlock=True)
 

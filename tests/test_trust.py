@@ -35,7 +35,6 @@ KNOWN = {
     "api/targets.py": "a model file that the user names",
     "counterexamples/violating_binding.py": "the text of a property, which is a model's",
     "counterexamples/render/__init__.py": "a module of ours, by one of a few names",
-    "explorers/native/build.py": "what our own process sends",
     "explorers/native/llvm/aside.py": "what our own process sends",
     "explorers/native/llvm/load.py": "an object of the cache",
     "explorers/spark/explore.py": "what our own tasks send",

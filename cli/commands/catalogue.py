@@ -50,8 +50,7 @@ def run_catalogue(request: Request) -> Exit:
         table = None if request.json else RunTable(results(must_be_read=True), chosen, display)
         tally = Tally(waiting=list(chosen))
         try:
-            with Runs(chosen, display, **limits) as every:
-                _run_all(every, tally, table)
+            _run_all(Runs(chosen, display, **limits), tally, table)
         except KeyboardInterrupt:  # while a machine was compiled: a search that is interrupted has a result
             tally.why_stopped = f"SIGINT was received while {tally.doing}"
         except BrokenPipeError:  # whoever read us had enough: no run is begun for nobody
@@ -103,7 +102,7 @@ def choose_runs(profile: Profile, names: tuple[str, ...]) -> tuple[Run, ...]:
 
 
 def _run_all(every: Runs, tally: Tally, table: RunTable | None) -> None:
-    """Explore one run after the other; machines that come later are compiled meanwhile."""
+    """Explore one run after the other."""
     while tally.waiting and not tally.why_stopped:
         run = tally.waiting[0]
         data = every.recalled(run)

@@ -81,6 +81,7 @@ _VERDICTS = ", ".join(Verdict)
 @click.option("--trace", metavar="FILE", help="Write the first violation's trace there, or that of the worst case.")
 @click.option("--all-traces", is_flag=True, help="Show the trace of every violation, not only of the shortest.")
 @click.option("--coverage", is_flag=True, help="Show how often each action fired and each guard refused.")
+@click.option("-v", "--verbose", is_flag=True, help="Show what compiling the machine took: time and memory.")
 @click.option("--junit", metavar="FILE", help="Write JUnit XML there: a test case for each property.")
 @click.option("--sarif", metavar="FILE", help="Write SARIF 2.1.0 there: each violation with its trace, for code scanning.")
 @click.option("--github", is_flag=True, help="Annotate a GitHub workflow and write its step's summary.")
@@ -141,6 +142,7 @@ def _print(request: Request, target: Target, result: CheckResult, *, first: bool
         console,
         result,
         coverage=request.coverage,
+        verbose=request.verbose,
         expected=request.expected(),
         command=None if request.all_traces or request.properties else partial(request.command_for, target),
     )

@@ -53,6 +53,7 @@ class Request:
     trace: str | None = None
     all_traces: bool = False
     coverage: bool = False
+    verbose: bool = False
     junit: str | None = None
     sarif: str | None = None
     github: bool = False
@@ -168,6 +169,7 @@ class Request:
             "--trace": self.trace,
             "--all-traces": self.all_traces,
             "--coverage": self.coverage,
+            "--verbose": self.verbose,
             "--deadlock": self.deadlock,
         }
         self._refuse("runs of the catalogue, which have their own constants and expectations", own)

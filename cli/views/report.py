@@ -37,6 +37,7 @@ def print_page(
     result: CheckResult,
     *,
     coverage: bool = False,
+    verbose: bool = False,
     expected: Verdict | None = None,
     command: Callable[[str], str] | None = None,
 ) -> None:
@@ -44,7 +45,7 @@ def print_page(
     print_verdict(console, result, expected)
     print_properties(console, result)
     console.print()
-    print_rows(console, [(styled(name, "dim"), text) for name, text in reach(result)])
+    print_rows(console, [(styled(name, "dim"), text) for name, text in (*reach(result), *_compiling(result, verbose=verbose))])
     if coverage:
         print_coverage(console, result)
     print_traces(console, result, command)
@@ -221,6 +222,14 @@ def reach(result: CheckResult) -> Iterator[tuple[str, Text | str]]:
     dead = [name for name, fired in result.fired.items() if not fired]
     if dead:
         yield "never fired", styled(", ".join(dead) + ("" if result.complete else " (so far)"), "yellow")
+
+
+def _compiling(result: Result, *, verbose: bool) -> Iterator[tuple[str, str]]:
+    """Yield a line for each compilation whose code the search used."""
+    for number, item in enumerate(result.compiled if verbose else ()):
+        took = f"{show_seconds(item.seconds)}, {show_size(item.memory)} at most in the process that compiled"
+        when = " while the search went on" if number else ""
+        yield "compiled", f"{item.tier} code: " + ("kept from an earlier time" if item.kept else f"in {took}{when}")
 
 
 def _memory(result: Result) -> str:

@@ -77,7 +77,13 @@ class Engine:
     def prepare(self) -> None:
         """Compile the steps, and build the graph."""
         search = self.search
-        self.compiled = compiled(search.machine, search.constants, self.properties, normalize=search.options.normalize)
+        self.compiled = compiled(
+            search.machine,
+            search.constants,
+            self.properties,
+            normalize=search.options.normalize,
+            searched=search.position.seconds,
+        )
         self.graph = Graph(search, self.compiled, self.pause)
         self.rows = self.graph.build()
         self.parents = self.graph.parents()

@@ -5,22 +5,24 @@ They are two modules: one for the machine, which takes long to compile and serve
 
 from __future__ import annotations
 
+import math
 import time
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from fencepost.explorers.liveness.transition_ids import TransitionIds, transition_ids_of
-from fencepost.explorers.native.compile import Kernels, load
 from fencepost.explorers.native.generate import Source, source_of
 from fencepost.explorers.native.layout import layout_of
 from fencepost.explorers.native.lower.actions import Wanted
 from fencepost.explorers.native.lower.machine import write_expand, write_marks
 from fencepost.explorers.native.lower.module import Module
 from fencepost.explorers.native.shapes import Shapes
+from fencepost.explorers.native.tiers import begin
 from fencepost.invariants.protocols import PROTOCOLS
 from fencepost.model.language.ir import translate
 
 if TYPE_CHECKING:
+    from fencepost.explorers.native.compile import Kernels
     from fencepost.model.language.actions import Property
     from fencepost.model.language.constants import Constants
     from fencepost.model.language.machine import Machine
@@ -67,8 +69,10 @@ def sources(
     return _WRITTEN.get(machine, constants, properties, (normalize,), write)
 
 
-def compiled(machine: Machine, constants: Constants, properties: tuple[Property, ...], *, normalize: bool) -> Compiled:
-    """Return what judging these properties needs, from the cache or compiled now."""
+def compiled(
+    machine: Machine, constants: Constants, properties: tuple[Property, ...], *, normalize: bool, searched: float = math.inf
+) -> Compiled:
+    """Return what judging these properties needs, from the cache or compiled now; `searched`: seconds that the search took."""
     began = time.perf_counter()
     steps, predicates, codes = sources(machine, constants, properties, normalize=normalize)
-    return Compiled(load(steps), load(predicates), codes, time.perf_counter() - began)
+    return Compiled(begin(steps, searched), begin(predicates, searched), codes, time.perf_counter() - began)

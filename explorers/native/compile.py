@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
@@ -12,14 +11,15 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from fencepost.explorers.native.generate import Source, generate
 from fencepost.explorers.native.llvm.libraries import is_kept, library
-from fencepost.explorers.native.llvm.objects import has_fast_bits
+from fencepost.explorers.native.llvm.objects import CHEAP, LEVEL, has_fast_bits
 from fencepost.explorers.native.llvm.unit import Unit
 from fencepost.explorers.native.lower.rows import Rows
+from fencepost.explorers.verdict import Compiled
 from fencepost.model.language.errors import MismatchError
 
 if TYPE_CHECKING:
     from fencepost.explorers.native.layout import Layout
-    from fencepost.explorers.native.llvm.load import Kernel
+    from fencepost.explorers.native.llvm.load import Kernel, Library
     from fencepost.model.language.actions import Property
     from fencepost.model.language.constants import Constants
     from fencepost.model.language.machine import Machine
@@ -33,8 +33,10 @@ class Kernels:
 
     source: Source
     module: Any
-    seconds: float
-    fresh: bool
+    level: int
+    """How much the code is optimized."""
+    compiled: Compiled
+    """What compiling it took."""
 
     def constants(self, constants: Constants) -> np.ndarray[Any, Any]:
         """Return the constants as the array that the kernels take."""
@@ -68,9 +70,9 @@ def shared() -> dict[str, Kernel]:
     return found.kernels()
 
 
-def is_cached(source: Source) -> bool:
+def is_cached(source: Source, level: int = LEVEL) -> bool:
     """Say whether this module was compiled before, by this back end."""
-    return is_kept(source.unit)
+    return is_kept(source.unit, level)
 
 
 def compiled(
@@ -85,9 +87,12 @@ def compiled(
     return load(generate(machine, constants, properties, normalize=normalize, masked=masked))
 
 
-def load(source: Source) -> Kernels:
+def load(source: Source, level: int = LEVEL) -> Kernels:
     """Return the kernels of a generated module, from the cache or compiled now."""
-    began = time.perf_counter()
-    found, fresh = library(source.unit)
-    module = SimpleNamespace(**shared(), **found.kernels())
-    return Kernels(source, module, time.perf_counter() - began, fresh)
+    return bound(source, library(source.unit, level)[0], level)
+
+
+def bound(source: Source, found: Library, level: int) -> Kernels:
+    """Return the kernels of a library."""
+    made = Compiled("cheap" if level == CHEAP else "optimized", found.seconds, found.memory)
+    return Kernels(source, SimpleNamespace(**shared(), **found.kernels()), level, made)

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import resource
 from typing import TYPE_CHECKING, Any, Protocol
 
 import numpy as np
 from fencepost.explorers.fault_order import with_late_faults
+from fencepost.explorers.memory import peak_memory
 from fencepost.explorers.native.compile import NO_PARENT
 from fencepost.explorers.native.llvm import checks
 from fencepost.explorers.paths import Found, confirm
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from fencepost.explorers.native.layout import Layout
     from fencepost.explorers.native.position import Position
     from fencepost.explorers.native.store import Buffers, Partition
-    from fencepost.explorers.verdict import Options, Path
+    from fencepost.explorers.verdict import Compiled, Options, Path
     from fencepost.model.language.actions import Property
     from fencepost.model.language.constants import Constants
     from fencepost.model.language.interpreter import Interpreter
@@ -60,6 +60,11 @@ class Searched(Explored, Protocol):
     @property
     def generated(self) -> int:
         """Initial states plus successors computed, with repetition."""
+        ...
+
+    @property
+    def compiled(self) -> tuple[Compiled, ...]:
+        """The code that was used, in this order."""
         ...
 
     @property
@@ -132,7 +137,6 @@ def result_of(search: Searched, why: str) -> Result:
         deadlock = way_to(search, search.position.deadlock)
     levels = list(search.position.levels)
     fired = search.fired()
-    limits = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024
     return Result(
         protocol=search.machine.name,
         constants=search.constants.shown(),
@@ -155,8 +159,8 @@ def result_of(search: Searched, why: str) -> Result:
         deadlocks=search.deadlocks(),
         deadlock=deadlock,
         store_bytes=search.store_bytes,
-        peak_memory_bytes=limits,
-        compile_seconds=search.kernels.seconds,
+        peak_memory_bytes=peak_memory(),
+        compiled=search.compiled,
         levels=tuple(levels),
         omission=min(1.0, search.distinct**2 / 2.0**65) if search.options.compact else 0.0,
     )

@@ -13,11 +13,13 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from fencepost.explorers.interrupts import Signals
-from fencepost.explorers.native.compile import NO_PARENT, Kernels, compiled
+from fencepost.explorers.native.compile import NO_PARENT, Kernels
+from fencepost.explorers.native.generate import generate
 from fencepost.explorers.native.kernels import OWNERS
 from fencepost.explorers.native.outcome import blame, explain, result_of, way_to
 from fencepost.explorers.native.position import Position, Progress
 from fencepost.explorers.native.store import BATCH, ROUND, Buffers, Partition, TooManyStates
+from fencepost.explorers.native.tiers import Tiers, begin
 from fencepost.explorers.native.worker_pool import Worker, WorkerPool, processors
 from fencepost.explorers.verdict import VIOLATED, Options, Result, deep_enough, enough_states, out_of_memory, out_of_time
 from fencepost.model.language.actions import Kind
@@ -27,6 +29,7 @@ from fencepost.model.language.interpreter import Interpreter
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+    from fencepost.explorers.verdict import Compiled
     from fencepost.model.language.actions import Property
     from fencepost.model.language.constants import Constants
     from fencepost.model.language.machine import Machine
@@ -48,10 +51,11 @@ class Search:
         tell: Callable[[Progress], None] | None = None,
     ) -> None:
         self.machine, self.constants, self.properties, self.options = machine, constants, properties, options
-        self.kernels = kernels or compiled(machine, constants, properties, normalize=options.normalize)
+        self.kernels = kernels or begin(generate(machine, constants, properties, normalize=options.normalize))
         self.kernels.must_judge(properties)
         self.tell = tell
         self.module = self.kernels.module
+        self.tiers = Tiers(self.kernels)
         self.owners = OWNERS
         self.plain = Interpreter(machine, constants, normalize=options.normalize)
         self.layout = self.kernels.layout(constants)
@@ -155,6 +159,7 @@ class Search:
                 self.before_judging = (list(self.position.judged), dict(self.position.found))
                 self._judge()
                 return why
+            self._change_over(time.perf_counter() - began)
             self._round(rounds[number])
             self.position.next_round = number + 1
             if self.tell is not None:
@@ -169,6 +174,12 @@ class Search:
             first, last = self.position.starts[owner], self.position.ends[owner]
             found += [(owner, start, min(start + BATCH, last)) for start in range(first, last, BATCH)]
         return found
+
+    def _change_over(self, seconds: float) -> None:
+        """Go on with optimized code, if it is there by now; while it is made, one worker makes room for that."""
+        self.kernels = self.tiers.after(seconds, self.position.levels)
+        self.module = self.kernels.module
+        self.pool.resting = int(self.tiers.waits and 1 < self.workers >= processors())
 
     def _round(self, pieces: list[tuple[int, int, int]]) -> None:
         steps = self.kernels.source.step_properties
@@ -283,6 +294,11 @@ class Search:
     def generated(self) -> int:
         """Initial states plus successors computed, with repetition."""
         return self.position.initial + sum(self.fired())
+
+    @property
+    def compiled(self) -> tuple[Compiled, ...]:
+        """The code that was used, in this order."""
+        return tuple(item.compiled for item in self.tiers.used)
 
     @property
     def store_bytes(self) -> int:

@@ -32,6 +32,8 @@ class WorkerPool:
 
     def __init__(self, workers: list[Worker]) -> None:
         self.workers = workers
+        self.resting = 0
+        """Workers at the end that take no task just now."""
         self._pool: ThreadPoolExecutor | None = None
 
     def __enter__(self) -> Self:
@@ -65,7 +67,7 @@ class WorkerPool:
                 except Exception as error:  # noqa: BLE001 (raised below)
                     failed[task] = error
 
-        for future in [self._pool.submit(drain, worker) for worker in self.workers]:
+        for future in [self._pool.submit(drain, worker) for worker in self.workers[: len(self.workers) - self.resting]]:
             future.result()
         if failed:
             raise failed[min(failed)]

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import resource
 from functools import lru_cache, partial
 from operator import eq
 from typing import TYPE_CHECKING
 
 from fencepost.explorers.fault_order import with_late_faults
+from fencepost.explorers.memory import peak_memory
 from fencepost.explorers.paths import Found, confirm
 from fencepost.explorers.spark.store import NO_ANCESTOR, SOURCE_SHIFT, Block
 from fencepost.explorers.verdict import GuardCount, PropertyResult, Result, Verdict
@@ -53,8 +53,8 @@ def result_of(native: Search, store: Store, manifest: Manifest, why: str, worker
         deadlocks=manifest.deadlocks,
         deadlock=deadlock,
         store_bytes=manifest.distinct * (native.layout.dtype.itemsize + 8),
-        peak_memory_bytes=resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024,
-        compile_seconds=native.kernels.seconds,
+        peak_memory_bytes=peak_memory(),
+        compiled=(native.kernels.compiled,),
         levels=tuple(manifest.levels),
     )
 

@@ -12,50 +12,80 @@ import pickle
 import struct
 import subprocess
 import sys
+import tempfile
 import threading
 from typing import TYPE_CHECKING, Any
 
-from fencepost.explorers.native.llvm.objects import CompileError, Object, compiled
+from fencepost.explorers.native.llvm.objects import LEVEL, CompileError, Object, compiled
 
 if TYPE_CHECKING:
     from fencepost.explorers.native.llvm.unit import Lowered, Unit
 
 MOST = 64
 """Modules that one process compiles."""
+_COMMAND = [sys.executable, "-m", "fencepost.explorers.native.llvm.aside"]
 _LENGTH = struct.Struct("<Q")
 _lock = threading.Lock()
 _process: subprocess.Popen[bytes] | None = None
 _here = _there = 0
 
 
-def compiled_somewhere(unit: Unit | Lowered) -> Object:
+def compiled_somewhere(unit: Unit | Lowered, level: int = LEVEL) -> Object:
     """Return the object of a unit, compiled in this process or in another one."""
     global _here  # noqa: PLW0603 (of this process)
     with _lock:
         if _here < MOST:
             _here += 1
-            return compiled(unit)
-        return _asked(unit)
+            return compiled(unit, level=level)
+        return _asked(unit, level)
 
 
-def _asked(unit: Unit | Lowered) -> Object:
+def _asked(unit: Unit | Lowered, level: int) -> Object:
     global _process, _there  # noqa: PLW0603 (of this process)
     if _process is not None and (_there == MOST or _process.poll() is not None):
         _end()
     if _process is None:
-        command = [sys.executable, "-m", "fencepost.explorers.native.llvm.aside"]
-        _process = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE)  # noqa: S603 (our own module)
+        _process = subprocess.Popen(_COMMAND, stdin=subprocess.PIPE, stdout=subprocess.PIPE)  # noqa: S603 (our own module)
         _there = 0
     _there += 1
     try:
-        _send(_process.stdin, unit)
+        _send(_process.stdin, (unit, level))
         found = _received(_process.stdout)
     except BaseException:
         _end()  # half of an answer may be on its way
         raise
+    return _object(found)
+
+
+def _object(found: Object | str | None) -> Object:
     if isinstance(found, Object):
         return found
     raise CompileError(found or "the process that compiled it has ended")
+
+
+class Meanwhile:
+    """A unit that another process compiles while this one goes on. Files pass between them, so that neither waits for the other."""
+
+    def __init__(self, unit: Unit | Lowered, level: int) -> None:
+        with tempfile.TemporaryFile() as given:
+            _send(given, (unit, level))
+            given.seek(0)
+            self._made = tempfile.TemporaryFile()  # noqa: SIM115 (until the object is taken)
+            self._process = subprocess.Popen(_COMMAND, stdin=given, stdout=self._made, stderr=subprocess.DEVNULL)  # noqa: S603 (our own module)
+
+    def taken(self) -> Object | None:
+        """Return the object, None as long as there is none; raise CompileError if there will be none."""
+        if self._process.poll() is None:
+            return None
+        with self._made as made:
+            made.seek(0)
+            return _object(_received(made))
+
+    def end(self) -> None:
+        """End the process."""
+        self._process.kill()
+        self._process.wait()
+        self._made.close()
 
 
 def _forget() -> None:
@@ -90,9 +120,10 @@ def _received(pipe: Any) -> Any:
 
 def main() -> None:
     """Compile what comes in until nothing does; this is what the other process runs."""
-    while (unit := _received(sys.stdin.buffer)) is not None:
+    while (asked := _received(sys.stdin.buffer)) is not None:
+        unit, level = asked
         try:
-            made: Object | str = compiled(unit)
+            made: Object | str = compiled(unit, level=level)
         except CompileError as error:
             made = str(error)
         _send(sys.stdout.buffer, made)

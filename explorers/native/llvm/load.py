@@ -36,6 +36,8 @@ class Library:
     """A loaded object."""
 
     def __init__(self, made: Object) -> None:
+        self.seconds, self.memory = made.seconds, made.memory
+        """What compiling it took, if that was not done by an earlier process."""
         machine = machine_of(native(), 0)
         empty = llvm.parse_assembly(f'target triple = "{machine.triple}"', llvm.create_context())
         engine = llvm.create_mcjit_compiler(empty, machine)

@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import hashlib
-from dataclasses import dataclass
+import time
+from dataclasses import dataclass, field
 from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import llvmlite
 import llvmlite.binding as llvm
+from fencepost.explorers.memory import peak_memory
 from fencepost.explorers.native.llvm.translate import Module
 from fencepost.explorers.native.llvm.unit import Lowered
 
@@ -18,6 +20,8 @@ if TYPE_CHECKING:
 
 LEVEL = 1
 """How much LLVM optimizes, 0 to 3. Measured: 2 and 3 take longer to compile and search no faster."""
+CHEAP = 0
+"""The level of code that is there at once: measured, a twentieth of the time to compile, and half the speed."""
 
 
 class CompileError(RuntimeError):
@@ -38,6 +42,10 @@ class Object:
 
     exports: dict[str, Export]
     code: bytes
+    seconds: float = field(default=0.0, compare=False)
+    """What compiling took; 0 for one that was kept."""
+    memory: int = field(default=0, compare=False)
+    """Bytes that the process which compiled it used at most; 0 for one that was kept."""
 
 
 @cache
@@ -102,6 +110,7 @@ def optimized(text: str, machine: Any, level: int) -> Any:
 
 def compiled(unit: Unit | Lowered, target: Target | None = None, level: int = LEVEL) -> Object:
     """Return the object of a unit; raise CompileError if that fails."""
+    began = time.perf_counter()
     try:
         target = target or native()
         text, exports = translated(unit, target)
@@ -110,6 +119,7 @@ def compiled(unit: Unit | Lowered, target: Target | None = None, level: int = LE
     except (AssertionError, LookupError, RuntimeError) as error:
         raise CompileError(f"{type(error).__name__}: {error}") from error
     try:
-        return Object(exports, machine.emit_object(module))
+        code = machine.emit_object(module)
+        return Object(exports, code, time.perf_counter() - began, peak_memory())
     finally:
         module.close()

@@ -1,0 +1,232 @@
+"""How much the code of a search is optimized: a search begins at once with code that was compiled cheaply, and changes over between two rounds.
+
+Most machines are small, and are searched before LLVM would have optimized their code. So only a search that goes on has it
+optimized, in another process: LLVM does one thing at a time in each.
+"""
+
+from __future__ import annotations
+
+import atexit
+import logging
+import math
+import os
+import threading
+from enum import StrEnum
+from typing import TYPE_CHECKING
+
+from fencepost.explorers.native.compile import Kernels, bound, is_cached, load
+from fencepost.explorers.native.llvm.aside import Meanwhile
+from fencepost.explorers.native.llvm.libraries import is_kept, library, take
+from fencepost.explorers.native.llvm.objects import CHEAP, LEVEL, CompileError
+from fencepost.model.language.errors import UsageError
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from fencepost.explorers.native.generate import Source
+    from fencepost.explorers.native.llvm.load import Library
+    from fencepost.explorers.native.llvm.unit import Lowered
+
+NAMED = "FENCEPOST_TIER"
+PER_CHARACTER = 2.7e-6
+"""Seconds that optimizing takes for each character of a machine's IR: measured on all protocols, 2.6 to 3.2 millionths."""
+START = 0.15
+"""Seconds that another process takes to start."""
+WORTH = 1.5
+"""How many times longer than optimizing a search must go on for that to pay: with two workers on two processors, one of which
+optimizes, 1.6; with one worker, 1."""
+ENOUGH = 20_000
+"""States from which on the rate of a search says something: before, most of the time goes into starting."""
+LEAST_FALL = 0.01
+"""How much the logarithm of the growth falls at least from a level to the next: so every search is thought to end."""
+SPAN = 3
+"""Levels over which growth is averaged."""
+ENDLESS = 1e12
+"""States beyond which nothing is estimated."""
+
+
+class Tier(StrEnum):
+    """What the variable of the environment may say."""
+
+    CHEAP = "cheap"
+    OPTIMIZED = "optimized"
+    SWAP = "swap"
+
+
+def forced() -> Tier | None:
+    """Return what the environment asks for, for tests: code of one sort only, or changing over at every round."""
+    given = os.environ.get(NAMED, "")
+    if given and given not in set(Tier):
+        raise UsageError(f"{NAMED} is {given!r}, which is not a tier. Tiers are: {', '.join(Tier)}.")
+    return Tier(given) if given else None
+
+
+def is_ready(source: Source) -> bool:
+    """Say whether a search can begin without compiling."""
+    tier = forced()
+    cheap = tier is not Tier.OPTIMIZED and is_kept(source.unit, CHEAP)
+    return cheap or (tier is not Tier.CHEAP and is_cached(source))
+
+
+def begin(source: Source, seconds: float = 0.0) -> Kernels:
+    """Return the kernels that a search begins with: optimized ones if they are there, else cheap ones.
+
+    Where it is known that the work takes about so many seconds, and that is longer than optimizing, they are optimized first.
+    """
+    tier = forced()
+    if tier is Tier.OPTIMIZED or (tier is None and (seconds > seconds_to_optimize(source) or is_cached(source))):
+        return load(source)
+    return load(source, CHEAP)
+
+
+def seconds_to_optimize(source: Source) -> float:
+    """Return about how long it takes to optimize the code of a machine."""
+    return len(source.text) * PER_CHARACTER
+
+
+def states_to_come(levels: Sequence[int]) -> float:
+    """Estimate how many states a breadth-first search finds beyond these levels.
+
+    Levels grow less and less, and then shrink. The logarithm of their growth falls evenly in all our machines, so it is
+    extrapolated: a tenth of the way through a search, the sum is mostly within a factor of two of what is found.
+    """
+    if len(levels) <= 2 * SPAN:
+        return 0.0
+    old, new = (math.log(levels[at] / levels[at - SPAN]) / SPAN for at in (-1 - SPAN, -1))
+    fall = max((old - new) / SPAN, LEAST_FALL)
+    size, growth, found = float(levels[-1]), new - fall * SPAN / 2, 0.0
+    while size >= 1 and found < ENDLESS:
+        growth -= fall
+        size *= math.exp(growth)
+        found += size
+    return found
+
+
+def seconds_to_come(levels: Sequence[int], earlier: int, seconds: float) -> float:
+    """Estimate for how long a search goes on, which expanded the levels but the last, and `earlier` states before these seconds."""
+    rate = max(1, sum(levels[:-1]) - earlier) / seconds
+    grows = len(levels) < 2 or levels[-1] >= levels[-2]
+    return max((levels[-1] + states_to_come(levels)) / rate, seconds / 2 if grows else 0)
+
+
+class Tiers:
+    """The code of one search."""
+
+    def __init__(self, kernels: Kernels) -> None:
+        self.kernels = kernels
+        self.used = [kernels]
+        """All that the search has used, in the order in which it came."""
+        self._forced = forced()
+        self._earlier = -1
+        self._asked = False
+
+    @property
+    def waits(self) -> bool:
+        """Whether code is being optimized, for which a processor should be left free."""
+        return self.kernels.level == CHEAP and _optimizer.is_busy
+
+    def after(self, seconds: float, levels: Sequence[int]) -> Kernels:
+        """Return the kernels to go on with, after so many seconds of searching and these levels. No kernel may be running."""
+        if self._earlier < 0:
+            self._earlier = sum(levels[:-1])
+        if self._forced is Tier.SWAP:
+            other = CHEAP if self.kernels.level == LEVEL else LEVEL
+            found = next((item for item in self.used if item.level == other), None)
+            if found is None:
+                found = load(self.kernels.source, other)
+            self._change_to(found)
+        elif self._forced is None and self.kernels.level == CHEAP and (self._asked or self._is_long(seconds, levels)):
+            self._asked = True
+            made = _optimizer.ask(self.kernels.source.unit)
+            if made is not None:
+                self._change_to(bound(self.kernels.source, made, LEVEL))
+        return self.kernels
+
+    def _is_long(self, seconds: float, levels: Sequence[int]) -> bool:
+        cost = START + seconds_to_optimize(self.kernels.source)
+        if sum(levels[:-1]) - self._earlier < ENOUGH and seconds < cost:
+            return False
+        return seconds_to_come(levels, self._earlier, seconds) > WORTH * cost
+
+    def _change_to(self, kernels: Kernels) -> None:
+        self.kernels = kernels
+        if kernels not in self.used:
+            self.used.append(kernels)
+
+
+class _Optimizer:
+    """Another process that optimizes one unit at a time, for whichever search asks; it goes on when that search is over."""
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self._running: tuple[Lowered, Meanwhile] | None = None
+        self._lost: set[Lowered] = set()
+        """Units that could not be optimized: once is enough."""
+
+    @property
+    def is_busy(self) -> bool:
+        """Whether the process works."""
+        return self._running is not None
+
+    def ask(self, unit: Lowered) -> Library | None:
+        """Return a unit, optimized; None as long as it is not."""
+        with self._lock:
+            made = self._collected()
+            if made is not None and made[0] == unit:
+                return made[1]
+            if self._running is not None or unit in self._lost:
+                return None
+            if is_kept(unit):
+                return library(unit)[0]
+            try:
+                self._running = unit, Meanwhile(unit, LEVEL)
+            except OSError as error:
+                self._lose(unit, error)
+            return None
+
+    def _collected(self) -> tuple[Lowered, Library] | None:
+        """Return what the process has made, which is kept; None if nothing is ready."""
+        if self._running is None:
+            return None
+        unit, process = self._running
+        try:
+            made = process.taken()
+        except CompileError as error:
+            self._running = None
+            self._lose(unit, error)
+            return None
+        if made is None:
+            return None
+        self._running = None
+        return unit, take(unit, LEVEL, made)
+
+    def _lose(self, unit: Lowered, error: Exception) -> None:
+        self._lost.add(unit)
+        text = "note: code was not optimized, and the search goes on without that: %s"
+        logging.getLogger("fencepost").warning(text, error)
+
+    def end(self) -> None:
+        """Keep what is ready, and end the process."""
+        with self._lock:
+            self._collected()
+            if self._running is not None:
+                self._running[1].end()
+                self._running = None
+
+
+_optimizer = _Optimizer()
+
+
+@atexit.register
+def _end() -> None:
+    """End the process that this one has started; one that was forked has none."""
+    _optimizer.end()
+
+
+def _forget() -> None:
+    """Leave the process to the one that this one was forked from."""
+    global _optimizer  # noqa: PLW0603 (of this process)
+    _optimizer = _Optimizer()
+
+
+os.register_at_fork(after_in_child=_forget)
