@@ -123,7 +123,8 @@ def _time(work: Callable[[], object]) -> float:
 def _small(size: dict[str, int]) -> float:
     kip320 = protocol("kip320")
     constants = kip320.machine.set_constants(size)
-    return Search(kip320.machine, constants, kip320.properties, Options(workers=1)).run().seconds
+    kernels = compiled(kip320.machine, constants, kip320.properties)
+    return Search(kip320.machine, constants, kip320.properties, Options(workers=1), kernels=kernels).run().seconds
 
 
 def _shares(kernels: Kernels) -> Table:

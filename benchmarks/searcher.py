@@ -6,6 +6,7 @@ It is run by its path, reads questions as lines of JSON, and answers each with a
 from __future__ import annotations
 
 import json
+import os
 import resource
 import sys
 import time
@@ -20,6 +21,7 @@ KIBIBYTE = 1024
 
 def main() -> None:
     """Answer questions until there are no more."""
+    os.environ["FENCEPOST_TIER"] = "optimized"  # from the first round on; an earlier version has no other code
     for line in sys.stdin:
         print(json.dumps(answer(json.loads(line))), flush=True)
 

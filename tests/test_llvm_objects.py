@@ -3,30 +3,38 @@
 from __future__ import annotations
 
 import gc
+import itertools
 import logging
 import os
 import re
 import struct
 import subprocess
 import sys
+import time
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import llvmlite.binding as llvm
+import numpy as np
 import psutil
 import pytest
 from fencepost.explorers.cache_folder import cache_folder
+from fencepost.explorers.native import tiers
 from fencepost.explorers.native.compile import load
 from fencepost.explorers.native.generate import generate
-from fencepost.explorers.native.llvm import aside, libraries
+from fencepost.explorers.native.llvm import aside, libraries, symbols
 from fencepost.explorers.native.llvm.load import Library
-from fencepost.explorers.native.llvm.objects import LEVEL, CompileError, Target, compiled, digest, native, translated
+from fencepost.explorers.native.llvm.objects import LEVEL, CompileError, Target, assembly, compiled, digest, native, translated
 from fencepost.explorers.native.llvm.store import file_of, read
 from fencepost.explorers.native.llvm.unit import Unit
 from fencepost.explorers.native.search import search
+from fencepost.explorers.native.shapes import MOST as SHAPES
 from fencepost.explorers.verdict import Options
 from fencepost.invariants.protocols import PROTOCOLS
+from fencepost.model.language import Constants, bound
 
-from tests.machines import constructs
+from tests.machines import constructs, id_sequence
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -166,14 +174,89 @@ def resident() -> int:
     return psutil.Process(os.getpid()).memory_info().rss
 
 
-def test_memory_stays_flat_over_many_modules(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize("modules", [300, pytest.param(2000, marks=pytest.mark.long)])
+def test_memory_stays_flat_over_many_modules(modules: int, folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Each module is compiled, here or elsewhere, loaded, called, and let go."""
     monkeypatch.setattr(aside, "MOST", 20)
-    for number in range(300):
+    for number in range(modules):
         if number == 100:
             before = resident()
         assert answer(Unit(TEXT.format(number))) == (number + 1, True)
     assert resident() - before < FLAT
+
+
+@pytest.mark.parametrize("searches", [160, pytest.param(2000, marks=pytest.mark.long)])
+def test_memory_stays_flat_over_many_machines(searches: int, folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Each machine is another one, since a constant's bounds are in its code: compiled both ways, searched with both, and let go."""
+    monkeypatch.setattr(aside, "MOST", 0)
+    monkeypatch.setenv(tiers.NAMED, tiers.Tier.SWAP)
+    for number in range(searches):
+        if number == max(searches // 3, 2 * SHAPES):
+            before = resident()
+        machine = replace(id_sequence.MACHINE, constants=with_bound(number + 10))
+        found = search(machine, machine.set_constants({"max_id": 3}), (), Options(workers=1))
+        assert (found.distinct, len(found.compiled)) == (5, 2)
+    assert resident() - before < FLAT
+
+
+def with_bound(high: int) -> type[Constants]:
+    """Return the constants of `id_sequence` with another range."""
+    return type("C", (Constants,), {"max_id": bound(3, low=0, high=high, meaning="last id")})
+
+
+SPIN = """
+@kernel
+def spin(rounds: I64, begun: I64p) -> I64:
+    h = np.uint64({})
+    begun[0] = 1
+    for _ in range(rounds):
+        h = h * np.uint64(0xFF51AFD7ED558CCD) + np.uint64(1)
+        h ^= h >> np.uint64(29)
+    return np.int64(h >> np.uint64(40))
+"""
+LONG_CALL = 200_000_000
+"""Rounds that take about half a second."""
+
+
+def test_code_stays_in_memory_as_long_as_a_call_of_it_runs() -> None:
+    made, begun = compiled(Unit(SPIN.format(7))), np.zeros(1, np.int64)
+    wanted = Library(made).kernels()["spin"](LONG_CALL, np.zeros(1, np.int64))
+    with ThreadPoolExecutor(1) as pool:
+        future = pool.submit(Library(made).kernels()["spin"], LONG_CALL, begun)
+        while not begun[0]:
+            time.sleep(0.001)
+        for number in range(5):
+            Library(compiled(Unit(TEXT.format(number))))
+            gc.collect()
+        assert not future.done()
+        assert future.result() == wanted
+
+
+def test_functions_have_the_names_of_the_model_in_the_code_and_for_perf(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(symbols, "MAP", str(tmp_path / "perf-{}.map"))
+    source = source_of("kip320")
+    text = assembly(source.unit)
+    actions = [f"{item.name}.action.{place}" for place, item in enumerate(PROTOCOLS["kip320"].machine.actions)]
+    assert all(f"\n{name}:\n" in text for name in actions)
+    Library(compiled(source.unit))
+    assert not list(tmp_path.iterdir())
+    monkeypatch.setenv(symbols.NAMED, "1")
+    loaded = Library(compiled(source.unit))
+    lines = (tmp_path / f"perf-{os.getpid()}.map").read_text().splitlines()
+    places = {name.removeprefix("fencepost:"): (int(at, 16), int(size, 16)) for at, size, name in map(str.split, lines)}
+    assert {*actions, "expand", "judge"} <= set(places)
+    assert all(places[name][0] == kernel.address for name, kernel in loaded.kernels().items())
+    ordered = sorted(places.values())
+    assert all(size > 0 for _, size in ordered)
+    assert all(at + size <= after for (at, size), (after, _) in itertools.pairwise(ordered))
+
+
+def test_objects_of_other_systems_name_nothing_for_perf() -> None:
+    llvm.initialize_all_targets()
+    llvm.initialize_all_asmprinters()
+    assert list(symbols.symbols(compiled(Unit(TEXT.format(1)), Target("arm64-apple-macosx13.0.0")).code)) == []
 
 
 def test_a_process_that_compiles_and_is_lost_is_replaced(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:

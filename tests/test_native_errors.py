@@ -3,11 +3,15 @@
 from __future__ import annotations
 
 import time
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import numpy as np
 import pytest
+from fencepost.explorers.native.compile import load
+from fencepost.explorers.native.generate import generate
 from fencepost.explorers.native.layout import layout_of
+from fencepost.explorers.native.llvm import checks
+from fencepost.explorers.native.search import Search
 from fencepost.explorers.native.search import search as native
 from fencepost.explorers.native.worker_pool import Worker, WorkerPool
 from fencepost.explorers.plain import search as plain
@@ -18,6 +22,13 @@ from fencepost.model.language.errors import DomainError, ModelError
 
 from tests.machines import wide
 from tests.machines.faulty import MACHINE, PROPERTIES, Fault
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from fencepost.explorers.native.compile import Kernels
+    from fencepost.explorers.verdict import Result
+    from fencepost.model.language import Machine, Property
 
 NONE_INDEX = "NONE used as an index: it has {} elements, numbered from 0."
 ABOVE = "index {} is outside the array: it has {} elements, numbered from 0."
@@ -70,7 +81,50 @@ MESSAGES = {
 BEYOND_64_BITS = (Fault.SHIFT_TOO_FAR, Fault.PRODUCT_TOO_LARGE)
 """The plain semantics' numbers have no end, so only compiled code can refuse these."""
 
+LEVELS = (0, 1, 2)
+CODES = {
+    checks.INDEX: Fault.READ_ABOVE,
+    checks.VALUE: Fault.VALUE,
+    checks.SHIFT: Fault.SHIFT_BELOW,
+    checks.FULL: Fault.BAG_FULL,
+    checks.ABSENT: Fault.BAG_ABSENT,
+    checks.NUMBER: Fault.PRODUCT_TOO_LARGE,
+}
+"""A fault for each code of compiled code; that of sums is in a machine of its own."""
+
 pytestmark = pytest.mark.xdist_group("faulty")
+
+
+def kernels_at(level: int, machine: Machine, constants: Constants, properties: tuple[Property, ...]) -> Kernels:
+    return load(generate(machine, constants, properties, normalize=True), level)
+
+
+def at_level(level: int) -> Callable[..., Result]:
+    """Return the search by code that LLVM has optimized so much."""
+
+    def search(machine: Machine, constants: Constants, properties: tuple[Property, ...], options: Options) -> Result:
+        return native(machine, constants, properties, options, kernels=kernels_at(level, machine, constants, properties))
+
+    return search
+
+
+ENGINES = [pytest.param(plain, id="plain"), *(pytest.param(at_level(level), id=f"native O{level}") for level in LEVELS)]
+
+
+@pytest.mark.parametrize("level", LEVELS)
+def test_every_code_is_left_by_compiled_code_at_every_level(level: int) -> None:
+    faults: list[tuple[int, Machine, tuple[Property, ...], int]] = [
+        *((code, MACHINE, PROPERTIES, fault) for code, fault in CODES.items()),
+        (checks.SUM, wide.MACHINE, wide.PROPERTIES, wide.Fault.ON_THE_WAY),
+    ]
+    assert [code for code, *_ in faults] == list(range(1, 8))
+    for code, machine, properties, fault in faults:
+        constants = machine.set_constants({"fault": fault})
+        kernels = kernels_at(level, machine, constants, properties)
+        made = Search(machine, constants, properties, Options(workers=1), kernels=kernels)
+        with pytest.raises(DomainError):
+            made.run()
+        assert [int(worker.checks[0]) for worker in made.pool.workers] == [code]
 
 
 def test_every_fault_is_tried() -> None:
@@ -78,7 +132,7 @@ def test_every_fault_is_tried() -> None:
 
 
 @pytest.mark.parametrize("fault", MESSAGES, ids=lambda fault: fault.name)
-@pytest.mark.parametrize("search", [plain, native], ids=["plain", "native"])
+@pytest.mark.parametrize("search", ENGINES)
 def test_a_fault_ends_the_search_with_its_place_and_cause(search: Any, fault: Fault) -> None:
     with pytest.raises(DomainError) as caught:
         search(MACHINE, MACHINE.set_constants({"fault": fault}), PROPERTIES, Options(workers=2))
@@ -86,9 +140,10 @@ def test_a_fault_ends_the_search_with_its_place_and_cause(search: Any, fault: Fa
 
 
 @pytest.mark.parametrize("fault", BEYOND_64_BITS, ids=lambda fault: fault.name)
-def test_numbers_that_no_compiled_engine_can_hold_end_the_search(fault: Fault) -> None:
+@pytest.mark.parametrize("search", ENGINES[1:])
+def test_numbers_that_no_compiled_engine_can_hold_end_the_search(search: Any, fault: Fault) -> None:
     with pytest.raises(DomainError) as caught:
-        native(MACHINE, MACHINE.set_constants({"fault": fault}), PROPERTIES, Options(workers=1))
+        search(MACHINE, MACHINE.set_constants({"fault": fault}), PROPERTIES, Options(workers=1))
     assert str(caught.value) == (
         "protocol 'faulty': a shift or a product does not fit 64 bits, which is all that a compiled number has. "
         "Keep numbers small: shift by less, or multiply less."
@@ -104,7 +159,7 @@ WIDE = {
 
 
 @pytest.mark.parametrize("fault", WIDE, ids=lambda fault: fault.name)
-@pytest.mark.parametrize("search", [plain, native], ids=["plain", "native"])
+@pytest.mark.parametrize("search", ENGINES)
 def test_a_sum_that_leaves_its_domain_never_wraps_back_into_it(search: Any, fault: wide.Fault) -> None:
     with pytest.raises(DomainError) as caught:
         search(wide.MACHINE, wide.MACHINE.set_constants({"fault": fault}), wide.PROPERTIES, Options(workers=1))
@@ -112,11 +167,12 @@ def test_a_sum_that_leaves_its_domain_never_wraps_back_into_it(search: Any, faul
 
 
 @pytest.mark.parametrize("fault", sorted(set(wide.Fault) - set(WIDE) - {wide.Fault.NOTHING}), ids=lambda fault: fault.name)
-def test_a_sum_on_the_way_that_does_not_fit_64_bits_ends_the_search(fault: wide.Fault) -> None:
+@pytest.mark.parametrize("search", ENGINES[1:])
+def test_a_sum_on_the_way_that_does_not_fit_64_bits_ends_the_search(search: Any, fault: wide.Fault) -> None:
     constants = wide.MACHINE.set_constants({"fault": fault})
     assert plain(wide.MACHINE, constants, wide.PROPERTIES, Options(workers=1)).distinct == 2
     with pytest.raises(DomainError) as caught:
-        native(wide.MACHINE, constants, wide.PROPERTIES, Options(workers=1))
+        search(wide.MACHINE, constants, wide.PROPERTIES, Options(workers=1))
     assert str(caught.value) == (
         "protocol 'wide': a sum or a difference does not fit 64 bits, which is all that a compiled number has. "
         "Keep numbers small: add less."
@@ -125,11 +181,11 @@ def test_a_sum_on_the_way_that_does_not_fit_64_bits_ends_the_search(fault: wide.
 
 def test_sums_of_the_widest_numbers_that_fit_are_fine() -> None:
     constants = wide.MACHINE.set_constants({})
-    for search in (plain, native):
+    for search in (plain, *map(at_level, LEVELS)):
         assert search(wide.MACHINE, constants, wide.PROPERTIES, Options(workers=1)).distinct == 2
 
 
-@pytest.mark.parametrize("search", [plain, native], ids=["plain", "native"])
+@pytest.mark.parametrize("search", ENGINES)
 def test_without_a_fault_the_machine_is_fine(search: Any) -> None:
     result = search(MACHINE, MACHINE.set_constants({}), PROPERTIES, Options(workers=1))
     assert (result.distinct, result.depth, result.complete) == (4, 4, True)

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 import click
 from fencepost.api.checking import ENGINES
 from fencepost.api.checking import check as explored
+from fencepost.api.dumping import STAGES, dump
 from fencepost.api.results import FORMAT
 from fencepost.cli.builds.outcomes import Report
 from fencepost.cli.commands.options import (
@@ -20,7 +21,7 @@ from fencepost.cli.commands.options import (
 )
 from fencepost.cli.commands.request import Request
 from fencepost.cli.status import Exit, exit_of, worst_exit
-from fencepost.cli.views.console import print_json, results
+from fencepost.cli.views.console import print_json, print_text, results
 from fencepost.cli.views.display import Display
 from fencepost.cli.views.report import print_page
 from fencepost.explorers.verdict import Cause, Verdict
@@ -82,6 +83,7 @@ _VERDICTS = ", ".join(Verdict)
 @click.option("--all-traces", is_flag=True, help="Show the trace of every violation, not only of the shortest.")
 @click.option("--coverage", is_flag=True, help="Show how often each action fired and each guard refused.")
 @click.option("-v", "--verbose", is_flag=True, help="Show what compiling the machine took: time and memory.")
+@click.option("--dump", metavar="STAGE", help=f"Print a stage of compiling and search nothing: {', '.join(STAGES)}.")
 @click.option("--junit", metavar="FILE", help="Write JUnit XML there: a test case for each property.")
 @click.option("--sarif", metavar="FILE", help="Write SARIF 2.1.0 there: each violation with its trace, for code scanning.")
 @click.option("--github", is_flag=True, help="Annotate a GitHub workflow and write its step's summary.")
@@ -101,7 +103,14 @@ def check(**given: Any) -> Exit:
         from fencepost.cli.commands.catalogue import run_catalogue
 
         return run_catalogue(request)
-    return run_checks(request)
+    return print_stage(request, request.dump) if request.dump else run_checks(request)
+
+
+def print_stage(request: Request, stage: str) -> Exit:
+    """Print what becomes of each machine on its way to compiled code."""
+    for _, question in request.targets():
+        print_text(dump(question, stage, normalize=request.normalize).rstrip("\n") + "\n")
+    return Exit.AS_EXPECTED
 
 
 def run_checks(request: Request) -> Exit:

@@ -54,6 +54,7 @@ class Request:
     all_traces: bool = False
     coverage: bool = False
     verbose: bool = False
+    dump: str | None = None
     junit: str | None = None
     sarif: str | None = None
     github: bool = False
@@ -170,6 +171,7 @@ class Request:
             "--all-traces": self.all_traces,
             "--coverage": self.coverage,
             "--verbose": self.verbose,
+            "--dump": self.dump,
             "--deadlock": self.deadlock,
         }
         self._refuse("runs of the catalogue, which have their own constants and expectations", own)

@@ -159,7 +159,7 @@ class Search:
                 self.before_judging = (list(self.position.judged), dict(self.position.found))
                 self._judge()
                 return why
-            self._change_over(time.perf_counter() - began)
+            self._change_over()
             self._round(rounds[number])
             self.position.next_round = number + 1
             if self.tell is not None:
@@ -175,9 +175,9 @@ class Search:
             found += [(owner, start, min(start + BATCH, last)) for start in range(first, last, BATCH)]
         return found
 
-    def _change_over(self, seconds: float) -> None:
+    def _change_over(self) -> None:
         """Go on with optimized code, if it is there by now; while it is made, one worker makes room for that."""
-        self.kernels = self.tiers.after(seconds, self.position.levels)
+        self.kernels = self.tiers.after(self.position.levels)
         self.module = self.kernels.module
         self.pool.resting = int(self.tiers.waits and 1 < self.workers >= processors())
 

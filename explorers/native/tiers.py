@@ -11,6 +11,7 @@ import logging
 import math
 import os
 import threading
+import time
 from enum import StrEnum
 from typing import TYPE_CHECKING
 
@@ -29,12 +30,13 @@ if TYPE_CHECKING:
 
 NAMED = "FENCEPOST_TIER"
 PER_CHARACTER = 2.7e-6
-"""Seconds that optimizing takes for each character of a machine's IR: measured on all protocols, 2.6 to 3.2 millionths."""
+"""Seconds of a processor that optimizing takes for each character of a machine's IR: measured on all protocols, 2.6 to 3.2 millionths."""
 START = 0.15
-"""Seconds that another process takes to start."""
-WORTH = 1.5
-"""How many times longer than optimizing a search must go on for that to pay: with two workers on two processors, one of which
-optimizes, 1.6; with one worker, 1."""
+"""Seconds of a processor that another process takes to start."""
+WORTH = 2.5
+"""How many times more processor time than optimizing a search must still take for that to pay. Optimized code takes 0.55 of the
+time: so it is 2.2 where both share a processor, 1 with one worker beside a free processor, and 3.2 with two, one of whom makes room.
+"""
 ENOUGH = 20_000
 """States from which on the rate of a search says something: before, most of the time goes into starting."""
 LEAST_FALL = 0.01
@@ -117,7 +119,7 @@ class Tiers:
         self.used = [kernels]
         """All that the search has used, in the order in which it came."""
         self._forced = forced()
-        self._earlier = -1
+        self._earlier, self._began = -1, 0.0
         self._asked = False
 
     @property
@@ -125,24 +127,25 @@ class Tiers:
         """Whether code is being optimized, for which a processor should be left free."""
         return self.kernels.level == CHEAP and _optimizer.is_busy
 
-    def after(self, seconds: float, levels: Sequence[int]) -> Kernels:
-        """Return the kernels to go on with, after so many seconds of searching and these levels. No kernel may be running."""
+    def after(self, levels: Sequence[int]) -> Kernels:
+        """Return the kernels to go on with, after these levels. No kernel may be running."""
         if self._earlier < 0:
-            self._earlier = sum(levels[:-1])
+            self._earlier, self._began = sum(levels[:-1]), time.process_time()
         if self._forced is Tier.SWAP:
             other = CHEAP if self.kernels.level == LEVEL else LEVEL
             found = next((item for item in self.used if item.level == other), None)
             if found is None:
                 found = load(self.kernels.source, other)
             self._change_to(found)
-        elif self._forced is None and self.kernels.level == CHEAP and (self._asked or self._is_long(seconds, levels)):
+        elif self._forced is None and self.kernels.level == CHEAP and (self._asked or self._is_long(levels)):
             self._asked = True
             made = _optimizer.ask(self.kernels.source.unit)
             if made is not None:
                 self._change_to(bound(self.kernels.source, made, LEVEL))
         return self.kernels
 
-    def _is_long(self, seconds: float, levels: Sequence[int]) -> bool:
+    def _is_long(self, levels: Sequence[int]) -> bool:
+        seconds = time.process_time() - self._began  # of processors: those that others use say nothing
         cost = START + seconds_to_optimize(self.kernels.source)
         if sum(levels[:-1]) - self._earlier < ENOUGH and seconds < cost:
             return False

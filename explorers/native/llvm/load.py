@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 import llvmlite.binding as llvm
 import numpy as np
 from fencepost.explorers.native.llvm.objects import machine_of, native
+from fencepost.explorers.native.llvm.symbols import write_map
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -44,6 +45,8 @@ class Library:
         engine.add_object_file(llvm.ObjectFileRef.from_data(made.code))
         engine.finalize_object()
         self._exports = {name: (int(engine.get_function_address(name)), export) for name, export in made.exports.items()}
+        for name, (address, _) in list(self._exports.items())[:1]:
+            write_map(made.code, name, address)
         # The engine is not reached from here, so that the garbage collector never takes its context away before it.
         weakref.finalize(self, engine.close).atexit = False
 

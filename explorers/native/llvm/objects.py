@@ -108,6 +108,17 @@ def optimized(text: str, machine: Any, level: int) -> Any:
     return module
 
 
+def assembly(unit: Unit | Lowered, target: Target | None = None, level: int = LEVEL) -> str:
+    """Return the code of a unit as the text of an assembler."""
+    target = target or native()
+    machine = machine_of(target, level)
+    module = optimized(translated(unit, target)[0], machine, level)
+    try:
+        return str(machine.emit_assembly(module))
+    finally:
+        module.close()
+
+
 def compiled(unit: Unit | Lowered, target: Target | None = None, level: int = LEVEL) -> Object:
     """Return the object of a unit; raise CompileError if that fails."""
     began = time.perf_counter()

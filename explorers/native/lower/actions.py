@@ -10,7 +10,7 @@ from fencepost.explorers.native.llvm.builder import Builder
 from fencepost.explorers.native.llvm.types import CELLS, Sort, Struct, Value, Vector, number
 from fencepost.explorers.native.lower.code import Code
 from fencepost.explorers.native.lower.loops import counted, only_if
-from fencepost.explorers.native.lower.module import CHECKS, PLAIN, ROWS, Module
+from fencepost.explorers.native.lower.module import CHECKS, PLAIN, ROWS, Module, symbol
 from fencepost.model.language.actions import Kind
 from fencepost.model.language.domains import InFlight
 from fencepost.model.language.ir import Compute, Guarded, Over, nest
@@ -62,7 +62,7 @@ class Acting:
         self.action = module.program.actions[place]
         self.made = module.program.of(self.action)
         self.nest = nest(module.program, self.action)
-        self.name = f"act.{place}"
+        self.name = symbol(self.made, f"action.{place}")
         kinds = [CHECKS, module.constants, Vector(module.state, 0), *(kind for _, kind in self.PARAMETERS)]
         self.build = Builder(self.name, kinds, attributes=f"noinline {PLAIN}")
         self.build.owned(0)
@@ -75,7 +75,7 @@ class Acting:
     def write(self) -> str:
         """Write the function and return its name; it returns how many successors there are now."""
         build, module = self.build, self.module
-        effect = f"effect.{self.place}"
+        effect = symbol(self.made, f"effect.{self.place}")
         module.body(self.made, effect, self.nest.effect, f"alwaysinline {PLAIN}")
         self.target = module.scratch(build)
         self.count = build.slot(Sort.NUMBER)

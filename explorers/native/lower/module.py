@@ -30,6 +30,11 @@ CHECKS = Vector(CELLS["i64"], 0)
 ROWS = Vector(CELLS["u64"], 0)
 
 
+def symbol(made: ir.Function, place: str) -> str:
+    """Return the name of what a function of the program becomes, as profilers show it; only LLVM's own letters may stand in it."""
+    return f"{made.name}.{place}" if made.name.isascii() else place
+
+
 class Module:
     """The module being written. Every function gets the check array and the constants first."""
 
@@ -79,7 +84,7 @@ class Module:
         """Write a function, if that was not done yet, and return its name."""
         if number_ not in self._written:
             made = self.program.functions[number_]
-            self._written[number_] = f"{made.name}.{number_}" if made.name.isascii() else f"f.{number_}"
+            self._written[number_] = symbol(made, f"function.{number_}")
             self.body(made, self._written[number_], made.body)
         return self._written[number_]
 
