@@ -37,7 +37,7 @@ WORTH = 2.5
 """How many times more processor time than optimizing a search must still take for that to pay. Optimized code takes 0.55 of the
 time: so it is 2.2 where both share a processor, 1 with one worker beside a free processor, and 3.2 with two, one of whom makes room.
 """
-ENOUGH = 20_000
+ENOUGH = 50_000
 """States from which on the rate of a search says something: before, most of the time goes into starting."""
 LEAST_FALL = 0.01
 """How much the logarithm of the growth falls at least from a level to the next: so every search is thought to end."""
@@ -153,7 +153,7 @@ class Tiers:
 
     def _change_to(self, kernels: Kernels) -> None:
         self.kernels = kernels
-        if kernels not in self.used:
+        if all(item is not kernels for item in self.used):
             self.used.append(kernels)
 
 
