@@ -178,6 +178,28 @@ def test_the_stand_in_is_private_is_announced_once_and_serves_the_processes_that
     assert folder.exists()
 
 
+def test_a_read_only_folder_is_refused_if_it_was_named_and_replaced_otherwise(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    folder = named(monkeypatch, tmp_path / "fencepost")
+    may = os.access
+    monkeypatch.setattr(
+        os, "access", lambda path, wanted: may(path, wanted) and not (Path(path) == folder and wanted & os.W_OK)
+    )
+    with pytest.raises(UsageError, match="fencepost cannot be written"):
+        named(monkeypatch, folder)
+    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
+    monkeypatch.setenv("FENCEPOST_CACHE", "")
+    found = cache_folder.cache_folder()
+    assert found != folder
+    assert mode(found) == 0o700
+    assert capsys.readouterr().err == (
+        f"note: the cache cannot be used: {folder} cannot be written. What is compiled now is not kept; "
+        "FENCEPOST_CACHE=FOLDER names another place.\n"
+    )
+
+
 def test_without_any_safe_folder_nothing_is_compiled(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     (tmp_path / "open").mkdir()
     (tmp_path / "open").chmod(0o777)
