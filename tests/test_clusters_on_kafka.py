@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import signal
 import socket
 
+import psutil
 import pytest
 
-from tests.commands import data_of, fencepost
+from tests.commands import data_of, fencepost, start
 from tests.kafkas import on_kafka
 
 
@@ -43,3 +45,19 @@ def test_a_finding_loses_an_acknowledged_record_and_its_control_and_repair_do_no
     assert (found["verdict"], made.exit_code) == (verdict, 0), found
     assert (found["lost"] > 0) == (verdict == "lost")
     assert found["seconds"] < 180
+
+
+@pytest.mark.long
+@on_kafka
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGKILL])
+def test_a_cluster_ends_with_the_command(number: signal.Signals) -> None:
+    with start("reproduce", "hyp-1", "--kafka", "4.1.2", "--port", first_of_free_ports()) as run:
+        assert run.stdout is not None
+        while "create topic" not in run.stdout.readline():
+            assert run.poll() is None
+        nodes = psutil.Process(run.pid).children(recursive=True)
+        assert len(nodes) == 5
+        run.send_signal(number)
+    gone, alive = psutil.wait_procs(nodes, timeout=30)
+    assert len(gone) == 5
+    assert not alive
