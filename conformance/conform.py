@@ -2,13 +2,20 @@
 
 from __future__ import annotations
 
+import tempfile
+import time
 from dataclasses import dataclass
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from fencepost.conformance.cover import Cover, state_graph
-from fencepost.conformance.mapping import AS_BUILT, AS_DRIVEN, refuse
+from fencepost.conformance.lines import Coverage
+from fencepost.conformance.mapping import AS_DRIVEN, BEFORE_ELR, built, refuse
+from fencepost.conformance.noticed import Noticed
+from fencepost.conformance.refusals import try_refusals
 from fencepost.conformance.report import PROTOCOL, Report
 from fencepost.conformance.run import Run, transitions
+from fencepost.conformance.seeing import Seeing
 from fencepost.conformance.walking import walks
 from fencepost.counterexamples.reader import read
 from fencepost.counterexamples.replay import write
@@ -20,7 +27,6 @@ from fencepost.model.language.interpreter import Interpreter
 
 if TYPE_CHECKING:
     from collections.abc import Callable
-    from pathlib import Path
 
     from fencepost.conformance.execute import Difference
     from fencepost.conformance.kafka import Release
@@ -51,34 +57,45 @@ class Request:
     seed: int = 1
     seconds: float | None = None
     workers: int = 2
+    lines: bool = False
+    """Whether the lines of Kafka's classes that are executed are counted."""
 
 
-def make_sure_drivable(constants: Constants) -> None:
-    """Raise UsageError if Kafka cannot be driven with these constants."""
-    why = refuse(constants)
+def make_sure_drivable(release: Release, constants: Constants) -> None:
+    """Raise UsageError if this release cannot be driven with these constants."""
+    why = refuse(constants, release.model)
     if why:
         raise UsageError(
             f"Kafka cannot be compared with these constants: {why}. Its rules cannot be switched; leave these as the version has them."
         )
 
 
-def as_built(constants: Constants) -> Constants:
-    """Return constants with Kafka's own rules in place of those that a trace was found with; sizes and budgets stay."""
+def as_built(release: Release, constants: Constants) -> Constants:
+    """Return constants with a release's own rules in place of those that a trace was found with; sizes and budgets stay."""
     values = {name: int(value) for name, value in constants.values.items()}
-    return named_protocol(PROTOCOL).machine.set_constants({**values, **AS_BUILT, **AS_DRIVEN})
+    if release.model in BEFORE_ELR:
+        values["elr"] = 0
+    return named_protocol(PROTOCOL).machine.set_constants(
+        {**values, **AS_DRIVEN, **built(release.model, elr=bool(values["elr"]))}
+    )
 
 
 def conform(release: Release, request: Request, tell: Callable[[str], None]) -> Report:
     """Execute histories of the model on Kafka's classes and compare every state."""
-    make_sure_drivable(request.constants)
-    machine = named_protocol(PROTOCOL).machine
-    plain = Interpreter(machine, request.constants)
-    run = Run(release, machine, request.constants, request.workers)
+    make_sure_drivable(release, request.constants)
+    with tempfile.TemporaryDirectory() as folder:
+        coverage = Coverage(release, Path(folder)) if request.lines else None
+        run = Run(release, named_protocol(PROTOCOL).machine, request.constants, request.workers, coverage)
+        return _executed(run, request, tell)
+
+
+def _executed(run: Run, request: Request, tell: Callable[[str], None]) -> Report:
+    """Execute walks, or a path cover of the state graph."""
+    plain = Interpreter(run.machine, request.constants)
     if request.walks:
         tell(f"{request.walks:,} walks of up to {request.depth} steps")
-        return Report(
-            release, request.constants, run.execute(walks(plain, request.walks, request.depth, request.seed), request.seconds)
-        )
+        outcome = run.execute(walks(plain, request.walks, request.depth, request.seed), request.seconds)
+        return Report(run.release, request.constants, outcome)
     tell("the state graph is explored")
     graph = state_graph(plain, MOST_STATES)
     if graph is None:
@@ -88,7 +105,7 @@ def conform(release: Release, request: Request, tell: Callable[[str], None]) -> 
         )
     tell(f"walks that take all {graph.number_of_edges():,} transitions between {len(graph):,} states")
     outcome = run.execute(Cover(graph).walks(), request.seconds)
-    return Report(release, request.constants, outcome, len(graph), graph.number_of_edges())
+    return Report(run.release, request.constants, outcome, len(graph), graph.number_of_edges())
 
 
 def conform_trace(release: Release, path: Path) -> Report:
@@ -96,8 +113,8 @@ def conform_trace(release: Release, path: Path) -> Report:
     trace = read(path).trace
     if trace.protocol.name != PROTOCOL:
         raise UsageError(f"{path} is of protocol {trace.protocol.name!r}, and only {PROTOCOL!r} is mapped to Kafka's classes.")
-    constants = as_built(trace.constants)
-    make_sure_drivable(constants)
+    constants = as_built(release, trace.constants)
+    make_sure_drivable(release, constants)
     if trace.removed is not None or not trace.normalize:
         raise UsageError(
             f"{path} is a history of another model (without a guard, or without `normalize`): take one of the whole model."
@@ -119,6 +136,23 @@ def conform_trace(release: Release, path: Path) -> Report:
     elif happens and prop is not None and prop.kind is Kind.STEP:
         shown = f"{prop.name} {'holds' if plain.holds_step(prop, states[-2], history[-1]) else 'is violated'} at the end"
     return Report(release, constants, outcome, finding=shown)
+
+
+def conform_tries(
+    release: Release, version: str, refusals: int, seed: int, tell: Callable[[str], None], *, ablate: bool
+) -> Noticed:
+    """Try what checks and rules refuse on Kafka's classes: those of each variant of the model, and `refusals` that are drawn."""
+    machine = named_protocol(PROTOCOL).machine
+    base = machine.set_constants(dict(machine.version(version).values))
+    make_sure_drivable(release, base)
+    report = Noticed(release, machine)
+    began = time.monotonic()
+    if ablate:
+        report.rows = Seeing(release, machine, base, tell).look()
+    if refusals:
+        report.refusals = try_refusals(release, machine, base, refusals, seed, tell)
+    report.seconds = time.monotonic() - began
+    return report
 
 
 def write_differences(report: Report, folder: Path) -> None:

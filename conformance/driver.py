@@ -18,6 +18,8 @@ if TYPE_CHECKING:
 
 PATIENCE = 60.0
 """Seconds after which a process that does not answer is given up."""
+CLOSING = 20.0
+"""Seconds that a process has to end by itself; an agent of JaCoCo writes a file then."""
 MEMORY_FOLDER = Path("/dev/shm")  # noqa: S108 (only as the parent of a private folder; checkpoint files make disks slow)
 
 
@@ -57,6 +59,13 @@ class Driver:
 
     def ask(self, line: str) -> dict[str, Any]:
         """Have one action done; return what became of it and what is seen then."""
+        answer = self._answered(line)
+        if "state" not in answer:
+            raise DriverError(f"the driver for Kafka {self.release.version} answered {line!r} with something else: {answer}.")
+        return answer
+
+    def _answered(self, line: str) -> dict[str, Any]:
+        """Send a line, and return the answer unless it tells that something is wrong."""
         assert self._process.stdin is not None
         try:
             self._process.stdin.write(line.encode("ascii") + b"\n")
@@ -71,9 +80,14 @@ class Driver:
             )
         if "broken" in answer:
             raise DriverError(f"the driver for Kafka {self.release.version} failed at {line!r}:\n{answer['broken']}")
-        if "state" not in answer:
-            raise DriverError(f"the driver for Kafka {self.release.version} answered {line!r} with something else: {answer}.")
         return answer
+
+    def tell(self, line: str) -> dict[str, Any]:
+        """Return what the driver says to `dump` (all of Kafka's fields by their paths) or `memory` (what is in use)."""
+        answer = self._answered(line)
+        if not isinstance(answer.get("told"), dict):
+            raise DriverError(f"the driver for Kafka {self.release.version} answered {line!r} with something else: {answer}.")
+        return dict(answer["told"])
 
     def _read(self, asked: str = "its start") -> dict[str, Any]:
         """Return the next line as JSON."""
@@ -117,7 +131,7 @@ class Driver:
                 with suppress(OSError):
                     stream.close()
         try:
-            self._process.wait(timeout=2)
+            self._process.wait(timeout=CLOSING)
         except subprocess.TimeoutExpired:
             self._process.kill()
             self._process.wait()

@@ -109,10 +109,15 @@ class Execution:
 
     def line(self, step: Step) -> str:
         """Return what is done to Kafka for a step of the model."""
-        act = ACTIONS.get(step.action.name)
-        if act is None:
+        found = self.line_of(step)
+        if not found:
             raise UsageError(f"the step `{self.plain.show(step)}` cannot be driven: nothing is done to Kafka for this action.")
-        return act.line(self.seen, *step.args)
+        return found
+
+    def line_of(self, step: Step) -> str:
+        """Return what is done to Kafka for a step, an empty string if nothing is."""
+        act = ACTIONS.get(step.action.name)
+        return act.line(self.seen, *step.args) if act is not None else ""
 
     def set_aside(self, did: str) -> str:
         """Return why what was done cannot be compared, by a limit that is named; an empty string if it can."""
@@ -129,8 +134,7 @@ class Execution:
             raise SetAsideError(aside)
         self.tally.actions[transition.step.action.label] += 1
         if transition.step.action.name in GOING_DOWN:
-            for number in self._left(transition.raw, "late"):
-                self.ask(f"lose {number}")  # the model has no room for it: the request never arrives
+            self.lose_late(transition.raw)
         found = self._compare(steps, transition.raw)
         if found is not None and did != "done":
             found = Difference(steps, (("the step", "happens", f"{did}: {self.why}"), *found.rows))
@@ -138,7 +142,17 @@ class Execution:
             self.tally.settled += 1
             found = self._settle(steps, transition)
         self.at = transition.after
+        if found is None:
+            self.followed()
         return found
+
+    def followed(self) -> None:
+        """Kafka has followed to `at`; who wants to see more of it there overrides this."""
+
+    def lose_late(self, expected: Key) -> None:
+        """Let fetches never arrive that the model has no room for."""
+        for number in self._left(expected, "late"):
+            self.ask(f"lose {number}")
 
     def _compare(self, steps: tuple[Step, ...], expected: Key) -> Difference | None:
         self.tally.compared += 1
@@ -171,8 +185,12 @@ class Execution:
             must = line.startswith(("alter", "late"))
             if must and did == "done":
                 return Difference(steps, (("normalize", f"`{line}` is refused for good", "it is done"),))
-        for number in self._left(after, "requests"):
-            self.ask(f"answer {number}")
+        left = self._left(after, "requests")
+        for number in left:
+            lost = any(
+                other not in left for other in self.seen.answered_copies(number)
+            )  # the other copy's answer is the one that counts
+            self.ask(f"{'drop' if lost else 'answer'} {number}")
         return self._compare(steps, after)
 
     def _due(self, after: Key) -> Iterator[str]:

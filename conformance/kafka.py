@@ -18,6 +18,7 @@ from fencepost.explorers.cache_folder import cache_folder
 from fencepost.model.language.errors import UsageError, nearest
 
 RELEASES: dict[str, str] = {
+    "3.9.2": "kafka-3.7",
     "4.0.2": "kafka-4.0",
     "4.1.2": "kafka-4.1",
     "4.2.1": "kafka-4.1",
@@ -66,6 +67,8 @@ class Release:
     jars: Path
     classes: Path
     warning: str = ""
+    options: tuple[str, ...] = ()
+    """More options for Java."""
 
     @property
     def known(self) -> list[str]:
@@ -75,7 +78,7 @@ class Release:
     def command(self, folder: str) -> list[str]:
         """Return the command that starts the driver, with `folder` for the brokers' files."""
         path = os.pathsep.join([str(self.classes), f"{self.jars}{os.sep}*"])
-        return [tool("java"), *JAVA_OPTIONS, "-cp", path, "fencepost.Driver", folder]
+        return [tool("java"), *JAVA_OPTIONS, *self.options, "-cp", path, "fencepost.Driver", folder]
 
 
 def tool(name: str) -> str:

@@ -14,6 +14,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from fencepost.model.cluster.constants import Checkpoint, FencedAnswers, Field, Loss, Truncation, UncleanShutdown
+from fencepost.model.cluster.machine import VERSIONS
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -109,6 +110,11 @@ ACTIONS: dict[str, Act] = {
         lambda seen, m: f"answer {_request(seen, m)}",
     ),
     "leader_learns_change_refused": Act("The same.", lambda seen, m: f"answer {_request(seen, m)}"),
+    "leader_resends_request": Act(
+        "The request that DefaultAlterPartitionManager has sent is on its way twice, and the first answer counts; the network client "
+        "that sends again is not among the classes here.",
+        lambda seen, m: f"resend {_request(seen, m)}",
+    ),
     "follower_appends": Act(
         "AbstractFetcherThread.processFetchRequest with the answer that the leader gave.",
         lambda _, follower: f"follow {follower}",
@@ -121,7 +127,6 @@ NOT_DRIVEN: dict[str, str] = {
     "leader_tells_epoch_end": "Fetch carries the last epoch since IBP 2.7: OffsetForLeaderEpoch is not asked",
     "leader_requests_expansion": "check and request are one step since KAFKA-15221",
     "leader_gives_up_waiting": "no release does this",
-    "leader_resends_request": "the network client that sends again is not among the classes here",
     "follower_trusts_diverging_answer": "only before KAFKA-14704",
 }
 """Actions that nothing is done for, and why. None of them is enabled with the constants that `refuse` lets through."""
@@ -183,10 +188,15 @@ LIMITS: tuple[str, ...] = (
 )
 
 
-def refuse(c: Constants) -> str | None:
-    """Say why Kafka cannot be driven with these constants, or return None: the switches must be as the release is built."""
+def refuse(c: Constants, version: str) -> str | None:
+    """Say why Kafka cannot be driven with these constants, or return None: the switches must be as in this version of the model."""
     values: Any = c
-    wanted = {"reassignment": 0, "resends": 0, "disk_swaps": 0, **AS_DRIVEN, **AS_BUILT}
+    for name, why in AROUND.items():
+        if int(getattr(values, name)):
+            return f"{name} is set: {why}"
+    wanted = {**AS_DRIVEN, **built(version, elr=bool(values.elr))}
+    if version in BEFORE_ELR:
+        wanted["elr"] = 0
     for name, value in wanted.items():
         if int(getattr(values, name)) != value:
             return f"{name} is set otherwise than Kafka is built or driven ({name}={value})"
@@ -244,7 +254,29 @@ AS_BUILT: dict[str, int] = {
     "last_known_leader_check": 1,
     "unclean_shutdown": int(UncleanShutdown.PREVIOUS_EPOCH),
 }
-"""The switches of the model that are Kafka's rules, as 4.1 has them."""
+"""The switches of the model that are Kafka's rules, as 4.1 has them; `built` has those of others."""
+
+BEFORE_ELR = ("kafka-3.7",)
+"""Versions of the model whose releases have no eligible leader replicas outside of tests."""
+
+
+LAST_KNOWN_UNCHECKED = ("kafka-4.0",)
+"""Versions of the model whose releases elect a last known leader that is not active (KAFKA-19522); with ELR on, which is not the default."""
+
+AROUND: dict[str, str] = {
+    "reassignment": "a reassignment under way is not driven",
+    "disk_swaps": NOT_DRIVEN["disk_is_swapped"],
+}
+"""Constants that add what is not driven, and why it is not."""
+
+
+def built(version: str, *, elr: bool = False) -> dict[str, int]:
+    """Return the switches of the model that are Kafka's rules, as this version of the model has them, with or without ELR."""
+    changed = dict(next(item.values for item in VERSIONS if item.name == version))
+    if elr and version in LAST_KNOWN_UNCHECKED:
+        changed["last_known_leader_check"] = 0
+    return {name: int(changed.get(name, value)) for name, value in AS_BUILT.items()}
+
 
 SET_UP: tuple[str, ...] = ("brokers", "min_isr", "elr", "unclean_election", "initial_leader", "initial_isr")
 """Constants that Kafka is set up with; all others are bounds, budgets, or `loss`, which says what a crash leaves on disk."""

@@ -74,6 +74,9 @@ class Report:
                 for kind, found in self.outcome.differences.items()
             ],
             "finding": self.finding,
+            "lines": [
+                {"class": item.name, "executed_lines": item.executed, "lines_in_all": item.lines} for item in self.outcome.lines
+            ],
             "seconds": round(self.outcome.seconds, 3),
             "steps_per_second": round(self.outcome.rate, 1),
             "verdict": self.verdict,

@@ -6,7 +6,7 @@ import threading
 import time
 from collections import Counter
 from contextlib import suppress
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
 from fencepost.conformance.driver import Driver
@@ -19,6 +19,7 @@ if TYPE_CHECKING:
 
     from fencepost.conformance.execute import Difference
     from fencepost.conformance.kafka import Release
+    from fencepost.conformance.lines import Coverage, Lines
     from fencepost.model.language.constants import Constants
     from fencepost.model.language.interpreter import Step, Transition
     from fencepost.model.language.machine import Machine
@@ -30,13 +31,18 @@ MOST_KINDS = 20
 
 @dataclass
 class Outcome:
-    """What a run found: `taken` are the pairs of state and step that were executed and compared."""
+    """What a run found: `taken` are the pairs of state and step that were executed and compared, as hashes of 64 bits.
+
+    Of a million pairs two have the same hash with a probability below one in ten million.
+    """
 
     tally: Tally = field(default_factory=Tally)
     differences: dict[tuple[str, str], Difference] = field(default_factory=dict)
     times: Counter[tuple[str, str]] = field(default_factory=Counter)
     """How many histories ended in a difference of each kind."""
-    taken: set[tuple[Key, Step]] = field(default_factory=set)
+    taken: set[int] = field(default_factory=set)
+    lines: list[Lines] = field(default_factory=list)
+    """Lines of Kafka's classes that were executed, if they were counted."""
     seconds: float = 0.0
     complete: bool = True
 
@@ -52,8 +58,10 @@ class Run:
     Each driver is a process with a cluster of its own, and a thread here that feeds it.
     """
 
-    def __init__(self, release: Release, machine: Machine, constants: Constants, workers: int) -> None:
-        self.release, self.machine, self.constants, self.workers = release, machine, constants, workers
+    def __init__(
+        self, release: Release, machine: Machine, constants: Constants, workers: int, coverage: Coverage | None = None
+    ) -> None:
+        self.release, self.machine, self.constants, self.workers, self.coverage = release, machine, constants, workers, coverage
         self.outcome = Outcome()
         self._lock = threading.Lock()
         self._failed: BaseException | None = None
@@ -63,8 +71,9 @@ class Run:
         waiting = iter(histories)
         drivers: list[Driver] = []
         try:
-            for _ in range(self.workers):
-                drivers.append(Driver(self.release))  # noqa: PERF401 (each is closed even if the next does not start)
+            for number in range(self.workers):
+                options = self.coverage.options(number) if self.coverage is not None else ()
+                drivers.append(Driver(replace(self.release, options=options)))
             began = time.monotonic()
             end = None if seconds is None else began + seconds
             threads = [threading.Thread(target=self._work, args=(driver, waiting, end), daemon=True) for driver in drivers]
@@ -78,6 +87,8 @@ class Run:
                 driver.close()
         if self._failed is not None:
             raise self._failed
+        if self.coverage is not None:
+            self.outcome.lines = self.coverage.lines()
         return self.outcome
 
     def _next(self, waiting: Iterator[Iterable[Transition]], end: float | None) -> list[Transition] | None:
@@ -113,7 +124,7 @@ class Run:
         at = initial
         with self._lock:
             for transition in done:
-                self.outcome.taken.add((at, transition.step))
+                self.outcome.taken.add(hash((at, transition.step.action.name, transition.step.args)))
                 at = transition.after
 
     def _differs(self, execution: Execution, initial: Key, found: Difference) -> None:

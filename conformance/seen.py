@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from fencepost.model.cluster.state import Answer, Entry, FetchAnswer, Life, Replica, State, Status
+from fencepost.model.cluster.state import Entry, FetchAnswer, Life, Replica, State, Status
 from fencepost.model.language import NONE
 from fencepost.model.language.records import fields
 
@@ -16,7 +16,8 @@ STATE = {name: place for place, (name, _) in enumerate(fields(State))}
 REPLICA = {name: place for place, (name, _) in enumerate(fields(Replica))}
 ENTRIES = len(fields(Entry))
 NO_ANSWER = (0,) * len(fields(FetchAnswer))
-STATUS = {"": Status.SENT, "NONE": Status.APPLIED, "INELIGIBLE_REPLICA": Status.INELIGIBLE}
+SENT, STRAY = "", "STRAY"
+STATUS = {SENT: Status.SENT, STRAY: Status.STRAY, "NONE": Status.APPLIED, "INELIGIBLE_REPLICA": Status.INELIGIBLE}
 """The status of an AlterPartition by the answer's error code; any other code is REFUSED."""
 
 
@@ -53,12 +54,21 @@ class Seen:
     def _message(self, told: list[Any]) -> Key:
         error, leader, broker_epoch, leader_epoch, partition_epoch, isr, members, _ = told
         status = STATUS.get(error, Status.REFUSED)
-        epochs = tuple(members) if status == Status.SENT else (0,) * self.brokers
+        epochs = tuple(members) if status in (Status.SENT, Status.STRAY) else (0,) * self.brokers
         return (int(status), leader, broker_epoch, leader_epoch, partition_epoch - self.frame.epoch, isr, epochs)
 
     def answered(self, number: int) -> bool:
         """Say whether the controller has answered this request."""
-        return any(told[0] == number and told[1] != "" for told in self.state["requests"])
+        return any(told[0] == number and told[1] not in (SENT, STRAY) for told in self.state["requests"])
+
+    def answered_copies(self, number: int) -> list[int]:
+        """Return the numbers of other copies of this request that are answered."""
+        content = next(told[2:7] for told in self.state["requests"] if told[0] == number)
+        return [
+            told[0]
+            for told in self.state["requests"]
+            if told[0] != number and told[1] not in (SENT, STRAY) and told[2:7] == content
+        ]
 
     def late_fetches(self) -> dict[Key, list[int]]:
         """Return the fetches whose sender is down, each with the driver's numbers for it."""
@@ -136,6 +146,3 @@ class Seen:
             if told["failed"]:
                 found.append(f"broker {number} fetches no more: its partition is among the failed ones")
         return found
-
-
-ANSWERS = Answer

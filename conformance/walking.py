@@ -5,12 +5,10 @@ from __future__ import annotations
 import random
 from typing import TYPE_CHECKING
 
-from fencepost.model.language.errors import DisabledError, DomainError
-
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterable, Iterator
 
-    from fencepost.model.language.interpreter import Interpreter, Transition
+    from fencepost.model.language.interpreter import Interpreter, Step, Transition
     from fencepost.model.language.records import Key
 
 
@@ -35,12 +33,10 @@ def walk(plain: Interpreter, initial: Key, depth: int, chance: random.Random) ->
 def _step(plain: Interpreter, at: Key, chance: random.Random) -> Transition | None:
     actions = list(plain.machine.actions)
     chance.shuffle(actions)
-    for action in actions:
-        steps = list(plain.steps(action, at))
-        chance.shuffle(steps)
-        for step in steps:
-            try:
-                return plain.apply(at, step)
-            except (DisabledError, DomainError):
-                continue
-    return None
+    return plain.apply_first(at, (step for action in actions for step in _shuffled(plain.steps(action, at), chance)))
+
+
+def _shuffled(steps: Iterable[Step], chance: random.Random) -> list[Step]:
+    found = list(steps)
+    chance.shuffle(found)
+    return found

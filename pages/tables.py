@@ -3,7 +3,8 @@
 A table stands between `<!-- cases ID ... -->` and `<!-- end -->`. Instead of ids one of these words: `bugs`, `versions`,
 `settings`, `switches`, `largest`, `critical-path`, `operations`, `proofs`, `statements`, `loops`, `delays`,
 `quorum-settings`, `quorum-switches`, `spark-cost`, `spark-levels`, `spark-figures`, `spark-scale`, `four-cases`, `propagation`, `follower-settings`,
-`follower-switches`, `clusters`, `clusters-kept`; or one of `lemmas`, `cuts` with the name of a proof.
+`follower-switches`, `clusters`, `clusters-kept`, `releases`, `releases-why`,
+`releases-known`, `releases-known-why`; or one of `lemmas`, `cuts` with the name of a proof.
 Seconds, rates and memory are those that `python -m benchmarks.catalogue` measured.
 """
 
@@ -17,7 +18,7 @@ from fencepost.api.quantities import counted
 from fencepost.figures.store import load
 from fencepost.invariants.catalogue import entries, runs, status
 from fencepost.invariants.protocols import protocol
-from fencepost.pages import clusters, proofs, spark
+from fencepost.pages import clusters, proofs, releases, spark
 from fencepost.pages.cells import cells
 from fencepost.pages.delays import delays
 from fencepost.pages.markdown import ROW, table
@@ -292,6 +293,10 @@ _WORDS: dict[str, Callable[[], tuple[Row, Iterable[Row]]]] = {
     "spark-scale": spark.scale,
     "clusters": clusters.played,
     "clusters-kept": clusters.kept,
+    "releases": releases.findings,
+    "releases-why": releases.findings_why,
+    "releases-known": releases.known,
+    "releases-known-why": releases.known_why,
 }
 _LISTS: dict[str, Callable[[], Iterable[str]]] = {"statements": proofs.statements}
 _OF_PROOF: dict[str, Callable[[str], tuple[Row, Iterable[Row]]]] = {"lemmas": proofs.lemmas, "cuts": proofs.cuts}

@@ -12,7 +12,7 @@ import pytest
 from fencepost.conformance import kafka
 from fencepost.conformance.cover import Cover, state_graph
 from fencepost.conformance.driver import Driver, DriverError
-from fencepost.conformance.mapping import ACTIONS, AS_BUILT, FIELDS, NOT_COMPARED, NOT_DRIVEN, refuse
+from fencepost.conformance.mapping import ACTIONS, AS_BUILT, FIELDS, NOT_COMPARED, NOT_DRIVEN, built, refuse
 from fencepost.conformance.seen import REPLICA, STATE
 from fencepost.invariants.protocols import protocol
 from fencepost.model.language.interpreter import Interpreter
@@ -151,9 +151,16 @@ def test_every_action_and_every_field_is_mapped_or_named_as_not() -> None:
 
 
 def test_the_rules_as_built_are_those_of_the_version() -> None:
-    constants = MACHINE.set_constants(KAFKA_41)
-    assert refuse(constants) is None
-    assert {name: int(constants.values[name]) for name in AS_BUILT} == AS_BUILT
+    assert built("kafka-4.1") == AS_BUILT
+    for version in set(kafka.RELEASES.values()):
+        constants = MACHINE.set_constants(dict(MACHINE.version(version).values))
+        assert refuse(constants, version) is None
+        assert {name: int(constants.values[name]) for name in AS_BUILT} == built(version)
+
+
+def test_a_release_without_eligible_leader_replicas_is_not_driven_with_them() -> None:
+    constants = MACHINE.set_constants({**dict(MACHINE.version("kafka-3.7").values), "elr": 1})
+    assert refuse(constants, "kafka-3.7") == "elr is set otherwise than Kafka is built or driven (elr=0)"
 
 
 def test_a_cover_takes_every_transition_and_each_walk_begins_at_the_start() -> None:

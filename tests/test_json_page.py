@@ -44,7 +44,7 @@ SECTIONS = {
     "faults": ("api/faulting",),
     "ablate": ("api/matrix", "api/suspicions"),
     "vacuity": ("cli/commands/vacuity", "pages/vacuity"),
-    "conform": ("conformance/report",),
+    "conform": ("conformance/report", "conformance/noticed", "conformance/seeing", "conformance/refusals"),
     "reproduce": ("conformance/clusters/reproduce", "cli/commands/reproduce"),
     "diff": ("api/differing",),
     "prove": ("api/proof_report",),

@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from fencepost.conformance.kafka import Release
+    from fencepost.conformance.noticed import Noticed
     from fencepost.conformance.report import Report
     from fencepost.model.language import Constants
     from rich.console import Console
@@ -38,6 +39,9 @@ SHOWN = 8
 @click.option("--walks", type=click.IntRange(1), metavar="N", help="Execute random walks instead of the whole state graph.")
 @click.option("--depth", type=click.IntRange(1), default=40, show_default=True, metavar="N", help="Steps of a walk at most.")
 @click.option("--seed", type=int, default=1, show_default=True, metavar="N", help="Take other walks.")
+@click.option("--ablate", is_flag=True, help="Remove each of Kafka's checks from the model, turn each rule: is it noticed?")
+@click.option("--refusals", type=click.IntRange(1), metavar="N", help="Try N steps on Kafka that the model refuses.")
+@click.option("--lines", is_flag=True, help="Count the lines of Kafka's classes that are executed (JaCoCo, by Maven).")
 @click.option("--budget", metavar="TIME", help="Stop after this time, such as 10m.")
 @workers_option("Processes that run Kafka's classes")
 @click.option("--output", metavar="DIR", help="Write each difference there, as a trace that replays.")
@@ -65,6 +69,8 @@ def conform(protocol: str, kafka: str | None, jars: str | None, **given: Any) ->
     tell = (lambda _: None) if given["quiet"] else _tell
     if found.warning:
         tell(found.warning)
+    if given["ablate"] or given["refusals"]:
+        return _tries(found, tell, given)
     reports = _reports(found, tell, given)
     for report in reports:
         if folder is not None:
@@ -90,8 +96,27 @@ def _reports(found: Release, tell: Callable[[str], None], given: dict[str, Any])
         seed=given["seed"],
         seconds=seconds(given["budget"]),
         workers=given["workers"] or os.cpu_count() or 1,
+        lines=given["lines"],
     )
     return [execute(found, request, tell)]
+
+
+def _tries(found: Release, tell: Callable[[str], None], given: dict[str, Any]) -> Exit:
+    """Try what the model without one of its checks allows, or what it refuses, and show what Kafka did."""
+    from fencepost.conformance.conform import conform_tries
+
+    if given["files"] or given["walks"] or given["settings"] or given["with_"] or given["without"]:
+        raise UsageError(
+            "--ablate and --refusals choose their histories and constants themselves: leave out --trace, --walks, --set, --with and --without."
+        )
+    report = conform_tries(
+        found, given["version"] or found.model, given["refusals"] or 0, given["seed"], tell, ablate=given["ablate"]
+    )
+    if given["json"]:
+        print_json(report.data())
+    else:
+        _print_tries(results(), report)
+    return ENDS[report.verdict]
 
 
 def _constants(model: str, given: dict[str, Any]) -> Constants:
@@ -121,6 +146,8 @@ def _print(console: Console, report: Report) -> None:
         f"  {data['steps']:,} steps in {counted(data['histories'], 'history', 'histories')}, {data['compared']:,} states compared in "
         f"{show_seconds(data['seconds'])}: {data['steps_per_second']:,.0f} steps a second"
     )
+    for item in data["lines"]:
+        console.print(f"  {item['class']}: {item['executed_lines']:,} of {item['lines_in_all']:,} lines executed")
     if report.finding:
         console.print(f"  {report.finding}")
     for item in data["set_aside"]:
@@ -131,3 +158,24 @@ def _print(console: Console, report: Report) -> None:
             console.print(f"    {name}: {model} in the model, {kafka} in Kafka", soft_wrap=True)
         if kind in report.traces:
             console.print(f"    {report.traces[kind]}", soft_wrap=True)
+
+
+def _print_tries(console: Console, report: Noticed) -> None:
+    console.print(styled(f"replication on Kafka {report.release.version}: {report.verdict}", COLOURS[report.verdict]))
+    if report.rows:
+        console.print(f"  {report.noticed} of {report.drivable} checks and rules are noticed when they are gone")
+    for row in report.rows:
+        if row.is_well and not row.why:
+            continue
+        console.print(f"    {row.variant.name}: {row.sight}{': ' if row.why else ''}{row.why}", soft_wrap=True)
+        if row.shown is not None and not row.is_well:
+            console.print(f"      {row.shown.answer}, after {' / '.join(row.shown.steps)}", soft_wrap=True)
+    if report.refusals is not None:
+        console.print(f"  {report.refusals.tries:,} steps that the model refuses were tried")
+        for (action, answer), times in sorted(report.refusals.answers.items()):
+            console.print(f"    {action}: {answer} ({times:,})", soft_wrap=True)
+        for item in report.refusals.forbidden[:SHOWN]:
+            console.print(
+                f"    Kafka does what the model refuses: {item.answer}, after {' / '.join(item.steps)}", soft_wrap=True
+            )
+    console.print(f"  in {show_seconds(report.seconds)}")

@@ -10,7 +10,10 @@ from fencepost.explorers.native.store import BATCH
 from fencepost.model.language.errors import MismatchError
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator
+
     from fencepost.explorers.native.search import Search
+    from fencepost.model.language.constants import Constants
 
 Array = np.ndarray[Any, Any]
 
@@ -45,22 +48,45 @@ class Space:
 
     def steps(self) -> tuple[Array, Array]:
         """Return all steps by source: offsets (N + 1) and targets (one for each step), with repetition."""
-        search = self.search
         orders, hashes = self._sorted()
-        worker, buffers, nothing = search._worker(), search._buffers, np.full(64, -1, np.int64)
         sources, targets = [], []
-        for first in range(0, self.states, BATCH):
-            count = search.module.expand(
-                worker.checks, self.rows, first, min(first + BATCH, self.states), 0, search.c,
-                buffers.rows[0], buffers.hashes[0], buffers.parents[0], 0,
-                worker.fired, worker.refused, nothing, worker.alive,
-            )  # fmt: skip
-            sources.append(buffers.parents[0][:count].astype(np.int64) // search.owners)
-            targets.append(self._found(orders, hashes, buffers.words[0][:count], buffers.hashes[0][:count]))
+        for source, words, hashed in self._expanded(self.search._worker().checks, self.search.c):
+            sources.append(source)
+            targets.append(self._found(orders, hashes, words, hashed))
         source, target = (np.concatenate(item) if item else np.zeros(0, np.int64) for item in (sources, targets))
         order = np.argsort(source, kind="stable")
         offsets = np.concatenate(([0], np.cumsum(np.bincount(source, minlength=self.states))))
         return offsets.astype(np.int64), target[order]
+
+    def following(self, constants: Constants | None = None, off: Iterable[int] = ()) -> Array:
+        """Return for each state a number (N) that stands for all its successors: under other constants, or with guards turned off.
+
+        `off` are slots of guards of a machine that was compiled with masks. Where two machines differ in a state's successors, the
+        numbers differ but for a chance of one in 2^64.
+        """
+        checks = self.search.kernels.checks(constants or self.search.constants)
+        checks[list(off)] = 1
+        found = np.zeros(self.states, np.uint64)
+        c = self.search.c if constants is None else self.search.kernels.constants(constants)
+        for source, _, hashed in self._expanded(checks, c):
+            np.add.at(found, source, hashed | np.uint64(1))
+        return found
+
+    def _expanded(self, checks: Array, c: Array) -> Iterator[tuple[Array, Array, Array]]:
+        """Yield of each batch of states its steps: their sources, and the words and hashes of their targets."""
+        search = self.search
+        worker, buffers, nothing = search._worker(), search._buffers, np.full(64, -1, np.int64)
+        for first in range(0, self.states, BATCH):
+            count = search.module.expand(
+                checks, self.rows, first, min(first + BATCH, self.states), 0, c,
+                buffers.rows[0], buffers.hashes[0], buffers.parents[0], 0,
+                worker.fired, worker.refused, nothing, worker.alive,
+            )  # fmt: skip
+            yield (
+                buffers.parents[0][:count].astype(np.int64) // search.owners,
+                buffers.words[0][:count],
+                buffers.hashes[0][:count],
+            )
 
     def _sorted(self) -> tuple[Array, Array]:
         """Return the states in the order of their hashes, and the hashes in order."""

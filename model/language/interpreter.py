@@ -10,7 +10,7 @@ from fencepost.model.language.errors import DisabledError, DomainError, Fencepos
 from fencepost.model.language.records import Key, Schema, fields, key_of
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Callable, Iterable, Iterator
 
     from fencepost.model.language.actions import Action, Property
     from fencepost.model.language.constants import Constants
@@ -72,6 +72,19 @@ class Interpreter:
     def apply(self, before: Key, step: Step) -> Transition:
         """Take one step; raise DisabledError if a guard refuses, DomainError if a value is out of its domain."""
         return self._take(self.schema.restore(before), step)
+
+    def apply_first(self, before: Key, steps: Iterable[Step]) -> Transition | None:
+        """Take the first of these steps that can happen; None if none can."""
+        state = None
+        for step in steps:
+            state = state or self.schema.restore(before)
+            try:
+                return self._take(state, step)
+            except DisabledError:
+                continue  # guards stand before writes: the state is untouched and serves again
+            except DomainError:
+                state = None
+        return None
 
     def _take(self, state: Any, step: Step) -> Transition:
         args = [self.argument(state, domain, value) for (_, domain), value in zip(step.action.params, step.args, strict=True)]

@@ -12,22 +12,43 @@ import org.apache.kafka.common.requests.AbstractRequest;
 import org.apache.kafka.common.requests.AlterPartitionRequest;
 import org.apache.kafka.common.requests.AlterPartitionResponse;
 import org.apache.kafka.common.requests.RequestHeader;
+import org.apache.kafka.server.common.MetadataVersion;
 
 /** An AlterPartition request between Kafka's DefaultAlterPartitionManager and the controller, later the answer to it. */
 final class Alteration {
     final int number;
     final Broker sender;
     final AlterPartitionRequest request;
-    private final Object callback;
+    private final Waiting waiting;
     AlterPartitionResponseData response;
+
+    /** Who waits for the answer to a request and to its copies: the first answer that arrives is the only one. */
+    private static final class Waiting {
+        final Object callback;
+        boolean over;
+
+        Waiting(Object callback) {
+            this.callback = callback;
+        }
+    }
 
     private static int sent;
 
-    private Alteration(Broker sender, AlterPartitionRequest request, Object callback) {
+    private Alteration(Broker sender, AlterPartitionRequest request, Waiting waiting) {
         this.number = ++sent;
         this.sender = sender;
         this.request = request;
-        this.callback = callback;
+        this.waiting = waiting;
+    }
+
+    /** The same request, on its way on another connection. */
+    Alteration again() {
+        return new Alteration(sender, request, waiting);
+    }
+
+    /** Whether nobody waits for the answer any more: that to another copy has arrived. */
+    boolean isStray() {
+        return waiting.over;
     }
 
     /** Kafka's manager of such requests; what its channel would send is kept in `kept`. */
@@ -36,7 +57,7 @@ final class Alteration {
         Object channel = Reflect.proxy(channels, (self, method, arguments) -> {
             if (method.getName().equals("sendRequest")) {
                 AbstractRequest made = ((AbstractRequest.Builder<?>) arguments[0]).build();
-                kept.add(new Alteration(sender, (AlterPartitionRequest) made, arguments[1]));
+                kept.add(new Alteration(sender, (AlterPartitionRequest) made, new Waiting(arguments[1])));
             }
             return method.getReturnType() == Optional.class ? Optional.empty() : method.getReturnType() == long.class ? 0L : null;
         });
@@ -50,11 +71,15 @@ final class Alteration {
                 case "Time": arguments[i] = clock; break;
                 case "int": arguments[i] = sender.id; break;
                 case "Supplier": arguments[i] = (Supplier<Object>) () -> sender.epoch; break;
-                case "Function0": arguments[i] = (scala.Function0<Object>) () -> sender.epoch; break;
+                case "Function0": arguments[i] = answers(type.getConstructors()[0].getGenericParameterTypes()[i].getTypeName(), sender); break;
                 default: throw new Reflect.Changed("DefaultAlterPartitionManager's parameter " + types[i].getName());
             }
         }
         return type.getConstructors()[0].newInstance(arguments);
+    }
+
+    private static scala.Function0<Object> answers(String type, Broker sender) {
+        return type.contains("MetadataVersion") ? MetadataVersion::latestProduction : () -> sender.epoch;
     }
 
     AlterPartitionRequestData.PartitionData asked() {
@@ -68,8 +93,12 @@ final class Alteration {
 
     /** The sender handles the answer. */
     void answer() {
+        if (waiting.over) {
+            return;
+        }
+        waiting.over = true;
         ClientResponse arrived = new ClientResponse(new RequestHeader(ApiKeys.ALTER_PARTITION, request.version(), "", number), null, "", 0, 0,
             false, null, null, new AlterPartitionResponse(response));
-        Reflect.call(callback, "onComplete", arrived);
+        Reflect.call(waiting.callback, "onComplete", arrived);
     }
 }

@@ -43,7 +43,8 @@ final class Broker {
     static final TopicPartition PARTITION = new TopicPartition("t", 0);
     private static final Class<?> MANAGER = Reflect.type("kafka.server.ReplicaManager");
     private static final Metrics METRICS = new Metrics();
-    private static final BrokerTopicStats STATS = new BrokerTopicStats();
+    private static final BrokerTopicStats STATS = new BrokerTopicStats(false);  // until 3.9
+    private static final BrokerTopicStats STATS = new BrokerTopicStats();  // since 4.0
     private static final Map<String, Object> CONFIGS = new HashMap<>();
     private static final Map<Object, Object> QUOTAS = new HashMap<>();
 
@@ -53,6 +54,7 @@ final class Broker {
     final kafka.server.ReplicaManager manager;
     final Fetching fetching;
     final Object logs;
+    final Object alterations;
     private final Object cache;
     private MetadataImage image = MetadataImage.EMPTY;
     /** How many images of the controller it has applied, less one. */
@@ -71,7 +73,7 @@ final class Broker {
         Class<?> caches = Reflect.type("org.apache.kafka.metadata.KRaftMetadataCache", "kafka.server.metadata.KRaftMetadataCache");
         cache = caches.getConstructors()[0].newInstance(id, (Supplier<KRaftVersion>) () -> KRaftVersion.KRAFT_VERSION_1);
         Object quotas = quotas(config, clock);
-        Object alterations = Alteration.manager(this, scheduler, clock, sent);
+        alterations = Alteration.manager(this, scheduler, clock, sent);
         manager = manager(config, scheduler, clock, failures, quotas, alterations);
         fetching = new Fetching(this, config, Reflect.call(quotas, "follower"), METRICS, clock);
         Reflect.set(manager, MANAGER, "replicaFetcherManager", fetching.manager);
@@ -207,7 +209,8 @@ final class Broker {
         log.subList(records, upTo).forEach(delta::replay);
         records = upTo;
         applied = index;
-        MetadataImage next = delta.apply(new MetadataProvenance(upTo, 1, upTo, true));
+        MetadataImage next = delta.apply(new MetadataProvenance(upTo, 1, upTo));  // until 3.9
+        MetadataImage next = delta.apply(new MetadataProvenance(upTo, 1, upTo, true));  // since 4.0
         Reflect.call(cache, "setImage", next);
         image = next;
         if (delta.topicsDelta() != null) {

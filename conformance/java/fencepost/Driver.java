@@ -6,7 +6,9 @@ import java.io.FileDescriptor;
 import java.io.InputStreamReader;
 import java.io.PrintStream;
 import java.nio.charset.StandardCharsets;
+import java.nio.file.Files;
 import java.nio.file.Path;
+import java.util.stream.Stream;
 
 /** Reads one action a line, `name number number ...`; answers each with one line of JSON: what became of it, and what is seen then. */
 public final class Driver {
@@ -29,13 +31,19 @@ public final class Driver {
             out.flush();
         }
         Broker.remove(driver.root);  // whoever started this may have been killed
-        Runtime.getRuntime().halt(0);
+        System.exit(0);  // with what an agent does at the end
     }
 
     private String reply(String line) {
         String did = "done";
         String why = "";
         try {
+            if (line.equals("dump")) {
+                return "{\"told\":" + world.dump() + "}";
+            }
+            if (line.equals("memory")) {
+                return "{\"told\":" + memory() + "}";
+            }
             try {
                 act(line.trim().split(" "));
             } catch (World.Untried e) {
@@ -58,7 +66,20 @@ public final class Driver {
         }
     }
 
-    private static String quote(String text) {
+    /** What is in use once garbage is gone: bytes of the heap, threads, and bytes of the brokers' files. */
+    private String memory() throws Exception {
+        System.gc();
+        Runtime java = Runtime.getRuntime();
+        long files = 0;
+        try (Stream<Path> found = Files.walk(root)) {
+            for (Path path : found.filter(Files::isRegularFile).toArray(Path[]::new)) {
+                files += Files.size(path);
+            }
+        }
+        return "{\"heap\":" + (java.totalMemory() - java.freeMemory()) + ",\"threads\":" + Thread.activeCount() + ",\"files\":" + files + "}";
+    }
+
+    static String quote(String text) {
         StringBuilder out = new StringBuilder("\"");
         for (char c : text.toCharArray()) {
             if (c == '"' || c == '\\') {
@@ -93,6 +114,8 @@ public final class Driver {
             case "begin-shutdown": world.beginShutdown(n[1]); break;
             case "elect": world.elect(); break;
             case "alter": world.alter(n[1]); break;
+            case "resend": world.resend(n[1]); break;
+            case "drop": world.drop(n[1]); break;
             case "answer": world.answer(n[1]); break;
             case "apply": world.apply(n[1], n[2]); break;
             case "produce": world.produce(n[1]); break;

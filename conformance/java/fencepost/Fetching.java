@@ -126,6 +126,12 @@ final class Fetching {
         return null;
     }
 
+    /** How far the follower has come in its fetches; null if it fetches from nobody. */
+    Object state() {
+        Fetcher fetcher = fetcher();
+        return fetcher == null ? null : fetcher.state();
+    }
+
     private static int epoch(Object state) {
         return (int) Reflect.number(Reflect.call(state, "currentLeaderEpoch"));
     }

@@ -10,8 +10,9 @@ import java.util.Map;
 
 /** Calls by name: what is private, and what has other packages or parameters in other releases. */
 final class Reflect {
-    private static final Map<String, Method> METHODS = new HashMap<>();
-    private static final Map<String, Field> FIELDS = new HashMap<>();
+    private static final Map<String, Class<?>> TYPES = new HashMap<>();
+    private static final Map<Named, Method> METHODS = new HashMap<>();
+    private static final Map<Named, Field> FIELDS = new HashMap<>();
 
     private Reflect() { }
 
@@ -22,19 +23,24 @@ final class Reflect {
         }
     }
 
+    /** The first of these classes that there is. To look for one that is missing takes long, so it is done once. */
     static Class<?> type(String... names) {
-        for (String name : names) {
-            try {
-                return Class.forName(name);
-            } catch (ClassNotFoundException e) {
-                continue;
+        return TYPES.computeIfAbsent(names[0], key -> {
+            for (String name : names) {
+                try {
+                    return Class.forName(name);
+                } catch (ClassNotFoundException e) {
+                    continue;
+                }
             }
-        }
-        throw new Changed("class " + String.join(" or ", names));
+            throw new Changed("class " + String.join(" or ", names));
+        });
     }
 
+    private record Named(Class<?> owner, String name, int parameters) { }
+
     static Method method(Class<?> owner, String name, int parameters) {
-        return METHODS.computeIfAbsent(owner.getName() + "." + name + "/" + parameters, key -> {
+        return METHODS.computeIfAbsent(new Named(owner, name, parameters), key -> {
             for (Class<?> c = owner; c != null; c = c.getSuperclass()) {
                 for (Method m : c.getDeclaredMethods()) {
                     if (m.getName().equals(name) && m.getParameterCount() == parameters && !m.isBridge()) {
@@ -68,7 +74,7 @@ final class Reflect {
     }
 
     static Field field(Class<?> owner, String name) {
-        return FIELDS.computeIfAbsent(owner.getName() + "." + name, key -> {
+        return FIELDS.computeIfAbsent(new Named(owner, name, -1), key -> {
             for (Class<?> c = owner; c != null; c = c.getSuperclass()) {
                 try {
                     Field found = c.getDeclaredField(name);
@@ -83,8 +89,12 @@ final class Reflect {
     }
 
     static Object get(Object target, String name) {
+        return get(target, target.getClass(), name);
+    }
+
+    static Object get(Object target, Class<?> owner, String name) {
         try {
-            return field(target.getClass(), name).get(target);
+            return field(owner, name).get(target);
         } catch (IllegalAccessException e) {
             throw new Changed("field " + name + ": " + e.getMessage());
         }

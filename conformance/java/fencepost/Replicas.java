@@ -78,8 +78,9 @@ final class Replicas {
         boolean pending = inFlight(leader);
         leader.partition().maybeShrinkIsr();
         boolean asks = !pending && inFlight(leader);
+        int kept = asks ? sent(leader) : -1;  // of some members Kafka may find that they are caught up: for them no time has passed
         for (int b = 0; b < brokers; b++) {
-            if (before[b] != null && !(asks && (members & 1 << b) != 0)) {
+            if (before[b] != null && ((members & 1 << b) == 0 || (kept & 1 << b) != 0)) {
                 cell(replica(leader, b)).set(before[b]);
             }
         }
@@ -88,6 +89,11 @@ final class Replicas {
 
     private static boolean inFlight(Broker leader) {
         return (boolean) Reflect.call(Reflect.call(leader.partition(), "partitionState"), "isInflight");
+    }
+
+    /** The ISR that the leader has asked for and has no answer on. */
+    private static int sent(Broker leader) {
+        return Scala.bits(Reflect.call(Reflect.call(Reflect.call(leader.partition(), "partitionState"), "sentLeaderAndIsr"), "isr"));
     }
 
     static void describe(StringBuilder out, Broker b, kafka.cluster.Partition p, int brokers, List<List<Long>> epochs) {

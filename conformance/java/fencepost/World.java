@@ -291,9 +291,26 @@ final class World {
             a.response = new AlterPartitionResponseData().setErrorCode(Errors.forException(e).code());
         }
         note();
+        if (a.isStray()) {
+            sent.remove(a);  // the answer goes to a connection that is closed
+        }
         if (a.error() != Errors.NONE) {
             throw new Refused(a.error().name());
         }
+    }
+
+    /** The request is sent again after its connection broke; the first copy may still arrive. */
+    void resend(int number) {
+        Alteration a = alteration(number);
+        if (a.response != null || a.isStray() || running[a.sender.id] != a.sender) {
+            throw new Untried("nobody waits for an answer to this request");
+        }
+        sent.add(a.again());
+    }
+
+    /** The answer to one copy of a request is lost with its connection. */
+    void drop(int number) {
+        sent.remove(alteration(number));
     }
 
     void answer(int number) {
@@ -302,10 +319,11 @@ final class World {
             throw new Untried("the request is not answered yet");
         }
         sent.remove(a);
-        if (running[a.sender.id] == a.sender) {
-            a.answer();
-            a.sender.act();
+        if (running[a.sender.id] != a.sender) {
+            throw new Untried("the process that has asked is gone");
         }
+        a.answer();
+        a.sender.act();
     }
 
     void apply(int broker, int index) {
@@ -441,6 +459,24 @@ final class World {
 
     // ---- what is seen
 
+    /** All fields of Kafka's objects that the state consists of. */
+    String dump() {
+        Dump out = new Dump();
+        out.add("controller.partition", controller.partition(topic));
+        for (int b = 0; b < brokers; b++) {
+            out.add("controller.broker[" + b + "]", controller.registration(b));
+            if (running[b] != null) {
+                out.add("broker[" + b + "].partition", running[b].partition());
+                out.add("broker[" + b + "].fetch", running[b].fetching.state());
+                out.add("broker[" + b + "].requests", Reflect.get(running[b].alterations, "inflightRequest"));
+                for (String name : List.of("delayedProducePurgatory", "delayedFetchPurgatory")) {
+                    out.add("broker[" + b + "]." + name, Reflect.call(Reflect.get(running[b].manager, kafka.server.ReplicaManager.class, name), "watched"));
+                }
+            }
+        }
+        return out.json();
+    }
+
     String state() throws Exception {
         StringBuilder out = new StringBuilder(1024);
         PartitionRegistration p = controller.partition(topic);
@@ -504,7 +540,7 @@ final class World {
             isr |= 1 << m.brokerId();
             members[m.brokerId()] = incarnation(m.brokerId(), m.brokerEpoch());
         }
-        out.append('[').append(a.number).append(',').append(a.response == null ? "\"\"" : '"' + a.error().name() + '"').append(',')
+        out.append('[').append(a.number).append(',').append(a.response != null ? '"' + a.error().name() + '"' : a.isStray() ? "\"STRAY\"" : "\"\"").append(',')
             .append(a.sender.id).append(',').append(incarnation(a.sender.id, request(a).brokerEpoch())).append(',')
             .append(asked.leaderEpoch()).append(',').append(asked.partitionEpoch()).append(',').append(isr).append(",[");
         for (int b = 0; b < brokers; b++) {

@@ -57,14 +57,17 @@ public final class FencepostController {
     public FencepostController(int minIsr, boolean elr, boolean unclean, Time time) {
         this.time = time;
         features = new FeatureControlManager.Builder().setSnapshotRegistry(snapshots)
-            .setQuorumFeatures(new QuorumFeatures(0, QuorumFeatures.defaultSupportedFeatureMap(true), List.of(0))).build();
+            .setQuorumFeatures(new QuorumFeatures(0, QuorumFeatures.defaultFeatureMap(true), List.of(0))).build();  // until 3.9
+            .setQuorumFeatures(new QuorumFeatures(0, QuorumFeatures.defaultSupportedFeatureMap(true), List.of(0))).build();  // since 4.0
         ConfigurationControlManager configs = new ConfigurationControlManager.Builder().setSnapshotRegistry(snapshots)
-            .setFeatureControl(features)
+            .setFeatureControl(features)  // since 4.0
             .setStaticConfig(Map.of("min.insync.replicas", "" + minIsr, "unclean.leader.election.enable", "" + unclean))
             .setKafkaConfigSchema(kafka.server.KafkaRaftServer.configSchema()).build();
         cluster = new ClusterControlManager.Builder().setClusterId("c").setTime(time).setSnapshotRegistry(snapshots)
             .setSessionTimeoutNs(SESSION_NS).setReplicaPlacer(new StripedReplicaPlacer(new Random(1)))
-            .setFeatureControlManager(features).setBrokerShutdownHandler(this::shutdown).build();
+            .setFeatureControlManager(features)
+            .setBrokerUncleanShutdownHandler(this::uncleanShutdown).build();  // until 3.9
+            .setBrokerShutdownHandler(this::shutdown).build();  // since 4.0
         replication = new ReplicationControlManager.Builder().setSnapshotRegistry(snapshots).setConfigurationControl(configs)
             .setClusterControl(cluster).setFeatureControl(features).build();
         replay(new FeatureLevelRecord().setName("metadata.version")
@@ -75,9 +78,13 @@ public final class FencepostController {
         cluster.activate();
     }
 
-    private void shutdown(int broker, boolean clean, List<ApiMessageAndVersion> records) {
-        replication.handleBrokerShutdown(broker, clean, records);
-    }
+    private void shutdown(int broker, boolean clean, List<ApiMessageAndVersion> records) {  // since 4.0
+        replication.handleBrokerShutdown(broker, clean, records);  // since 4.0
+    }  // since 4.0
+
+    private void uncleanShutdown(int broker, List<ApiMessageAndVersion> records) {  // until 3.9
+        replication.handleBrokerUncleanShutdown(broker, records);  // until 3.9
+    }  // until 3.9
 
     private void replay(ApiMessage record) {
         long offset = log.size();
@@ -122,7 +129,9 @@ public final class FencepostController {
         request.features().add(new BrokerRegistrationRequestData.Feature().setName(ELR)
             .setMinSupportedVersion((short) 0).setMaxSupportedVersion((short) 1));
         ControllerResult<BrokerRegistrationReply> result =
-            cluster.registerBroker(request, log.size(), features.finalizedFeatures(Long.MAX_VALUE), true);
+            cluster.registerBroker(request, log.size(), features.finalizedFeatures(Long.MAX_VALUE)
+                , true  // since 4.0
+            );
         commit(result.records());
         touch(broker);
         return result.response().epoch();
@@ -139,7 +148,14 @@ public final class FencepostController {
     }
 
     private void contact(int broker, long at) {
-        cluster.heartbeatManager().tracker().updateContactTime(new BrokerIdAndEpoch(broker, registration(broker).epoch()), at);
+        cluster.heartbeatManager().tracker().updateContactTime(new BrokerIdAndEpoch(broker, registration(broker).epoch()), at);  // since 4.0
+        for (BrokerHeartbeatManager.BrokerHeartbeatState state : cluster.heartbeatManager().brokers()) {  // until 3.9
+            if (state.id() == broker && !state.fenced()) {  // until 3.9
+                cluster.heartbeatManager().unfenced().remove(state);  // until 3.9
+                state.lastContactNs = at;  // until 3.9
+                cluster.heartbeatManager().unfenced().add(state);  // until 3.9
+            }  // until 3.9
+        }  // until 3.9
     }
 
     /** BrokerHeartbeat. `known` is the end of the metadata that the broker has applied. */
@@ -159,10 +175,12 @@ public final class FencepostController {
     /** The session of one broker ends. */
     public void fence(int broker) {
         expire(broker);
-        ControllerResult<Boolean> result = replication.maybeFenceOneStaleBroker();
-        while (!commit(result.records()) && result.response()) {  // the controller asks again: sessions of old incarnations
-            result = replication.maybeFenceOneStaleBroker();
-        }
+        commit(replication.maybeFenceOneStaleBroker().records());  // until 3.9
+        ControllerResult<Boolean> result = replication.maybeFenceOneStaleBroker();  // since 4.0
+        // the controller asks again: sessions of old incarnations
+        while (!commit(result.records()) && result.response()) {  // since 4.0
+            result = replication.maybeFenceOneStaleBroker();  // since 4.0
+        }  // since 4.0
     }
 
     public Uuid createTopic(String name, List<Integer> replicas) {

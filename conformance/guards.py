@@ -1,0 +1,306 @@
+"""Who refuses where a guard of `replication` does: a check of Kafka, the nature of things, or a bound of the model.
+
+Guards are named by their action and what they ask for, so that a guard that is added or changed is missed here by name.
+"""
+
+from __future__ import annotations
+
+from enum import StrEnum
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from fencepost.conformance.mapping import NOT_DRIVEN
+from fencepost.model.cluster.state import follows, is_running, newest
+from fencepost.model.language.errors import UsageError
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from fencepost.model.cluster.state import State
+    from fencepost.model.language.removal import Guard
+
+
+class Whose(StrEnum):
+    """Who refuses where a guard does."""
+
+    KAFKA = "kafka"
+    """A class of Kafka: what the guard refuses can be tried, and Kafka must refuse it or do nothing."""
+    PHYSICAL = "physical"
+    """The nature of things: a process that is down does nothing, a message that is not there is not handled."""
+    BOUND = "bound"
+    """The model alone: a budget, a size, a step that would change nothing, or an action that is not driven."""
+
+
+class Check(NamedTuple):
+    """A check of Kafka: where it is, and what it answers; no answer means that nothing is done."""
+
+    where: str
+    answers: tuple[str, ...] = ()
+
+
+_LEADER = ("NOT_LEADER_OR_FOLLOWER", "FENCED_LEADER_EPOCH", "UNKNOWN_LEADER_EPOCH")
+_RUNS = ("the heartbeat is answered: run",)
+_VALIDATE = "ReplicationControlManager.validateAlterPartitionData"
+_HEARTBEAT = "BrokerHeartbeatManager.calculateNextBrokerState"
+
+KAFKAS: dict[tuple[str, str], Check] = {
+    ("broker-stops", "image.leader != broker"): Check(f"{_HEARTBEAT}: it leads something", _RUNS),
+    ("broker-stops", "not waits or is_known_to_leave(s, c, broker)"): Check(
+        f"{_HEARTBEAT}: an active broker has not told that it knows", _RUNS
+    ),
+    ("controller-unfences-broker", "bits.contains(image.fenced, broker)"): Check(f"{_HEARTBEAT}: it is not fenced"),
+    ("controller-begins-shutdown", "bits.contains(active(c, image), broker)"): Check(
+        f"{_HEARTBEAT}: it is fenced, or shuts down already", ("the heartbeat is answered: stop", "")
+    ),
+    ("controller-elects-preferred", "image.leader != broker"): Check(
+        "ReplicationControlManager.electLeader", ("ELECTION_NOT_NEEDED",)
+    ),
+    ("controller-elects-preferred", "bits.contains(image.isr & active(c, image), broker)"): Check(
+        "ReplicationControlManager.electLeader", ("PREFERRED_LEADER_NOT_AVAILABLE",)
+    ),
+    (
+        "controller-applies-alter-partition",
+        "m.broker_epoch == image.broker_epoch[m.leader] or not c.request_epoch_checks",
+    ): Check("ClusterControlManager.checkBrokerEpoch", ("STALE_BROKER_EPOCH",)),
+    ("controller-applies-alter-partition", "m.leader_epoch == image.leader_epoch or not c.request_epoch_checks"): Check(
+        _VALIDATE, ("FENCED_LEADER_EPOCH",)
+    ),
+    ("controller-applies-alter-partition", "m.leader == image.leader"): Check(_VALIDATE, ("INVALID_REQUEST",)),
+    ("controller-applies-alter-partition", "m.partition_epoch == image.partition_epoch or not c.request_epoch_checks"): Check(
+        _VALIDATE, ("INVALID_UPDATE_VERSION",)
+    ),
+    ("controller-applies-alter-partition", "is_eligible(c, image, m)"): Check(
+        "ReplicationControlManager.ineligibleReplicasForIsr", ("INELIGIBLE_REPLICA",)
+    ),
+    ("controller-finds-replica-ineligible", "passes_epoch_checks(c, image, m)"): Check(
+        f"{_VALIDATE}: the epochs come first",
+        ("STALE_BROKER_EPOCH", "FENCED_LEADER_EPOCH", "INVALID_REQUEST", "INVALID_UPDATE_VERSION"),
+    ),
+    ("controller-finds-replica-ineligible", "not is_eligible(c, image, m)"): Check(
+        "ReplicationControlManager.ineligibleReplicasForIsr: none is", ("",)
+    ),
+    ("controller-refuses-alter-partition", "not passes_epoch_checks(c, newest(s), m)"): Check(
+        f"{_VALIDATE}: all epochs are current", ("", "INELIGIBLE_REPLICA")
+    ),
+    ("leader-appends", "leads(s, leader)"): Check("ReplicaManager.getPartitionOrException", ("NOT_LEADER_OR_FOLLOWER",)),
+    ("leader-appends", "bits.size(r.isr) >= c.min_isr"): Check("Partition.appendRecordsToLeader", ("NOT_ENOUGH_REPLICAS",)),
+    ("leader-handles-fetch", "serves(s, c, leader, follower)"): Check("Partition.localLogWithEpochOrThrow", _LEADER),
+    ("leader-handles-fetch", "not is_stale_fetch(s, c, leader, follower, broker_epoch)"): Check(
+        "Replica.updateFetchStateOrThrow", ("NOT_LEADER_OR_FOLLOWER",)
+    ),
+    ("leader-handles-fetch", "not departs(s, c, leader, follower)"): Check("Partition.readRecords: a diverging epoch", ("",)),
+    ("leader-reports-divergence", "serves(s, c, leader, follower)"): Check("Partition.localLogWithEpochOrThrow", _LEADER),
+    ("leader-reports-divergence", "departs(s, c, leader, follower)"): Check("Partition.readRecords: no diverging epoch", ("",)),
+    ("leader-handles-late-fetch", "leads(s, m.leader)"): Check("Partition.localLogWithEpochOrThrow", _LEADER),
+    ("leader-handles-late-fetch", "not c.fetch_leader_epoch_check or m.leader_epoch == local(s, m.leader).leader_epoch"): Check(
+        "Partition.localLogWithEpochOrThrow", _LEADER
+    ),
+    ("leader-handles-late-fetch", "not is_stale_fetch(s, c, m.leader, m.follower, m.broker_epoch)"): Check(
+        "Replica.updateFetchStateOrThrow", ("NOT_LEADER_OR_FOLLOWER",)
+    ),
+    ("leader-handles-late-fetch", "m.offset <= r.end"): Check("UnifiedLog.read", ("OFFSET_OUT_OF_RANGE", "the logs diverge")),
+    ("leader-handles-late-fetch", "not log.departs(r, local(s, m.leader).leader_epoch, m.offset, m.last_epoch)"): Check(
+        "Partition.readRecords: a diverging epoch", ("the logs diverge",)
+    ),
+    ("leader-requests-shrink", "may_request(s, c, leader)"): Check(
+        "Partition.needsShrinkIsr, DefaultAlterPartitionManager: a request is in flight"
+    ),
+    (
+        "leader-requests-shrink",
+        "all((r.follower[member].end < r.end for member in range(c.brokers) if bits.contains(members, member)))",
+    ): Check("ReplicaState.isCaughtUp: its log end is the leader's"),
+    ("leader-learns-change-applied", "is_awaited(s, m)"): Check(
+        "Partition.handleAlterPartitionUpdate: the proposal is another by now"
+    ),
+    ("leader-learns-change-refused", "is_awaited(s, m)"): Check(
+        "Partition.handleAlterPartitionError: the proposal is another by now"
+    ),
+}
+"""Kafka's checks, by action and condition."""
+
+_MESSAGE = "whether the message is a request or an answer"
+_PROCESS = "whether the process runs"
+_CHECKPOINT = "what the file of high watermarks can say"
+_ORDER = "metadata is read in order"
+_ANSWER = "which answer is there"
+
+PHYSICAL: dict[tuple[str, str], str] = {
+    **dict.fromkeys(
+        (
+            ("broker-crashes", "is_running(s, broker)"),
+            ("broker-stops", "is_running(s, broker)"),
+            ("broker-registers", "not is_running(s, broker)"),
+            ("controller-unfences-broker", "is_running(s, broker)"),
+            ("controller-begins-shutdown", "is_running(s, broker)"),
+            ("broker-applies-metadata", "is_running(s, broker)"),
+        ),
+        _PROCESS,
+    ),
+    **dict.fromkeys(
+        (
+            ("broker-crashes", "kept <= r.end"),
+            ("broker-crashes", "kept == r.end or may_lose(s, c, broker)"),
+            ("broker-crashes", "kept in (0, r.end) or c.partial_loss"),
+        ),
+        "what a disk can lose",
+    ),
+    **dict.fromkeys(
+        (
+            ("broker-registers", "checkpoint <= r.high_watermark"),
+            ("broker-registers", "checkpoint == r.high_watermark or c.restart_high_watermark != Checkpoint.LAST"),
+            ("broker-registers", "checkpoint == 0 or c.restart_high_watermark != Checkpoint.LOG_START"),
+        ),
+        _CHECKPOINT,
+    ),
+    **dict.fromkeys(
+        (("broker-applies-metadata", "r.applied < index"), ("broker-applies-metadata", "index <= s.newest")), _ORDER
+    ),
+    **dict.fromkeys(
+        (
+            ("controller-applies-alter-partition", "is_sent(m)"),
+            ("controller-finds-replica-ineligible", "is_sent(m)"),
+            ("controller-refuses-alter-partition", "is_sent(m)"),
+            ("leader-learns-change-applied", "m.status == Status.APPLIED"),
+            ("leader-learns-change-refused", "m.status in (Status.INELIGIBLE, Status.REFUSED)"),
+        ),
+        _MESSAGE,
+    ),
+    **dict.fromkeys(
+        (
+            ("leader-handles-fetch", "f.answer.kind == Answer.NONE"),
+            ("leader-reports-divergence", "f.answer.kind == Answer.NONE"),
+        ),
+        "one fetch is out at a time",
+    ),
+    ("follower-appends", "r.answer.kind == Answer.RECORDS"): _ANSWER,
+    ("follower-truncates", "r.answer.kind == Answer.DIVERGING"): _ANSWER,
+    ("leader-resends-request", "m.status == Status.SENT"): _MESSAGE,
+    ("leader-resends-request", "is_awaited(s, m)"): "whoever waits for an answer sends again",
+    ("follower-lags-too-long", "leads(s, leader)"): "only a leader has followers whose time passes",
+    ("leader-requests-shrink", "leads(s, leader)"): "only a leader has followers whose time passes",
+    ("leader-requests-shrink", "bits.is_subset(members, bits.without(r.isr, leader))"): "only members can be taken out",
+    (
+        "controller-unfences-broker",
+        "not bits.contains(image.stopping, broker)",
+    ): "a broker that shuts down says so in every heartbeat",
+}
+"""Guards that say what cannot be, and what that is."""
+
+_BUILT = "always true with the rules as built"
+_BUDGET = "a budget"
+_ROOM = "has_room(s, c)"
+_EPOCHS = "epoch_after(s, c, bits.without(image.isr, broker), leader) <= c.max_leader_epoch"
+
+BOUNDS: dict[tuple[str, str], str] = {
+    **dict.fromkeys(
+        (
+            ("broker-crashes", "s.budget.crashes > 0"),
+            ("broker-stops", "asked or s.budget.clean_stops > 0"),
+            ("controller-fences-broker", "s.budget.fences > 0"),
+            ("controller-begins-shutdown", "s.budget.clean_stops > 0"),
+            ("controller-elects-preferred", "s.budget.elections > 0"),
+            ("leader-appends", "s.written < c.max_records"),
+            ("follower-lags-too-long", "s.budget.lags > 0"),
+            ("leader-requests-shrink", "s.budget.shrinks > 0"),
+            ("leader-resends-request", "s.budget.resends > 0"),
+        ),
+        _BUDGET,
+    ),
+    **dict.fromkeys(
+        (
+            ("broker-stops", _EPOCHS),
+            ("broker-registers", "epoch_after(s, c, isr, leader) <= c.max_leader_epoch"),
+            ("broker-registers", "not opens or image.leader_epoch < c.max_leader_epoch"),
+            ("controller-fences-broker", _EPOCHS),
+            ("controller-unfences-broker", "epoch_after(s, c, image.isr, leader) <= c.max_leader_epoch"),
+            ("controller-begins-shutdown", _EPOCHS),
+            ("controller-elects-preferred", "image.leader_epoch < c.max_leader_epoch"),
+            ("controller-applies-alter-partition", "epoch_after(s, c, isr, leader) <= c.max_leader_epoch"),
+        ),
+        "the last leader epoch",
+    ),
+    **dict.fromkeys(
+        (
+            ("broker-registers", "bits.contains(image.fenced, broker) or not c.fenced_before_registration"),
+            ("broker-applies-metadata", "r.checked == 0 or not changes"),
+            ("leader-appends", "r.checked == 0"),
+            ("leader-handles-fetch", "not f.truncating"),
+            ("leader-handles-fetch", "not is_unknown_epoch(c, r, fetched_epoch(c, f))"),
+            ("leader-reports-divergence", "not f.truncating"),
+            ("leader-learns-change-applied", "s.replica[m.leader].checked == 0"),
+            ("leader-learns-change-refused", "s.replica[m.leader].checked == 0"),
+        ),
+        _BUILT,
+    ),
+    ("controller-fences-broker", "not bits.contains(image.fenced, broker)"): "a session that ends again changes nothing",
+    ("controller-elects-preferred", "broker == 0 or c.any_preferred"): "broker 0 is the preferred one",
+    ("leader-handles-fetch", "brings_news(s, c, leader, follower)"): "a fetch without news changes nothing",
+    ("follower-lags-too-long", "bits.contains(r.recent, follower)"): "a follower that lags already",
+    ("leader-requests-shrink", "members != 0"): "a shrink of nobody",
+}
+"""Guards that are the model's own, and what for; `has_room` of any action is one, too."""
+
+
+def _fetches(s: State, leader: int, follower: int) -> bool:
+    """Say whether this follower sends its fetches to this broker."""
+    return follows(s, follower, leader)
+
+
+def _is_there(s: State, m: Any) -> bool:
+    """Say whether the process that has sent the request still runs."""
+    return is_running(s, m.leader) and m.broker_epoch == newest(s).broker_epoch[m.leader]
+
+
+NEEDS: dict[str, Callable[..., bool]] = {
+    "leader_appends": is_running,
+    "leader_handles_fetch": lambda s, leader, follower: is_running(s, leader) and _fetches(s, leader, follower),
+    "leader_reports_divergence": lambda s, leader, follower: is_running(s, leader) and _fetches(s, leader, follower),
+    "leader_handles_late_fetch": lambda s, m: is_running(s, m.leader),
+    "leader_learns_change_applied": _is_there,
+    "leader_learns_change_refused": _is_there,
+}
+"""What is physical in guards that are Kafka's checks as a whole: without it nothing can be tried."""
+
+SHADOWED: dict[tuple[str, str], str] = {
+    (
+        "leader-handles-fetch",
+        "not is_stale_fetch(s, c, leader, follower, broker_epoch)",
+    ): "a follower that runs has the newest broker epoch; `leader-handles-late-fetch` has the same check",
+    (
+        "leader-learns-change-refused",
+        "is_awaited(s, m)",
+    ): "as long as an answer is on its way the leader proposes nothing else, so nothing would be taken back",
+}
+"""Checks that refuse nothing at their place, and why."""
+
+UNSEEN: dict[str, str] = {
+    "rollback_on=timeout": "it differs only in an action that no release has, and that is not driven",
+    "answers_are_lost": "it is about connections that break, and the network client is not among the classes here",
+    "fenced_answers": "OffsetForLeaderEpoch, which it is about, is not asked since IBP 2.7",
+    "fetches_report": "leaders read the field only with `reported_high_watermark_counts`",
+}
+"""Rules whose turning shows nowhere in what is driven, and why; by constant, or by constant and value."""
+
+
+ELR_RULES = ("last_known_leader", "last_known_leader_check", "unclean_shutdown")
+
+
+def reason(name: str, *, elr: bool) -> str:
+    """Return why a rule that is turned shows nowhere, with or without eligible leader replicas; an empty string if it must."""
+    constant = name.partition("=")[0]
+    if constant in ELR_RULES and not elr:
+        return "it is about eligible leader replicas, which this version has off"
+    return UNSEEN.get(name, UNSEEN.get(constant, ""))
+
+
+def whose(guard: Guard) -> Whose:
+    """Return who refuses where a guard does; raise UsageError if nobody has said."""
+    key = guard.action, guard.condition
+    if guard.action.replace("-", "_") in NOT_DRIVEN or guard.condition == _ROOM:
+        return Whose.BOUND
+    found = [kind for kind, known in ((Whose.KAFKA, KAFKAS), (Whose.PHYSICAL, PHYSICAL), (Whose.BOUND, BOUNDS)) if key in known]
+    if len(found) != 1:
+        raise UsageError(
+            f"the guard `{guard.name}` ({guard.condition}) is not classified. Put it in one of KAFKAS, PHYSICAL and BOUNDS of "
+            "conformance/guards.py: whether Kafka refuses there, nothing else can be, or the model alone says so."
+        )
+    return found[0]

@@ -1,0 +1,74 @@
+"""The tables of findings by release: what `python -m benchmarks.releases` recorded of each archived trace."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from fencepost.figures.store import load
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator
+
+Row = list[str]
+FINDINGS = ("hyp-", "q3", "b16", "b07", "b26")
+"""How the names of traces of open questions begin; all others are of known bugs, of planted ones, and examples."""
+ARCHIVE = "../counterexamples/archive/replication-"
+
+
+def findings() -> tuple[Row, Iterable[Row]]:
+    """Return the verdict of each release on the traces of findings."""
+    return _verdicts(of_findings=True)
+
+
+def findings_why() -> tuple[Row, Iterable[Row]]:
+    """Return why, for the traces of findings."""
+    return _reasons(of_findings=True)
+
+
+def known() -> tuple[Row, Iterable[Row]]:
+    """Return the verdict of each release on the other traces."""
+    return _verdicts(of_findings=False)
+
+
+def known_why() -> tuple[Row, Iterable[Row]]:
+    """Return why, for the other traces."""
+    return _reasons(of_findings=False)
+
+
+def _verdicts(*, of_findings: bool) -> tuple[Row, Iterable[Row]]:
+    found = _settled(of_findings=of_findings)
+    releases = list(next(iter(found.values()), {}))
+    rows = ([f"[{name}]({ARCHIVE}{name}.trace)", *(by[one][0] for one in releases)] for name, by in found.items())
+    return ["trace", *releases], rows
+
+
+def _reasons(*, of_findings: bool) -> tuple[Row, Iterable[Row]]:
+    found = _settled(of_findings=of_findings)
+    return ["trace", "releases", "what the classes do"], (row for name, by in found.items() for row in _why(name, by))
+
+
+def _why(name: str, by: dict[str, tuple[str, str]]) -> Iterator[Row]:
+    """Yield each reason once, with the releases that it is of."""
+    reasons: dict[str, list[str]] = {}
+    for release, (_, why) in by.items():
+        reasons.setdefault(why, []).append(release)
+    for why, which in reasons.items():
+        yield [name, "all" if len(which) == len(by) else _span(which, list(by)), why]
+
+
+def _settled(*, of_findings: bool) -> dict[str, dict[str, tuple[str, str]]]:
+    """Return by trace and release the verdict and why."""
+    rows: list[dict[str, str]] = load("releases").get("settled", [])
+    found: dict[str, dict[str, tuple[str, str]]] = {}
+    for row in rows:
+        name = row["trace"].removeprefix("replication-")
+        if name.startswith(FINDINGS) == of_findings:
+            found.setdefault(name, {})[row["kafka"]] = row["verdict"], row["why"]
+    return found
+
+
+def _span(which: list[str], releases: list[str]) -> str:
+    """Return releases in words: `4.0.2 to 4.4.0` where they stand together."""
+    first = releases.index(which[0])
+    together = releases[first : first + len(which)] == which
+    return f"{which[0]} to {which[-1]}" if together and len(which) > 1 else ", ".join(which)
