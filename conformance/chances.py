@@ -185,7 +185,8 @@ class Ground:
         else:
             values = {**self.constants.values, variant.constant: variant.value}
             following = self.space.following(self.machine.constants(**values))
-        return self._order[(following != self._following)[self._order]]
+        found: Array = self._order[(following != self._following)[self._order]]
+        return found
 
     def _at(self, state: int, other: Interpreter, variant: Variant) -> Iterator[Chance]:
         """Yield what the two disagree on in a state, as far as it can be seen in Kafka."""

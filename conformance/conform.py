@@ -61,28 +61,26 @@ class Request:
     """Whether the lines of Kafka's classes that are executed are counted."""
 
 
-def make_sure_drivable(release: Release, constants: Constants) -> None:
-    """Raise UsageError if this release cannot be driven with these constants."""
-    why = refuse(constants, release.model)
+def make_sure_drivable(version: str, constants: Constants) -> None:
+    """Raise UsageError if releases of this version of the model cannot be driven with these constants."""
+    why = refuse(constants, version)
     if why:
         raise UsageError(
             f"Kafka cannot be compared with these constants: {why}. Its rules cannot be switched; leave these as the version has them."
         )
 
 
-def as_built(release: Release, constants: Constants) -> Constants:
-    """Return constants with a release's own rules in place of those that a trace was found with; sizes and budgets stay."""
+def as_built(version: str, constants: Constants) -> Constants:
+    """Return constants with the rules of this version of the model in place of those of a trace; sizes and budgets stay."""
     values = {name: int(value) for name, value in constants.values.items()}
-    if release.model in BEFORE_ELR:
+    if version in BEFORE_ELR:
         values["elr"] = 0
-    return named_protocol(PROTOCOL).machine.set_constants(
-        {**values, **AS_DRIVEN, **built(release.model, elr=bool(values["elr"]))}
-    )
+    return named_protocol(PROTOCOL).machine.set_constants({**values, **AS_DRIVEN, **built(version, elr=bool(values["elr"]))})
 
 
 def conform(release: Release, request: Request, tell: Callable[[str], None]) -> Report:
     """Execute histories of the model on Kafka's classes and compare every state."""
-    make_sure_drivable(release, request.constants)
+    make_sure_drivable(release.model, request.constants)
     with tempfile.TemporaryDirectory() as folder:
         coverage = Coverage(release, Path(folder)) if request.lines else None
         run = Run(release, named_protocol(PROTOCOL).machine, request.constants, request.workers, coverage)
@@ -113,8 +111,8 @@ def conform_trace(release: Release, path: Path) -> Report:
     trace = read(path).trace
     if trace.protocol.name != PROTOCOL:
         raise UsageError(f"{path} is of protocol {trace.protocol.name!r}, and only {PROTOCOL!r} is mapped to Kafka's classes.")
-    constants = as_built(release, trace.constants)
-    make_sure_drivable(release, constants)
+    constants = as_built(release.model, trace.constants)
+    make_sure_drivable(release.model, constants)
     if trace.removed is not None or not trace.normalize:
         raise UsageError(
             f"{path} is a history of another model (without a guard, or without `normalize`): take one of the whole model."
@@ -144,7 +142,7 @@ def conform_tries(
     """Try what checks and rules refuse on Kafka's classes: those of each variant of the model, and `refusals` that are drawn."""
     machine = named_protocol(PROTOCOL).machine
     base = machine.set_constants(dict(machine.version(version).values))
-    make_sure_drivable(release, base)
+    make_sure_drivable(release.model, base)
     report = Noticed(release, machine)
     began = time.monotonic()
     if ablate:

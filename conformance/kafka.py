@@ -117,7 +117,7 @@ def lacking() -> str:
 def release(version: str | None, jars: Path | None = None) -> Release:
     """Return a release of Kafka by its number, by a folder of jars, or both; its driver is compiled if it was not yet."""
     version, jars, warning = located(version, jars)
-    return Release(version, RELEASES.get(version, _newest()), jars, compiled(version, jars), warning)
+    return Release(version, model_of(version), jars, compiled(version, jars), warning)
 
 
 def located(version: str | None, jars: Path | None = None) -> tuple[str, Path, str]:
@@ -139,12 +139,13 @@ def located(version: str | None, jars: Path | None = None) -> tuple[str, Path, s
         raise UsageError(
             f"--kafka says {version}, and the jars in {jars} are Kafka {told}: write --kafka {told} or leave it out."
         )
-    unknown = f"Kafka {told} is not a release that the driver knows; it is compared with the model's {_newest()}."
+    unknown = f"Kafka {told} is not a release that the driver knows; it is compared with the model's {model_of(told)}."
     return told, jars, "" if told in RELEASES else unknown
 
 
-def _newest() -> str:
-    return list(RELEASES.values())[-1]
+def model_of(version: str) -> str:
+    """Return the version of the model that a release is compared with: that of the newest one if it is not known."""
+    return RELEASES.get(version, list(RELEASES.values())[-1])
 
 
 def version_of(folder: Path) -> str:

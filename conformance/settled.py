@@ -51,7 +51,7 @@ def settled(driver: Driver, trace: Trace) -> Settled:
     why = _not_driven(driver, trace)
     if why:
         return Settled(Verdict.NOT_DRIVEN, why)
-    plain = Interpreter(trace.protocol.machine, as_built(driver.release, trace.constants))
+    plain = Interpreter(trace.protocol.machine, as_built(driver.release.model, trace.constants))
     initial = plain.initial_states()[0]
     history: list[Transition] = []
     at = initial
@@ -77,7 +77,7 @@ def _not_driven(driver: Driver, trace: Trace) -> str:
         return f"it is of protocol {trace.protocol.name}"
     if trace.removed is not None or not trace.normalize:
         return "it is a history of the model without a guard, or without `normalize`"
-    why = refuse(as_built(driver.release, trace.constants), driver.release.model)
+    why = refuse(as_built(driver.release.model, trace.constants), driver.release.model)
     if why:
         return why
     if trace.constants.values["any_preferred"] and any(

@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from fencepost.conformance.conform import as_built, make_sure_drivable
+from fencepost.conformance.kafka import model_of
 from fencepost.conformance.moved import adapted, classes_in, lines_for
 from fencepost.conformance.report import PROTOCOL
 from fencepost.model.language.errors import DisabledError, DomainError, UsageError
@@ -57,8 +58,9 @@ def kafka_test(trace: Trace, name: str = "", release: tuple[str, Path] | None = 
         raise UsageError(
             f"the trace is of protocol {trace.protocol.name!r}, and only {PROTOCOL!r} is mapped to Kafka's classes."
         )
-    constants = as_built(trace.constants)
-    make_sure_drivable(constants)
+    model = model_of(release[0] if release is not None else NEWEST)
+    constants = as_built(model, trace.constants)
+    make_sure_drivable(model, constants)
     plain = Interpreter(trace.protocol.machine, constants)
     path = _path(plain, trace.steps)
     if len(path) < len(trace.steps):
