@@ -20,6 +20,7 @@ from fencepost.invariants import (
 )
 from fencepost.invariants.protocols import LINEAGE, PROTOCOLS, Protocol, protocol
 from fencepost.model.clients.discovery.constants import Accepts
+from fencepost.model.clients.tokens import alone
 from fencepost.model.language.errors import UsageError, nearest
 
 if TYPE_CHECKING:
@@ -78,7 +79,7 @@ class Theorem:
         return select(self.found, self.goals + self.lemmas)
 
 
-OWN = {token_store.MACHINE.name: Protocol(token_store.MACHINE, token_store.PROPERTIES)}
+OWN = {alone.MACHINE.name: Protocol(alone.MACHINE, token_store.PROPERTIES)}
 """Machines that are there for a proof alone."""
 LEMMAS: dict[str, tuple[Property, ...]] = {
     **dict.fromkeys(LINEAGE, lineage_lemmas.LEMMAS),
@@ -241,10 +242,10 @@ THEOREMS: tuple[Theorem, ...] = (
     Theorem(
         "token-store-algebra",
         "`later` is associative, commutative and idempotent, unknown is its unit, and so it is with the store.",
-        token_store.MACHINE.name,
+        alone.MACHINE.name,
         tuple(item.name for item in token_store.PROPERTIES),
         {"offsets": WIDEST},
-        Twin("the store keeps the greater offset", "order-means-nothing", machine=token_store.LAST_WINS),
+        Twin("the store keeps the greater offset", "order-means-nothing", machine=alone.LAST_WINS),
         entries=("SEED-TOKEN-34", "SEED-TOKEN-37"),
     ),
     Theorem(
