@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -36,6 +38,14 @@ def test_results_are_the_same_with_any_number_of_workers(protocol: str) -> None:
     ]
     assert [item["workers"] for item in found] == [1, 2, 4, 2]
     assert len({json.dumps(fixed(item)) for item in found}) == 1
+
+
+@pytest.mark.parametrize("module", ["fencepost", "fencepost.cli"])
+def test_the_command_is_a_module_too(module: str, tmp_path: Path) -> None:
+    command = [sys.executable, "-m", module, "chek"]
+    done = subprocess.run(command, capture_output=True, text=True, check=False, cwd=tmp_path)  # noqa: S603
+    assert (done.returncode, done.stdout) == (2, "")
+    assert done.stderr.startswith("fencepost: There is no command 'chek'.")
 
 
 def test_engines_agree() -> None:
