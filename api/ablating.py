@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     import pandas as pd
+    from fencepost.api.contract_evidence import MatrixData, RowData
     from fencepost.explorers.evidence.ablation import Outcome
     from fencepost.explorers.evidence.rows import Row
     from fencepost.explorers.native.generate import Source
@@ -62,7 +63,7 @@ class MatrixRow:
 
 
 @dataclass(frozen=True)
-class AblateResult(Answer):
+class AblateResult(Answer["MatrixData"]):
     """A matrix of necessity: a row for each guard and setting, a cell for each property that was asked."""
 
     protocol: str
@@ -76,7 +77,7 @@ class AblateResult(Answer):
     suspicions: Mapping[str, tuple[str, ...]] = field(repr=False)
 
     @classmethod
-    def of(cls, data: dict[str, Any]) -> AblateResult:
+    def of(cls, data: MatrixData) -> AblateResult:
         """Return a matrix that is given as JSON."""
         return cls(
             data=data,
@@ -116,7 +117,7 @@ class AblateResult(Answer):
         return table(f"{self.protocol}: {counted(len(rows), 'row')}", ("row", "purpose", "condition", "breaks"), rows)
 
 
-def _row(data: dict[str, Any]) -> MatrixRow:
+def _row(data: RowData) -> MatrixRow:
     cells = {
         name: Cell(Verdict(item["verdict"]), item.get("length"), tuple(item.get("steps", ())), item.get("trace", ""))
         for name, item in data["cells"].items()
@@ -243,7 +244,7 @@ class _Matrix:
     row_memory: int
     """Bytes for each row on the cluster; 0: a share of what the executor's machine has."""
 
-    def explore(self, rows: tuple[Row, ...], source: Source, *, whole: bool) -> dict[str, Any]:
+    def explore(self, rows: tuple[Row, ...], source: Source, *, whole: bool) -> MatrixData:
         """Explore the whole machine, then every row that is not finished, here or on a cluster; return the matrix."""
         from fencepost.api.matrix import whole_data
         from fencepost.explorers.evidence.ablation import Ablation
@@ -274,14 +275,14 @@ class _Matrix:
         data["suspicions"] = suspicions(data) if whole and not data["not_run"] else {}
         return data
 
-    def _rest(self, ablation: Any, waiting: tuple[Row, ...], finished: dict[str, dict[str, Any]]) -> str:
+    def _rest(self, ablation: Any, waiting: tuple[Row, ...], finished: dict[str, RowData]) -> str:
         """Explore the rows that are not finished; return why that ended early, or an empty string."""
         from fencepost.api.matrix import row_data
         from fencepost.explorers.evidence.ablation import explore_rows
 
         found, watch, of = self.question.protocol, self.watch, len(waiting) + len(finished)
 
-        def done(row: Row, made: dict[str, Any]) -> None:
+        def done(row: Row, made: RowData) -> None:
             finished[row.name] = made
             if cause_of(made["why"]) is not Cause.MEMORY:
                 self.kept.keep(row.name, made)
@@ -304,6 +305,7 @@ class _Matrix:
         return remote_rows.explore_on(self.cluster, plan, waiting, done, watch)
 
 
-def _nothing_run(data: dict[str, Any], rows: tuple[Row, ...], why: str) -> dict[str, Any]:
+def _nothing_run(data: MatrixData, rows: tuple[Row, ...], why: str) -> MatrixData:
     """Return a matrix whose rows were not begun, and why."""
-    return {**data, "not_run": [row.name for row in rows], "why_stopped": why, "suspicions": {}}
+    data["not_run"], data["why_stopped"] = [row.name for row in rows], why
+    return data

@@ -6,17 +6,18 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from functools import cached_property
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
     from pathlib import Path as File
 
     import pandas as pd
+    from fencepost.api.contract import HistoryData
     from fencepost.counterexamples.replay import Replay
     from fencepost.counterexamples.trace import Trace
-    from fencepost.explorers.verdict import Path, PropertyResult
-    from fencepost.model.language.interpreter import Interpreter
+    from fencepost.explorers.verdict import PropertyResult
+    from fencepost.model.language.interpreter import Interpreter, Path
 
 
 @dataclass(frozen=True)
@@ -159,7 +160,7 @@ class Counterexample:
 
         write(file, self.trace)
 
-    def to_dict(self) -> dict[str, Any]:
+    def to_dict(self) -> HistoryData:
         """Return it as JSON: what it shows, and its steps."""
         return {"property": self.prop or None, "finding": self.finding, "length": self.length, "steps": list(self.texts)}
 

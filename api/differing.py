@@ -22,6 +22,15 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping
     from pathlib import Path
 
+    from fencepost.api.contract_evidence import (
+        ActionsData,
+        BothValues,
+        ComparedData,
+        DiffData,
+        DifferenceData,
+        OnlyData,
+        SideData,
+    )
     from fencepost.explorers.evidence.diff import Difference, OnlyOne
     from fencepost.explorers.evidence.space import Space
     from fencepost.explorers.native.search import Search
@@ -64,13 +73,13 @@ class Comparison:
 
 
 @dataclass(frozen=True)
-class DiffResult(Answer):
+class DiffResult(Answer["DiffData"]):
     """How two variants compare."""
 
     compared: tuple[Comparison, ...]
 
     @classmethod
-    def of(cls, data: dict[str, Any]) -> DiffResult:
+    def of(cls, data: DiffData) -> DiffResult:
         """Return what is given as JSON."""
         return cls(
             data,
@@ -101,7 +110,7 @@ class DiffResult(Answer):
         return table("A and B", ("compared by", "found", ""), rows)
 
 
-def _one_side(data: dict[str, Any] | None) -> OnlyOneSide | None:
+def _one_side(data: OnlyData | None) -> OnlyOneSide | None:
     return OnlyOneSide(data["side"], data["length"], tuple(data["steps"])) if data else None
 
 
@@ -169,9 +178,7 @@ def _side(found: Protocol, constants: Constants, option: str, text: str) -> Side
     return Side(text or "as it is", found, found.machine.set_constants(values))
 
 
-def _compared(
-    sides: tuple[Side, Side], paths: tuple[str, ...], options: Options, max_pairs: int, watch: Watch
-) -> dict[str, Any]:
+def _compared(sides: tuple[Side, Side], paths: tuple[str, ...], options: Options, max_pairs: int, watch: Watch) -> DiffData:
     """Search both sides, compare them in every way that is asked for, and return the data."""
     from fencepost.explorers.evidence.diff import compare
     from fencepost.explorers.evidence.observed import choose_fields
@@ -183,7 +190,7 @@ def _compared(
     searches = [_searched(side, options, watch) for side in sides]
     with watch.busy("comparing"):
         spaces = Space(searches[0][0]), Space(searches[1][0])
-        compared = []
+        compared: list[ComparedData] = []
         for title, looked_at, sights in _sights(sides, paths, spaces):
             stop_if_cancelled()
             found = compare(spaces, sights, max_pairs)
@@ -254,7 +261,7 @@ def _sights(sides: tuple[Side, Side], paths: tuple[str, ...], spaces: tuple[Spac
     return ways
 
 
-def _difference(found: Difference, spaces: tuple[Space, Space]) -> dict[str, Any]:
+def _difference(found: Difference, spaces: tuple[Space, Space]) -> DifferenceData:
     return {
         "same": found.same,
         "seen": dict(zip(("a", "b", "both"), found.seen, strict=True)),
@@ -264,7 +271,7 @@ def _difference(found: Difference, spaces: tuple[Space, Space]) -> dict[str, Any
     }
 
 
-def _only_one(found: OnlyOne | None, spaces: tuple[Space, Space]) -> dict[str, Any] | None:
+def _only_one(found: OnlyOne | None, spaces: tuple[Space, Space]) -> OnlyData | None:
     if found is None:
         return None
     from fencepost.counterexamples.states import changes
@@ -281,7 +288,7 @@ def _only_one(found: OnlyOne | None, spaces: tuple[Space, Space]) -> dict[str, A
     }
 
 
-def _side_data(side: Side, result: Result) -> dict[str, Any]:
+def _side_data(side: Side, result: Result) -> SideData:
     return {
         "variant": side.title,
         "protocol": side.found.name,
@@ -293,7 +300,7 @@ def _side_data(side: Side, result: Result) -> dict[str, Any]:
     }
 
 
-def _constants(a: Side, b: Side) -> list[dict[str, Any]]:
+def _constants(a: Side, b: Side) -> list[BothValues]:
     mine, others = a.constants.shown(), b.constants.shown()
     names = dict.fromkeys((*mine, *others))
     return [
@@ -303,7 +310,7 @@ def _constants(a: Side, b: Side) -> list[dict[str, Any]]:
     ]
 
 
-def _actions(a: Side, b: Side, one: Result, other: Result) -> dict[str, Any]:
+def _actions(a: Side, b: Side, one: Result, other: Result) -> ActionsData:
     from fencepost.explorers.evidence.texts import texts_of
 
     texts = texts_of(a.found.machine, b.found.machine)

@@ -39,19 +39,20 @@ def kernels_of(question: Question, source: Source, watch: Watch) -> Kernels:
     """Return the compiled machine; say so if it has to be compiled first, which takes seconds."""
     from fencepost.explorers.native.compile import is_cached, load
 
-    return _compiled(question.compiled_as, source, watch, load, ready=is_cached(source))
+    return _compiled(question, source, watch, load, ready=is_cached(source))
 
 
 def kernels_to_begin_with(question: Question, source: Source, watch: Watch) -> Kernels:
     """Return the machine as code that a search begins with: it is optimized while the search goes on."""
     from fencepost.explorers.native.tiers import begin, is_ready
 
-    return _compiled(question.compiled_as, source, watch, begin, ready=is_ready(source))
+    return _compiled(question, source, watch, begin, ready=is_ready(source))
 
 
-def _compiled(name: str, source: Source, watch: Watch, load: Callable[[Source], Kernels], *, ready: bool) -> Kernels:
+def _compiled(question: Question, source: Source, watch: Watch, load: Callable[[Source], Kernels], *, ready: bool) -> Kernels:
     if ready:
         return load(source)
+    name = question.compiled_as
     what = f"compiling {name}"
     with watch.busy(f"{what} ... (kept for the next time)"), interruptible(what):
         kernels = load(source)

@@ -2,12 +2,18 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING
 
 from fencepost.api.quantities import counted
 
+if TYPE_CHECKING:
+    from collections.abc import Mapping
 
-def tolerated(point: dict[str, Any]) -> str:
+    from fencepost.api.contract import Value
+    from fencepost.api.contract_evidence import BreakingData, PointData
+
+
+def tolerated(point: PointData) -> str:
     """Return how many faults a setting tolerates, in words."""
     if point["undetermined"]:
         return "undetermined"
@@ -18,17 +24,17 @@ def tolerated(point: dict[str, Any]) -> str:
     return f"none: it fails without any{'' if _all_spent(point) else ' ' + either(point['kinds'])}"
 
 
-def _all_spent(point: dict[str, Any]) -> bool:
+def _all_spent(point: PointData) -> bool:
     """Say whether a history without counted faults is known to be one without any fault at all."""
     return any(item.get("free") == {} for item in point["front"] if not item["faults"])
 
 
-def breaks_with(point: dict[str, Any]) -> str:
+def breaks_with(point: PointData) -> str:
     """Return every minimal set of faults, with what happened for free in its history, and the states of its trace."""
     return "; ".join(_broken(item, point["kinds"]) for item in point["front"])
 
 
-def _broken(item: dict[str, Any], kinds: list[str]) -> str:
+def _broken(item: BreakingData, kinds: list[str]) -> str:
     free = item.get("free")
     counted_ones = words_of(item["faults"], [] if free == {} else kinds)
     return f"{counted_ones}{f', for free {words_of(free)}' if free else ''} ({counted(item['length'], 'state')})"
@@ -52,7 +58,7 @@ def one_of(kind: str) -> str:
     return words.removesuffix("es") if words.endswith(("sses", "shes", "ches", "xes")) else words.removesuffix("s")
 
 
-def name_of(shown: dict[str, Any]) -> str:
+def name_of(shown: Mapping[str, Value]) -> str:
     """Return a setting in a few words, as it is written on the command line."""
     return " ".join(f"{name}={str(value).lower()}" for name, value in shown.items()) or "as set"
 

@@ -29,6 +29,8 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping
 
     import pandas as pd
+    from fencepost.api.contract import Values
+    from fencepost.api.contract_evidence import BreakingData, FaultsData, PointData
     from fencepost.api.grids import Setting
     from fencepost.explorers.evidence.faults import Breaking, Tolerance
     from fencepost.invariants.protocols import Protocol
@@ -56,7 +58,7 @@ class Tolerated:
 
 
 @dataclass(frozen=True)
-class FaultsResult(Answer):
+class FaultsResult(Answer["FaultsData"]):
     """What every setting of a grid tolerates; without a grid there is one setting."""
 
     protocol: str
@@ -65,7 +67,7 @@ class FaultsResult(Answer):
     not_run: tuple[str, ...]
 
     @classmethod
-    def of(cls, data: dict[str, Any]) -> FaultsResult:
+    def of(cls, data: FaultsData) -> FaultsResult:
         """Return what is given as JSON."""
         settings = tuple(
             Tolerated(
@@ -205,9 +207,9 @@ class _Request:
                 add = f"add --kind {name}" if self.kinds else f"allow some, such as --set {known[name]}=1"
                 raise UsageError(f"--cost was given for {name}, which are not counted: {add}, or leave this cost out.")
 
-    def grid(self, settings: list[Setting], kept: Kept, watch: Watch) -> dict[str, Any]:
+    def grid(self, settings: list[Setting], kept: Kept, watch: Watch) -> FaultsData:
         """Return what every point tolerates. After a point that was ended from outside no other one is begun."""
-        points: list[dict[str, Any]] = []
+        points: list[PointData] = []
         not_run: list[str] = []
         allowed = [item for item in settings if item.constants is not None]
         finished = kept.recall_all([name_of(item.shown) for item in allowed], "setting", watch)
@@ -216,7 +218,7 @@ class _Request:
             if not_run or (points and points[-1]["interrupted"]):
                 not_run.append(name)
                 continue
-            known = finished.get(name)
+            known: PointData | None = finished.get(name)
             if known is None:
                 assert item.constants is not None
                 known = self.point(item.constants, item.shown, watch)
@@ -233,7 +235,7 @@ class _Request:
             "not_run": not_run,
         }
 
-    def point(self, constants: Constants, shown: dict[str, Any], watch: Watch) -> dict[str, Any]:
+    def point(self, constants: Constants, shown: Values, watch: Watch) -> PointData:
         """Return what one setting tolerates, as JSON."""
         from fencepost.explorers.evidence.faults import choose_kinds, tolerance
 
@@ -264,7 +266,7 @@ class _Request:
             "omission": result.omission,
         }
 
-    def breaking(self, shown: dict[str, Any], result: Tolerance, item: Breaking) -> dict[str, Any]:
+    def breaking(self, shown: Values, result: Tolerance, item: Breaking) -> BreakingData:
         """Return a minimal set of faults with its history, as JSON; write its trace if that is asked for."""
         from fencepost.explorers.evidence.faults import spent, with_faults
 
@@ -282,7 +284,7 @@ class _Request:
         free = {
             name: count for name, count in spent(found.machine, trace.plain.schema, path).items() if name not in result.kinds
         }
-        data: dict[str, Any] = {
+        data: BreakingData = {
             "faults": used,
             "free": free,
             "cost": item.cost,

@@ -12,6 +12,7 @@ from fencepost.model.language.errors import UsageError
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
 
+    from fencepost.api.contract import Values
     from fencepost.model.language.constants import Constants
     from fencepost.model.language.machine import Machine
 
@@ -24,7 +25,7 @@ class Setting:
     """
 
     places: tuple[int, ...]
-    shown: dict[str, Any]
+    shown: Values
     values: dict[str, int]
     constants: Constants | None
     refused: str = ""

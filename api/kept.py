@@ -13,6 +13,8 @@ from fencepost.explorers import sealed
 from fencepost.model.language.errors import UsageError
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     from fencepost.api.watching import Watch
 
 FORMAT = 2
@@ -49,7 +51,7 @@ class Kept:
             f"there is no checkpoint in {folder}{why}: run once with --checkpoint {folder}, or leave --resume out to begin afresh."
         )
 
-    def recall(self, name: str, own: str = "") -> dict[str, Any] | None:
+    def recall(self, name: str, own: str = "") -> Any:
         """Return a finished row, or None if it is not finished; `own` is what this row alone depends on.
 
         Raises UsageError for a file that is not as it was written.
@@ -68,18 +70,17 @@ class Kept:
             raise self._damaged(file, name) from error
         if row.get("row") != name or not isinstance(row.get("found"), dict):
             raise self._damaged(file, name)
-        found: dict[str, Any] = row["found"]
-        return found if row.get("mark") == self._mark(own) else None
+        return row["found"] if row.get("mark") == self._mark(own) else None
 
     @staticmethod
-    def _look_at_format(file: Path, name: str, stored: dict[str, Any]) -> None:
+    def _look_at_format(file: Path, name: str, stored: Mapping[str, object]) -> None:
         if stored.get("format") != FORMAT:
             raise UsageError(
                 f"{file}: the row {name!r} of the checkpoint has format {str(stored.get('format', 1))[:20]}, and this version of "
                 f"Fencepost reads format {FORMAT}. Start afresh without --resume, or continue with the version that wrote it."
             )
 
-    def recall_all(self, names: list[str], what: str, watch: Watch) -> dict[str, dict[str, Any]]:
+    def recall_all(self, names: list[str], what: str, watch: Watch) -> dict[str, Any]:
         """Return the rows that are finished, by name, and say how many they are."""
         found = {name: row for name in names if (row := self.recall(name)) is not None}
         if self.resume:
@@ -93,7 +94,7 @@ class Kept:
             "start afresh without --resume."
         )
 
-    def keep(self, name: str, found: dict[str, Any], own: str = "") -> None:
+    def keep(self, name: str, found: Mapping[str, object], own: str = "") -> None:
         """Store a finished row; `own` is what this row alone depends on."""
         if not self.folder:
             return

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from fencepost.api.quantities import counted
 from fencepost.api.results import FORMAT
@@ -11,6 +11,7 @@ from fencepost.explorers.verdict import Verdict
 from fencepost.model.language.removal import Guard
 
 if TYPE_CHECKING:
+    from fencepost.api.contract_evidence import CellData, DepartureData, MatrixData, RowData
     from fencepost.counterexamples.trace import Trace
     from fencepost.explorers.evidence.ablation import Ablation, Outcome
     from fencepost.explorers.verdict import PropertyResult, Result
@@ -32,7 +33,7 @@ MEANING = {
 """What each purpose says of a row, in the order in which rows are shown."""
 
 
-def meaning_for(data: dict[str, Any]) -> dict[str, str]:
+def meaning_for(data: MatrixData) -> dict[str, str]:
     """Return what the purposes say in this matrix: where the whole machine violates something, only other properties count."""
     if not any(item["verdict"] == "violated" for item in data["properties"]):
         return MEANING
@@ -44,13 +45,13 @@ def meaning_for(data: dict[str, Any]) -> dict[str, str]:
     }
 
 
-def not_run(data: dict[str, Any]) -> str:
+def not_run(data: MatrixData) -> str:
     """Return how many rows were not run, as a sentence; nothing if all were."""
     left = len(data["not_run"])
     return f"Not run: {left:,} of {counted(left + len(data['rows']), 'row')}." if left else ""
 
 
-def whole_data(found: Protocol, ablation: Ablation, base: Result) -> dict[str, Any]:
+def whole_data(found: Protocol, ablation: Ablation, base: Result) -> MatrixData:
     """Return what was found of the whole machine, with room for the rows."""
     return {
         "format": FORMAT,
@@ -75,19 +76,19 @@ def whole_data(found: Protocol, ablation: Ablation, base: Result) -> dict[str, A
         "actions": [{"name": name, "fired": fired} for name, fired in base.fired.items()],
         "rows": [],
         "not_run": [],
+        "why_stopped": "",
+        "suspicions": {},
     }
 
 
-def row_data(found: Protocol, ablation: Ablation, outcome: Outcome, *, texts: bool = True) -> dict[str, Any]:
+def row_data(found: Protocol, ablation: Ablation, outcome: Outcome, *, texts: bool = True) -> RowData:
     """Return one row: what it is about, its purpose, a cell for each property that was asked; with `texts` its trace files."""
     row, result = outcome.row, outcome.result
-    about: dict[str, Any] = {"row": row.name, "condition": row.condition, "sentence": row.sentence}
-    if isinstance(row, Guard):
-        about |= {"kind": "guard", "action": row.action, "number": row.number, "part": row.part}
-    else:
-        about |= {"kind": "setting", "constant": row.constant}
-    return {
-        **about,
+    data: RowData = {
+        "row": row.name,
+        "condition": row.condition,
+        "sentence": row.sentence,
+        "kind": "guard" if isinstance(row, Guard) else "setting",
         "purpose": str(outcome.purpose),
         "broken": list(outcome.broken),
         "grown": outcome.grown,
@@ -103,22 +104,30 @@ def row_data(found: Protocol, ablation: Ablation, outcome: Outcome, *, texts: bo
         else {},
         "departure": _departure(outcome),
     }
+    if isinstance(row, Guard):
+        data["action"], data["number"], data["part"] = row.action, row.number, row.part
+    else:
+        data["constant"] = row.constant
+    return data
 
 
-def _cell(found: Protocol, ablation: Ablation, outcome: Outcome, item: PropertyResult, *, texts: bool) -> dict[str, Any]:
+def _cell(found: Protocol, ablation: Ablation, outcome: Outcome, item: PropertyResult, *, texts: bool) -> CellData:
     """Return a cell: a shortest trace if there is one, or how far the search went."""
     if item.path is None:
-        depth = outcome.result.depth if outcome.result else 0
-        return {"verdict": str(item.verdict), **({} if item.verdict is Verdict.HOLDS else {"depth": depth})}
+        if item.verdict is Verdict.HOLDS:
+            return {"verdict": str(item.verdict)}
+        return {"verdict": str(item.verdict), "depth": outcome.result.depth if outcome.result else 0}
     trace = trace_of_cell(found, ablation, outcome, item.name)
     plain = trace.interpreter()
-    return {
+    cell: CellData = {
         "verdict": str(item.verdict),
         "length": item.path.length,
         "new": item.name in outcome.broken,
         "steps": [plain.show(step) for step in trace.steps],
-        **({"trace": _text(trace)} if texts else {}),
     }
+    if texts:
+        cell["trace"] = _text(trace)
+    return cell
 
 
 def trace_of_cell(found: Protocol, ablation: Ablation, outcome: Outcome, prop: str) -> Trace:
@@ -146,7 +155,7 @@ def _text(trace: Trace) -> str:
     return follow(trace).text
 
 
-def _departure(outcome: Outcome) -> dict[str, Any] | None:
+def _departure(outcome: Outcome) -> DepartureData | None:
     left = outcome.departure
     return {"length": left.path.length + 1, "message": left.message} if left else None
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from fencepost.api.checking import explore
 from fencepost.api.targets import Question
@@ -13,6 +13,7 @@ from fencepost.model.language.errors import UsageError
 from fencepost.model.language.removal import find_guard, without
 
 if TYPE_CHECKING:
+    from fencepost.api.contract_evidence import MatrixData
     from fencepost.api.watching import Watch
     from fencepost.explorers.verdict import Options
     from fencepost.model.language import Property
@@ -33,7 +34,7 @@ def eventual_properties(found: Protocol) -> tuple[Property, ...]:
     return asked
 
 
-def judge_liveness(question: Question, data: dict[str, Any], options: Options, watch: Watch) -> None:
+def judge_liveness(question: Question, data: MatrixData, options: Options, watch: Watch) -> None:
     """Give the purpose `liveness` to guards without which something does not happen in the end, by the matrix that is given.
 
     Where a step would leave a domain without the guard, nothing is asked: such steps are not a behaviour. After a signal no

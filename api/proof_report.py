@@ -4,20 +4,21 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cached_property
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from fencepost.api.quantities import counted, show_seconds
 from fencepost.api.results import FORMAT, table
 from fencepost.api.targets import spelt
-from fencepost.explorers.verdict import Path, Verdict
-from fencepost.model.language.interpreter import Step
+from fencepost.model.language.interpreter import Path, Step
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
     import pandas as pd
+    from fencepost.api.contract_evidence import ProveData
     from fencepost.counterexamples.trace import Trace
     from fencepost.explorers.symbolic.proof import Proof, Settings
+    from fencepost.explorers.verdict import Verdict
     from fencepost.invariants.protocols import Protocol
     from fencepost.model.language import Constants, Property
 
@@ -57,7 +58,7 @@ class ProveResult:
         """The counterexample as a file: a run as a trace, a step that breaks the induction as two states; else nothing."""
         return report_text(self)
 
-    def to_dict(self) -> dict[str, Any]:
+    def to_dict(self) -> ProveData:
         """Return what `prove --json` prints."""
         return report_data(self)
 
@@ -184,10 +185,10 @@ def report_text(report: ProveResult) -> str:
     )
 
 
-def report_data(report: ProveResult) -> dict[str, Any]:
+def report_data(report: ProveResult) -> ProveData:
     """Return the report as JSON."""
     proof, settings = report.proof, report.settings
-    found: dict[str, Any] = {
+    found: ProveData = {
         "format": FORMAT,
         "protocol": report.found.name,
         "constants": {name: spelt(value) for name, value in report.constants.shown().items() if name not in settings.lifted},

@@ -7,7 +7,7 @@ from contextlib import ExitStack
 from dataclasses import dataclass, replace
 from functools import cache, partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from fencepost.api.quantities import counted, default_memory
 from fencepost.explorers.spark.machines import Origin
@@ -16,6 +16,7 @@ from fencepost.explorers.verdict import Options
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+    from fencepost.api.contract_evidence import RowData
     from fencepost.api.targets import Question
     from fencepost.api.watching import Watch
     from fencepost.explorers.evidence.ablation import Ablation
@@ -64,7 +65,7 @@ def _ablation(plan: Plan) -> tuple[Protocol, Ablation]:
     return found, made
 
 
-def row_there(plan: Plan, row: Row) -> dict[str, Any]:
+def row_there(plan: Plan, row: Row) -> RowData:
     """Return one row as data, explored where this runs."""
     from fencepost.api.matrix import row_data
 
@@ -73,7 +74,7 @@ def row_there(plan: Plan, row: Row) -> dict[str, Any]:
 
 
 def explore_on(
-    cluster: Cluster, plan: Plan, rows: tuple[Row, ...], done: Callable[[Row, dict[str, Any]], None], display: Watch
+    cluster: Cluster, plan: Plan, rows: tuple[Row, ...], done: Callable[[Row, RowData], None], display: Watch
 ) -> str:
     """Explore rows on Spark; return why that ended early, or an empty string."""
     from fencepost.explorers.spark.session import spark

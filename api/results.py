@@ -9,7 +9,7 @@ from copy import deepcopy
 from dataclasses import dataclass, field
 from functools import cached_property
 from html import escape
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Generic, TypeVar
 
 from fencepost.api.counterexample import Counterexample, Histories
 from fencepost.api.targets import Question, spelt
@@ -20,20 +20,24 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
 
     import pandas as pd
+    from fencepost.api.contract import CheckData, PropertyData, Values
     from fencepost.explorers.verdict import PropertyResult
 
 FORMAT = 1
 
 
+Data = TypeVar("Data")
+
+
 @dataclass(frozen=True)
-class Answer:
+class Answer(Generic[Data]):
     """What was found, with its JSON beside it."""
 
-    data: Mapping[str, Any] = field(repr=False, compare=False)
+    data: Data = field(repr=False, compare=False)
 
-    def to_dict(self) -> dict[str, Any]:
+    def to_dict(self) -> Data:
         """Return what `--json` prints."""
-        return deepcopy(dict(self.data))
+        return deepcopy(self.data)
 
 
 def table(title: str, head: Sequence[str], rows: Iterable[Sequence[object]]) -> str:
@@ -59,7 +63,7 @@ class CheckResult(Result):
         return cls(**{**parts, "notes": notes}, question=question, normalize=normalize)
 
     @cached_property
-    def spelt(self) -> dict[str, Any]:
+    def spelt(self) -> Values:
         """The constants as they read on the command line and in JSON."""
         return {name: spelt(value) for name, value in self.constants.items()}
 
@@ -111,10 +115,10 @@ class CheckResult(Result):
         )
         return Counterexample(made, item.path)
 
-    def to_dict(self, files: Mapping[str, str] | None = None, expected: Verdict | None = None) -> dict[str, Any]:
+    def to_dict(self, files: Mapping[str, str] | None = None, expected: Verdict | None = None) -> CheckData:
         """Return what `check --json` prints; `files` are those of traces by property, `expected` is what `--expect` gave."""
         files = files or {}
-        data = {
+        data: CheckData = {
             "format": FORMAT,
             "protocol": self.protocol,
             "constants": self.spelt,
@@ -143,21 +147,21 @@ class CheckResult(Result):
             "peak_memory_bytes": self.peak_memory_bytes,
         }
         if expected is not None:
-            data |= {"expected": {"verdict": str(expected)}, "as_expected": self.verdict is expected}
+            data["expected"], data["as_expected"] = {"verdict": str(expected)}, self.verdict is expected
         return data
 
-    def _property(self, item: PropertyResult, files: Mapping[str, str]) -> dict[str, Any]:
-        found: dict[str, Any] = {"name": item.name, "kind": str(item.kind), "verdict": str(item.verdict)}
+    def _property(self, item: PropertyResult, files: Mapping[str, str]) -> PropertyData:
+        found: PropertyData = {"name": item.name, "kind": str(item.kind), "verdict": str(item.verdict)}
         if item.path is not None:
             found["length"] = item.path.length
         if item.kind.over_behaviours:
-            found |= _behaviour(item)
+            _add_behaviour(found, item)
         if item.verdict is not Verdict.VIOLATED and not item.is_worst_case:
             return found
         trace = self.traces[item.name] if item.path else None
         if item.verdict is Verdict.VIOLATED:
             found["culprit"] = trace.culprit if trace else ""
-        found |= {"trace": files.get(item.name), "steps": list(trace.texts) if trace else []}
+        found["trace"], found["steps"] = files.get(item.name), list(trace.texts) if trace else []
         return found
 
     def to_frame(self) -> pd.DataFrame:
@@ -187,13 +191,13 @@ class CheckResult(Result):
         return f"{page}<p>{escape(summary)}</p>" + (trace._repr_html_() if trace else "")
 
 
-def _behaviour(item: PropertyResult) -> dict[str, Any]:
-    """Return what is said of a property of whole behaviours beside its verdict."""
-    found: dict[str, Any] = {}
+def _add_behaviour(found: PropertyData, item: PropertyResult) -> None:
+    """Add what is said of a property of whole behaviours beside its verdict."""
     if item.path is not None:
-        found |= {"for": dict(item.values), "loop": item.path.loop}
+        found["for"], found["loop"] = dict(item.values), item.path.loop
     if item.cost is not None:
         cost = item.cost
-        worst = str(cost.reach) if cost.worst is None else cost.worst
-        found |= {"worst": worst, "best": cost.best, "bound": cost.bound, "unit": cost.unit}
-    return found | ({"note": item.note} if item.note else {})
+        found["worst"] = str(cost.reach) if cost.worst is None else cost.worst
+        found["best"], found["bound"], found["unit"] = cost.best, cost.bound, cost.unit
+    if item.note:
+        found["note"] = item.note

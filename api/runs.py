@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
     from pathlib import Path
 
+    from fencepost.api.contract import ExpectedData, RunData
     from fencepost.api.watching import Watch
     from fencepost.explorers.native.compile import Kernels
     from fencepost.invariants.catalogue import Run
@@ -34,21 +35,23 @@ class JudgedRun:
     result: CheckResult
     differences: tuple[str, ...]
 
-    def to_dict(self) -> dict[str, Any]:
+    def to_dict(self) -> RunData:
         """Return it as JSON: what was found beside what was expected."""
         run = self.run
         files = {name: file for name in run.violated if (file := archived(run, name))}
+        expected: ExpectedData = {
+            "verdict": "violated" if run.violated else "unreached" if run.unreached else "holds",
+            "distinct": run.distinct,
+            "depth": run.depth,
+            "violated": dict(run.violated),
+            "unreached": list(run.unreached),
+        }
+        if run.worst:
+            expected["worst"] = dict(run.worst)
         return {
             **self.result.to_dict(files),
             "run": run.name,
-            "expected": {
-                "verdict": "violated" if run.violated else "unreached" if run.unreached else "holds",
-                "distinct": run.distinct,
-                "depth": run.depth,
-                "violated": dict(run.violated),
-                "unreached": list(run.unreached),
-                **({"worst": dict(run.worst)} if run.worst else {}),
-            },
+            "expected": expected,
             "as_expected": not self.differences,
             "differences": list(self.differences),
         }
@@ -78,9 +81,10 @@ class Runs:
         """Return why no further run is begun, or None."""
         return None if self.left is None or self.left > 0 else self._whole_budget()
 
-    def recalled(self, run: Run) -> dict[str, Any] | None:
+    def recalled(self, run: Run) -> RunData | None:
         """Return what a finished run found, as JSON; None if it is not finished."""
-        return self.kept.recall(run.name, self._mark(run))
+        found: RunData | None = self.kept.recall(run.name, self._mark(run))
+        return found
 
     def check(self, run: Run) -> JudgedRun:
         """Explore a run and compare; what is finished is kept."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from fencepost.api.counterexample import Counterexample
 from fencepost.api.places import errors_of_models
@@ -20,6 +20,7 @@ from fencepost.explorers.interrupts import cancelled_by
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+    from fencepost.api.contract import ShrinkData
     from fencepost.counterexamples.trace import Trace
     from fencepost.explorers.verdict import Verdict
 
@@ -56,7 +57,7 @@ class ShrinkResult(Shrunk):
         lowered = ", ".join(f"{name} {old} → {declared[name].show(new)}" for name, (old, new) in self.lowered.items())
         return f"{length} {f'Lowered: {lowered}. ' if lowered else ''}{self.reach}"
 
-    def to_dict(self) -> dict[str, Any]:
+    def to_dict(self) -> ShrinkData:
         """Return what `shrink --json` prints of the trace."""
         return {
             "protocol": self.trace.protocol.name,

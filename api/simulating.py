@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     import pandas as pd
+    from fencepost.api.contract import SimulateData, Values, WalkedData
     from fencepost.invariants.protocols import Protocol
     from fencepost.model.language import Constants, Machine, Property
 
@@ -42,15 +43,14 @@ class SimulateResult(Sample):
     shrunk: ShrinkResult | None = field(kw_only=True, default=None, repr=False)
 
     @cached_property
-    def spelt(self) -> dict[str, Any]:
+    def spelt(self) -> Values:
         """The constants as they read on the command line and in JSON."""
         return {name: spelt(value) for name, value in self.constants.items()}
 
-    def to_dict(self, file: Path | None = None, expected: Verdict | None = None) -> dict[str, Any]:
+    def to_dict(self, file: Path | None = None, expected: Verdict | None = None) -> SimulateData:
         """Return what `simulate --json` prints; `file` is where the trace was written."""
         plan = self.plan
-        compared = {} if expected is None else {"expected": {"verdict": str(expected)}, "as_expected": self.verdict is expected}
-        return {
+        data: SimulateData = {
             "format": FORMAT,
             "protocol": self.protocol,
             "constants": self.spelt,
@@ -73,16 +73,18 @@ class SimulateResult(Sample):
             "properties": [self._property(item, file) for item in self.properties],
             "actions": [{"name": name, "fired": fired} for name, fired in self.fired.items()],
             "notes": list(self.notes),
-            **compared,
         }
+        if expected is not None:
+            data["expected"], data["as_expected"] = {"verdict": str(expected)}, self.verdict is expected
+        return data
 
-    def _property(self, item: Sampled, file: Path | None) -> dict[str, Any]:
+    def _property(self, item: Sampled, file: Path | None) -> WalkedData:
         result = item.result
-        found: dict[str, Any] = {"name": result.name, "kind": str(result.kind), "verdict": str(result.verdict)}
+        found: WalkedData = {"name": result.name, "kind": str(result.kind), "verdict": str(result.verdict)}
         if item.path is not None:
-            found |= {"walks": item.walks, "walk": item.walk, "length": item.path.length}
+            found["walks"], found["walk"], found["length"] = item.walks, item.walk, item.path.length
         if item is self.shown and self.trace is not None:
-            found |= {"trace": str(file) if file else None, "steps": list(self.trace.texts)}
+            found["trace"], found["steps"] = str(file) if file else None, list(self.trace.texts)
             if self.shrunk is not None:
                 found["shrunk"] = self.shrunk.to_dict()
         return found

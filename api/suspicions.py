@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from fencepost.api.contract_evidence import MatrixData, RowData
 
 IDLE_PURPOSES = ("implied", "not-exercised", "never-fires", "nothing-broke", "same-states", "undetermined")
 """Purposes of guards that no guarantee was seen to depend on; those that only bound the search are not suspicious."""
 
 
-def suspicions(data: dict[str, Any]) -> dict[str, list[str]]:
+def suspicions(data: MatrixData) -> dict[str, list[str]]:
     """Return what is suspicious about a protocol, by its matrix.
 
     `never_violated`: properties that hold, and hold without each guard and with each setting. `unreached`: witnesses. `dead`:
@@ -28,7 +31,7 @@ def suspicions(data: dict[str, Any]) -> dict[str, list[str]]:
     }
 
 
-def _has_needed_part(row: dict[str, Any], data: dict[str, Any]) -> bool:
+def _has_needed_part(row: RowData, data: MatrixData) -> bool:
     own = (row["action"], row["number"])
     return any(
         (item.get("action"), item.get("number")) == own and item["purpose"] == "needed"

@@ -27,14 +27,15 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping
 
     import pandas as pd
+    from fencepost.api.contract import SweepData, SweptCellData, SweptViolation
     from fencepost.explorers.spark.session import Cluster
     from fencepost.explorers.spark.summary import Cell, Summary, Violation
     from fencepost.explorers.spark.sweep import Swept
     from fencepost.explorers.spark.walking import Sweep
-    from fencepost.explorers.verdict import Path as Way
     from fencepost.explorers.walk.walker import Walker
     from fencepost.invariants.protocols import Protocol
     from fencepost.model.language import Constants, Machine, Property
+    from fencepost.model.language.interpreter import Path as Way
 
 
 @dataclass(frozen=True)
@@ -49,7 +50,7 @@ class SweptCell:
 
 
 @dataclass(frozen=True)
-class SweepResult(Answer):
+class SweepResult(Answer["SweepData"]):
     """What walks over a grid found: a cell for each combination of its values."""
 
     protocol: str
@@ -59,7 +60,7 @@ class SweepResult(Answer):
     cells: tuple[SweptCell, ...]
 
     @classmethod
-    def of(cls, data: dict[str, Any]) -> SweepResult:
+    def of(cls, data: SweepData) -> SweepResult:
         """Return what is given as JSON."""
         cells = tuple(
             SweptCell(
@@ -193,9 +194,7 @@ def sweep(
             shutil.rmtree(temporary, ignore_errors=True)
 
 
-def _swept(
-    request: _Request, cluster: Cluster, folder: str, budget: float | None, watch: Watch, *, resume: bool
-) -> dict[str, Any]:
+def _swept(request: _Request, cluster: Cluster, folder: str, budget: float | None, watch: Watch, *, resume: bool) -> SweepData:
     """Walk, sum up, and return what was found as JSON."""
     from fencepost.explorers.spark import sweep as sweeping
     from fencepost.explorers.spark.session import look_for_java, spark
@@ -284,7 +283,7 @@ def _traces(request: _Request, plan: Sweep, summary: Summary, watch: Watch, *, r
     return shown
 
 
-def _data(request: _Request, plan: Sweep, swept: Swept, summary: Summary, shown: list[_Shown]) -> dict[str, Any]:
+def _data(request: _Request, plan: Sweep, swept: Swept, summary: Summary, shown: list[_Shown]) -> SweepData:
     """Return what a sweep found."""
     from fencepost.explorers.spark.frontier import Point, smallest_unsafe
 
@@ -294,26 +293,15 @@ def _data(request: _Request, plan: Sweep, swept: Swept, summary: Summary, shown:
     declared = request.question.protocol.machine.constants.declared()
     actions = [item.label for item in request.question.protocol.machine.actions]
     traces = {(item.violation.cell, item.violation.property): item for item in shown}
-    cells = []
+    cells: list[SweptCellData] = []
     by_cell = {item.cell: item for item in summary.cells}
     for cell, setting in request.settings.items():
         found = by_cell.get(cell)
         if found is None:
             cells.append({"constants": setting.shown, "verdict": "undetermined", "walks": 0, "violations": []})
             continue
-        violations = [
-            {
-                "property": item.property,
-                "walks": item.walks,
-                "length": item.length,
-                "walk": item.walk,
-                **_trace(traces.get((cell, item.property))),
-            }
-            for item in summary.violations_of(cell)
-        ]
-        cells.append(
-            {"constants": setting.shown, **_cell(found, actions), "smallest_unsafe": cell in smallest, "violations": violations}
-        )
+        violations = [_violation(item, traces.get((cell, item.property))) for item in summary.violations_of(cell)]
+        cells.append(_cell(setting, found, actions, violations, smallest=cell in smallest))
     common = {
         name: spelt(value)
         for name, value in request.settings[next(iter(request.settings))].constants.shown().items()  # type: ignore[union-attr]
@@ -351,8 +339,11 @@ def _data(request: _Request, plan: Sweep, swept: Swept, summary: Summary, shown:
     }
 
 
-def _cell(found: Cell, actions: list[str]) -> dict[str, Any]:
+def _cell(
+    setting: Setting, found: Cell, actions: list[str], violations: list[SweptViolation], *, smallest: bool
+) -> SweptCellData:
     return {
+        "constants": setting.shown,
         "verdict": "violated" if found.violated else "not-found",
         "walks": found.walks,
         "steps": found.steps,
@@ -364,10 +355,15 @@ def _cell(found: Cell, actions: list[str]) -> dict[str, Any]:
         "growth": list(found.growth),
         "actions": [{"name": name, "fired": count} for name, count in zip(actions, found.fired, strict=True)],
         "walking_seconds": round(found.seconds, 3),
+        "smallest_unsafe": smallest,
+        "violations": violations,
     }
 
 
-def _trace(shown: _Shown | None) -> dict[str, Any]:
-    if shown is None:
-        return {}
-    return {"shortened": shown.length, "is_shortest": shown.shortest, **({"trace": shown.file} if shown.file else {})}
+def _violation(item: Violation, shown: _Shown | None) -> SweptViolation:
+    found: SweptViolation = {"property": item.property, "walks": item.walks, "length": item.length, "walk": item.walk}
+    if shown is not None:
+        found["shortened"], found["is_shortest"] = shown.length, shown.shortest
+        if shown.file:
+            found["trace"] = shown.file
+    return found

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
     from types import ModuleType
 
-    from fencepost.model.language.constants import Constant, Constants
+    from fencepost.model.language.constants import Constants
 
 
 @dataclass(frozen=True)
@@ -56,20 +56,24 @@ def ask(
     version: str = "",
     only: Iterable[str] = (),
     more: Mapping[str, Any] | None = None,
+    settings: tuple[str, ...] = (),
+    on: tuple[str, ...] = (),
+    off: tuple[str, ...] = (),
     walks: bool = False,
 ) -> Question:
     """Return what is asked; raise UsageError for what does not exist or cannot be meant.
 
     `what` is the name of a protocol, the path of a file that defines one, or a machine with its `properties`. Constants are
-    given by name, as numbers, booleans or words; `only` limits the properties by name. `walks` have an end, so whole behaviours
-    are not asked about unless they are named.
+    given by name, as numbers, booleans or words, or as `settings` such as `replicas=2` and switches that are `on` or `off`; `only`
+    limits the properties by name. `walks` have an end, so whole behaviours are not asked about unless they are named.
     """
     found = _protocol(what, properties)
     values = constants
     if values is None or isinstance(values, Mapping):
         given = {**(values or {}), **(more or {})}
-        settings = [f"{name}={str(value).lower() if isinstance(value, bool) else value}" for name, value in given.items()]
-        values = choose_constants(found.machine, version or None, tuple(settings), ())
+        texts = [f"{name}={str(value).lower() if isinstance(value, bool) else value}" for name, value in given.items()]
+        switches = (*((name, True) for name in on), *((name, False) for name in off))
+        values = choose_constants(found.machine, version or None, (*texts, *settings), switches)
     file = str(what) if isinstance(what, str | Path) and is_file(str(what)) else ""
     return Question(found, values, chosen_of(found, tuple(only), walks=walks), version, file)
 
@@ -257,18 +261,7 @@ def parse_setting(machine: Machine, option: str, text: str) -> tuple[str, int]:
         raise UsageError(
             f"{option} was given {text!r}, which has no value: write NAME=VALUE, such as {option} {_example(machine)}."
         )
-    name = _constant_name(machine, name)
-    return name, _parse(machine.constants.declared()[name], name, value)
-
-
-def _constant_name(machine: Machine, text: str) -> str:
-    """Return the name of a constant as Python spells it; raise UsageError if there is none."""
-    name, known = text.strip().replace("-", "_"), list(machine.constants.declared())
-    if name not in known:
-        raise UsageError(
-            f"protocol {machine.name!r} has no constant {text.strip()!r}.{nearest(name, known)} Constants are: {', '.join(known)}."
-        )
-    return name
+    return machine.setting(name, value)
 
 
 def _switch(machine: Machine, text: str, *, on: bool) -> tuple[str, str]:
@@ -288,15 +281,6 @@ def _switch(machine: Machine, text: str, *, on: bool) -> tuple[str, str]:
         listed = f"Switches are: {', '.join(known)}." if known else "It has none."
         raise UsageError(f"{option} {text}: protocol {machine.name!r} has no switch {name!r}.{nearest(name, known)} {listed}")
     return name, f"{option} {text}"
-
-
-def _parse(constant: Constant[Any], name: str, text: str) -> int:
-    """Return the value that a text names; the error for an unknown word names the nearest."""
-    words = list(dict.fromkeys(spelt(item) for item in constant.spellings()))
-    if words and not text.strip().lstrip("-").isdigit() and spelt(text.strip().lower()) not in words:
-        close = nearest(spelt(text.strip().lower()), words)
-        raise UsageError(f"constant {name!r} was given {text!r}.{close} Write one of: {', '.join(words)}.")
-    return int(constant.parse(text))
 
 
 def spelt(value: Any) -> Any:

@@ -12,11 +12,12 @@ if TYPE_CHECKING:
     from pathlib import Path as File
 
     from fencepost.counterexamples.trace import Trace
-    from fencepost.explorers.verdict import Path, PropertyResult
+    from fencepost.explorers.verdict import PropertyResult
     from fencepost.invariants.catalogue import Run
     from fencepost.invariants.protocols import Protocol
     from fencepost.model.language.constants import Constants
     from fencepost.model.language.errors import DomainError
+    from fencepost.model.language.interpreter import Path
     from rich.console import Console, RenderableType
 
 
@@ -51,7 +52,7 @@ def way_of(found: Protocol, constants: Constants, error: DomainError, *, normali
     """Return the state in which a model left a domain, and the steps that lead there; empty if the error tells no state."""
     from fencepost.counterexamples.history import way_text
     from fencepost.counterexamples.trace import Trace
-    from fencepost.explorers.verdict import Path
+    from fencepost.model.language.interpreter import Path
 
     if not error.states:
         return ""

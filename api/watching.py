@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
-    from fencepost.explorers.native.position import Progress
+    from fencepost.explorers.native.store import Progress
 
 
 @dataclass(frozen=True)

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING
 
 from fencepost.counterexamples.shortening import Attempts
 from fencepost.counterexamples.trace import starting_points
-from fencepost.model.language.constants import SHAPE, linear
-from fencepost.model.language.domains import BitSet, Domain, Index, Range
+from fencepost.model.language.constants import SHAPE
+from fencepost.model.language.domains import BitSet, Domain, Index, Range, linear
 from fencepost.model.language.errors import UsageError
 from fencepost.model.language.records import ArrayOf, BagOf, Nested, Record, Scalar, fields
 
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from fencepost.counterexamples.trace import Trace
-    from fencepost.model.language.constants import Linear
+    from fencepost.model.language.domains import Linear
     from fencepost.model.language.machine import Machine
 
 

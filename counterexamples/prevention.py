@@ -14,8 +14,8 @@ from typing import TYPE_CHECKING, Any, NamedTuple, TypeGuard
 from fencepost.counterexamples.sources import Place, place_of, settings_of, suspects
 from fencepost.counterexamples.states import changes
 from fencepost.invariants.protocols import PROTOCOLS
-from fencepost.model.language.constants import RUNTIME, Linear
-from fencepost.model.language.domains import Range
+from fencepost.model.language.constants import RUNTIME
+from fencepost.model.language.domains import Linear, Range
 from fencepost.model.language.errors import DisabledError, FencepostError, UsageError
 from fencepost.model.language.interpreter import Interpreter, Step
 from fencepost.model.language.records import ArrayOf, BagOf, Nested, Scalar, fields
@@ -26,9 +26,9 @@ if TYPE_CHECKING:
 
     from fencepost.counterexamples.states import Change
     from fencepost.counterexamples.trace import Trace
-    from fencepost.explorers.verdict import Path
     from fencepost.invariants.catalogue import Entry
     from fencepost.model.language.constants import Constant
+    from fencepost.model.language.interpreter import Path
     from fencepost.model.language.machine import Machine
     from fencepost.model.language.records import FieldType
 

@@ -12,10 +12,11 @@ from fencepost.counterexamples.reader import read, read_lines
 from fencepost.counterexamples.recorded import changes_since, first_difference
 from fencepost.counterexamples.trace import starting_points
 from fencepost.explorers.liveness.shown import shown
-from fencepost.explorers.verdict import Path, Reach, Verdict
+from fencepost.explorers.verdict import Reach, Verdict
 from fencepost.invariants.protocols import protocol as named_protocol
 from fencepost.model.language.actions import Kind
 from fencepost.model.language.errors import DisabledError, FencepostError, MismatchError, UsageError
+from fencepost.model.language.interpreter import Path
 from fencepost.model.language.subset import check, guards_of
 
 if TYPE_CHECKING:

@@ -24,7 +24,8 @@ if TYPE_CHECKING:
     from fencepost.counterexamples.trace import Trace
     from fencepost.explorers.native.compile import Kernels
     from fencepost.explorers.native.generate import Source
-    from fencepost.explorers.verdict import Path, Result
+    from fencepost.explorers.verdict import Result
+    from fencepost.model.language.interpreter import Path
 
 WALKS = 20_000
 """Walks that look for a shorter trace where a search does not reach far enough."""

@@ -11,8 +11,7 @@ from itertools import groupby
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from fencepost.counterexamples.trace import WIDTH
-from fencepost.model.language.constants import linear
-from fencepost.model.language.domains import Range
+from fencepost.model.language.domains import Range, linear
 from fencepost.model.language.printing import leaves, show_message
 from fencepost.model.language.records import ArrayOf, BagOf, Nested, Scalar, fields
 

@@ -25,9 +25,8 @@ if TYPE_CHECKING:
 
     from fencepost.counterexamples.states import Cell, Change, Part
     from fencepost.counterexamples.trace import Trace
-    from fencepost.explorers.verdict import Path
     from fencepost.model.language.actions import Property
-    from fencepost.model.language.interpreter import Transition
+    from fencepost.model.language.interpreter import Path, Transition
     from fencepost.model.language.records import Key
     from rich.console import RenderableType
 

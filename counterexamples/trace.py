@@ -21,10 +21,11 @@ from fencepost.model.language.removal import without
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
-    from fencepost.explorers.verdict import Path, PropertyResult, Result
+    from fencepost.explorers.verdict import PropertyResult, Result
     from fencepost.invariants.protocols import Protocol
     from fencepost.model.language.actions import Property
     from fencepost.model.language.constants import Constants
+    from fencepost.model.language.interpreter import Path
     from fencepost.model.language.records import Key
     from fencepost.model.language.removal import Guard
 

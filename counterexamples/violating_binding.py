@@ -21,8 +21,8 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
     from fencepost.counterexamples.trace import Trace
-    from fencepost.explorers.verdict import Path
     from fencepost.model.language.actions import Property
+    from fencepost.model.language.interpreter import Path
 
 Scope = dict[str, Any]
 """Globals and locals of a function in one."""

@@ -15,7 +15,7 @@ from fencepost.invariants.protocols import protocol
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
-    from fencepost.explorers.native.position import Progress
+    from fencepost.explorers.native.store import Progress
     from fencepost.invariants.catalogue import Run
 
 

@@ -9,11 +9,10 @@ import time
 from collections import Counter
 from typing import TYPE_CHECKING
 
-from fencepost.explorers.fault_order import with_late_faults
 from fencepost.explorers.interrupts import Signals
 from fencepost.explorers.liveness.summary import with_behaviours
 from fencepost.explorers.memory import peak_memory
-from fencepost.explorers.paths import Found, confirm
+from fencepost.explorers.paths import Found, confirm, with_late_faults
 from fencepost.explorers.verdict import (
     VIOLATED,
     GuardCount,
@@ -34,9 +33,9 @@ from fencepost.model.language.subset import check, guards_of
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
-    from fencepost.explorers.verdict import Path
     from fencepost.model.language.actions import Property
     from fencepost.model.language.constants import Constants
+    from fencepost.model.language.interpreter import Path
     from fencepost.model.language.machine import Machine
     from fencepost.model.language.records import Key
 

@@ -19,9 +19,9 @@ from fencepost.model.language.errors import UsageError
 if TYPE_CHECKING:
     from types import ModuleType
 
-    from fencepost.explorers.verdict import Path
     from fencepost.explorers.walk.walker import Walker, Walks
     from fencepost.model.language.actions import Property
+    from fencepost.model.language.interpreter import Path
     from hypothesis import settings as Settings  # noqa: N812 (a class that Hypothesis names in lower case)
 
 BYTE = 255

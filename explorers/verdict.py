@@ -13,8 +13,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from fencepost.model.language.actions import Kind, Property
-    from fencepost.model.language.interpreter import Step
-    from fencepost.model.language.records import Key
+    from fencepost.model.language.interpreter import Path
 
 
 class Verdict(StrEnum):
@@ -51,25 +50,6 @@ def worst(verdicts: list[Verdict], *, complete: bool) -> Verdict:
         top = found[0]
         return Verdict.UNDETERMINED if not complete and top in (Verdict.HOLDS, Verdict.UNREACHED) else top
     return Verdict.HOLDS if complete else Verdict.UNDETERMINED
-
-
-@dataclass(frozen=True)
-class Path:
-    """A history: an initial state and steps, each with the state it leads to. `length` counts states.
-
-    With a `loop`, which is the place of a state in `states`, it is infinite: the last state is the same as that one, and the
-    steps between them are repeated. Where that is the last state itself, nothing happens any more.
-    """
-
-    start: Key
-    steps: tuple[Step, ...]
-    states: tuple[Key, ...]
-    loop: int | None = None
-
-    @cached_property
-    def length(self) -> int:
-        """States, the initial one included, and the one at which a loop closes."""
-        return len(self.states)
 
 
 class Reach(StrEnum):

@@ -14,8 +14,9 @@ from fencepost.model.language.interpreter import Interpreter
 from tests.machines import LINEAGE, async_isr, finite_replicated_log, grid, id_sequence, mailbox
 
 if TYPE_CHECKING:
-    from fencepost.explorers.verdict import Path, Result
+    from fencepost.explorers.verdict import Result
     from fencepost.model.language import Machine, Property
+    from fencepost.model.language.interpreter import Path
 
 MACHINES: dict[str, tuple[Machine, tuple[Property, ...]]] = {
     **{

@@ -22,6 +22,7 @@ from junitparser import Error, Failure, JUnitXml
 
 from tests.commands import KIP101, data_of, fencepost
 
+pytest.importorskip("fencepost.explorers.native.search")  # now: what is imported beside `pytester` is forgotten after it
 MAILBOX = Path(__file__).parent / "machines" / "mailbox.py"
 SMALL = ("--engine", "plain", "--quiet", "--set", "clients=1")
 BY_NAME = {item.name: item for item in runs()}

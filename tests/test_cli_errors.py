@@ -42,7 +42,7 @@ REFUSED = [
         "check kip320 --set replicas=9",
         "constant 'replicas' was given 9, which is out of range: write a value from 1 to 5 (replicas of the partition).",
     ),
-    ("check kip320 --set replicas=two", "constant 'replicas' was given 'two': write one of: a whole number from 1 to 5."),
+    ("check kip320 --set replicas=two", "constant 'replicas' was given 'two': write a whole number from 1 to 5."),
     (
         "check kip320 --set replicas=2 --set replicas=3",
         "constant 'replicas' was given two values, by --set replicas=2 and by --set replicas=3: write one of them.",

@@ -53,6 +53,12 @@ def test_the_generated_pages_are_not_stale() -> None:
     assert done.returncode == 0, done.stdout + done.stderr
 
 
+def test_the_list_of_hops_is_that_of_a_check() -> None:
+    command = [sys.executable, "-m", "benchmarks.hops", "--check"]
+    done = subprocess.run(command, capture_output=True, text=True, check=False, cwd=ROOT)  # noqa: S603
+    assert done.returncode == 0, done.stdout + done.stderr
+
+
 @pytest.mark.parametrize(
     "page",
     [

@@ -51,11 +51,11 @@ def test_partitions_keep_each_state_once_and_in_order(kernels: Any) -> None:
     choose = random.Random(3)  # noqa: S311 (no secret)
     owners = range(OWNERS)
     layout = kernels.source.layout
-    parts = [Partition(kernels, layout, compact=False) for _ in owners]
+    parts = [Partition(kernels, layout.dtype, compact=False) for _ in owners]
     seen: list[dict[int, int]] = [{} for _ in owners]
     for number in range(60):
         values = [choose.randrange(60_000) for _ in range(1_500)]
-        buffers = Buffers(layout, 1, len(values))
+        buffers = Buffers(layout.dtype, 1, len(values))
         buffers.words[0, :, 0] = values
         buffers.parents[0] = number
         kernels.module.hash_rows(buffers.words[0], buffers.hashes[0])

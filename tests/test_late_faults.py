@@ -4,12 +4,11 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from fencepost.explorers import fault_order
-from fencepost.explorers.fault_order import with_late_faults
+from fencepost.explorers import paths
+from fencepost.explorers.paths import with_late_faults
 from fencepost.explorers.plain import search
-from fencepost.explorers.verdict import Path
 from fencepost.invariants.protocols import protocol
-from fencepost.model.language.interpreter import Interpreter, Step
+from fencepost.model.language.interpreter import Interpreter, Path, Step
 
 if TYPE_CHECKING:
     import pytest
@@ -90,5 +89,5 @@ def test_a_fault_stays_before_what_depends_on_it() -> None:
 
 def test_a_long_history_is_left_as_it_was(monkeypatch: pytest.MonkeyPatch) -> None:
     plain, found = history(*EARLY)
-    monkeypatch.setattr(fault_order, "LONGEST", 2)
+    monkeypatch.setattr(paths, "LONGEST", 2)
     assert with_late_faults(plain, found, REPLICATION.select(("leader-has-committed",))[0]) is found

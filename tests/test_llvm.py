@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pytest
-from fencepost.explorers.native.llvm.load import Library
+from fencepost.explorers.native.llvm.libraries import Library
 from fencepost.explorers.native.llvm.objects import compiled
 from fencepost.explorers.native.llvm.types import described
 from fencepost.explorers.native.llvm.unit import Unit

@@ -22,14 +22,13 @@ import pytest
 from fencepost.explorers.cache_folder import cache_folder
 from fencepost.explorers.native import tiers
 from fencepost.explorers.native.compile import load
+from fencepost.explorers.native.generate import MOST_SHAPES as SHAPES
 from fencepost.explorers.native.generate import generate
 from fencepost.explorers.native.llvm import aside, libraries, symbols
-from fencepost.explorers.native.llvm.load import Library
+from fencepost.explorers.native.llvm.libraries import Library, file_of, read
 from fencepost.explorers.native.llvm.objects import LEVEL, CompileError, Target, assembly, compiled, digest, native, translated
-from fencepost.explorers.native.llvm.store import file_of, read
 from fencepost.explorers.native.llvm.unit import Unit
 from fencepost.explorers.native.search import search
-from fencepost.explorers.native.shapes import MOST as SHAPES
 from fencepost.explorers.verdict import Options
 from fencepost.invariants.protocols import PROTOCOLS
 from fencepost.model.language import Constants, bound

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 from fencepost.explorers.native.layout import layout_of
 from fencepost.explorers.native.llvm import checks
-from fencepost.explorers.native.llvm.load import Library
+from fencepost.explorers.native.llvm.libraries import Library
 from fencepost.explorers.native.llvm.objects import compiled
 from fencepost.explorers.native.llvm.types import number
 from fencepost.explorers.native.lower.code import Code

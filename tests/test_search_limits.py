@@ -17,7 +17,7 @@ from tests.machines import grid
 from tests.questions import ALONE, MACHINES, ask, case, found, group
 
 if TYPE_CHECKING:
-    from fencepost.explorers.native.position import Progress
+    from fencepost.explorers.native.store import Progress
 
 
 @pytest.mark.parametrize(("name", "values"), [case("kip320", {"replicas": 2}), case("grid", {"width": 9, "starts": 2})])

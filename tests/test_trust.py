@@ -36,7 +36,7 @@ KNOWN = {
     "counterexamples/violating_binding.py": "the text of a property, which is a model's",
     "counterexamples/render/__init__.py": "a module of ours, by one of a few names",
     "explorers/native/llvm/aside.py": "what our own process sends",
-    "explorers/native/llvm/load.py": "an object of the cache",
+    "explorers/native/llvm/libraries.py": "an object of the cache",
     "explorers/spark/explore.py": "what our own tasks send",
     "explorers/spark/machines.py": "a model file, sent along",
     "explorers/spark/work.py": "what our own tasks send",

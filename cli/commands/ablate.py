@@ -29,6 +29,7 @@ from fencepost.model.language.errors import UsageError
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from fencepost.api.contract_evidence import MatrixData
     from fencepost.api.targets import Question
     from fencepost.explorers.spark.session import Cluster
 
@@ -119,7 +120,7 @@ def _cluster(master: str | None, conf: Sequence[str], workers: int | None) -> Cl
     return cluster_of(master, conf)
 
 
-def _write_traces(data: dict[str, Any], folder: Path) -> None:
+def _write_traces(data: MatrixData, folder: Path) -> None:
     """Write the trace of every violated cell, and note its file."""
     for row in data["rows"]:
         for prop, cell in row["cells"].items():
@@ -128,7 +129,7 @@ def _write_traces(data: dict[str, Any], folder: Path) -> None:
                 write_text(Path(cell["file"]), cell["trace"])
 
 
-def exit_of_matrix(data: dict[str, Any]) -> Exit:
+def exit_of_matrix(data: MatrixData) -> Exit:
     """Return the status of a matrix: a signal first, then the whole machine's violations, then what is missing."""
     if ended_by_signal(data["why_stopped"]):
         return Exit.UNDETERMINED

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from fencepost.api.results import FORMAT
 from fencepost.api.runs import Runs
@@ -19,6 +19,7 @@ from fencepost.invariants.protocols import protocol
 from fencepost.model.language.errors import UsageError
 
 if TYPE_CHECKING:
+    from fencepost.api.contract import RunData
     from fencepost.cli.commands.request import Request
 
 
@@ -26,7 +27,7 @@ if TYPE_CHECKING:
 class Tally:
     """What came of the runs so far, as JSON objects."""
 
-    done: list[dict[str, Any]] = field(default_factory=list)
+    done: list[RunData] = field(default_factory=list)
     waiting: list[Run] = field(default_factory=list)
     """The runs that were not begun."""
     why_stopped: str = ""

@@ -21,17 +21,17 @@ from fencepost.cli.commands.options import (
 )
 from fencepost.cli.commands.request import Request
 from fencepost.cli.status import Exit, exit_of, worst_exit
-from fencepost.cli.views.console import print_json, print_text, results
+from fencepost.cli.views.console import print_json, print_text
 from fencepost.cli.views.display import Display
 from fencepost.cli.views.report import print_page
-from fencepost.explorers.verdict import Cause, Verdict
+from fencepost.explorers.verdict import Verdict, ended_by_signal
 from fencepost.invariants.catalogue import Profile
 
 if TYPE_CHECKING:
     from pathlib import Path
 
+    from fencepost.api.contract import CheckData
     from fencepost.api.results import CheckResult
-    from fencepost.cli.commands.options import Target
 
 _VERDICTS = ", ".join(Verdict)
 
@@ -108,63 +108,63 @@ def check(**given: Any) -> Exit:
 
 def print_stage(request: Request, stage: str) -> Exit:
     """Print what becomes of each machine on its way to compiled code."""
-    for _, question in request.targets():
+    for question in request.questions():
         print_text(dump(question, stage, normalize=request.normalize).rstrip("\n") + "\n")
     return Exit.AS_EXPECTED
 
 
 def run_checks(request: Request) -> Exit:
     """Check the named protocols, one after the other."""
-    expected, targets, limits, file = request.expected(), request.targets(), request.limits(), request.trace_file()
+    expected, questions, limits, file = request.expected(), request.questions(), request.limits(), request.trace_file()
     builds = request.builds()
     ends: list[Exit] = []
-    data: list[dict[str, Any]] = []
+    data: list[CheckData] = []
     reports: list[Report] = []
+    why = ""
     with Display(quiet=request.quiet) as display:
-        for target, question in targets:
+        for question in questions:
             result = explored(question, progress=display, **limits)
-            files = _write(result, file, target, display) if file else {}
-            data.append(result.to_dict(files, expected))
+            why = result.why_stopped
+            files = _write(result, file, display) if file else {}
+            if request.json or builds:
+                data.append(result.to_dict(files, expected))
             if builds:
                 reports.append(Report(question.protocol, data[-1], partial(_diagram, result)))
             if not request.json:
-                _print(request, target, result, first=not ends)
-            elif data[-1].get("as_expected") is False:
+                _print(request, result, first=not ends)
+            elif expected is not None and result.verdict is not expected:
                 display.note(f"{question.name}: expected {expected}, found {result.verdict}")
             ends.append(exit_of(result.verdict, expected))
-            if result.cause in (Cause.SIGNAL, Cause.CANCELLED):
+            if ended_by_signal(why):
                 ends.append(Exit.UNDETERMINED)
                 break
     if builds:
-        builds.write(reports, [question.name for _, question in targets[len(data) :]], data[-1]["why_stopped"])
+        builds.write(reports, [question.name for question in questions[len(reports) :]], why)
     if request.json:
-        print_json(data[0] if len(targets) == 1 else {"format": FORMAT, "runs": data})
+        print_json(data[0] if len(questions) == 1 else {"format": FORMAT, "runs": data})
     return worst_exit(ends)
 
 
-def _print(request: Request, target: Target, result: CheckResult, *, first: bool) -> None:
-    console = results()
-    if not first:
-        console.print()
-        console.rule(style="dim")
+def _print(request: Request, result: CheckResult, *, first: bool) -> None:
     print_page(
-        console,
         result,
+        first=first,
         coverage=request.coverage,
         verbose=request.verbose,
         expected=request.expected(),
-        command=None if request.all_traces or request.properties else partial(request.command_for, target),
+        command=None if request.all_traces or request.properties else partial(request.command_for, result.question),
     )
 
 
-def _write(result: CheckResult, file: Path, target: Target, display: Display) -> dict[str, str]:
+def _write(result: CheckResult, file: Path, display: Display) -> dict[str, str]:
     """Write the first violation's trace, say where it is and how to replay it; return the file by property."""
     trace = result.trace
     if trace is None:
         display.note(f"nothing is violated: {file} was not written")
         return {}
     trace.save(file)
-    display.note(f"the trace of {trace.prop} is in {file}: `fencepost replay {file}{target.model}` replays it")
+    own = f" --model {result.question.file}" if result.question.file else ""
+    display.note(f"the trace of {trace.prop} is in {file}: `fencepost replay {file}{own}` replays it")
     return {trace.prop: str(file)}
 
 

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import click
 from fencepost.api.files import make_sure_writable
 from fencepost.api.quantities import parse_duration, parse_size
-from fencepost.api.targets import Question, choose_constants, chosen_of, find_protocol, is_file
+from fencepost.api.targets import Question, ask
 from fencepost.explorers.verdict import Verdict
 from fencepost.model.language.errors import UsageError, nearest
 
@@ -98,11 +98,15 @@ class Target:
 
     def question(self, properties: Sequence[str] = (), *, walks: bool = False) -> Question:
         """Return what is asked; `walks` have an end, so whole behaviours are not asked about unless they are named."""
-        found = find_protocol(self.protocol)
-        switches = (*((name, True) for name in self.with_), *((name, False) for name in self.without))
-        constants = choose_constants(found.machine, self.version, self.settings, switches)
-        chosen = chosen_of(found, tuple(properties), walks=walks)
-        return Question(found, constants, chosen, self.version or "", self.protocol if is_file(self.protocol) else "")
+        return ask(
+            self.protocol,
+            version=self.version or "",
+            settings=self.settings,
+            on=self.with_,
+            off=self.without,
+            only=properties,
+            walks=walks,
+        )
 
     @property
     def words(self) -> list[str]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import click
 from fencepost.api.files import write_text
@@ -15,10 +15,11 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
     from pathlib import Path
 
+    from fencepost.api.contract import RunData
     from fencepost.invariants.catalogue import Run
 
 
-def write_pins(done: Sequence[dict[str, Any]], *, to_stderr: bool) -> Exit:
+def write_pins(done: Sequence[RunData], *, to_stderr: bool) -> Exit:
     """Write the figures of the runs that found the verdicts that they expect; say which files changed, and what is left."""
     by_name = {run.name: run for run in runs()}
     changed: dict[Path, dict[str, Figures]] = {}
@@ -40,13 +41,13 @@ def write_pins(done: Sequence[dict[str, Any]], *, to_stderr: bool) -> Exit:
     return Exit.UNDETERMINED if left else Exit.AS_EXPECTED
 
 
-def has_its_verdicts(run: Run, item: dict[str, Any]) -> bool:
+def has_its_verdicts(run: Run, item: RunData) -> bool:
     """Say whether a run found exactly the verdicts that it expects."""
     expected = dict.fromkeys(run.violated, "violated") | dict.fromkeys(run.unreached, "unreached")
     return all(found["verdict"] == expected.get(found["name"], "holds") for found in item["properties"])
 
 
-def figures_of(item: dict[str, Any]) -> Figures:
+def figures_of(item: RunData) -> Figures:
     """Return the figures that a run found, from its JSON."""
     lengths = {found["name"]: found["length"] for found in item["properties"] if found["verdict"] == "violated"}
     worst = {found["name"]: found["worst"] for found in item["properties"] if "worst" in found}

@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from fencepost.api.files import make_sure_folder
+from fencepost.api.targets import ask
 from fencepost.cli.builds.write import Builds
 from fencepost.cli.commands.options import Target, cluster_of, command_line, expected_verdict, seconds, size, writable
 from fencepost.invariants.catalogue import Profile
@@ -66,10 +67,13 @@ class Request:
         """Whether runs of the catalogue are asked for, with their own constants, and not single checks."""
         return self.profile is not None or not self.protocols
 
-    def targets(self) -> list[tuple[Target, Question]]:
+    def questions(self) -> list[Question]:
         """Return what is asked of each protocol that was named."""
-        named = [Target(name, self.settings, self.version, self.with_, self.without) for name in self.protocols]
-        found = [(item, item.question(self.properties)) for item in named]
+        version = self.version or ""
+        found = [
+            ask(name, version=version, settings=self.settings, on=self.with_, off=self.without, only=self.properties)
+            for name in self.protocols
+        ]
         if len(found) > 1:
             self._refuse("several protocols", {"--trace": self.trace, "--checkpoint": self.checkpoint})
         return found
@@ -152,8 +156,9 @@ class Request:
             )
         return cluster
 
-    def command_for(self, target: Target, prop: str) -> str:
+    def command_for(self, question: Question, prop: str) -> str:
         """Return the command that asks the same of one property alone."""
+        target = Target(question.file or question.name, self.settings, self.version, self.with_, self.without)
         words = ["check", *target.words, *(["--engine", self.engine] if self.engine != "native" else [])]
         words += [option for option, given in (("--compact", self.compact), ("--no-normalize", not self.normalize)) if given]
         return command_line(*words, "--property", prop)

@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from fencepost.api.quantities import counted
 from fencepost.cli.views.console import heading, print_lines, print_rows, styled
 
 if TYPE_CHECKING:
+    from fencepost.api.contract_evidence import ActionsData, ComparedData, DiffData, OnlyData, SideData
     from rich.console import Console
 
 
-def print_diff(console: Console, data: dict[str, Any]) -> None:
+def print_diff(console: Console, data: DiffData) -> None:
     """Print how two sides compare."""
     a, b = data["a"], data["b"]
     rows = [
@@ -21,34 +22,38 @@ def print_diff(console: Console, data: dict[str, Any]) -> None:
     print_rows(console, rows)
     growth = b["distinct"] / a["distinct"] if a["distinct"] else 0
     print_lines(console, styled(f"B has {growth:.2f} times the states of A.", "dim"))
-    for item in data["constants"]:
-        print_lines(console, f"{item['name']}: {str(item['a']).lower()} in A, {str(item['b']).lower()} in B")
+    for constant in data["constants"]:
+        print_lines(console, f"{constant['name']}: {str(constant['a']).lower()} in A, {str(constant['b']).lower()} in B")
     _print_actions(console, data["actions"])
     for item in data["compared"]:
         console.print()
         _print_compared(console, item)
 
 
-def _named(side: dict[str, Any]) -> str:
+def _named(side: SideData) -> str:
     """Return what a side is called: its protocol, and what is special about it unless that says the same."""
     return str(side["protocol"]) if side["variant"] == side["protocol"] else f"{side['protocol']}, {side['variant']}"
 
 
-def _print_actions(console: Console, actions: dict[str, Any]) -> None:
-    for side in ("a", "b"):
-        for key, words in ((f"only_{side}", "Only in"), (f"fired_only_{side}", "Happens only in")):
-            if actions[key]:
-                print_lines(console, f"{words} {side.upper()}: {', '.join(actions[key])}")
+def _print_actions(console: Console, actions: ActionsData) -> None:
+    for words, names in (
+        ("Only in A", actions["only_a"]),
+        ("Happens only in A", actions["fired_only_a"]),
+        ("Only in B", actions["only_b"]),
+        ("Happens only in B", actions["fired_only_b"]),
+    ):
+        if names:
+            print_lines(console, f"{words}: {', '.join(names)}")
     for item in actions["changed"]:
         print_lines(console, f"{item['action']}:")
-        for side in ("a", "b"):
-            for condition in item[f"only_{side}"]:
-                print_lines(console, f"only {side.upper()} requires {condition}", indent=2)
+        for side, conditions in (("A", item["only_a"]), ("B", item["only_b"])):
+            for condition in conditions:
+                print_lines(console, f"only {side} requires {condition}", indent=2)
         if item["effect"]:
             print_lines(console, "what it does differs", indent=2)
 
 
-def _print_compared(console: Console, item: dict[str, Any]) -> None:
+def _print_compared(console: Console, item: ComparedData) -> None:
     from rich.text import Text
 
     verdict = {True: ("no difference", "bold green"), False: ("different", "bold red"), None: ("undetermined", "bold yellow")}
@@ -58,15 +63,15 @@ def _print_compared(console: Console, item: dict[str, Any]) -> None:
     print_lines(console, f"{seen['a']:,} sights in A, {seen['b']:,} in B, {seen['both']:,} in both")
     if item["why"]:
         print_lines(console, styled(f"Behaviours were not compared to the end: {item['why']}.", "yellow"))
-    for key, words in (
-        ("state", "the first state that looks like none of the other side"),
-        ("behaviour", "the shortest behaviour that only this side has, though each of its states can be seen in both"),
+    for only, words in (
+        (item["state"], "the first state that looks like none of the other side"),
+        (item["behaviour"], "the shortest behaviour that only this side has, though each of its states can be seen in both"),
     ):
-        if item[key]:
-            _print_only(console, item[key], words)
+        if only:
+            _print_only(console, only, words)
 
 
-def _print_only(console: Console, only: dict[str, Any], words: str) -> None:
+def _print_only(console: Console, only: OnlyData, words: str) -> None:
     from fencepost.counterexamples.folding import fold
     from fencepost.counterexamples.text import ARROW
 

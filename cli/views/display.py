@@ -14,7 +14,7 @@ from fencepost.api.watching import Watch
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
-    from fencepost.explorers.native.position import Progress
+    from fencepost.explorers.native.store import Progress
     from rich.console import Console, ConsoleOptions, RenderableType, RenderResult
     from rich.live import Live
     from rich.text import Text

@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from fencepost.api.fault_words import breaks_with, left_out, name_of, tolerated, words_of
 from fencepost.cli.views.console import heading, print_lines, print_rows, styled
 
 if TYPE_CHECKING:
+    from fencepost.api.contract_evidence import FaultsData
     from rich.console import Console
 
 
-def print_faults(console: Console, data: dict[str, Any]) -> None:
+def print_faults(console: Console, data: FaultsData) -> None:
     """Print what every setting tolerates, and how it breaks."""
     from rich.text import Text
 
@@ -24,8 +25,8 @@ def print_faults(console: Console, data: dict[str, Any]) -> None:
     for point in data["grid"]:
         for item in point["unknown"]:
             print_lines(console, styled(f"Undetermined: {words_of(item['faults'], point['kinds'])}: {item['why']}.", "yellow"))
-    for item in data["refused"]:
-        print_lines(console, styled(f"{name_of(item['constants'])}: left out, {item['why']}", "dim"))
+    for left in data["refused"]:
+        print_lines(console, styled(f"{name_of(left['constants'])}: left out, {left['why']}", "dim"))
     if data["not_run"]:
         print_lines(console, styled(f"Partial: a signal was received. Not run: {', '.join(data['not_run'])}.", "yellow"))
     most = {name: count for point in data["grid"] for name, count in point["most"].items()}

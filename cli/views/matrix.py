@@ -10,6 +10,7 @@ from fencepost.api.suspicions import SUSPICIONS
 from fencepost.cli.views.console import heading, print_lines, print_rows, styled
 
 if TYPE_CHECKING:
+    from fencepost.api.contract_evidence import MatrixData, RowData
     from rich.console import Console
 
 LONG = 120
@@ -22,14 +23,14 @@ _STYLES = {
 }
 
 
-def print_matrix(console: Console, data: dict[str, Any]) -> None:
+def print_matrix(console: Console, data: MatrixData) -> None:
     """Print a matrix: what was searched, then the rows of each purpose."""
     from rich.text import Text
 
     console.print(Text.assemble(heading(data["protocol"]), f"  {counted(len(data['rows']), 'row')}"), soft_wrap=True)
     print_lines(console, styled(data["sentence"], "dim"))
     for item in data["properties"]:
-        if item["verdict"] == "violated":
+        if item["length"] is not None and item["verdict"] == "violated":
             print_lines(
                 console,
                 styled(
@@ -73,7 +74,7 @@ def _print_suspicions(console: Console, found: dict[str, list[str]]) -> None:
             print_lines(console, ", ".join(found[name]), indent=2)
 
 
-def _print_row(console: Console, row: dict[str, Any], width: int) -> None:
+def _print_row(console: Console, row: RowData, width: int) -> None:
     """Print a row: its name and what it asks for, and below that what was found."""
     from rich.text import Text
 
@@ -85,7 +86,7 @@ def _print_row(console: Console, row: dict[str, Any], width: int) -> None:
         print_lines(console, found, indent=6)
 
 
-def _found(row: dict[str, Any]) -> list[Any]:
+def _found(row: RowData) -> list[Any]:
     """Return what was found of a row, in pieces."""
     if row["purpose"] == "needed":
         broken = ", ".join(f"{name} {row['cells'][name]['length']}" for name in row["broken"])

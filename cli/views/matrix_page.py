@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING
 
 from fencepost.api.matrix import meaning_for, not_run
 from fencepost.api.suspicions import SUSPICIONS
 
+if TYPE_CHECKING:
+    from fencepost.api.contract_evidence import MatrixData
 
-def page(data: dict[str, Any]) -> str:
+
+def page(data: MatrixData) -> str:
     """Return the page."""
     from jinja2 import Environment, PackageLoader
 

@@ -5,10 +5,11 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from fencepost.api.quantities import counted, show_rate, show_seconds, show_size
-from fencepost.cli.views.console import heading, print_hanging, print_lines, print_rows, styled, verdict_text
+from fencepost.cli.views.console import heading, print_hanging, print_lines, print_rows, results, styled, verdict_text
 from fencepost.cli.views.traces import print_trace
-from fencepost.explorers.verdict import Path, Verdict
+from fencepost.explorers.verdict import Verdict
 from fencepost.model.language.actions import Kind
+from fencepost.model.language.interpreter import Path
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -16,7 +17,8 @@ if TYPE_CHECKING:
     from fencepost.api.counterexample import Counterexample
     from fencepost.api.results import CheckResult
     from fencepost.api.targets import Question
-    from fencepost.explorers.verdict import Path, PropertyResult, Result
+    from fencepost.explorers.verdict import PropertyResult, Result
+    from fencepost.model.language.interpreter import Path
     from rich.console import Console
     from rich.text import Text
 
@@ -33,15 +35,22 @@ MANY = 10_000
 
 
 def print_page(
-    console: Console,
     result: CheckResult,
     *,
+    first: bool = True,
     coverage: bool = False,
     verbose: bool = False,
     expected: Verdict | None = None,
     command: Callable[[str], str] | None = None,
 ) -> None:
-    """Print the answer to one check; `command(property)` shows a trace, and leaves room for the shortest one here."""
+    """Print the answer to one check, after a rule if it is not the first.
+
+    `command(property)` shows a trace, and leaves room for the shortest one here.
+    """
+    console = results()
+    if not first:
+        console.print()
+        console.rule(style="dim")
     print_verdict(console, result, expected)
     print_properties(console, result)
     console.print()

@@ -2,22 +2,23 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from fencepost.api.quantities import counted, show_seconds
 from fencepost.cli.views.console import print_bare, print_lines, styled
 
 if TYPE_CHECKING:
+    from fencepost.api.contract import SweepData, Values
     from rich.console import Console
     from rich.table import Table
 
 
-def print_sweep(console: Console, data: dict[str, Any], *, coverage: bool) -> None:
+def print_sweep(console: Console, data: SweepData, *, coverage: bool) -> None:
     """Print a sweep."""
     print_lines(console, f"{data['protocol']}  {data['verdict']}")
     print_bare(console, _table(data))
-    for item in data["refused"]:
-        print_lines(console, styled(f"{_setting(item['constants'])}: left out, {item['why']}", "dim"))
+    for left in data["refused"]:
+        print_lines(console, styled(f"{_setting(left['constants'])}: left out, {left['why']}", "dim"))
     unsafe = [cell for cell in data["cells"] if cell.get("smallest_unsafe")]
     if unsafe:
         print_lines(console, "", "Frontier: the smallest cells in which a walk violated a property.")
@@ -55,7 +56,7 @@ def print_sweep(console: Console, data: dict[str, Any], *, coverage: bool) -> No
     print_lines(console, styled("What no walk violated is not-found: walks never show that something holds.", "dim"))
 
 
-def _table(data: dict[str, Any]) -> Table:
+def _table(data: SweepData) -> Table:
     from rich.table import Table
 
     table = Table(box=None, pad_edge=False)
@@ -77,7 +78,7 @@ def _table(data: dict[str, Any]) -> Table:
     return table
 
 
-def _coverage(data: dict[str, Any]) -> Table:
+def _coverage(data: SweepData) -> Table:
     from rich.table import Table
 
     table = Table(box=None, pad_edge=False, title="how often each action happened", title_justify="left")
@@ -90,5 +91,5 @@ def _coverage(data: dict[str, Any]) -> Table:
     return table
 
 
-def _setting(constants: dict[str, Any]) -> str:
+def _setting(constants: Values) -> str:
     return " ".join(f"{name}={value}" for name, value in constants.items())

@@ -2,12 +2,41 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+if TYPE_CHECKING:
+    from fencepost.api.contract import SweepData, SweptCellData, Value
 
 DARKEST = 0.85
 
 
-def page(data: dict[str, Any]) -> str:
+class Square(NamedTuple):
+    """A cell of a heat map; `shade` is the share of walks that violated something."""
+
+    kind: str
+    text: str
+    title: str
+    shade: float
+
+
+class Line(NamedTuple):
+    """A row of a heat map."""
+
+    value: Value
+    cells: list[Square]
+
+
+class HeatMap(NamedTuple):
+    """A heat map: its columns are the first axis and its rows the second."""
+
+    title: str
+    across: str
+    down: str
+    columns: list[Value]
+    rows: list[Line]
+
+
+def page(data: SweepData) -> str:
     """Return the page."""
     from jinja2 import Environment, PackageLoader, StrictUndefined
 
@@ -17,13 +46,11 @@ def page(data: dict[str, Any]) -> str:
     return environment.get_template("sweep.html").render(data=data, maps=list(maps_of(data)))
 
 
-def maps_of(data: dict[str, Any]) -> list[dict[str, Any]]:
-    """Return a heat map for each combination of the values of the third axis and those after it.
-
-    Its columns are the first axis and its rows the second; `shade` is the share of walks that violated something.
-    """
+def maps_of(data: SweepData) -> list[HeatMap]:
+    """Return a heat map for each combination of the values of the third axis and those after it."""
     axes = list(data["axes"].items())
-    (across, columns), (down, rows) = [*axes[:2], ("", [""]), ("", [""])][:2]
+    none: tuple[str, list[Value]] = ("", [""])
+    (across, columns), (down, rows) = [*axes[:2], none, none][:2]
     known = {tuple(cell["constants"].values()): cell for cell in data["cells"]}
     refused = {tuple(item["constants"].values()): item["why"] for item in data["refused"]}
     rest: list[tuple[Any, ...]] = [()]
@@ -34,17 +61,17 @@ def maps_of(data: dict[str, Any]) -> list[dict[str, Any]]:
         lines = []
         for row in rows:
             keys = [(*([column] if across else []), *([row] if down else []), *others) for column in columns]
-            lines.append({"value": row, "cells": [_square(known.get(key), refused.get(key, "")) for key in keys]})
+            lines.append(Line(row, [_square(known.get(key), refused.get(key, "")) for key in keys]))
         title = " ".join(f"{name}={value}" for (name, _), value in zip(axes[2:], others, strict=True))
-        found.append({"title": title, "across": across, "down": down, "columns": columns, "rows": lines})
+        found.append(HeatMap(title, across, down, columns, lines))
     return found
 
 
-def _square(cell: dict[str, Any] | None, why: str) -> dict[str, Any]:
+def _square(cell: SweptCellData | None, why: str) -> Square:
     if cell is None:
-        return {"kind": "refused", "text": "", "title": why, "shade": 0.0}
+        return Square("refused", "", why, 0.0)
     if not cell["walks"]:
-        return {"kind": "unknown", "text": "?", "title": "not walked yet", "shade": 0.0}
+        return Square("unknown", "?", "not walked yet", 0.0)
     title = "\n".join(
         [
             f"{cell['walks']:,} walks",
@@ -52,8 +79,8 @@ def _square(cell: dict[str, Any] | None, why: str) -> dict[str, Any]:
         ]
     )
     if not cell["violations"]:
-        return {"kind": "safe", "text": "0", "title": title, "shade": 0.0}
+        return Square("safe", "0", title, 0.0)
     share = cell["violated"] / cell["walks"]
     text = f"{share:.0%}" if share >= 0.01 else f"{cell['violated']:,} of {cell['walks']:,}"
     kind = "frontier" if cell["smallest_unsafe"] else "unsafe"
-    return {"kind": kind, "text": text, "title": title, "shade": 0.25 + (DARKEST - 0.25) * share**0.5}
+    return Square(kind, text, title, 0.25 + (DARKEST - 0.25) * share**0.5)

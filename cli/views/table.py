@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from fencepost.api.quantities import counted, show_seconds
 from fencepost.cli.views.console import print_lines, styled
 from fencepost.explorers.verdict import Verdict
 
 if TYPE_CHECKING:
+    from fencepost.api.contract import RunData
     from fencepost.cli.views.display import Display
     from fencepost.invariants.catalogue import Run
     from rich.console import Console
@@ -35,7 +36,7 @@ class RunTable:
             soft_wrap=True,
         )
 
-    def row(self, run: Run, data: dict[str, Any]) -> None:
+    def row(self, run: Run, data: RunData) -> None:
         """Print what one run found, and below it the traces of what had to fail and whatever differs."""
         from rich.text import Text
 
@@ -66,7 +67,7 @@ class RunTable:
             if text:
                 print_lines(self.console, styled(text, style), indent=self.protocol + 2)
 
-    def summary(self, done: list[dict[str, Any]], waiting: list[Run], why_stopped: str) -> None:
+    def summary(self, done: list[RunData], waiting: list[Run], why_stopped: str) -> None:
         """Print how many runs found what they must, and what that took."""
         self.display.clear()
         good = [item for item in done if item["as_expected"]]
@@ -105,7 +106,7 @@ def _values(run: Run) -> str:
     return run.title or "/".join(str(int(value)) for value in run.constants.values())
 
 
-def _expected_and_found(data: dict[str, Any], width: int) -> Text:
+def _expected_and_found(data: RunData, width: int) -> Text:
     from rich.text import Text
 
     expected, found = data["expected"]["verdict"], data["verdict"]

@@ -8,7 +8,7 @@ from fencepost.cli.views.console import print_bare
 
 if TYPE_CHECKING:
     from fencepost.counterexamples.trace import Trace
-    from fencepost.explorers.verdict import Path
+    from fencepost.model.language.interpreter import Path
     from rich.console import Console
 
 

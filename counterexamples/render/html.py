@@ -24,8 +24,8 @@ if TYPE_CHECKING:
     from fencepost.counterexamples.render.story import Event, Flight, Story
     from fencepost.counterexamples.replay import Replay
     from fencepost.counterexamples.trace import Trace
-    from fencepost.explorers.verdict import Path
     from fencepost.model.language.actions import Property
+    from fencepost.model.language.interpreter import Path
 
 TEMPLATE, FIGURE = "page.html.jinja", "figure.html.jinja"
 

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from fencepost.model.language.actions import Action
-    from fencepost.model.language.constants import Linear
+    from fencepost.model.language.domains import Linear
     from fencepost.model.language.interpreter import Interpreter, Step
 
 ELSEWHERE = "environment"

@@ -21,8 +21,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
     from fencepost.counterexamples.trace import Trace
-    from fencepost.explorers.verdict import Path
-    from fencepost.model.language.interpreter import Step, Transition
+    from fencepost.model.language.interpreter import Path, Step, Transition
 
 RECEIVED, FORGOTTEN, LOST, IN_FLIGHT = "received", "forgotten", "lost", "in flight"
 """What became of a message: taken by a party, dropped by `normalize` or another step, or still there at the end."""

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from fencepost.explorers.evidence.space import Space
-    from fencepost.explorers.verdict import Path
+    from fencepost.model.language.interpreter import Path
 
 Array = np.ndarray[Any, Any]
 SIDES = ("a", "b")

@@ -11,7 +11,7 @@ from fencepost.explorers.native.llvm.libraries import library
 from fencepost.explorers.native.llvm.unit import Unit
 
 if TYPE_CHECKING:
-    from fencepost.explorers.native.llvm.load import Kernel
+    from fencepost.explorers.native.llvm.libraries import Kernel
 
 Array = np.ndarray[Any, Any]
 Edges = tuple[Array, Array, Array, Array]

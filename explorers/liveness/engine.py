@@ -16,9 +16,10 @@ from fencepost.explorers.liveness.shown import confirmed
 from fencepost.explorers.liveness.summary import Finding, summary, with_behaviours
 from fencepost.explorers.native.outcome import blame, trail
 from fencepost.explorers.paths import Found, confirm
-from fencepost.explorers.verdict import Cause, Path, PropertyResult, Reach, Reason, Result, Verdict, out_of_time
+from fencepost.explorers.verdict import Cause, PropertyResult, Reach, Reason, Result, Verdict, out_of_time
 from fencepost.model.language.actions import Kind
 from fencepost.model.language.errors import DomainError, MismatchError
+from fencepost.model.language.interpreter import Path
 
 if TYPE_CHECKING:
     from fencepost.explorers.native.outcome import Searched

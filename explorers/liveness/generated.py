@@ -11,12 +11,12 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from fencepost.explorers.liveness.transition_ids import TransitionIds, transition_ids_of
-from fencepost.explorers.native.generate import Source, source_of
+from fencepost.explorers.native.compile import Kernels
+from fencepost.explorers.native.generate import Shapes, Source, source_of
 from fencepost.explorers.native.layout import layout_of
 from fencepost.explorers.native.lower.actions import Wanted
 from fencepost.explorers.native.lower.machine import write_expand, write_marks
 from fencepost.explorers.native.lower.module import Module
-from fencepost.explorers.native.shapes import Shapes
 from fencepost.explorers.native.tiers import begin
 from fencepost.invariants.protocols import PROTOCOLS
 from fencepost.model.language.ir import translate

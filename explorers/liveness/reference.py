@@ -17,9 +17,9 @@ from fencepost.model.language.actions import Kind
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping
 
-    from fencepost.explorers.verdict import Path, PropertyResult
+    from fencepost.explorers.verdict import PropertyResult
     from fencepost.model.language.actions import Property
-    from fencepost.model.language.interpreter import Interpreter, Step, Transition
+    from fencepost.model.language.interpreter import Interpreter, Path, Step, Transition
     from fencepost.model.language.records import Key
 
     Graph = Mapping[Key, list[Transition]]

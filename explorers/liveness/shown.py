@@ -8,9 +8,10 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from fencepost.explorers.verdict import Path, Reach
+from fencepost.explorers.verdict import Reach
 from fencepost.model.language.actions import Kind
 from fencepost.model.language.errors import MismatchError
+from fencepost.model.language.interpreter import Path
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator

@@ -11,9 +11,10 @@ from fencepost.model.language.actions import Kind
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from fencepost.explorers.verdict import Path, Result
+    from fencepost.explorers.verdict import Result
     from fencepost.model.language.actions import Property
     from fencepost.model.language.constants import Constants
+    from fencepost.model.language.interpreter import Path
 
 
 class Finding(NamedTuple):

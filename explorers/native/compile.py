@@ -19,7 +19,7 @@ from fencepost.model.language.errors import MismatchError
 
 if TYPE_CHECKING:
     from fencepost.explorers.native.layout import Layout
-    from fencepost.explorers.native.llvm.load import Kernel, Library
+    from fencepost.explorers.native.llvm.libraries import Kernel, Library
     from fencepost.model.language.actions import Property
     from fencepost.model.language.constants import Constants
     from fencepost.model.language.machine import Machine

@@ -3,24 +3,31 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Generic, TypeVar
 
 from fencepost.explorers.native.layout import Layout, layout_of
 from fencepost.explorers.native.lower.actions import Judged, Wanted
 from fencepost.explorers.native.lower.machine import write_expand, write_judge
 from fencepost.explorers.native.lower.module import Module
 from fencepost.explorers.native.masks import Masks
-from fencepost.explorers.native.shapes import Shapes
 from fencepost.model.language import ir
 from fencepost.model.language.domains import InFlight
 from fencepost.model.language.records import BagOf, fields
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from fencepost.explorers.native.llvm.unit import Lowered
     from fencepost.explorers.native.lower.shape import Shape
     from fencepost.model.language.actions import Property
     from fencepost.model.language.constants import Constants
     from fencepost.model.language.machine import Machine
+
+
+MOST_SHAPES = 64
+"""Shapes that are remembered: a catalogue asks for the same ones again and again, and writing one takes a fifth of a second."""
+
+Made = TypeVar("Made")
 
 
 @dataclass(frozen=True)
@@ -44,6 +51,31 @@ class Source:
     def text(self) -> str:
         """The module as LLVM IR."""
         return self.unit.text
+
+
+class Shapes(Generic[Made]):
+    """The newest things that were made, by the identity of machine and properties, the shape, and what else matters."""
+
+    def __init__(self) -> None:
+        self._kept: dict[tuple[object, ...], tuple[Made, Machine, tuple[Property, ...]]] = {}
+        """Machine and properties are kept too, so that no other object takes the number of one of them."""
+
+    def get(
+        self,
+        machine: Machine,
+        constants: Constants,
+        properties: tuple[Property, ...],
+        flags: tuple[bool, ...],
+        make: Callable[[], Made],
+    ) -> Made:
+        """Return what was made for this shape, or what `make` makes now."""
+        asked = (id(machine), tuple(map(id, properties)), tuple(constants.rooms().items()), flags)
+        if asked not in self._kept:
+            made = make()
+            while len(self._kept) >= MOST_SHAPES:
+                del self._kept[next(iter(self._kept))]
+            self._kept[asked] = (made, machine, properties)
+        return self._kept[asked][0]
 
 
 _WRITTEN: Shapes[Source] = Shapes()

@@ -12,16 +12,15 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
-from fencepost.model.language.constants import linear
-from fencepost.model.language.domains import BitSet, Range
+from fencepost.model.language.domains import BitSet, Range, linear
 from fencepost.model.language.errors import ModelError
 from fencepost.model.language.records import ArrayOf, FieldType, Key, Nested, Record, Scalar, fields
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
-    from fencepost.model.language.constants import Constants, Linear
-    from fencepost.model.language.domains import Domain
+    from fencepost.model.language.constants import Constants
+    from fencepost.model.language.domains import Domain, Linear
 
 WORD = 8
 """Bytes of a word: rows are whole words, so that they hash and compare as such."""

@@ -13,8 +13,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from fencepost.explorers.native.compile import NO_PARENT
 from fencepost.explorers.native.layout import BITS
-from fencepost.explorers.native.position import Position
-from fencepost.explorers.native.store import MOST_STATES
+from fencepost.explorers.native.store import MOST_STATES, Position
 from fencepost.model.language.records import ArrayOf, BagOf, Nested, Record, Scalar
 from fencepost.model.language.records import fields as fields_of
 

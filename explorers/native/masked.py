@@ -22,12 +22,12 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
 
     from fencepost.explorers.native.compile import Kernels
-    from fencepost.explorers.native.position import Progress
+    from fencepost.explorers.native.store import Progress
     from fencepost.explorers.native.worker_pool import Worker
-    from fencepost.explorers.verdict import Options, Path
+    from fencepost.explorers.verdict import Options
     from fencepost.model.language.actions import Property
     from fencepost.model.language.constants import Constants
-    from fencepost.model.language.interpreter import Step
+    from fencepost.model.language.interpreter import Path, Step
     from fencepost.model.language.machine import Machine
     from fencepost.model.language.removal import Guard
 

@@ -5,11 +5,10 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, Protocol
 
 import numpy as np
-from fencepost.explorers.fault_order import with_late_faults
 from fencepost.explorers.memory import peak_memory
 from fencepost.explorers.native.compile import NO_PARENT
 from fencepost.explorers.native.llvm import checks
-from fencepost.explorers.paths import Found, confirm
+from fencepost.explorers.paths import Found, confirm, with_late_faults
 from fencepost.explorers.verdict import GuardCount, PropertyResult, Result, Verdict
 from fencepost.model.language.actions import Kind
 from fencepost.model.language.errors import DomainError, MismatchError
@@ -19,12 +18,11 @@ if TYPE_CHECKING:
 
     from fencepost.explorers.native.compile import Kernels
     from fencepost.explorers.native.layout import Layout
-    from fencepost.explorers.native.position import Position
-    from fencepost.explorers.native.store import Buffers, Partition
-    from fencepost.explorers.verdict import Compiled, Options, Path
+    from fencepost.explorers.native.store import Buffers, Partition, Position
+    from fencepost.explorers.verdict import Compiled, Options
     from fencepost.model.language.actions import Property
     from fencepost.model.language.constants import Constants
-    from fencepost.model.language.interpreter import Interpreter
+    from fencepost.model.language.interpreter import Interpreter, Path
     from fencepost.model.language.machine import Machine
     from fencepost.model.language.records import Key
 

@@ -17,8 +17,7 @@ from fencepost.explorers.native.compile import NO_PARENT, Kernels
 from fencepost.explorers.native.generate import generate
 from fencepost.explorers.native.kernels import OWNERS
 from fencepost.explorers.native.outcome import blame, explain, result_of, way_to
-from fencepost.explorers.native.position import Position, Progress
-from fencepost.explorers.native.store import BATCH, ROUND, Buffers, Partition, TooManyStates
+from fencepost.explorers.native.store import BATCH, ROUND, Buffers, Partition, Position, Progress, TooManyStates
 from fencepost.explorers.native.tiers import Tiers, begin
 from fencepost.explorers.native.worker_pool import Worker, WorkerPool, processors
 from fencepost.explorers.verdict import VIOLATED, Options, Result, deep_enough, enough_states, out_of_memory, out_of_time
@@ -60,7 +59,7 @@ class Search:
         self.plain = Interpreter(machine, constants, normalize=options.normalize)
         self.layout = self.kernels.layout(constants)
         self.c = self.kernels.constants(constants)
-        self.partitions = [Partition(self.kernels, self.layout, compact=options.compact) for _ in range(self.owners)]
+        self.partitions = [Partition(self.kernels, self.layout.dtype, compact=options.compact) for _ in range(self.owners)]
         self.position = Position()
         self.before_judging: tuple[list[int], dict[str, int]] | None = None
         """What was judged before a search was stopped inside a level: a resumed one judges the level as a whole."""
@@ -70,7 +69,7 @@ class Search:
         self.paused = False
         self.workers = options.workers or processors()
         self.pool = WorkerPool([self._worker() for _ in range(self.workers)])
-        self._buffers = Buffers(self.layout, ROUND, BATCH * self.kernels.source.most_successors)
+        self._buffers = Buffers(self.layout.dtype, ROUND, BATCH * self.kernels.source.most_successors)
         self._found = np.zeros((ROUND, max(1, len(self.kernels.source.step_properties))), np.int64)
 
     # -- the search
@@ -109,7 +108,7 @@ class Search:
     def _begin(self) -> None:
         keys = self.plain.initial_states()
         rows = self.layout.encode(keys, self.constants)
-        buffers = Buffers(self.layout, 1, len(rows))
+        buffers = Buffers(self.layout.dtype, 1, len(rows))
         buffers.rows[0] = rows
         buffers.parents[:] = NO_PARENT
         self.module.hash_rows(buffers.words[0], buffers.hashes[0])

@@ -1,4 +1,4 @@
-"""Where the states of a search live: one partition per owner, each with rows, parents and a table of its own.
+"""Where the states of a search live, and where it stands: one partition per owner, each with rows, parents and a table of its own.
 
 An owner is chosen by the top bits of a state's hash. Only one worker at a time touches a partition, so there are no
 locks, and what a partition holds depends only on the order of its successors: never on the number of workers.
@@ -9,6 +9,7 @@ from __future__ import annotations
 import contextlib
 import ctypes
 import mmap
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -18,7 +19,6 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from fencepost.explorers.native.compile import Kernels
-    from fencepost.explorers.native.layout import Layout
 
 MOST_STATES = (1 << 24) - 2
 """States that one partition can number; the table keeps 24 bits for them."""
@@ -34,6 +34,8 @@ HUGE = 1 << 21
 """Bytes of a huge page. Arrays of several are put on such pages where the system has them: fewer misses, and pages are cleared faster."""
 _ADVICE = getattr(mmap, "MADV_HUGEPAGE", None)
 
+WORD = 8
+"""Bytes of a word, of which rows are made."""
 BATCH = 1024
 """States expanded into one buffer: their successors still fit a core's cache when they are inserted."""
 ROUND = 16
@@ -52,12 +54,47 @@ def reserved(count: int, dtype: np.dtype[Any] | type[Any]) -> np.ndarray[Any, An
     return np.frombuffer(memory, dtype, count, skipped)
 
 
+@dataclass
+class Progress:
+    """What a search tells while it runs."""
+
+    distinct: int
+    generated: int
+    depth: int
+    frontier: int
+    expanded: int
+    seconds: float
+    levels: list[int]
+
+
+@dataclass
+class Position:
+    """Where a search stands: all that a checkpoint has to keep beside the partitions."""
+
+    depth: int = 1
+    next_round: int = 0
+    starts: list[int] = field(default_factory=list)
+    """For each owner the number of the first state of the level that is being expanded."""
+    ends: list[int] = field(default_factory=list)
+    judged: list[int] = field(default_factory=list)
+    """For each owner how many states the properties were evaluated on."""
+    levels: list[int] = field(default_factory=list)
+    fired: list[int] = field(default_factory=list)
+    refused: list[int] = field(default_factory=list)
+    deadlocks: int = 0
+    deadlock: int = -1
+    initial: int = 0
+    found: dict[str, int] = field(default_factory=dict)
+    """For each decided property the state, as owner + number * OWNERS, that decides it; for steps the state before."""
+    seconds: float = 0.0
+
+
 class Buffers:
     """Room for the successors of `batches` batches of states: arrays of shape (batches, room, ...)."""
 
-    def __init__(self, layout: Layout, batches: int, room: int) -> None:
-        self.rows = reserved(batches * room, layout.dtype).reshape(batches, room)
-        self.words = self.rows.view(np.uint64).reshape(batches, room, layout.words)
+    def __init__(self, row: np.dtype[Any], batches: int, room: int) -> None:
+        self.rows = reserved(batches * room, row).reshape(batches, room)
+        self.words = self.rows.view(np.uint64).reshape(batches, room, row.itemsize // WORD)
         self.hashes = np.empty((batches, room), np.uint64)
         self.parents = np.empty((batches, room), np.uint32)
         self.order = np.empty((batches, room), np.uint32)
@@ -75,9 +112,9 @@ class Partition:
     `rows` those of the level being expanded (from number `base`), `fresh` those of the next (from `fresh_base`).
     """
 
-    def __init__(self, kernels: Kernels, layout: Layout, *, compact: bool) -> None:
+    def __init__(self, kernels: Kernels, row: np.dtype[Any], *, compact: bool) -> None:
         self.kernels, self.compact = kernels, compact
-        self.dtype, self.words = layout.dtype, layout.words
+        self.dtype = row
         self.table = np.zeros(FIRST_SLOTS, np.uint32)
         self.parents = np.empty(FIRST_ROWS, np.uint32)
         self.hashes = np.empty(FIRST_ROWS if compact else 0, np.uint64)
@@ -217,7 +254,7 @@ class Partition:
         """Take note of arrays that are others now."""
         self._bound = None
         target = self.new_rows()
-        self._stored = target.view(np.uint64).reshape(len(target), self.words)
+        self._stored = target.view(np.uint64).reshape(len(target), self.dtype.itemsize // WORD)
 
 
 def _grown(array: np.ndarray[Any, Any], size: int, used: int) -> np.ndarray[Any, Any]:

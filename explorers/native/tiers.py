@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from fencepost.explorers.native.generate import Source
-    from fencepost.explorers.native.llvm.load import Library
+    from fencepost.explorers.native.llvm.libraries import Library
     from fencepost.explorers.native.llvm.unit import Lowered
 
 NAMED = "FENCEPOST_TIER"
@@ -83,7 +83,7 @@ def begin(source: Source, seconds: float = 0.0) -> Kernels:
 
 def seconds_to_optimize(source: Source) -> float:
     """Return about how long it takes to optimize the code of a machine."""
-    return len(source.text) * PER_CHARACTER
+    return len(source.unit.text) * PER_CHARACTER
 
 
 def states_to_come(levels: Sequence[int]) -> float:

@@ -21,8 +21,8 @@ from uuid import uuid4
 import numpy as np
 from fencepost.explorers.interrupts import Signals
 from fencepost.explorers.native.outcome import blame, explain
-from fencepost.explorers.native.position import Progress
 from fencepost.explorers.native.search import Search
+from fencepost.explorers.native.store import Progress
 from fencepost.explorers.spark.exchange import Exchange
 from fencepost.explorers.spark.handover import hand_over
 from fencepost.explorers.spark.manifest import Manifest, load, refuse_another, save

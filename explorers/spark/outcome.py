@@ -6,9 +6,8 @@ from functools import lru_cache, partial
 from operator import eq
 from typing import TYPE_CHECKING
 
-from fencepost.explorers.fault_order import with_late_faults
 from fencepost.explorers.memory import peak_memory
-from fencepost.explorers.paths import Found, confirm
+from fencepost.explorers.paths import Found, confirm, with_late_faults
 from fencepost.explorers.spark.store import NO_ANCESTOR, SOURCE_SHIFT, Block
 from fencepost.explorers.verdict import GuardCount, PropertyResult, Result, Verdict
 from fencepost.model.language.actions import Kind

@@ -128,7 +128,7 @@ class _Outbox:
         buffers.starts = np.zeros((1, len(self.boxes) + 1), np.int64)
         buffers.starts[0, 1:] = np.cumsum(np.bincount(to, minlength=len(self.boxes)))
         for target in np.flatnonzero(np.diff(buffers.starts[0])).tolist():
-            box = self.boxes[target] = self.boxes[target] or Partition(self.kernels, self.layout, compact=False)
+            box = self.boxes[target] = self.boxes[target] or Partition(self.kernels, self.layout.dtype, compact=False)
             box.insert(buffers, 1, target)
             if box.count >= self.room:
                 yield self._close(target)
@@ -153,7 +153,7 @@ def _expand(work: Work, kernels: Kernels, block: Block, outbox: _Outbox) -> Iter
     c, checks = kernels.constants(constants), kernels.checks(constants)
     fired, refused = np.zeros(len(work.origin.machine().actions), np.int64), np.zeros(max(1, len(source.guards)), np.int64)
     alive, ends = np.zeros(BATCH, np.uint8), np.zeros(2, np.int64)
-    buffers = Buffers(outbox.layout, 1, BATCH * source.most_successors)
+    buffers = Buffers(outbox.layout.dtype, 1, BATCH * source.most_successors)
     begin = 0
     for owner, (first, share) in enumerate(zip(block.firsts, block.shares, strict=True)):
         rows = np.ascontiguousarray(block.rows[begin : begin + share])

@@ -7,8 +7,8 @@ import sys
 import typing
 from typing import TYPE_CHECKING
 
-from fencepost.model.language.constants import SHAPE, linear
-from fencepost.model.language.domains import BitSet, Index, Range, domain_of
+from fencepost.model.language.constants import SHAPE
+from fencepost.model.language.domains import BitSet, Index, Range, domain_of, linear
 from fencepost.model.language.errors import UsageError, nearest
 
 if TYPE_CHECKING:

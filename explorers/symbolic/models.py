@@ -19,8 +19,7 @@ from fencepost.explorers.symbolic.places import (
     plain,
 )
 from fencepost.explorers.symbolic.terms import Flag, Num, Value, at_most, boolean, both, either, equal, less, member, negate
-from fencepost.model.language.constants import linear
-from fencepost.model.language.domains import BitSet, InFlight, Range
+from fencepost.model.language.domains import BitSet, InFlight, Range, linear
 from fencepost.model.language.records import ArrayOf, BagOf, FieldType, Nested, Scalar, fields
 
 if TYPE_CHECKING:

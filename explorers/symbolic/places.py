@@ -34,8 +34,7 @@ from fencepost.explorers.symbolic.terms import (
     times,
     truth,
 )
-from fencepost.model.language.constants import Linear, linear
-from fencepost.model.language.domains import BitSet, Domain, Index, Member, Range
+from fencepost.model.language.domains import BitSet, Domain, Index, Linear, Member, Range, linear
 from fencepost.model.language.domains import Flag as FlagDomain
 from fencepost.model.language.errors import UsageError
 from fencepost.model.language.records import ArrayOf, FieldType, Key, Nested, Record, Scalar, fields

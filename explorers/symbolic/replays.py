@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from fencepost.explorers.verdict import Path
 from fencepost.model.language.errors import DomainError, MismatchError
-from fencepost.model.language.interpreter import Interpreter, Step
+from fencepost.model.language.interpreter import Interpreter, Path, Step
 
 if TYPE_CHECKING:
     from fencepost.explorers.symbolic.unroll import History

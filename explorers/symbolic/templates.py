@@ -12,8 +12,7 @@ from types import ModuleType
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from fencepost.explorers.cache_folder import cache_folder
-from fencepost.model.language.constants import linear
-from fencepost.model.language.domains import BitSet, Index, Range
+from fencepost.model.language.domains import BitSet, Index, Range, linear
 from fencepost.model.language.records import ArrayOf, Nested, Record, Scalar, fields
 
 if TYPE_CHECKING:

@@ -13,7 +13,7 @@ from fencepost.explorers.native.lower.machine import EXPAND, JUDGE
 
 if TYPE_CHECKING:
     from fencepost.explorers.native.compile import Kernels
-    from fencepost.explorers.native.llvm.load import Kernel
+    from fencepost.explorers.native.llvm.libraries import Kernel
 
 
 @cache

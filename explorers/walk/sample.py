@@ -18,10 +18,10 @@ from fencepost.model.language.actions import Kind
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping
 
-    from fencepost.explorers.verdict import Path
     from fencepost.explorers.walk.walker import Walker, Walks
     from fencepost.model.language.actions import Property
     from fencepost.model.language.constants import Constants
+    from fencepost.model.language.interpreter import Path
     from fencepost.model.language.machine import Machine
 
 BATCH_STEPS = 20_000

@@ -19,9 +19,9 @@ from fencepost.model.language.interpreter import Interpreter
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
-    from fencepost.explorers.verdict import Path
     from fencepost.model.language.actions import Property
     from fencepost.model.language.constants import Constants
+    from fencepost.model.language.interpreter import Path
     from fencepost.model.language.machine import Machine
     from fencepost.model.language.records import Key
 

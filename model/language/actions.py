@@ -37,9 +37,9 @@ class Kind(StrEnum):
         """Whether it says what must hold in every state or step: what a guard is for, a fault breaks, an induction proves."""
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Property:
-    """A named predicate over states or over transitions.
+    """A named predicate over states or over transitions. Two are the same only if they are one object.
 
     `on` limits a predicate over transitions to those of one action name, whose parameters it then takes too. A property of
     whole behaviours says in `eventual` what it is about; its `function` is what must hold in the end.

@@ -15,6 +15,7 @@ from __future__ import annotations
 from enum import IntEnum
 from typing import TYPE_CHECKING, Any, Generic, Self, TypeVar, overload
 
+from fencepost.model.language.domains import Linear
 from fencepost.model.language.errors import ModelError, UsageError, nearest
 from fencepost.model.language.names import look_at_name, look_at_spellings
 
@@ -28,55 +29,6 @@ MOST = (1 << 62) - 1
 LONGEST = 40
 """Characters of a value that a message repeats."""
 SHAPE, CAPACITY, RUNTIME = "shape", "capacity", "run time"
-
-
-class Linear:
-    """A sum of constants with integer factors: `2 * C.fences + C.elections + 1`."""
-
-    def __init__(self, terms: Mapping[str, int], offset: int = 0) -> None:
-        self.terms = {name: factor for name, factor in terms.items() if factor}
-        self.offset = offset
-
-    def value(self, values: Mapping[str, int]) -> int:
-        """Return the sum for these values of the constants."""
-        return self.offset + sum(factor * int(values[name]) for name, factor in self.terms.items())
-
-    def source(self) -> str:
-        """Return the sum as Python text over a record `c` of constants."""
-        parts = [f"c.{name}" if factor == 1 else f"{factor} * c.{name}" for name, factor in self.terms.items()]
-        if self.offset or not parts:
-            parts.append(str(self.offset))
-        return "(" + " + ".join(parts) + ")"
-
-    def __add__(self, other: Linear | int) -> Linear:
-        return _combine(self, other, 1)
-
-    def __radd__(self, other: int) -> Linear:
-        return _combine(self, other, 1)
-
-    def __sub__(self, other: Linear | int) -> Linear:
-        return _combine(self, other, -1)
-
-    def __mul__(self, factor: int) -> Linear:
-        return Linear({name: value * factor for name, value in self.terms.items()}, self.offset * factor)
-
-    def __rmul__(self, factor: int) -> Linear:
-        return self * factor
-
-    def __repr__(self) -> str:
-        return self.source().strip("()").replace("c.", "")
-
-
-def linear(value: Linear | int) -> Linear:
-    """Return `value` as a sum."""
-    return value if isinstance(value, Linear) else Linear({}, int(value))
-
-
-def _combine(left: Linear, right: Linear | int, sign: int) -> Linear:
-    other = linear(right)
-    names = {*left.terms, *other.terms}
-    terms = {name: left.terms.get(name, 0) + sign * other.terms.get(name, 0) for name in sorted(names)}
-    return Linear(terms, left.offset + sign * other.offset)
 
 
 class Constant(Linear, Generic[T]):
@@ -115,8 +67,12 @@ class Constant(Linear, Generic[T]):
         try:
             number = int(text)
         except ValueError:
-            expected = ", ".join(names) if names else f"a whole number from {self.low} to {self.high}"
-            raise UsageError(f"constant {self.name!r} was given {_short(text)!r}: write one of: {expected}.") from None
+            given = f"constant {self.name!r} was given {_short(text)!r}"
+            if not names:
+                raise UsageError(f"{given}: write a whole number from {self.low} to {self.high}.") from None
+            words = [name.replace("_", "-") for name in names]
+            close = nearest(word.replace("_", "-"), words)
+            raise UsageError(f"{given}.{close} Write one of: {', '.join(words)}.") from None
         return self.accept(number)
 
     def accept(self, value: int) -> T:

@@ -1,4 +1,4 @@
-"""Domains: what a field or a parameter may hold. A domain carries its meaning and its bounds.
+"""Domains: what a field or a parameter may hold. A domain carries its meaning and its bounds, which are sums of constants.
 
 Fields are annotated with aliases, so that a type checker sees plain integers and Fencepost sees the domain:
 
@@ -13,7 +13,6 @@ from dataclasses import dataclass
 from enum import IntEnum
 from typing import TYPE_CHECKING, Any
 
-from fencepost.model.language.constants import Linear, linear
 from fencepost.model.language.errors import ModelError
 from fencepost.model.language.names import look_at_spellings
 
@@ -22,6 +21,55 @@ if TYPE_CHECKING:
 
 NONE = -1
 """No broker, no epoch, no offset. It is never an index: using it as one is an error."""
+
+
+class Linear:
+    """A sum of constants with integer factors: `2 * C.fences + C.elections + 1`."""
+
+    def __init__(self, terms: Mapping[str, int], offset: int = 0) -> None:
+        self.terms = {name: factor for name, factor in terms.items() if factor}
+        self.offset = offset
+
+    def value(self, values: Mapping[str, int]) -> int:
+        """Return the sum for these values of the constants."""
+        return self.offset + sum(factor * int(values[name]) for name, factor in self.terms.items())
+
+    def source(self) -> str:
+        """Return the sum as Python text over a record `c` of constants."""
+        parts = [f"c.{name}" if factor == 1 else f"{factor} * c.{name}" for name, factor in self.terms.items()]
+        if self.offset or not parts:
+            parts.append(str(self.offset))
+        return "(" + " + ".join(parts) + ")"
+
+    def __add__(self, other: Linear | int) -> Linear:
+        return _combine(self, other, 1)
+
+    def __radd__(self, other: int) -> Linear:
+        return _combine(self, other, 1)
+
+    def __sub__(self, other: Linear | int) -> Linear:
+        return _combine(self, other, -1)
+
+    def __mul__(self, factor: int) -> Linear:
+        return Linear({name: value * factor for name, value in self.terms.items()}, self.offset * factor)
+
+    def __rmul__(self, factor: int) -> Linear:
+        return self * factor
+
+    def __repr__(self) -> str:
+        return self.source().strip("()").replace("c.", "")
+
+
+def linear(value: Linear | int) -> Linear:
+    """Return `value` as a sum."""
+    return value if isinstance(value, Linear) else Linear({}, int(value))
+
+
+def _combine(left: Linear, right: Linear | int, sign: int) -> Linear:
+    other = linear(right)
+    names = {*left.terms, *other.terms}
+    terms = {name: left.terms.get(name, 0) + sign * other.terms.get(name, 0) for name in sorted(names)}
+    return Linear(terms, left.offset + sign * other.offset)
 
 
 class Domain:

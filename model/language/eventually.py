@@ -6,7 +6,7 @@ import inspect
 from typing import TYPE_CHECKING, Any
 
 from fencepost.model.language.actions import Action, Kind, Property
-from fencepost.model.language.constants import Linear, linear
+from fencepost.model.language.domains import Linear, linear
 from fencepost.model.language.errors import ModelError
 from fencepost.model.language.fairness import Eventual, Fairness, parameters
 

@@ -12,7 +12,7 @@ from fencepost.model.language.errors import ModelError, nearest
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
-    from fencepost.model.language.constants import Linear
+    from fencepost.model.language.domains import Linear
 
 
 @dataclass(frozen=True)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+from functools import cached_property
 from itertools import product
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -37,6 +39,25 @@ class Transition(NamedTuple):
     step: Step
     raw: Key
     after: Key
+
+
+@dataclass(frozen=True)
+class Path:
+    """A history: an initial state and steps, each with the state it leads to. `length` counts states.
+
+    With a `loop`, which is the place of a state in `states`, it is infinite: the last state is the same as that one, and the
+    steps between them are repeated. Where that is the last state itself, nothing happens any more.
+    """
+
+    start: Key
+    steps: tuple[Step, ...]
+    states: tuple[Key, ...]
+    loop: int | None = None
+
+    @cached_property
+    def length(self) -> int:
+        """States, the initial one included, and the one at which a loop closes."""
+        return len(self.states)
 
 
 class Interpreter:
@@ -107,7 +128,7 @@ class Interpreter:
         return self._ask(prop, self.schema.restore(state), self.constants)
 
     def _ask(self, prop: Property, *args: Any) -> bool:
-        return bool(self._guarded(prop, prop, *args))
+        return bool(self._guarded(prop, prop.function, *args))
 
     def holds_step(self, prop: Property, before: Key, transition: Transition) -> bool:
         """Evaluate a predicate over transitions; one that is limited to another action holds."""
@@ -229,4 +250,4 @@ class Interpreter:
         return value
 
 
-__all__ = ["DomainError", "Interpreter", "Step", "Transition"]
+__all__ = ["DomainError", "Interpreter", "Path", "Step", "Transition"]

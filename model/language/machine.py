@@ -105,6 +105,16 @@ class Machine:
         listed = f" Versions are: {', '.join(known)}." if known else " It has no named versions."
         raise UsageError(f"protocol {self.name!r} has no version {name!r}.{nearest(name, known)}{listed}")
 
+    def setting(self, name: str, text: str) -> tuple[str, int]:
+        """Return a constant's name and the value that a text means for it, both with dashes or underscores; raise UsageError for others."""
+        known = self.constants.declared()
+        found = name.strip().replace("-", "_")
+        if found not in known:
+            raise UsageError(
+                f"protocol {self.name!r} has no constant {name.strip()!r}.{nearest(found, list(known))} Constants are: {', '.join(known)}."
+            )
+        return found, int(known[found].parse(text))
+
     def set_constants(self, values: Mapping[str, int]) -> Constants:
         """Return constants with these values; raise UsageError for a name or value that is refused."""
         constants = self.constants(**values)

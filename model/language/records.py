@@ -11,13 +11,14 @@ import typing
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
-from fencepost.model.language.constants import Constants, Linear, linear
-from fencepost.model.language.domains import Domain, Size, domain_of
+from fencepost.model.language.domains import Domain, Linear, Size, domain_of, linear
 from fencepost.model.language.errors import DomainError, ModelError, nearest
 from fencepost.model.language.names import look_at_name
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
+
+    from fencepost.model.language.constants import Constants
 
 T = TypeVar("T")
 Key = tuple[Any, ...]

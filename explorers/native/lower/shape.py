@@ -6,16 +6,14 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from fencepost.explorers.native.layout import Layout, ends_of, extent
 from fencepost.explorers.native.llvm.types import Records, Struct, Value, described, number
-from fencepost.model.language.constants import linear
-from fencepost.model.language.domains import NONE
+from fencepost.model.language.domains import NONE, linear
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
     from fencepost.explorers.native.llvm.builder import Builder
     from fencepost.explorers.native.llvm.types import Memory
-    from fencepost.model.language.constants import Linear
-    from fencepost.model.language.domains import Domain
+    from fencepost.model.language.domains import Domain, Linear
     from fencepost.model.language.machine import Machine
     from fencepost.model.language.records import FieldType, Record
 

@@ -5,8 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from fencepost.model.language.constants import Linear, linear
-from fencepost.model.language.domains import NONE, BitSet, Range
+from fencepost.model.language.domains import NONE, BitSet, Linear, Range, linear
 from fencepost.model.language.ir.nodes import LEAST, MOST
 
 if TYPE_CHECKING:

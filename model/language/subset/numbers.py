@@ -4,15 +4,15 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from fencepost.model.language.constants import MOST, linear
-from fencepost.model.language.domains import BitSet, Domain, Range
+from fencepost.model.language.constants import MOST
+from fencepost.model.language.domains import BitSet, Domain, Range, linear
 from fencepost.model.language.errors import ModelError
 from fencepost.model.language.records import ArrayOf, BagOf, Nested, Record, Scalar, fields
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from fencepost.model.language.constants import Linear
+    from fencepost.model.language.domains import Linear
     from fencepost.model.language.machine import Machine
 
 BITS = MOST.bit_length()

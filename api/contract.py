@@ -1,0 +1,261 @@
+"""The JSON of the contract as types: what `to_dict()` returns and `--json` prints. What each key means is in docs/json.md."""
+
+from __future__ import annotations
+
+from typing import NotRequired, TypedDict
+
+Value = bool | int | str
+"""A constant as it reads on the command line and in JSON."""
+Values = dict[str, Value]
+
+
+class ActionData(TypedDict):
+    """How often an action happened."""
+
+    name: str
+    fired: int
+
+
+class GuardData(TypedDict):
+    """How often a guard was the first of its action to refuse."""
+
+    action: str
+    condition: str
+    refused: int
+
+
+class VerdictData(TypedDict):
+    """A verdict that was expected."""
+
+    verdict: str
+
+
+class RefusedData(TypedDict):
+    """A point of a grid that the machine refuses."""
+
+    constants: Values
+    why: str
+
+
+_OfBehaviours = TypedDict(
+    "_OfBehaviours",
+    {
+        "for": dict[str, int],
+        "loop": int | None,
+        "worst": int | str,
+        "best": int | None,
+        "bound": int | None,
+        "unit": str,
+        "note": str,
+    },
+    total=False,
+)
+
+
+class PropertyData(_OfBehaviours):
+    """What was found of a property; a violation and a worst case have a trace."""
+
+    name: str
+    kind: str
+    verdict: str
+    length: NotRequired[int]
+    culprit: NotRequired[str]
+    trace: NotRequired[str | None]
+    steps: NotRequired[list[str]]
+
+
+class HistoryData(TypedDict):
+    """A history: what it shows, and its steps."""
+
+    property: str | None
+    finding: str
+    length: int
+    steps: list[str]
+
+
+class CompiledData(TypedDict):
+    """What compiling a machine took."""
+
+    tier: str
+    kept: bool
+    seconds: float
+    peak_memory_bytes: int
+
+
+class SearchData(TypedDict):
+    """What a search found."""
+
+    format: int
+    protocol: str
+    constants: Values
+    engine: str
+    workers: int
+    verdict: str
+    complete: bool
+    exact: bool
+    why_stopped: str
+    distinct: int
+    generated: int
+    depth: int
+    seconds: float
+    properties: list[PropertyData]
+    actions: list[ActionData]
+    guards: list[GuardData]
+    deadlocks: int
+    levels: list[int]
+    omission: float
+    notes: list[str]
+    store_bytes: int
+    peak_memory_bytes: int
+    compiled: list[CompiledData]
+
+
+class CheckData(SearchData):
+    """`check` of a protocol."""
+
+    expected: NotRequired[VerdictData]
+    as_expected: NotRequired[bool]
+
+
+class ExpectedData(TypedDict):
+    """What a run of the catalogue must find."""
+
+    verdict: str
+    distinct: int | None
+    depth: int | None
+    violated: dict[str, int]
+    unreached: list[str]
+    worst: NotRequired[dict[str, int | str]]
+
+
+class RunData(SearchData):
+    """`check` of a run of the catalogue: what was found beside what was expected."""
+
+    run: str
+    expected: ExpectedData
+    as_expected: bool
+    differences: list[str]
+
+
+class ShrinkData(TypedDict):
+    """A trace of `shrink`."""
+
+    protocol: str
+    property: str | None
+    before: int
+    length: int
+    lowered: dict[str, dict[str, Value]]
+    shortest: bool
+    checked: int
+    searched: int
+    why_stopped: str
+    seconds: float
+    steps: list[str]
+
+
+class WalkedData(TypedDict):
+    """What random walks found of a property."""
+
+    name: str
+    kind: str
+    verdict: str
+    walks: NotRequired[int]
+    walk: NotRequired[int | None]
+    length: NotRequired[int]
+    trace: NotRequired[str | None]
+    steps: NotRequired[list[str]]
+    shrunk: NotRequired[ShrinkData]
+
+
+class SimulateData(TypedDict):
+    """`simulate`."""
+
+    format: int
+    protocol: str
+    constants: Values
+    engine: str
+    workers: int
+    verdict: str
+    complete: bool
+    why_stopped: str
+    seed: int
+    weights: dict[str, float]
+    walks: int
+    depth: int
+    steps: int
+    longest: int
+    stuck: int
+    distinct_estimate: int
+    budgets_spent: int
+    deepest_log: int
+    seconds: float
+    properties: list[WalkedData]
+    actions: list[ActionData]
+    notes: list[str]
+    expected: NotRequired[VerdictData]
+    as_expected: NotRequired[bool]
+
+
+class SweptViolation(TypedDict):
+    """A property that walks of a cell violated."""
+
+    property: str
+    walks: int
+    length: int
+    walk: int
+    shortened: NotRequired[int]
+    is_shortest: NotRequired[bool]
+    trace: NotRequired[str]
+
+
+class SweptCellData(TypedDict):
+    """A cell of a sweep; of one that was not walked yet there are no figures."""
+
+    constants: Values
+    verdict: str
+    walks: int
+    violations: list[SweptViolation]
+    steps: NotRequired[int]
+    violated: NotRequired[int]
+    most_faults: NotRequired[int]
+    deepest_log: NotRequired[int]
+    stuck: NotRequired[int]
+    distinct: NotRequired[int]
+    growth: NotRequired[list[int]]
+    actions: NotRequired[list[ActionData]]
+    walking_seconds: NotRequired[float]
+    smallest_unsafe: NotRequired[bool]
+
+
+class SignatureData(TypedDict):
+    """Violations of a property with the same actions."""
+
+    property: str
+    actions: list[str]
+    walks: int
+    cells: int
+    length: int
+
+
+class SweepData(TypedDict):
+    """`sweep`."""
+
+    format: int
+    protocol: str
+    engine: str
+    verdict: str
+    complete: bool
+    why_stopped: str
+    constants: Values
+    axes: dict[str, list[Value]]
+    seed: int
+    depth: int
+    walks: int
+    walked_now: int
+    steps: int
+    seconds: float
+    output: str | None
+    properties: list[str]
+    cells: list[SweptCellData]
+    refused: list[RefusedData]
+    signatures: list[SignatureData]
