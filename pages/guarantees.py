@@ -119,7 +119,7 @@ def page(name: str) -> Iterator[str]:
 
 def _entry(entry: Entry) -> Iterator[str]:
     """Yield a guarantee, bug, hypothesis or question with its answer and its evidence."""
-    yield from (f"### {entry.id}", "", entry.sentence, "")
+    yield from (f"### {entry.id}", entry.sentence, "")
     parts = [f"**{STATUS[status(entry)]}.**", answer_of(entry)]
     parts += [f"Comes back with `{entry.switch}`."] if entry.switch else []
     parts += [f"Reference: {entry.reference}."] if entry.reference else []

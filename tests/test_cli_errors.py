@@ -162,7 +162,7 @@ REFUSED = [
     ),
     (
         "show x.trace --format txt",
-        "there is no format 'txt'. Did you mean 'text'? Formats are: text, mermaid, itf, pytest, html.",
+        "there is no format 'txt'. Did you mean 'text'? Formats are: text, mermaid, itf, pytest, html, kafka-test.",
     ),
     (
         "show x.trace --output /no/such/folder/x",
