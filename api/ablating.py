@@ -228,7 +228,7 @@ def _kept(question: Question, source: Source, options: Options, checkpoint: str 
     """
     limits = (options.budget, options.max_states, options.normalize, LEAST_STATES, TIMES)
     asked_for = [item.name for item in question.properties]
-    text = f"{question.name}\n{question.constants!r}\n{asked_for}\n{limits}\n{source.text}"
+    text = f"{question.name}\n{question.constants!r}\n{asked_for}\n{limits}\n{source.question(question.constants)}"
     return Kept(checkpoint, text, resume=resume, begun=resume)
 
 

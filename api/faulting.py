@@ -23,7 +23,7 @@ from fencepost.api.watching import Event, Watch, watched
 from fencepost.explorers.interrupts import cancelled_by
 from fencepost.explorers.verdict import Options
 from fencepost.model.language.errors import UsageError, nearest
-from fencepost.model.language.fingerprint import texts
+from fencepost.model.language.fingerprint import ends, texts
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping
@@ -181,7 +181,7 @@ class _Request:
         found, limits = self.question.protocol, self.options
         shown = (limits.budget, limits.max_states, limits.normalize, limits.compact, self.traces)
         parts = (self.question.constants, self.prop.name, self.kinds, self.costs, shown)
-        return [*texts(found.machine, found.properties), repr(parts)]
+        return [*texts(found.machine, found.properties), *ends(found.machine), repr(parts)]
 
     def refuse_early(self, settings: list[Setting]) -> None:
         """Raise UsageError for what cannot be meant, before anything is compiled."""

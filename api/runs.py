@@ -142,5 +142,6 @@ class Runs:
     def _mark(self, run: Run) -> str:
         from fencepost.explorers.native.build import source_of
 
-        source = source_of(run.protocol, values_of(run), run.properties, normalize=self.options.normalize)
-        return f"{run!r}\n{source.text}"
+        values = values_of(run)
+        source = source_of(run.protocol, values, run.properties, normalize=self.options.normalize)
+        return f"{run!r}\n{source.question(protocol(run.protocol).machine.set_constants(values))}"

@@ -21,7 +21,7 @@ from fencepost.model.language.removal import Guard, find_guard, guards, without
 from fencepost.model.language.subset import check, guards_of
 
 from tests import search as reference
-from tests.machines import async_isr, finite_replicated_log, id_sequence, lamps, mailbox, planted
+from tests.machines import async_isr, doubles, finite_replicated_log, id_sequence, lamps, mailbox, planted
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 
     from fencepost.model.language import Machine, Property
 
-OWN = {item.MACHINE.name: item for item in (id_sequence, finite_replicated_log, async_isr, mailbox, lamps, planted)}
+OWN = {item.MACHINE.name: item for item in (id_sequence, finite_replicated_log, async_isr, mailbox, lamps, planted, doubles)}
 SMALL: list[tuple[str, dict[str, int]]] = [
     ("id-sequence", {}),
     ("finite-replicated-log", {"records": 1}),
@@ -37,6 +37,7 @@ SMALL: list[tuple[str, dict[str, int]]] = [
     ("mailbox", {"requests": 1, "resends": 1, "losses": 1}),
     ("lamps", {"lamps": 2}),
     ("planted", {}),
+    ("doubles", {}),
     ("kip320", {"replicas": 2, "log_size": 1, "max_records": 1, "max_leader_epoch": 1}),
     ("kip101", {"replicas": 2, "log_size": 1, "max_records": 2, "max_leader_epoch": 1}),
 ]

@@ -48,3 +48,35 @@ def test_a_domain_that_does_not_fit_a_number_is_refused(engine: str, tmp_path: P
     _, _, text = CASES[0]
     file = written(text, tmp_path, HEADER.replace("Range(-1000, 1000)", "Range(-(1 << 63), (1 << 63) - 1)"))
     assert "which does not fit a number" in found(file, engine=engine)[0]
+
+
+DECLARATIONS = [
+    ("Small], Size(C.n)]", "Small], Size(C.n - 4)]", "State.cells: its size is -1 under these constants: give it 0 or more."),
+    (
+        "[Message], Size(3)",
+        "[Message], Size(0 * C.n - 1)",
+        "State.box: its size is -1 under these constants: give it 0 or more.",
+    ),
+    ("BitSet(0)", "BitSet(C.n - 4)", "a set has room for -1 things under these constants: give it 0 or more."),
+    ("Range(0, 3)", "Range(1, 3)", "State.pc: its domain 1..3 lacks 0, which cleared records hold."),
+]
+
+
+@pytest.mark.parametrize(("there", "written_instead", "says"), DECLARATIONS, ids=[item[1] for item in DECLARATIONS])
+def test_a_declaration_that_these_constants_make_impossible_is_refused_by_every_engine(
+    there: str, written_instead: str, says: str, tmp_path: Path
+) -> None:
+    _, _, text = CASES[0]
+    file = written(text, tmp_path, HEADER.replace(there, written_instead, 1))
+    assert [found(file, engine=engine)[0] for engine in ("plain", "native")] == [says, says]
+    with pytest.raises(f.FencepostError) as refused:
+        f.prove(file)
+    assert str(refused.value) == says
+
+
+def test_sizes_may_be_impossible_under_constants_that_are_not_those_of_the_run(tmp_path: Path) -> None:
+    _, _, text = CASES[0]
+    header = HEADER.replace("BitSet(0)", "BitSet(C.n - 2)").replace("Small], Size(C.n)]", "Small], Size(C.n - 2)]")
+    file = written(text, tmp_path, header)
+    assert found(file, engine="plain") == found(file, workers=1) == found(file, compact=True)
+    assert found(file)[0] == "violated 2"

@@ -154,7 +154,7 @@ def question(search: Searched) -> dict[str, Any]:
     """Return what a checkpoint belongs to: it serves no other question."""
     return {
         **_asked(search.machine, search.constants, search.properties, search.options),
-        "model": hashlib.sha256(search.kernels.source.text.encode()).hexdigest(),
+        "model": hashlib.sha256(search.kernels.source.question(search.constants).encode()).hexdigest(),
         "initial states": hashlib.sha256(repr(search.plain.initial_states()).encode()).hexdigest(),
     }
 

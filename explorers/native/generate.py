@@ -52,6 +52,10 @@ class Source:
         """The module as LLVM IR."""
         return self.unit.text
 
+    def question(self, constants: Constants) -> str:
+        """Return all that the model is in a run: the module, and the ends of domains and sizes, which that leaves open."""
+        return f"{self.text}\n{self.shape.values(constants.values)}\n{self.layout.at(constants).leaves}"
+
 
 class Shapes(Generic[Made]):
     """The newest things that were made, by the identity of machine and properties, the shape, and what else matters."""

@@ -279,7 +279,7 @@ def ends_of(domain: Domain, rooms: Mapping[str, int], lows: Mapping[str, int]) -
         return extent(domain.low, rooms, lows), extent(domain.high, rooms, lows)
     if isinstance(domain, BitSet):
         least, most = extent(domain.count, rooms, lows)
-        return (0, 0), ((1 << least) - 1, (1 << most) - 1)
+        return (0, 0), ((1 << max(0, least)) - 1, (1 << max(0, most)) - 1)
     low, high = domain.bounds(rooms)
     return (low, low), (high, high)
 

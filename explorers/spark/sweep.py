@@ -83,7 +83,10 @@ def prepare(folder: str, sweep: Sweep, *, resume: bool) -> None:
     system, path = folder_of(folder)
     info = system.get_file_info(path)
     empty = info.type == FileType.NotFound or (info.type == FileType.Directory and not _entries(system, path))
-    models = {cell: hashlib.sha256(origin.kernels().source.text.encode()).hexdigest() for cell, origin in sweep.origins}
+    models = {
+        cell: hashlib.sha256(origin.kernels().source.question(origin.constants()).encode()).hexdigest()
+        for cell, origin in sweep.origins
+    }
     asked = question(sweep)
     if not empty and info.type != FileType.Directory:
         raise UsageError(f"--output {folder} is a file: name a folder.")

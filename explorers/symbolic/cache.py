@@ -14,7 +14,7 @@ from fencepost.explorers import sealed
 from fencepost.explorers.cache_folder import cache_folder
 from fencepost.explorers.symbolic.proof import Proof, Settings, prove
 from fencepost.model import language
-from fencepost.model.language.fingerprint import texts
+from fencepost.model.language.fingerprint import ends, texts
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -35,7 +35,8 @@ def cached(
     tell: Callable[[int, int], None] | None = None,
 ) -> Proof:
     """Return a proof from the cache, or make it now and keep it. What z3 could not say in time is asked again."""
-    file = cache_folder() / "proofs" / digest(machine, constants, properties, settings, engine=engine_version())
+    engine = "\n".join([*ends(machine), engine_version()])
+    file = cache_folder() / "proofs" / digest(machine, constants, properties, settings, engine=engine)
     found = _kept(file)
     if found is not None:
         return replace(found, cached=True)

@@ -405,7 +405,8 @@ class Lifting:
         if isinstance(domain, BitSet) and self.is_lifted(domain.count):
             return Kind(label, None, None, endless=True)
         if isinstance(domain, BitSet):
-            return Kind(label, None, None, bits=self.fixed(domain.count, label))
+            count = self.fixed(domain.count, label)
+            return Kind(label, None, None, bits=count) if count else Kind(label, 0, 0)
         if isinstance(domain, Index):
             self.fixed(domain.count, label)
         if isinstance(domain, Range):

@@ -15,6 +15,7 @@ from fencepost.model.language.actions import Kind as PropertyKind
 from fencepost.model.language.domains import BitSet, Domain, Index, InFlight, Member
 from fencepost.model.language.domains import Flag as FlagDomain
 from fencepost.model.language.ir import translate
+from fencepost.model.language.records import Schema
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -110,6 +111,7 @@ class System:
         havoc_loops: bool = False,
     ) -> None:
         self.machine, self.constants, self.properties = machine, constants, properties
+        Schema(machine.state, constants)  # raises ModelError for what the plain semantics refuses
         self.lifting = Lifting(constants, lifted or {})
         self.program = translate(machine, properties)
         self.functions = {item.name: self.program.of(item) for item in self.program.actions}

@@ -240,8 +240,11 @@ class Walk:
             for slot in [slot for slot in frame.slots if slot not in known]:
                 del frame.slots[slot]
             frame.live, frame.continues = enter, []
+            before = frame.slots.get(node.slot.number)
             frame.slots[node.slot.number] = held_by(item)
             self.block(frame, node.body)
+            if before is not None:  # it keeps its value where this round is not reached
+                frame.slots[node.slot.number] = merge(enter, frame.slots[node.slot.number], before)
             if frame.live is not enter:
                 live = either(both(live, negate(condition)), frame.live, *frame.continues)
         frame.live = either(live, *frame.breaks)

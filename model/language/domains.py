@@ -130,7 +130,10 @@ class BitSet(Domain):
 
     def bounds(self, values: Mapping[str, int]) -> tuple[int, int]:
         """Return (0, all bits)."""
-        return 0, (1 << linear(self.count).value(values)) - 1
+        count = linear(self.count).value(values)
+        if count < 0:
+            raise ModelError(f"a set has room for {count} things under these constants: give it 0 or more.")
+        return 0, (1 << count) - 1
 
     def show(self, value: int) -> str:
         """Return the members in braces."""

@@ -5,20 +5,22 @@ from __future__ import annotations
 import ast
 from typing import TYPE_CHECKING
 
-from fencepost.model.language.records import ArrayOf, BagOf, Nested, Record, fields
+from fencepost.model.language.domains import Member
+from fencepost.model.language.records import ArrayOf, BagOf, Nested, Record, Scalar, fields
 from fencepost.model.language.subset import check
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from fencepost.model.language.actions import Property
+    from fencepost.model.language.domains import Domain
     from fencepost.model.language.machine import Machine
 
 
 def texts(machine: Machine, properties: tuple[Property, ...]) -> list[str]:
     """Return the machine's schema, its actions, and every function that it or a property calls, in a fixed order.
 
-    Comments, docstrings and layout are not in it. What constants are set to is for the caller to add.
+    Comments, docstrings and layout are not in it. What constants are set to is for the caller to add, and `ends` too.
     """
     program = check(machine, properties)
     return [
@@ -35,6 +37,25 @@ def texts(machine: Machine, properties: tuple[Property, ...]) -> list[str]:
             }
         ),
     ]
+
+
+def ends(machine: Machine) -> list[str]:
+    """Return what `texts` names only: the members of enums, and between which ends constants lie."""
+    actions = (machine.initial, *machine.actions)
+    domains = [*_domains(machine.state), *(domain for item in actions for _, domain in item.params)]
+    return [
+        *sorted({f"{item.enum.__name__}: {item.enum.__members__}" for item in domains if isinstance(item, Member)}),
+        *(f"{name}: {item.low}..{item.high}" for name, item in machine.constants.declared().items()),
+    ]
+
+
+def _domains(record: type[Record]) -> Iterator[Domain]:
+    for _, field in fields(record):
+        item = field.element if isinstance(field, ArrayOf) else field
+        if isinstance(item, Scalar):
+            yield item.domain
+        else:
+            yield from _domains(item.record)
 
 
 def _schema(record: type[Record]) -> Iterator[str]:

@@ -264,7 +264,7 @@ class Schema:
         return (field.length if isinstance(field, ArrayOf) else field.room).value(self.constants.values)
 
     def zero(self, record: type[Record]) -> Key:
-        """Return the key of a record with every field zero; raise ModelError where a domain lacks 0."""
+        """Return the key of a record with every field zero; raise ModelError where a domain lacks 0 or a size is below it."""
         return tuple(self._zero_of(f"{record.__name__}.{name}", field) for name, field in fields(record))
 
     def _zero_of(self, label: str, field: FieldType) -> Any:
@@ -276,9 +276,16 @@ class Schema:
         if isinstance(field, Nested):
             return self.zero(field.record)
         if isinstance(field, ArrayOf):
-            return (self._zero_of(label, field.element),) * self.length(field)
+            return (self._zero_of(label, field.element),) * self._size_of(label, field)
+        self._size_of(label, field)
         self.zero(field.record)
         return ()
+
+    def _size_of(self, label: str, field: ArrayOf | BagOf) -> int:
+        size = self.length(field)
+        if size < 0:
+            raise ModelError(f"{label}: its size is {size} under these constants: give it 0 or more.")
+        return size
 
     def maker(self, record: type[Record]) -> Callable[[Key], Any]:
         """Return the function that makes a record from its key; written out because every plain step needs it."""

@@ -96,6 +96,7 @@ class State(Record):
     values: Annotated[Array[Small], Size(LIMIT)]
     replica: Annotated[Array[Replica], Per(Broker)]
     latest: Message
+    letters: Annotated[Array[Message], Size(2)]
     box: Annotated[Bag[Message], Size(LIMIT)]
     outbox: Annotated[Bag[Message], Size(LIMIT)]
     ghost_count: Small

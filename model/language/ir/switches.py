@@ -14,18 +14,24 @@ if TYPE_CHECKING:
 
 
 def with_switches(program: Program) -> Program:
-    """Return a program in which every guard, and every part of one, stands in a `Switch`."""
+    """Return a program in which every guard, and every part of one, stands in a `Switch`.
+
+    Actions that share a function have guards of their own, so that each but the first gets a function of its own.
+    """
     functions = list(program.functions)
     actions = []
     for action in program.actions:
-        function = functions[action.function]
+        function = program.of(action)
+        if any(action.function == other.function for other in actions):
+            function = replace(function, number=len(functions))
+            functions.append(function)
         conditions = [switched(guard) for guard in action.guards]
         body = tuple(
             replace(item, condition=conditions[item.number]) if isinstance(item, Require) else item for item in function.body
         )
-        functions[action.function] = replace(function, body=body)
+        functions[function.number] = replace(function, body=body)
         guards = (replace(guard, condition=made) for guard, made in zip(action.guards, conditions, strict=True))
-        actions.append(replace(action, guards=tuple(guards)))
+        actions.append(replace(action, function=function.number, guards=tuple(guards)))
     return replace(program, functions=tuple(functions), actions=tuple(actions))
 
 

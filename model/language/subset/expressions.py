@@ -25,6 +25,7 @@ from fencepost.model.language.subset.kinds import (
     kind_of,
     say,
 )
+from fencepost.model.language.subset.places import head
 
 if TYPE_CHECKING:
     from fencepost.model.language.subset.scope import Scope
@@ -158,8 +159,7 @@ class Expressions:
             )
         if name in self.coming:
             self.scope.refuse(node, f"{name!r} is the variable of a loop that comes later", "give one of them another name")
-        if name in self.scope.places.gone:
-            self.scope.made.reads_gone.add(name)
+        self.scope.made.reads_gone |= self.scope.places.gone & set(map(head, self.scope.places.of.get(name, ())))
         if name in self.scope.env:
             return self.scope.env[name]
         if name in self.scope.locals:
@@ -225,7 +225,8 @@ class Expressions:
         owner = self.value(node.value)
         if not isinstance(owner, Arr):
             self.scope.refuse(node, f"{say(owner)} is indexed", "index an array")
-        self.number(node.slice)
+        with self.scope.places.holding(node.value):
+            self.number(node.slice)
         literal = self.literal(node.slice)
         if literal is not None and literal < 0:
             what = "NONE is used as an index" if literal == NONE else f"{literal} is used as an index"
@@ -313,7 +314,7 @@ class Expressions:
             )
         if node.keywords:
             self.scope.refuse(node, "a helper is called with keyword arguments", "pass arguments by position")
-        given = tuple(self.value(item) for item in node.args)
+        given = self.in_order(node.args)
         wanted = found.__code__.co_argcount
         if len(given) != wanted:
             words = f"{wanted} argument{'' if wanted == 1 else 's'}"
@@ -326,6 +327,14 @@ class Expressions:
         self.scope.made.writes = self.scope.made.writes or callee.writes
         self.scope.made.reads_ghost = self.scope.made.reads_ghost or callee.reads_ghost
         return callee.returns
+
+    def in_order(self, items: list[ast.expr]) -> tuple[Type, ...]:
+        """Check expressions that are all evaluated before the first is used."""
+        found: list[Type] = []
+        for number, item in enumerate(items):
+            with self.scope.places.holding(*(other for other, kind in zip(items[:number], found, strict=True) if kind != INT)):
+                found.append(self.value(item))
+        return tuple(found)
 
     def builtin(self, node: ast.Call, name: str) -> Type:
         """Check min, max, abs, len, int, bool."""

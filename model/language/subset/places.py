@@ -8,13 +8,14 @@ from __future__ import annotations
 
 import ast
 import re
+from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
 from fencepost.model.language.domains import InFlight
 from fencepost.model.language.subset.kinds import Arr, BagRef, Function, Rec
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Collection, Iterable, Iterator
 
     from fencepost.model.language.subset.kinds import Owner
 
@@ -41,7 +42,9 @@ class Places:
         self.added: set[str] = set()
         """The bags that a message was added to on the way here."""
         self.gone: set[str] = set()
-        """Parameters whose message was removed: whether they may still be read is for the caller to know."""
+        """Parameters that may be messages of a bag from which one was removed: whether they are is for the caller to know."""
+        self.held: list[frozenset[str]] = []
+        """Where the references live that were evaluated, and are used after what is evaluated now."""
         self.loops: list[tuple[str, str]] = []
         """(bag, variable) of the loops around the current statement."""
         machine = scope.program.machine
@@ -83,6 +86,13 @@ class Places:
         self.of[name] = places
         self.scope.stale.pop(name, None)
 
+    @contextmanager
+    def holding(self, *nodes: ast.expr) -> Iterator[None]:
+        """Check what is evaluated between a reference and its use."""
+        self.held += map(self.find, nodes)
+        yield
+        del self.held[len(self.held) - len(nodes) :]
+
     def is_in_flight(self, place: str) -> bool:
         """Say whether a place is a message in a bag, or part of one."""
         return any(place.startswith(f"{head(place)}.{bag}[]") for bag in self.bags())
@@ -121,7 +131,7 @@ class Places:
         self.scope.made.adds |= self.added
         self.scope.made.disorders = True
 
-    def remove(self, node: ast.Call, bags: Iterable[str], what: str) -> None:
+    def remove(self, node: ast.Call, bags: Collection[str], what: str) -> None:
         """Note that a message is removed: those after it move, so that names for messages of the bag are stale."""
         direct = isinstance(node.func, ast.Attribute) and isinstance(self.scope.made.types.get(node.func.value), BagRef)
         given = node.args[0].id if direct and isinstance(node.args[0], ast.Name) else ""
@@ -137,10 +147,23 @@ class Places:
                     "a loop over a bag removes another message than the one at hand, or leaves that to a helper",
                     f"write {bag}.remove({around[-1]}) in the loop itself",
                 )
+            if any(inside(place, f"{bag}[]") for places in self.held for place in places):
+                self.scope.refuse(
+                    node,
+                    "a message is removed between a reference to one of its bag and the use of that",
+                    "call it on a line of its own, before",
+                )
             self.scope.made.removes.add(bag)
             self.forget(f"{bag}[]", what)
-        if given in self.scope.made.params and given not in self.received:
-            self.gone.add(given)
+        if bags:
+            self.gone |= self.may_be_messages()
+            self.scope.made.reads_gone |= self.gone & {head(place) for places in self.held for place in places}
+
+    def may_be_messages(self) -> set[str]:
+        """Return the parameters that may be a message of a bag, or a part of one."""
+        state = Rec(self.scope.program.machine.state)
+        params = self.scope.made.params
+        return {name for name, kind in params.items() if isinstance(kind, Rec | Arr) and kind != state} - self.received
 
     def call(self, node: ast.Call, callee: Function) -> None:
         """Carry over what a helper does to the places that it is given."""
@@ -151,7 +174,7 @@ class Places:
         for place in self.carried(node, callee, callee.reads_gone):
             if self.is_in_flight(place):
                 self.scope.refuse(
-                    node, f"{callee.name}() reads a message after it has removed it", "pass a message that was received"
+                    node, f"{callee.name}() reads a message after it has removed one", "pass a message that was received"
                 )
             if head(place) in self.scope.made.params and head(place) not in self.received:
                 self.scope.made.reads_gone.add(head(place))

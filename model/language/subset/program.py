@@ -65,6 +65,13 @@ class Program:
         scope = Scope(self, made)
         if python in self._open:
             scope.refuse(made.node, f"{made.name}() calls itself", "use a loop with a fixed bound")
+        if hasattr(python, "__wrapped__"):
+            scope.refuse(
+                made.node, f"{made.name}() is inside a decorator, whose text no engine reads", "write out what it does"
+            )
+        if python.__code__.co_freevars:
+            names = ", ".join(python.__code__.co_freevars)
+            scope.refuse(made.node, f"{made.name}() reads a variable of the function around it: {names}", "pass an argument")
         names = [item.arg for item in made.node.args.args]
         if len(names) != len(arguments):
             scope.refuse(made.node, f"{made.name}() takes {len(names)} arguments but gets {len(arguments)}", "pass them all")

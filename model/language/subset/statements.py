@@ -139,7 +139,7 @@ class Statements:
                         )
                     self.scope.refuse(node, "a tuple assignment writes to the state", "write one assignment per field")
                 del item
-            given = [self.expressions.value(item) for item in value.elts]
+            given = self.expressions.in_order(value.elts)
             for name, item, kind in zip(target.elts, value.elts, given, strict=True):
                 assert isinstance(name, ast.Name)
                 self.bind(name, kind, item)
@@ -148,8 +148,11 @@ class Statements:
             self.expressions.whole = value
             self.bind(target, self.expressions.value(value), value)
             return
-        kind = self.expressions.place(target)
+        if not isinstance(target, ast.Attribute | ast.Subscript):
+            self.expressions.place(target)  # which refuses it
         given_kind = self.expressions.value(value)
+        with self.scope.places.holding(*([value] if isinstance(given_kind, Rec) else [])):
+            kind = self.expressions.place(target)
         if isinstance(kind, Arr | BagRef):
             self.scope.refuse(target, "this assigns a whole array or bag", "change its elements")
         if kind != given_kind:
@@ -182,7 +185,10 @@ class Statements:
             if self.expressions.place(node.target) != INT:
                 self.scope.refuse(node.target, "this adds to something that is not a number", "change its fields")
             self.scope.made.writes = True
-        self.expressions.number(node.value)
+        with self.scope.places.holding(
+            *([node.target.value] if isinstance(node.target, ast.Attribute | ast.Subscript) else [])
+        ):
+            self.expressions.number(node.value)
         self.expressions.divisor(node.op, node.value)
 
     def branch(self, node: ast.If) -> bool:
@@ -217,7 +223,9 @@ class Statements:
         for _ in range(2):  # twice: what the first round overwrote is stale in the next
             self.expressions.iterate(node.target, node.iter)
             self.expressions.enter(node.target, node.iter)
-            self.block(node.body)
+            over = isinstance(self.scope.made.types.get(node.iter), Arr)
+            with self.scope.places.holding(*([node.iter] if over else [])):
+                self.block(node.body)
             self.scope.places.loops.pop()
             self.scope.stale.update(self.jumped)
             for name, places in of.items():

@@ -1,0 +1,100 @@
+"""A model that was edited between two runs is another one: nothing that was kept of the first answers for it."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import fencepost.api as f
+import pytest
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+MODEL = """
+from enum import IntEnum
+from typing import Annotated
+
+from fencepost.model.language import Constants, Machine, Range, Record, action, always, bound, require
+
+
+class Size(IntEnum):
+    SMALL = 0
+    LARGE = 1
+
+
+class C(Constants):
+    most = bound(2, low=0, high=5, meaning="the largest step")
+
+
+class State(Record):
+    steps: Annotated[int, Range(0, 4)]
+    x: Annotated[int, Range(0, 60)]
+
+
+@action()
+def initial(s: State, c: C) -> None:
+    \"\"\"Zero.\"\"\"
+
+
+@action(by=Range(0, C.most), size=Size)
+def go(s: State, c: C, by: int, size: int) -> None:
+    \"\"\"Count on.\"\"\"
+    require(s.steps < 4)
+    s.steps += 1
+    s.x += by + size
+
+
+@always
+def good(s: State, c: C) -> bool:
+    \"\"\"It does not get far.\"\"\"
+    return s.x <= 12
+
+
+MACHINE = Machine("edited", "a model that is edited", State, C, initial, (go,))
+PROPERTIES = (good,)
+"""
+EDITS = {
+    "a parameter has one value more": ("Range(0, C.most)", "Range(0, C.most + 1)"),
+    "an enum has one member more": ("LARGE = 1", "LARGE = 1\n    HUGE = 2"),
+}
+
+
+@pytest.fixture
+def model(tmp_path: Path) -> Path:
+    path = tmp_path / "model.py"
+    path.write_text(MODEL)
+    return path
+
+
+@pytest.mark.parametrize("edit", EDITS.values(), ids=EDITS)
+@pytest.mark.parametrize("compact", [False, True], ids=["exact", "compact"])
+def test_a_checkpoint_of_a_model_that_was_edited_is_refused(
+    model: Path,
+    edit: tuple[str, str],
+    compact: bool,
+    tmp_path: Path,  # noqa: FBT001 (a parameter of the test)
+) -> None:
+    folder = str(tmp_path / "checkpoint")
+    assert f.check(model, compact=compact, max_depth=3, checkpoint=folder).verdict.value == "undetermined"
+    model.write_text(MODEL.replace(*edit))
+    assert f.check(model, compact=compact).verdict.value == "violated"
+    with pytest.raises(f.FencepostError, match="the model changed since"):
+        f.check(model, compact=compact, checkpoint=folder, resume=True)
+    model.write_text(MODEL)
+    assert f.check(model, compact=compact, checkpoint=folder, resume=True).verdict.value == "holds"
+
+
+@pytest.mark.parametrize("edit", EDITS.values(), ids=EDITS)
+def test_a_proof_that_was_kept_does_not_answer_for_a_model_that_was_edited(model: Path, edit: tuple[str, str]) -> None:
+    assert f.prove(model, depth=4).verdict.value == "not-found"
+    assert f.prove(model, depth=4).verdict.value == "not-found"
+    model.write_text(MODEL.replace(*edit))
+    assert f.prove(model, depth=4).verdict.value == "violated"
+
+
+def test_a_proof_for_all_values_of_a_constant_is_of_those_from_its_low_bound_on(model: Path) -> None:
+    text = MODEL.replace("low=0", "low=2").replace("s.x <= 12", "c.most >= 2")
+    model.write_text(text)
+    assert f.prove(model, unbounded={"most": None}).verdict.value == "proved"
+    model.write_text(text.replace("low=2", "low=1"))
+    assert f.prove(model, unbounded={"most": None}).verdict.value == "undetermined"
