@@ -71,8 +71,8 @@ def model(tmp_path: Path) -> Path:
 def test_a_checkpoint_of_a_model_that_was_edited_is_refused(
     model: Path,
     edit: tuple[str, str],
-    compact: bool,
-    tmp_path: Path,  # noqa: FBT001 (a parameter of the test)
+    compact: bool,  # noqa: FBT001 (a parameter of the test)
+    tmp_path: Path,
 ) -> None:
     folder = str(tmp_path / "checkpoint")
     assert f.check(model, compact=compact, max_depth=3, checkpoint=folder).verdict.value == "undetermined"

@@ -8,6 +8,7 @@ import os
 import signal
 import threading
 import time
+from concurrent.futures import ProcessPoolExecutor
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -18,9 +19,9 @@ from fencepost.cli.views.console import results
 from fencepost.cli.views.proving import print_report
 from fencepost.explorers.interrupts import BY_KEYBOARD, Stopped, interruptible
 from fencepost.explorers.symbolic.asking import Asking
-from fencepost.explorers.symbolic.cache import cached
+from fencepost.explorers.symbolic.cache import cached, keep
 from fencepost.explorers.symbolic.pool import apart, over
-from fencepost.explorers.symbolic.proof import Settings, prove
+from fencepost.explorers.symbolic.proof import Proof, Settings, prove
 from fencepost.explorers.verdict import Verdict
 from fencepost.invariants.protocols import Protocol
 from fencepost.invariants.theorems import THEOREMS
@@ -169,6 +170,19 @@ def test_proofs_are_kept_by_the_text_of_what_they_are_about(tmp_path: Path, monk
     other = cached(machine, machine.set_constants({"puts": 1}), properties, Settings())
     assert (first.cached, again.cached, other.cached) == (False, True, False)
     assert again.findings == first.findings != other.findings
+
+
+def keep_often(file: Path, made: Proof) -> None:
+    for _ in range(50):
+        keep(file, made)
+
+
+def test_processes_that_come_to_one_proof_at_once_all_keep_it(tmp_path: Path) -> None:
+    made = prove(shift_register.MACHINE, shift_register.MACHINE.set_constants({}), shift_register.PROPERTIES, Settings())
+    with ProcessPoolExecutor(3) as others:
+        for item in [others.submit(keep_often, tmp_path / "proof", made) for _ in range(3)]:
+            item.result()
+    assert [path.name for path in tmp_path.iterdir()] == ["proof"]
 
 
 def test_several_processes_find_what_one_finds() -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import os
 import pickle
 import sys
 from dataclasses import replace
@@ -43,9 +44,16 @@ def cached(
     made = prove(machine, constants, properties, settings, tell)
     if not made.gave_up:
         file.parent.mkdir(parents=True, exist_ok=True)
-        content = pickle.dumps(made)
-        sealed.write(file, hashlib.sha256(content).digest() + content)
+        keep(file, made)
     return made
+
+
+def keep(file: Path, made: Proof) -> None:
+    """Keep a proof in a file, in one step; another process may be as quick."""
+    content = pickle.dumps(made)
+    aside = file.with_name(f"{file.name}.{os.getpid()}")
+    sealed.write(aside, hashlib.sha256(content).digest() + content)
+    aside.replace(file)
 
 
 def _kept(file: Path) -> Proof | None:
