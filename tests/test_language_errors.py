@@ -10,7 +10,21 @@ from typing import Annotated, Any
 
 import fencepost.model.language.subset as language
 import pytest
-from fencepost.model.language import Array, Bag, Constants, InFlight, Per, Range, Record, Size, action, always, bound, step
+from fencepost.model.language import (
+    Array,
+    Bag,
+    Constants,
+    InFlight,
+    Per,
+    Range,
+    Record,
+    Size,
+    action,
+    always,
+    bound,
+    choice,
+    step,
+)
 from fencepost.model.language.errors import ModelError
 from fencepost.model.language.records import fields
 from fencepost.model.language.subset import check
@@ -120,6 +134,13 @@ def test_an_enum_with_gaps_is_refused() -> None:
     with pytest.raises(ModelError) as caught:
         fields(made)
     assert str(caught.value) == "enum Mood has no member for 1: number its members without gaps."
+
+
+@pytest.mark.parametrize("members", [{"CALM": 0, "BUSY": 2}, {"BUSY": 1, "WILD": 2}, {"CALM": 0, "ODD": -1}], ids=str)
+def test_a_choice_whose_enum_is_not_numbered_from_0_is_refused(members: dict[str, int]) -> None:
+    with pytest.raises(ModelError) as caught:
+        choice(next(iter(IntEnum("Mood", members))), meaning="how it goes")
+    assert str(caught.value) == "enum Mood is a choice (how it goes): number its members from 0 without gaps."
 
 
 def test_a_model_file_with_postponed_annotations_is_refused() -> None:

@@ -130,6 +130,8 @@ def choice(default: E, *, meaning: str) -> Constant[E]:
     """Return a constant that is one member of an enum, numbered from 0 without gaps."""
     look_at_spellings(f"enum {type(default).__name__}", type(default).__members__)
     last = max(type(default))
+    if {*range(last + 1)} != set(map(int, type(default))):
+        raise ModelError(f"enum {type(default).__name__} is a choice ({meaning}): number its members from 0 without gaps.")
     return Constant(default, low=0, high=last, meaning=meaning, sort=RUNTIME, kind=type(default), room=last)
 
 
