@@ -159,7 +159,7 @@ class Expressions:
             )
         if name in self.coming:
             self.scope.refuse(node, f"{name!r} is the variable of a loop that comes later", "give one of them another name")
-        self.scope.made.reads_gone |= self.scope.places.gone & set(map(head, self.scope.places.of.get(name, ())))
+        self.scope.made.reads_gone |= self.scope.places.gone & set(map(head, self.scope.places.of.get(name, frozenset())))
         if name in self.scope.env:
             return self.scope.env[name]
         if name in self.scope.locals:
