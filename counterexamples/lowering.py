@@ -9,7 +9,7 @@ from fencepost.counterexamples.shortening import Attempts
 from fencepost.counterexamples.trace import starting_points
 from fencepost.model.language.constants import SHAPE
 from fencepost.model.language.domains import BitSet, Domain, Index, Range, linear
-from fencepost.model.language.errors import UsageError
+from fencepost.model.language.errors import ModelError, UsageError
 from fencepost.model.language.records import ArrayOf, BagOf, Nested, Record, Scalar, fields
 
 if TYPE_CHECKING:
@@ -54,12 +54,13 @@ def named(trace: Trace, name: str) -> int:
 
 
 def with_constant(trace: Trace, name: str, value: int) -> Trace | None:
-    """Return the trace's question under another constant, its steps as they are; None where the machine refuses that."""
+    """Return the trace's question under another constant, its steps as they are; None where that makes no machine."""
     try:
-        constants = trace.protocol.machine.set_constants({**trace.constants.values, name: value})
-    except UsageError:
+        found = replace(trace, constants=trace.protocol.machine.set_constants({**trace.constants.values, name: value}))
+        found.interpreter()
+    except (UsageError, ModelError):
         return None
-    return replace(trace, constants=constants)
+    return found
 
 
 def from_first_start(trace: Trace, deadline: float) -> Trace:

@@ -48,7 +48,13 @@ class Attempts:
         if self.start is None:
             return None
         self.replays += 1
-        state, taken = self.start, list[Step]()
+        try:
+            return self._take(self.start, steps)
+        except FencepostError:
+            return None  # under these constants the model, or the property, is not defined there
+
+    def _take(self, state: Key, steps: Steps) -> Steps | None:
+        taken: list[Step] = []
         if self._shows(state):
             return ()
         for step in steps:
@@ -56,8 +62,6 @@ class Attempts:
                 happened = self.plain.apply(state, self._fitted(state, step))
             except DisabledError:
                 continue
-            except FencepostError:
-                return None  # under these constants the model is not defined there
             taken.append(happened.step)
             if self._shows(happened.after, state, happened):
                 return tuple(taken)

@@ -16,7 +16,7 @@ from fencepost.explorers.native.search import search
 from fencepost.explorers.verdict import Options, ended_by_signal, refuse_behaviours
 from fencepost.explorers.walk.sample import Plan, sample
 from fencepost.explorers.walk.walker import Walker
-from fencepost.model.language.errors import UsageError
+from fencepost.model.language.errors import DomainError, UsageError
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -155,11 +155,12 @@ class _Shrinking:
         if self.certain_before and trace is self.wide:
             return False
         self.tell(f"searching for less than {len(self.trace.steps) + 1} states")
-        self.result = self.search(trace, len(self.trace.steps), self.left * share)
-        if self.take(trace, self.result):
+        result = self.search_where_defined(trace, len(self.trace.steps), self.left * share)
+        self.result = result or self.result or self.search(self.given, 1, self.left * share)
+        if result is not None and self.take(trace, result):
             self.certain_before = False
             return True
-        self.certain = self.checked(self.result) >= len(self.trace.steps)
+        self.certain = result is not None and self.checked(result) >= len(self.trace.steps)
         if trace is self.wide:
             self.certain_before = self.certain
         return False
@@ -209,13 +210,23 @@ class _Shrinking:
                     if value < named(trace, name) and not is_cached(source_of(candidate)):
                         continue
                     self.tell(f"searching with {name}={value}")
-                    if self.take(candidate, self.search(candidate, len(self.trace.steps) + 1, self.left / 3)):
+                    result = self.search_where_defined(candidate, len(self.trace.steps) + 1, self.left / 3)
+                    if result is not None and self.take(candidate, result):
                         self.wide = with_constant(self.wide, name, value) or candidate
                         return
 
     def smaller(self, trace: Trace, name: str) -> range:
         """Return the values below that of a constant."""
         return range(int(trace.protocol.machine.constants.declared()[name].low), int(trace.constants.values[name]))
+
+    def search_where_defined(self, trace: Trace, levels: int, seconds: float) -> Result | None:
+        """Search under the constants of a trace; None where the model goes wrong under these and they are not those given."""
+        try:
+            return self.search(trace, levels, seconds)
+        except DomainError:
+            if trace.constants == self.given.constants:
+                raise
+            return None
 
     def search(self, trace: Trace, levels: int, seconds: float) -> Result:
         """Search breadth first for a trace of at most `levels` states under the constants of a trace."""
@@ -254,7 +265,10 @@ class _Shrinking:
             trace.protocol.machine, trace.constants, (prop,), normalize=trace.normalize, kernels=self.kernels(trace)
         )
         plan = Plan(walks=WALKS, depth=length, workers=self.limits.workers, budget=max(0.1, self.left / 2))
-        path = sample(walker, plan).of(prop.name).path
+        try:
+            path = sample(walker, plan).of(prop.name).path
+        except DomainError:
+            return False  # the model goes wrong under the lower constants
         if path is None or path.length > length:
             return False
         self.trace = from_start(replace(trace, steps=path.steps, initial=None), path)

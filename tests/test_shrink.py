@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
+import fencepost.api as f
 import pytest
 from fencepost.api.shrinking import ShrinkResult
 from fencepost.counterexamples.lowering import lower, named, shapes, sizes
@@ -13,6 +14,7 @@ from fencepost.counterexamples.replay import follow, write
 from fencepost.counterexamples.shortening import Attempts, simpler, without
 from fencepost.counterexamples.shrink import Limits, Shrunk, shrink
 from fencepost.counterexamples.trace import ARCHIVE, trace_of_path
+from fencepost.explorers.verdict import Verdict
 from fencepost.explorers.walk.walker import Walker
 from fencepost.invariants.protocols import PROTOCOLS, Protocol
 from fencepost.model.cluster.machine import MACHINE as REPLICATION
@@ -218,3 +220,51 @@ def test_a_trace_that_is_not_shortened_is_told_as_it_was() -> None:
         "It has 2 states, as before; that took 11.9 s. Lowered: lamps 3 → 2. No shorter one exists"
     )
     assert ShrinkResult(**vars(replace(made, before=5))).summary.startswith("Shortened from 5 to 2 states in 11.9 s. Lowered")
+
+
+ONLY_AS_IT_IS = """
+from typing import Annotated
+
+from fencepost.model.language import Array, Constants, Index, Machine, Range, Record, Size, action, always, bound, require, shape
+
+
+class C(Constants):
+    n = shape(3, low=0, high=4, meaning="flags")
+    most = bound(5, low=0, high=5, meaning="steps")
+
+
+class State(Record):
+    at: Annotated[int, Range(0, C.most)]
+    last: Annotated[int, Index(C.n)]
+    flags: Annotated[Array[bool], Size(C.n)]
+    spare: Annotated[Array[bool], Size(C.most - 3)]
+
+
+@action()
+def initial(s: State, c: C) -> None:
+    \"\"\"Nothing is set.\"\"\"
+
+
+@action()
+def go(s: State, c: C) -> None:
+    \"\"\"One step.\"\"\"
+    require(s.at < c.most)
+    s.at += 1
+
+
+@always
+def good(s: State, c: C) -> bool:
+    \"\"\"A flag is set from the second on.\"\"\"
+    return s.at < 2 or s.flags[s.at]
+
+
+MACHINE = Machine("as-it-is", "a model that smaller constants break", State, C, initial, (go,))
+PROPERTIES = (good,)
+"""
+
+
+def test_constants_under_which_a_model_goes_wrong_are_passed_over(tmp_path: Path) -> None:
+    file = tmp_path / "model.py"
+    file.write_text(ONLY_AS_IT_IS)
+    result = f.simulate(file, walks=5, workers=1)
+    assert result.verdict is Verdict.VIOLATED
