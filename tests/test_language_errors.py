@@ -25,6 +25,7 @@ from fencepost.model.language import (
     choice,
     step,
 )
+from fencepost.model.language.domains import domain_of
 from fencepost.model.language.errors import ModelError
 from fencepost.model.language.records import fields
 from fencepost.model.language.subset import check
@@ -141,6 +142,23 @@ def test_a_choice_whose_enum_is_not_numbered_from_0_is_refused(members: dict[str
     with pytest.raises(ModelError) as caught:
         choice(next(iter(IntEnum("Mood", members))), meaning="how it goes")
     assert str(caught.value) == "enum Mood is a choice (how it goes): number its members from 0 without gaps."
+
+
+class Mood(IntEnum):
+    CALM = 0
+    BUSY = 1
+
+    def __lt__(self, other: object) -> bool:
+        return int(self) > int(other)  # type: ignore[call-overload]
+
+
+@pytest.mark.parametrize(
+    "use", [lambda: domain_of(Mood), lambda: choice(Mood.CALM, meaning="how it goes")], ids=["domain", "choice"]
+)
+def test_an_enum_with_operators_of_its_own_is_refused(use: Any) -> None:
+    with pytest.raises(ModelError) as caught:
+        use()
+    assert str(caught.value) == "enum Mood defines __lt__, and engines have the operators of whole numbers alone: remove it."
 
 
 def test_a_model_file_with_postponed_annotations_is_refused() -> None:

@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any, Generic, Self, TypeVar, overload
 
 from fencepost.model.language.domains import Linear
 from fencepost.model.language.errors import ModelError, UsageError, nearest
-from fencepost.model.language.names import look_at_name, look_at_spellings
+from fencepost.model.language.names import look_at_name, look_at_operators, look_at_spellings
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -128,6 +128,7 @@ E = TypeVar("E", bound=IntEnum)
 
 def choice(default: E, *, meaning: str) -> Constant[E]:
     """Return a constant that is one member of an enum, numbered from 0 without gaps."""
+    look_at_operators(f"enum {type(default).__name__}", type(default))
     look_at_spellings(f"enum {type(default).__name__}", type(default).__members__)
     last = max(type(default))
     if {*range(last + 1)} != set(map(int, type(default))):

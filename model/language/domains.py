@@ -14,7 +14,7 @@ from enum import IntEnum
 from typing import TYPE_CHECKING, Any
 
 from fencepost.model.language.errors import ModelError
-from fencepost.model.language.names import look_at_spellings
+from fencepost.model.language.names import look_at_operators, look_at_spellings
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -205,6 +205,7 @@ def domain_of(annotation: Any) -> Domain | None:
     if annotation is bool:
         return Flag()
     if isinstance(annotation, type) and issubclass(annotation, IntEnum):
+        look_at_operators(f"enum {annotation.__name__}", annotation)
         numbers = {int(member) for member in annotation}
         if not numbers:
             raise ModelError(f"enum {annotation.__name__} has no members, and a value must be one of them: write one.")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from types import WrapperDescriptorType
 from typing import TYPE_CHECKING
 
 from fencepost.model.language.errors import ModelError
@@ -24,3 +25,22 @@ def look_at_spellings(what: str, names: Iterable[str]) -> None:
         if shown in seen:
             raise ModelError(f"{what}: {seen[shown]!r} and {name!r} both read {shown!r} in a trace: rename one.")
         seen[shown] = name
+
+
+OPERATORS = {name for name, item in vars(int).items() if isinstance(item, WrapperDescriptorType)} - {
+    "__getattribute__",
+    "__hash__",
+    "__repr__",
+}
+
+
+def own_operator(kind: type[int]) -> str:
+    """Return an operator that a class of numbers defines itself, an empty string if it has those of whole numbers."""
+    own = (base for base in kind.__mro__[: kind.__mro__.index(int)] if base.__module__ not in ("builtins", "enum"))
+    return next((name for base in own for name in vars(base) if name in OPERATORS), "")
+
+
+def look_at_operators(what: str, kind: type[int]) -> None:
+    """Raise ModelError for a class of numbers that do not add up or compare as whole numbers do."""
+    if name := own_operator(kind):
+        raise ModelError(f"{what} defines {name}, and engines have the operators of whole numbers alone: remove it.")

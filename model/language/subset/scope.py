@@ -11,6 +11,7 @@ from enum import IntEnum
 from typing import TYPE_CHECKING, Any, NoReturn
 
 from fencepost.model.language.errors import ModelError
+from fencepost.model.language.names import own_operator
 from fencepost.model.language.subset.places import Places
 
 if TYPE_CHECKING:
@@ -56,7 +57,12 @@ class Scope:
     def static(self, node: ast.expr) -> int | None:
         """Return the number that a global name stands for, or None."""
         found = self.global_of(node)
-        return int(found) if isinstance(found, int) else None
+        if not isinstance(found, int):
+            return None
+        name = own_operator(type(found))
+        if name:
+            self.refuse(node, f"the class of this number, {type(found).__name__}, defines {name}", "use a plain number")
+        return int(found)
 
 
 def refusal(python: Callable[..., Any], node: Any, what: str, instead: str, *, whole: bool = False) -> ModelError:
