@@ -10,7 +10,7 @@ from fencepost.model.language.ir.walk import rebuilt
 
 if TYPE_CHECKING:
     from fencepost.model.language.ir.nodes import Node
-    from fencepost.model.language.ir.program import Guard, Program
+    from fencepost.model.language.ir.program import Action, Guard, Program
 
 
 def with_switches(program: Program) -> Program:
@@ -19,7 +19,7 @@ def with_switches(program: Program) -> Program:
     Actions that share a function have guards of their own, so that each but the first gets a function of its own.
     """
     functions = list(program.functions)
-    actions = []
+    actions: list[Action] = []
     for action in program.actions:
         function = program.of(action)
         if any(action.function == other.function for other in actions):

@@ -70,8 +70,8 @@ class Program:
                 made.node, f"{made.name}() is inside a decorator, whose text no engine reads", "write out what it does"
             )
         if python.__code__.co_freevars:
-            names = ", ".join(python.__code__.co_freevars)
-            scope.refuse(made.node, f"{made.name}() reads a variable of the function around it: {names}", "pass an argument")
+            free = ", ".join(python.__code__.co_freevars)
+            scope.refuse(made.node, f"{made.name}() reads a variable of the function around it: {free}", "pass an argument")
         names = [item.arg for item in made.node.args.args]
         if len(names) != len(arguments):
             scope.refuse(made.node, f"{made.name}() takes {len(names)} arguments but gets {len(arguments)}", "pass them all")
