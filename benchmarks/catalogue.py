@@ -1,12 +1,13 @@
 """Seconds, rate and memory of the runs of replication in the catalogue: `python -m benchmarks.catalogue [--profile full [--only]]`.
 
 Writes figures/replication.json, which the generated pages read; runs that are not measured keep what was measured
-before. Compilation is left out. A run that does not find what it must ends the measurement.
+before. Compilation is left out; processor seconds are those between the first round of a search and its last. A run that does not find what it must ends the measurement.
 """
 
 from __future__ import annotations
 
 import argparse
+import time
 
 from fencepost.cli.commands.catalogue import choose_runs
 from fencepost.explorers.judge import judge
@@ -22,6 +23,8 @@ def main() -> None:
     parser.add_argument("--profile", type=Profile, default=Profile.CI, help="the runs of which profile: quick, ci, full")
     parser.add_argument("--workers", type=int, default=1)
     parser.add_argument("--only", action="store_true", help="leave out the runs of smaller profiles")
+    parser.add_argument("--least", type=int, default=0, help="leave out runs of fewer states")
+    parser.add_argument("--most", type=int, default=1 << 62, help="leave out runs of more states")
     given = parser.parse_args()
     console = Console(width=120)
     measured = load("replication")
@@ -31,7 +34,10 @@ def main() -> None:
     for run in choose_runs(given.profile, ("replication",)):
         if run.name not in names or (given.only and run.profile is not given.profile):
             continue
-        found = judge(run, Options(workers=given.workers))
+        if not given.least <= (run.distinct or 0) <= given.most:
+            continue
+        clock: list[float] = []
+        found = judge(run, Options(workers=given.workers), lambda _, clock=clock: clock.append(time.process_time()))  # type: ignore[misc]
         if not found.as_expected:
             raise SystemExit(f"{run.name}: {'; '.join(found.differences)}")
         result = found.result
@@ -40,6 +46,7 @@ def main() -> None:
             "generated": result.generated,
             "depth": result.depth,
             "seconds": round(result.seconds, 2),
+            "processor_seconds": round(clock[-1] - clock[0], 2) if clock else 0.0,
             "workers": result.workers,
             "store_bytes": result.store_bytes,
         }

@@ -2,7 +2,8 @@
 
 A table stands between `<!-- cases ID ... -->` and `<!-- end -->`. Instead of ids one of these words: `bugs`, `versions`,
 `settings`, `switches`, `largest`, `critical-path`, `operations`, `proofs`, `statements`, `loops`, `delays`,
-`quorum-settings`, `quorum-switches`, `spark-cost`, `spark-levels`, `spark-figures`, `spark-scale`, `four-cases`, `propagation`, `follower-settings`,
+`quorum-settings`, `quorum-switches`, `spark-cost`, `spark-levels`, `spark-figures`, `spark-scale`, `speed-searches`,
+`speed-wanted`, `speed-steps`, `four-cases`, `propagation`, `follower-settings`,
 `follower-switches`, `clusters`, `clusters-kept`, `releases`, `releases-why`,
 `releases-known`, `releases-known-why`; or one of `lemmas`, `cuts` with the name of a proof.
 Seconds, rates and memory are those that `python -m benchmarks.catalogue` measured.
@@ -18,7 +19,7 @@ from fencepost.api.quantities import counted
 from fencepost.figures.store import load
 from fencepost.invariants.catalogue import entries, runs, status
 from fencepost.invariants.protocols import protocol
-from fencepost.pages import clusters, proofs, releases, spark
+from fencepost.pages import clusters, proofs, releases, spark, speed
 from fencepost.pages.cells import cells
 from fencepost.pages.delays import delays
 from fencepost.pages.markdown import ROW, table
@@ -92,6 +93,10 @@ _NUMBERS = {
     "backoffs",
     "refreshes",
     "API key",
+    "processor s",
+    "wall s",
+    "ns a state",
+    "bytes a state",
     "messages",
     "waits",
     "fetches for two records",
@@ -256,13 +261,13 @@ def _operations() -> tuple[Row, Iterable[Row]]:
 
 def _largest() -> tuple[Row, Iterable[Row]]:
     found = sorted((run for run in runs() if run.name in measured()), key=lambda run: run.distinct or 0)[-_LARGEST:]
-    return ["run", "distinct", "depth", "seconds", "states/s", "store", "peak"], (
+    return ["run", "distinct", "depth", "processor s", "bytes a state", "store", "peak"], (
         [
             run.name,
             _number(run.distinct),
             _number(run.depth),
-            _figure(run, "seconds", lambda value: f"{value:.0f}"),
-            _number(round((run.distinct or 0) / max(measured()[run.name]["seconds"], 0.01))),
+            _figure(run, "processor_seconds", lambda value: f"{value:.0f}"),
+            _figure(run, "store_bytes", lambda value, run=run: f"{value / (run.distinct or 1):.1f}"),  # type: ignore[misc]
             _figure(run, "store_bytes", _gigabytes),
             _figure(run, "peak_memory_bytes", _gigabytes),
         ]
@@ -291,6 +296,9 @@ _WORDS: dict[str, Callable[[], tuple[Row, Iterable[Row]]]] = {
     "spark-levels": spark.levels,
     "spark-figures": spark.figures,
     "spark-scale": spark.scale,
+    "speed-searches": speed.searches,
+    "speed-wanted": speed.wanted,
+    "speed-steps": speed.steps,
     "clusters": clusters.played,
     "clusters-kept": clusters.kept,
     "releases": releases.findings,
