@@ -125,7 +125,6 @@ class _Outbox:
         """Sort successors by receiver; yield what became large enough to send."""
         to = targets(buffers.hashes[0, :count], len(self.boxes))
         buffers.order[0, :count] = np.argsort(to.astype(np.uint16 if len(self.boxes) < 1 << 16 else np.uint32), kind="stable")
-        buffers.starts = np.zeros((1, len(self.boxes) + 1), np.int64)
         buffers.starts[0, 1:] = np.cumsum(np.bincount(to, minlength=len(self.boxes)))
         for target in np.flatnonzero(np.diff(buffers.starts[0])).tolist():
             box = self.boxes[target] = self.boxes[target] or Partition(self.kernels, self.layout.dtype, compact=False)
@@ -154,6 +153,7 @@ def _expand(work: Work, kernels: Kernels, block: Block, outbox: _Outbox) -> Iter
     fired, refused = np.zeros(len(work.origin.machine().actions), np.int64), np.zeros(max(1, len(source.guards)), np.int64)
     alive, ends = np.zeros(BATCH, np.uint8), np.zeros(2, np.int64)
     buffers = Buffers(outbox.layout.dtype, 1, BATCH * source.most_successors)
+    buffers.starts = np.zeros((1, len(outbox.boxes) + 1), np.int64)  # one array for good: partitions keep calls with it
     begin = 0
     for owner, (first, share) in enumerate(zip(block.firsts, block.shares, strict=True)):
         rows = np.ascontiguousarray(block.rows[begin : begin + share])
