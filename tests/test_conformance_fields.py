@@ -24,7 +24,6 @@ from tests.kafkas import KAFKA, on_kafka
 
 MACHINE = protocol("replication").machine
 ARCHIVE = Path(__file__).parent.parent / "counterexamples" / "archive"
-STEPS_IN_A_ROUND = 100_000
 
 
 def interpreter(**settings: int) -> Interpreter:
@@ -138,23 +137,3 @@ def test_hidden_fields_of_every_release_are_those_that_are_named(version: str) -
     with Driver(release(version)) as driver:
         hidden = hidden_fields(driver, plain, covering(plain))
     assert set(hidden.fields) <= set(NAMED)
-
-
-@pytest.mark.long
-@on_kafka
-def test_heap_threads_and_files_stay_bounded_over_a_million_steps() -> None:
-    plain = interpreter(shrinks=0)
-    histories = covering(plain)
-    initial = plain.initial_states()[0]
-    used = []
-    with Driver(release(KAFKA)) as driver:
-        execution = Execution(driver, plain)
-        while execution.tally.steps < 10 * STEPS_IN_A_ROUND:
-            for history in histories:
-                assert execution.run(initial, history) is None
-                if execution.tally.steps >= (len(used) + 1) * STEPS_IN_A_ROUND:
-                    used.append(driver.tell("memory"))
-    first, last = used[1], used[-1]
-    assert last["heap"] < first["heap"] + (64 << 20)
-    assert last["threads"] <= first["threads"] + 2
-    assert max(item["files"] for item in used) < 10 << 20

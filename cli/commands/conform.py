@@ -146,6 +146,8 @@ def _print(console: Console, report: Report) -> None:
         f"  {data['steps']:,} steps in {counted(data['histories'], 'history', 'histories')}, {data['compared']:,} states compared in "
         f"{show_seconds(data['seconds'])}: {data['steps_per_second']:,.0f} steps a second"
     )
+    if not data["transitions"]:
+        console.print(f"  {data['executed']:,} different pairs of a state and a step")
     for item in data["lines"]:
         console.print(f"  {item['class']}: {item['executed_lines']:,} of {item['lines_in_all']:,} lines executed")
     if report.finding:
