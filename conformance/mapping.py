@@ -172,8 +172,8 @@ NOT_COMPARED: dict[str, str] = {
 LIMITS: tuple[str, ...] = (
     (
         "The model has no leader epochs without records in a log's epochs. A follower that led and wrote nothing names such an epoch in its "
-        "fetch; if the leader answers that the logs diverge there, the answer is handled at once, and the next fetch is compared. With the "
-        "fetch of a follower that is down since, this cannot be done: Kafka counts less than the model then, and the history is set aside."
+        "fetch; if the leader answers that the logs diverge there, the answer is handled at once, and the next fetch is compared. Where "
+        "records are cut off by that, or the follower is down since, this cannot be done: the history is set aside."
     ),
     (
         "The controller lets a broker go that shuts down once every active broker has told in a heartbeat that it knows. It waits for a "

@@ -34,6 +34,8 @@ import org.apache.kafka.storage.internals.log.UnifiedLog;  // since 4.1
 
 /** One controller, its brokers, and all that is in flight between them. An action happens at a time, in one thread. */
 final class World {
+    private static final String HOLLOW = "the logs diverge over an epoch without records";
+
     /** The driver's own refusal: nothing of Kafka was asked. */
     static final class Untried extends RuntimeException {
         Untried(String why) {
@@ -364,7 +366,12 @@ final class World {
         FetchPartitionData data = serve(l, request);
         if (data.divergingEpoch.isPresent() && isOfEmptyEpoch(request, Broker.entries(f.log()))) {
             f.fetching.answer = answer(request, data);
-            f.fetching.handle();  // it cuts nothing off, and the follower asks again with the epoch of its last record
+            long end = f.log().logEndOffset();
+            f.fetching.handle();
+            if (f.log().logEndOffset() != end) {
+                throw new Refused(HOLLOW);
+            }
+            // it has cut nothing off, and the follower asks again with the epoch of its last record
             request = f.fetching.request();
             data = serve(l, request);
         }
@@ -423,7 +430,7 @@ final class World {
         }
         FetchPartitionData data = serve(running(request.leader), request);
         if (data.divergingEpoch.isPresent()) {
-            throw new Refused(request.hollow ? "the logs diverge over an epoch without records" : "the logs diverge");
+            throw new Refused(request.hollow ? HOLLOW : "the logs diverge");
         }
         late.remove(number);
     }
