@@ -5,9 +5,11 @@ from __future__ import annotations
 import time
 from contextlib import nullcontext
 from dataclasses import replace
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from fencepost.api.engines import compile_behaviours, kernels_of, kernels_to_begin_with, noted, source_of
+from fencepost.api.growing import grow as grown
 from fencepost.api.places import of_model
 from fencepost.api.quantities import DEFAULT_SHARE, default_memory
 from fencepost.api.results import CheckResult
@@ -54,6 +56,7 @@ def check(
     deadlock: bool = False,
     checkpoint: str | Path | None = None,
     resume: bool = False,
+    grow: float | None = None,
     cluster: Cluster | None = None,
     progress: Watch | Callable[[Event], None] | None = None,
     cancel: Callable[[], bool] | None = None,
@@ -65,7 +68,8 @@ def check(
     given by name, as `constants` or as further arguments: numbers, booleans or words; `only` limits the properties by name.
 
     `budget` is in seconds, `memory` in bytes (80 % of what is available if not given), `workers` 0 stands for all processors.
-    `progress` is called with events while the search runs. Once `cancel` returns true, or at Ctrl-C, the result is partial, and
+    With `grow` the bounds that were reached are raised afterwards, one after the other, for as many seconds in all; the result's
+    `growth` says how far each verdict is stable. `progress` is called with events while the search runs. Once `cancel` returns true, or at Ctrl-C, the result is partial, and
     its `why_stopped` says so. Raises a FencepostError for what does not exist or cannot be done.
     """
     question = (
@@ -88,11 +92,23 @@ def check(
         resume=resume,
     )
     watch = progress if isinstance(progress, Watch) else watched(progress)
+    growth = None
     with cancelled_by(cancel) if cancel else nullcontext():
+        began = time.perf_counter()
         found = explore(question, engine, options, watch, cluster)
+        if grow is not None:
+            growth = grown(question, found, grow, partial(larger, engine, options, watch, cluster), began=began)
     if memory is None:
         found = with_memory_explained(found)
-    return CheckResult.of_search(found, question, notes_on(question, options, found), normalize=normalize)
+    result = CheckResult.of_search(found, question, notes_on(question, options, found), normalize=normalize)
+    return replace(result, growth=growth)
+
+
+def larger(engine: str, options: Options, watch: Watch, cluster: Cluster | None, question: Question, seconds: float) -> Result:
+    """Make the search of a growth: one that ends in time, keeps no checkpoint, and goes on past violations."""
+    budget = seconds if options.budget is None else min(seconds, options.budget)
+    chosen = replace(options, budget=budget, checkpoint=None, resume=False, deadlock=False, stop_on_violation=False)
+    return explore(question, engine, chosen, watch, cluster)
 
 
 def choose_engine(name: str) -> str:

@@ -82,6 +82,59 @@ class CompiledData(TypedDict):
     peak_memory_bytes: int
 
 
+class BoundData(TypedDict):
+    """A bound that cut a search short: in how many states it alone did."""
+
+    constant: str
+    value: int
+    refused: int
+    at_least: NotRequired[bool]
+    together: NotRequired[bool]
+
+
+class ChangeData(TypedDict):
+    """The bound that gives a property another verdict."""
+
+    constant: str
+    value: int
+    verdict: str
+
+
+class StableData(TypedDict):
+    """How far a verdict is the same."""
+
+    name: str
+    verdict: str
+    stable_up_to: dict[str, int]
+    changes: NotRequired[ChangeData]
+
+
+class RaisedData(TypedDict):
+    """A bound that was raised, and the search with it."""
+
+    constant: str
+    value: int
+    distinct: int
+    seconds: float
+    complete: bool
+    why_stopped: str
+    changed: list[str]
+
+
+class GrowthData(TypedDict):
+    """What raising bounds has shown."""
+
+    complete: bool
+    why_stopped: str
+    seconds: float
+    bounds: dict[str, int]
+    settled: list[str]
+    open: list[str]
+    switched_off: list[str]
+    properties: list[StableData]
+    steps: list[RaisedData]
+
+
 class SearchData(TypedDict):
     """What a search found."""
 
@@ -101,6 +154,8 @@ class SearchData(TypedDict):
     properties: list[PropertyData]
     actions: list[ActionData]
     guards: list[GuardData]
+    bounds_reached: list[BoundData]
+    bounds_not_reached: list[str]
     deadlocks: int
     levels: list[int]
     omission: float
@@ -108,6 +163,7 @@ class SearchData(TypedDict):
     store_bytes: int
     peak_memory_bytes: int
     compiled: list[CompiledData]
+    growth: NotRequired[GrowthData]
 
 
 class CheckData(SearchData):

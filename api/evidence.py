@@ -9,6 +9,7 @@ from fencepost.api.targets import spelt
 from fencepost.api.traces import archived
 from fencepost.invariants.catalogue import entries, evidence, status, values_of
 from fencepost.invariants.protocols import protocol
+from fencepost.invariants.reached import reached_by
 
 if TYPE_CHECKING:
     from fencepost.invariants.catalogue import Case, Entry, Run
@@ -55,8 +56,15 @@ def case_data(case: Case) -> dict[str, Any]:
         "distinct": run.distinct,
         "depth": run.depth,
         "profile": str(run.profile),
+        "bounds_reached": _bounds(case),
         "trace": trace_of_case(case) or None,
     }
+
+
+def _bounds(case: Case) -> list[dict[str, Any]] | None:
+    """Return the bounds that a run reached, which is as far as what holds there is known to; None if that was not recorded."""
+    found = reached_by(case.run)
+    return None if found is None else [{"constant": name, "value": value} for name, value in found.items()]
 
 
 def cases_of(entry: Entry) -> tuple[Case, ...]:

@@ -20,8 +20,10 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
 
     import pandas as pd
-    from fencepost.api.contract import CheckData, PropertyData, Values
+    from fencepost.api.contract import BoundData, CheckData, PropertyData, Values
+    from fencepost.api.growing import Growth
     from fencepost.explorers.verdict import PropertyResult
+    from fencepost.model.language.bounds import BoundCount
 
 FORMAT = 1
 
@@ -55,6 +57,8 @@ class CheckResult(Result):
 
     question: Question = field(kw_only=True, repr=False)
     normalize: bool = field(kw_only=True, default=True)
+    growth: Growth | None = field(kw_only=True, default=None)
+    """What raising the bounds has shown, where that was asked for."""
 
     @classmethod
     def of_search(cls, found: Result, question: Question, notes: tuple[str, ...], *, normalize: bool) -> CheckResult:
@@ -76,6 +80,11 @@ class CheckResult(Result):
     def exact(self) -> bool:
         """Whether no state can have been left out."""
         return not self.omission
+
+    @cached_property
+    def bounds_reached(self) -> tuple[BoundCount, ...]:
+        """The bounds that cut off a step which all guards of the protocol let happen: what holds, holds below them."""
+        return tuple(item for item in self.bounds if item.reached)
 
     @cached_property
     def violated(self) -> tuple[PropertyResult, ...]:
@@ -135,6 +144,8 @@ class CheckResult(Result):
             "properties": [self._property(item, files) for item in self.properties],
             "actions": [{"name": name, "fired": fired} for name, fired in self.fired.items()],
             "guards": [{"action": item.action, "condition": item.condition, "refused": item.refused} for item in self.guards],
+            "bounds_reached": [_bound(item) for item in self.bounds_reached],
+            "bounds_not_reached": [item.constant for item in self.bounds if not item.reached],
             "deadlocks": self.deadlocks,
             "levels": list(self.levels),
             "omission": self.omission,
@@ -146,6 +157,8 @@ class CheckResult(Result):
             "store_bytes": self.store_bytes,
             "peak_memory_bytes": self.peak_memory_bytes,
         }
+        if self.growth is not None:
+            data["growth"] = self.growth.to_dict()
         if expected is not None:
             data["expected"], data["as_expected"] = {"verdict": str(expected)}, self.verdict is expected
         return data
@@ -189,6 +202,16 @@ class CheckResult(Result):
         title = f"{self.protocol}: {self.verdict}"
         page = table(title, ("property", "kind", "verdict", "states"), rows)
         return f"{page}<p>{escape(summary)}</p>" + (trace._repr_html_() if trace else "")
+
+
+def _bound(item: BoundCount) -> BoundData:
+    """Return what is said of a bound that was reached."""
+    found: BoundData = {"constant": item.constant, "value": item.value, "refused": item.states}
+    if item.at_least:
+        found["at_least"] = True
+    if item.together:
+        found["together"] = True
+    return found
 
 
 def _add_behaviour(found: PropertyData, item: PropertyResult) -> None:

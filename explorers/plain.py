@@ -26,6 +26,7 @@ from fencepost.explorers.verdict import (
     out_of_time,
 )
 from fencepost.model.language.actions import Kind
+from fencepost.model.language.bounds import DROPPED, ENOUGH, counted_bounds
 from fencepost.model.language.errors import DisabledError, DomainError
 from fencepost.model.language.interpreter import Interpreter, Transition
 from fencepost.model.language.subset import check, guards_of
@@ -52,6 +53,10 @@ class PlainSearch:
         self.decided: dict[str, tuple[Key, Transition | None]] = {}
         self.fired: Counter[str] = Counter({item.label: 0 for item in machine.actions})
         self.refused: Counter[tuple[str, int]] = Counter()
+        self.reached: Counter[str] = Counter()
+        self.counting: set[str] = set()
+        self.together: set[str] = set()
+        """The bounds that have refused steps alone, by the number of states; those that the level counts; those that did so with others."""
         self.generated = 0
         self.ends: list[Key] = []
         self.levels: list[int] = []
@@ -97,6 +102,7 @@ class PlainSearch:
     def expand(self, level: list[Key], began: float) -> tuple[list[Key], str]:
         """Return the states of the next level, and why the search must stop, if it must."""
         reached: list[Key] = []
+        self.counting = {name for name in self.guards.declared if self.reached[name] < ENOUGH}
         for state in level:
             why = self.limit(time.perf_counter() - began)
             if why:
@@ -115,14 +121,23 @@ class PlainSearch:
         return reached, ""
 
     def transitions(self, state: Key) -> Iterator[Transition]:
-        """Yield the transitions out of a state, counting for every refusal the guard that refused."""
+        """Yield the transitions out of a state, counting for every refusal the guard that refused, and the bounds reached."""
         self.at = state
+        reached: set[str] = set()
         for item in self.machine.actions:
             for step in self.plain.steps(item, state):
+                DROPPED.clear()
                 try:
-                    yield self.plain.apply(state, step)
+                    transition = self.plain.apply(state, step)
+                    reached |= DROPPED
+                    yield transition
                 except DisabledError as error:
-                    self.refused[item.name, self.guards.refused(item, error)] += 1
+                    number = self.guards.refused(item, error)
+                    self.refused[item.name, number] += 1
+                    if self.guards.bounds[item.name][number] is not None:
+                        refusing = self.plain.refusing(state, step, len(self.guards.bounds[item.name]))
+                        (reached if len(refusing) == 1 else self.together).update(refusing)
+        self.reached.update(reached & self.counting)
 
     def judge(self, state: Key) -> None:
         """Evaluate the state properties that are not decided yet."""
@@ -202,6 +217,7 @@ class PlainSearch:
                 for item in self.machine.actions
                 for number, text in enumerate(self.guards.texts(item))
             ),
+            bounds=counted_bounds(self.constants, self.guards.declared, self.reached, self.together),
             deadlocks=len(self.ends),
             deadlock=self.path(self.ends[0], None) if self.options.deadlock and self.ends else None,
             peak_memory_bytes=peak_memory(),

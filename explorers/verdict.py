@@ -13,6 +13,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from fencepost.model.language.actions import Kind, Property
+    from fencepost.model.language.bounds import BoundCount
     from fencepost.model.language.interpreter import Path
 
 
@@ -217,6 +218,8 @@ class Result:
     fired: Mapping[str, int]
     guards: tuple[GuardCount, ...]
     deadlocks: int
+    bounds: tuple[BoundCount, ...] = ()
+    """The bounds of the model, each with the states in which it was reached; see `model/language/bounds.py`."""
     deadlock: Path | None = None
     store_bytes: int = 0
     peak_memory_bytes: int = 0

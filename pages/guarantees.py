@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 from fencepost.api.evidence import answer_of, cases_of, constants_of, trace_of_case
 from fencepost.invariants.catalogue import entries, runs, sections, status
+from fencepost.invariants.reached import reached_by
 from fencepost.invariants.theorems import THEOREMS
 from fencepost.pages.markdown import NOTICE, number, table
 from fencepost.pages.vacuity import family_of
@@ -43,7 +44,8 @@ PAGES = {
 INTRODUCTION = (
     "Each entry is decided by runs of the catalogue: `fencepost check --profile ci` explores all of them, and fails if a verdict, a "
     "count of states, a depth or the length of a shortest trace differs from what is pinned. A verdict reaches as far as the "
-    "constants of its runs. `fencepost guarantees ID` shows an entry with every run and all its constants."
+    "constants of its runs. Some are bounds, such as a number of crashes; where one cut off steps that were possible otherwise, the verdict is "
+    "marked: it holds below this bound, and nothing is said of what lies beyond. `fencepost guarantees ID` shows an entry with every run and all its constants."
 )
 
 
@@ -162,10 +164,23 @@ def _verdicts(cases: Sequence[Case]) -> Iterator[str]:
             yield f"violated {many}, shortest {first.length} states{where}{_trace(first, mine)}"
         elif any(case.worst is not None for case in mine):
             costs = sorted({str(case.worst) for case in mine}, key=lambda text: (len(text), text))
-            yield f"{word} {many}, costs {', '.join(costs)}"
+            yield f"{word} {many}, costs {', '.join(costs)}{_below(mine, word)}"
         else:
             most = max((case.run.distinct or 0 for case in mine), default=0)
-            yield f"{word} {many}" + (f", up to {most:,} states" if most else "")
+            yield f"{word} {many}" + (f", up to {most:,} states" if most else "") + _below(mine, word)
+
+
+def _below(cases: Sequence[Case], word: str) -> str:
+    """Return the mark of what holds below bounds that were reached alone: those that none of the runs got around."""
+    known = [found for found in (reached_by(case.run) for case in cases) if found is not None]
+    if word != "holds" or not known:
+        return ""
+    reached = [[name for name, value in found.items() if value] for found in known]
+    free = sum(not names for names in reached)
+    if free:
+        return f", {'one' if free == 1 else free} without a bound that was reached"
+    always = [name for name in reached[0] if all(name in names for names in reached)]
+    return f", below bounds that were reached: {', '.join(f'`{name}`' for name in always) or 'others in each run'}"
 
 
 def _run(run: Run) -> str:

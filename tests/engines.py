@@ -7,8 +7,9 @@ from collections import Counter
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
-from fencepost.explorers.native.compile import compiled
+from fencepost.explorers.native.compile import bounds_reached, compiled, count_bounds
 from fencepost.model.language import Kind
+from fencepost.model.language.bounds import DROPPED
 from fencepost.model.language.errors import DisabledError
 from fencepost.model.language.interpreter import Interpreter
 from fencepost.model.language.subset import check, guards_of
@@ -33,6 +34,8 @@ class Seen(NamedTuple):
     fired: tuple[int, ...]
     refused: tuple[int, ...]
     """By guard: for how many values of the parameters it was the first to refuse."""
+    reached: tuple[tuple[str, ...], tuple[str, ...]]
+    """The bounds that are reached in it: alone, and only together with others."""
     decided: tuple[str, ...]
     """The properties that the state, or a step out of it, decides."""
 
@@ -64,7 +67,8 @@ class Engines:
         source, module = self.kernels.source, self.kernels.module
         checks, c = self.kernels.checks(self.constants), self.kernels.constants(self.constants)
         row = np.frombuffer(self.row(key), self.layout.dtype).copy()
-        fired, refused = (np.zeros(max(1, len(items)), np.int64) for items in (self.machine.actions, source.guards))
+        count_bounds(source, checks, (1 << len(source.bounds)) - 1)
+        fired, refused = (np.zeros(max(1, many), np.int64) for many in (len(self.machine.actions), source.counters))
         in_steps = np.full(max(1, len(source.step_properties)), UNDECIDED, np.int64)
         in_states = np.full(max(1, len(source.state_properties)), UNDECIDED, np.int64)
         hashes, parents, alive = np.empty(self.room, np.uint64), np.empty(self.room, np.uint32), np.zeros(1, np.uint8)
@@ -77,8 +81,18 @@ class Engines:
         decided += [item.name for item, found in zip(source.state_properties, in_states, strict=False) if found == 0]
         found = self.rows[:count].tobytes()
         successors = sorted(found[at : at + row.nbytes] for at in range(0, len(found), row.nbytes))
+        guards, bounds = len(source.guards), bounds_reached(source, self.constants, refused)
+        assert all(item.states in (0, 1) for item in bounds), f"a bound was counted twice in {key}"
+        alone, together = (
+            tuple(item.constant for item in bounds if (item.states, item.together) == is_so)
+            for is_so in ((1, False), (0, True))
+        )
         return Seen(
-            tuple(successors), tuple(map(int, fired)), tuple(map(int, refused)), tuple(sorted(decided)) if judge else ()
+            tuple(successors),
+            tuple(map(int, fired)),
+            tuple(map(int, refused[:guards])),
+            (alone, together),
+            tuple(sorted(decided)) if judge else (),
         )
 
     def ask_plain(self, key: Key, *, judge: bool = True) -> tuple[Seen, list[Key]]:
@@ -86,21 +100,30 @@ class Engines:
         transitions: list[Transition] = []
         fired: Counter[str] = Counter()
         refused: Counter[tuple[str, int]] = Counter()
+        alone: set[str] = set()
+        together: set[str] = set()
         state = self.plain.schema.restore(key)
         for item in self.machine.actions:
             for step in self.plain.steps(item, key):
+                DROPPED.clear()
                 try:
                     transitions.append(self.plain._take(state, step))
+                    alone |= DROPPED
                     fired[item.name] += 1
                     state = self.plain.schema.restore(key)
                 except DisabledError as error:
-                    refused[item.name, self.guards.refused(item, error)] += 1
+                    number = self.guards.refused(item, error)
+                    refused[item.name, number] += 1
+                    if self.guards.bounds[item.name][number] is not None:
+                        refusing = self.plain.refusing(key, step, len(self.guards.bounds[item.name]))
+                        (alone if len(refusing) == 1 else together).update(refusing)
         names = [(item.name, n) for item in self.machine.actions for n in range(len(self.guards.texts(item)))]
         keys = [item.after for item in transitions]
         return Seen(
             tuple(sorted(map(self.row, keys))),
             tuple(fired[item.name] for item in self.machine.actions),
             tuple(refused[name] for name in names),
+            tuple(tuple(name for name in self.guards.declared if name in found) for found in (alone, together - alone)),  # type: ignore[arg-type]
             tuple(sorted(self._decided(key, transitions))) if judge else (),
         ), keys
 

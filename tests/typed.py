@@ -374,6 +374,8 @@ class Machinery:
             case nodes.Call():
                 arguments = [self.value(frame, item) for item in node.arguments]
                 return self.call(self.program.functions[node.function], arguments)
+            case nodes.Fits():
+                return int(bool(self.value(frame, node.condition)))
             case nodes.Switch():
                 return 1 if (node.guard, node.part) in self.off else self.value(frame, node.condition)
         raise AssertionError(node)

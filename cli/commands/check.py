@@ -64,6 +64,11 @@ _VERDICTS = ", ".join(Verdict)
     help="End before the states need more memory than this, such as 8G.  [default: 80 % of what is available]",
 )
 @click.option("--budget", metavar="TIME", help="End after this time of searching, such as 10m.")
+@click.option(
+    "--grow",
+    metavar="TIME",
+    help="Then raise the bounds that were reached, one after the other, for so long in all, such as 10m.",
+)
 @click.option("--max-depth", type=click.IntRange(1), metavar="N", help="End after so many levels.")
 @click.option("--max-states", type=click.IntRange(1), metavar="N", help="End after so many states.")
 @click.option(

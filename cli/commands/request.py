@@ -36,6 +36,7 @@ class Request:
     compact: bool = False
     memory: str | None = None
     budget: str | None = None
+    grow: str | None = None
     max_depth: int | None = None
     max_states: int | None = None
     checked: bool = False
@@ -93,7 +94,7 @@ class Request:
             "workers": self.workers or 0,
             "budget": seconds(self.budget),
             "memory": size(self.memory),
-            **({} if self.of_catalogue else {"engine": self.engine, "cluster": cluster}),
+            **({} if self.of_catalogue else {"engine": self.engine, "cluster": cluster, "grow": seconds(self.grow)}),
         }
 
     def builds(self) -> Builds | None:
@@ -178,6 +179,7 @@ class Request:
             "--verbose": self.verbose,
             "--dump": self.dump,
             "--deadlock": self.deadlock,
+            "--grow": self.grow,
         }
         self._refuse("runs of the catalogue, which have their own constants and expectations", own)
         known = [str(item) for item in Profile]

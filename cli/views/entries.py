@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 from fencepost.api.evidence import KINDS, answer_of, cases_of, constants_of, of_kind, trace_of_case
 from fencepost.cli.views.console import heading, print_lines, print_rows, styled
 from fencepost.invariants.catalogue import status
+from fencepost.invariants.reached import reached_by
 
 if TYPE_CHECKING:
     from fencepost.invariants.catalogue import Case, Entry
@@ -47,6 +48,10 @@ def print_entry(console: Console, entry: Entry) -> None:
             f"{run.distinct:,} states, depth {run.depth}, profile {run.profile}" if run.distinct else f"profile {run.profile}"
         )
         print_lines(console, styled(reach, "dim"), indent=4)
+        if case.expect == "holds" and (found := reached_by(run)) is not None:
+            bounds = " ".join(f"{name}={value}" for name, value in found.items() if value)
+            told = f"holds below the bounds that were reached: {bounds}" if bounds else "no bound was reached"
+            print_lines(console, styled(told, "yellow" if bounds else "dim"), indent=4)
         if trace_of_case(case):
             print_lines(console, trace_of_case(case), indent=4)
     console.print()

@@ -6,18 +6,20 @@ from typing import TYPE_CHECKING
 
 from fencepost.api.quantities import counted, show_rate, show_seconds, show_size
 from fencepost.cli.views.console import heading, print_hanging, print_lines, print_rows, results, styled, verdict_text
+from fencepost.cli.views.growth import print_growth
 from fencepost.cli.views.traces import print_trace
 from fencepost.explorers.verdict import Verdict
 from fencepost.model.language.actions import Kind
 from fencepost.model.language.interpreter import Path
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Callable, Iterator, Sequence
 
     from fencepost.api.counterexample import Counterexample
     from fencepost.api.results import CheckResult
     from fencepost.api.targets import Question
     from fencepost.explorers.verdict import PropertyResult, Result
+    from fencepost.model.language.bounds import BoundCount
     from fencepost.model.language.interpreter import Path
     from rich.console import Console
     from rich.text import Text
@@ -55,6 +57,8 @@ def print_page(
     print_properties(console, result)
     console.print()
     print_rows(console, [(styled(name, "dim"), text) for name, text in (*reach(result), *_compiling(result, verbose=verbose))])
+    if result.growth is not None:
+        print_growth(console, result.growth)
     if coverage:
         print_coverage(console, result)
     print_traces(console, result, command)
@@ -228,6 +232,7 @@ def reach(result: CheckResult) -> Iterator[tuple[str, Text | str]]:
     if result.deadlocks:
         hint = "" if result.deadlock else "; --deadlock shows the way to one"
         yield "ends", f"{counted(result.deadlocks, 'state')} without a successor, normal where budgets are used up{hint}"
+    yield from bounds(result.bounds, complete=result.complete)
     dead = [name for name, fired in result.fired.items() if not fired]
     if dead:
         yield "never fired", styled(", ".join(dead) + ("" if result.complete else " (so far)"), "yellow")
@@ -239,6 +244,33 @@ def _compiling(result: Result, *, verbose: bool) -> Iterator[tuple[str, str]]:
         took = f"{show_seconds(item.seconds)}, {show_size(item.memory)} at most in the process that compiled"
         when = " while the search went on" if number else ""
         yield "compiled", f"{item.tier} code: " + ("kept from an earlier time" if item.kept else f"in {took}{when}")
+
+
+def bounds(counts: Sequence[BoundCount], *, complete: bool) -> Iterator[tuple[str, Text | str]]:
+    """Yield the lines that say which bounds cut a search short: (label, text)."""
+    if not counts:
+        return
+    reached = [item for item in counts if item.reached and item.value]
+    off = [item for item in counts if item.reached and not item.value]
+    beyond = [item for item in counts if not item.reached]
+    if reached:
+        yield "bounds reached", styled("; ".join(map(_bound, reached)), "yellow")
+    if off:
+        yield (
+            "switched off",
+            ", ".join(f"{item.constant}=0" for item in off) + ": steps of this kind were possible, and none was taken",
+        )
+    if beyond:
+        far = "larger values add no state" if complete else "so far"
+        yield "not reached", ", ".join(f"{item.constant}={item.value}" for item in beyond) + f": {far}"
+
+
+def _bound(item: BoundCount) -> str:
+    """Return how far a bound cut a search short, as a clause."""
+    if item.together:
+        return f"{item.constant}={item.value}, together with others only"
+    least = "at least " if item.at_least else ""
+    return f"{item.constant}={item.value} in {least}{counted(item.states, 'state')}"
 
 
 def _memory(result: Result) -> str:

@@ -15,12 +15,16 @@ from fencepost.explorers.native.llvm.objects import CHEAP, LEVEL, has_fast_bits
 from fencepost.explorers.native.llvm.unit import Unit
 from fencepost.explorers.native.lower.rows import Rows
 from fencepost.explorers.verdict import Compiled
+from fencepost.model.language.bounds import ENOUGH, counted_bounds
 from fencepost.model.language.errors import MismatchError
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from fencepost.explorers.native.layout import Layout
     from fencepost.explorers.native.llvm.libraries import Kernel, Library
     from fencepost.model.language.actions import Property
+    from fencepost.model.language.bounds import BoundCount
     from fencepost.model.language.constants import Constants
     from fencepost.model.language.machine import Machine
 
@@ -61,6 +65,26 @@ class Kernels:
             raise MismatchError(
                 f"{', '.join(missing)} was not compiled, and cannot be judged. This is a defect of Fencepost: please report it."
             )
+
+
+def still_counted(source: Source, counters: Sequence[int]) -> int:
+    """Return the bounds that the next level counts, as bits: those that were not reached in enough states yet."""
+    states = counters[len(source.guards) : len(source.guards) + len(source.bounds)]
+    return sum(1 << place for place, count in enumerate(states) if count < ENOUGH)
+
+
+def count_bounds(source: Source, checks: np.ndarray[Any, Any], bounds: int) -> None:
+    """Have these bounds counted; the array of refusals needs room for `source.counters`."""
+    if source.counting is not None:
+        checks[source.counting] = bounds
+
+
+def bounds_reached(source: Source, constants: Constants, counters: Sequence[int]) -> tuple[BoundCount, ...]:
+    """Return what was counted of bounds, given all counters of refusals."""
+    first, many = len(source.guards), len(source.bounds)
+    states = dict(zip(source.bounds, counters[first : first + many], strict=True))
+    together = {name for name, count in zip(source.bounds, counters[first + many :], strict=True) if count}
+    return counted_bounds(constants, source.bounds, states, together)
 
 
 @cache

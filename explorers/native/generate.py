@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Generic, TypeVar
 
 from fencepost.explorers.native.layout import Layout, layout_of
 from fencepost.explorers.native.lower.actions import Judged, Wanted
+from fencepost.explorers.native.lower.bounds import Bounds
 from fencepost.explorers.native.lower.machine import write_expand, write_judge
 from fencepost.explorers.native.lower.module import Module
 from fencepost.explorers.native.masks import Masks
@@ -46,6 +47,15 @@ class Source:
     most_successors: int
     masks: Masks | None = None
     """Where guards are turned off, in a module that was made for it."""
+    bounds: tuple[str, ...] = ()
+    """The constants whose bounds are counted: behind the counters of guards, states for each, and then refusals with others."""
+    counting: int | None = None
+    """The place in the check array that has those which are counted, as bits."""
+
+    @property
+    def counters(self) -> int:
+        """How many counters of refusals there are: of guards, and of bounds."""
+        return len(self.guards) + 2 * len(self.bounds)
 
     @property
     def text(self) -> str:
@@ -102,14 +112,17 @@ def lowered(program: ir.Program, constants: Constants, *, normalize: bool, maske
     layout = layout_of(program.machine.state, constants)
     module = Module(ir.with_switches(program) if masked else program, layout)
     masks = Masks(module) if masked else None
+    bounds = module.bounds = Bounds(module) if program.bounds and masks is None else None
     steps = [item for item in program.asked if item.over_steps]
     judged = tuple(Judged(place, item, program.properties[item.name]) for place, item in enumerate(steps))
-    write_expand(module, Wanted(program.normalize if normalize else None, judged, masks))
+    write_expand(module, Wanted(program.normalize if normalize else None, judged, masks, bounds))
     write_judge(module, [item for item in program.asked if not item.over_steps])
-    return source_of(module, program.asked, masks)
+    return source_of(module, program.asked, masks, bounds)
 
 
-def source_of(module: Module, properties: tuple[Property, ...] = (), masks: Masks | None = None) -> Source:
+def source_of(
+    module: Module, properties: tuple[Property, ...] = (), masks: Masks | None = None, bounds: Bounds | None = None
+) -> Source:
     """Return a module that is written, with what its caller has to know of it."""
     return Source(
         module.lowered(),
@@ -121,6 +134,8 @@ def source_of(module: Module, properties: tuple[Property, ...] = (), masks: Mask
         tuple(item for item in properties if item.over_steps),
         most_successors(module),
         masks,
+        () if bounds is None else module.program.bounds,
+        None if bounds is None else bounds.counting,
     )
 
 

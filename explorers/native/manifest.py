@@ -75,7 +75,8 @@ def _bases(data: dict[str, Any], bases: list[list[int]], *, compact: bool) -> No
 def _counts(data: dict[str, Any], search: Searched, distinct: int) -> None:
     """Look at what was counted."""
     _numbers(data["fired"], len(search.machine.actions))
-    _numbers(data["refused"], len(search.kernels.source.guards))
+    _numbers(data["refused"], search.kernels.source.counters)
+    _need(_whole(data["counting"]) and data["counting"] < 1 << len(search.kernels.source.bounds))
     _need(_whole(data["initial"]) and data["levels"][0] <= data["initial"])
     _need(data["initial"] + sum(data["fired"]) >= distinct)
     _need(_whole(data["deadlocks"]) and data["deadlocks"] <= distinct)

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 
 import numpy as np
 from fencepost.explorers.memory import peak_memory
-from fencepost.explorers.native.compile import NO_PARENT
+from fencepost.explorers.native.compile import NO_PARENT, bounds_reached
 from fencepost.explorers.native.llvm import checks
 from fencepost.explorers.paths import Found, confirm, with_late_faults
 from fencepost.explorers.verdict import GuardCount, PropertyResult, Result, Verdict
@@ -152,8 +152,9 @@ def result_of(search: Searched, why: str) -> Result:
         fired={item.label: count for item, count in zip(search.machine.actions, fired, strict=True)},
         guards=tuple(
             GuardCount(action.replace("_", "-"), text, count)
-            for (action, text), count in zip(search.kernels.source.guards, search.refused(), strict=True)
+            for (action, text), count in zip(search.kernels.source.guards, search.refused(), strict=False)
         ),
+        bounds=bounds_reached(search.kernels.source, search.constants, search.refused()),
         deadlocks=search.deadlocks(),
         deadlock=deadlock,
         store_bytes=search.store_bytes,

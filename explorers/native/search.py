@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from fencepost.explorers.interrupts import Signals
-from fencepost.explorers.native.compile import NO_PARENT, Kernels
+from fencepost.explorers.native.compile import NO_PARENT, Kernels, count_bounds, still_counted
 from fencepost.explorers.native.generate import generate
 from fencepost.explorers.native.kernels import OWNERS
 from fencepost.explorers.native.outcome import blame, explain, result_of, way_to
@@ -84,7 +84,9 @@ class Search:
         earlier = self.position.seconds
         why = ""
         with self.pool, Signals(self._ask):
-            if not self.position.levels:
+            if self.position.levels:
+                self._count_bounds(self.position.counting)
+            else:
                 self._begin()
             try:
                 why = self._levels(began)
@@ -148,6 +150,12 @@ class Search:
         position.next_round = 0
         for part in self.partitions:
             part.next_level()
+        self._count_bounds(still_counted(self.kernels.source, self.refused()))
+
+    def _count_bounds(self, bounds: int) -> None:
+        self.position.counting = bounds
+        for worker in self.pool.workers:
+            count_bounds(self.kernels.source, worker.checks, bounds)
 
     def _expand_level(self, began: float) -> str:
         batches = self._cut()
@@ -310,8 +318,8 @@ class Search:
         return [first + sum(int(w.fired[n]) for w in self.pool.workers) for n, first in enumerate(earlier)]
 
     def refused(self) -> list[int]:
-        """How often each guard refused first."""
-        earlier = self.position.refused or [0] * len(self.kernels.source.guards)
+        """How often each guard refused first; then what was counted of bounds."""
+        earlier = self.position.refused or [0] * self.kernels.source.counters
         return [first + sum(int(w.refused[n]) for w in self.pool.workers) for n, first in enumerate(earlier)]
 
     def deadlocks(self) -> int:
@@ -350,11 +358,11 @@ class Search:
         return first
 
     def _worker(self) -> Worker:
-        guards = max(1, len(self.kernels.source.guards))
+        source = self.kernels.source
         return Worker(
             self.kernels.checks(self.constants),
             np.zeros(len(self.machine.actions), np.int64),
-            np.zeros(guards, np.int64),
+            np.zeros(max(1, source.counters), np.int64),
             np.zeros(2, np.int64),
             np.zeros(BATCH, np.uint8),
         )

@@ -81,6 +81,8 @@ class Position:
     levels: list[int] = field(default_factory=list)
     fired: list[int] = field(default_factory=list)
     refused: list[int] = field(default_factory=list)
+    counting: int = 0
+    """The bounds that the level at hand counts, as bits."""
     deadlocks: int = 0
     deadlock: int = -1
     initial: int = 0

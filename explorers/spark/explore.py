@@ -20,6 +20,7 @@ from uuid import uuid4
 
 import numpy as np
 from fencepost.explorers.interrupts import Signals
+from fencepost.explorers.native.compile import still_counted
 from fencepost.explorers.native.outcome import blame, explain
 from fencepost.explorers.native.search import Search
 from fencepost.explorers.native.store import Progress
@@ -121,7 +122,8 @@ class Explore:
             if why:
                 return why
             waiting = tuple(item.name for item in self.properties if item.name not in manifest.found)
-            now = replace(work, level=manifest.level, waiting=waiting)
+            counting = still_counted(native.kernels.source, manifest.refused)
+            now = replace(work, level=manifest.level, waiting=waiting, counting=counting)
             with Metrics.of(exchange.context, manifest.level) as metrics:
                 answers = self._level(exchange, now)
             self._take(manifest, answers, native)

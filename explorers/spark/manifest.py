@@ -112,7 +112,7 @@ def _checked(data: Any, native: Search) -> Manifest:
     _numbers(found.levels, found.level)
     _need(all(found.levels[:-1]) and found.levels[0] <= found.initial)
     _numbers(found.fired, len(native.machine.actions))
-    _numbers(found.refused, len(native.kernels.source.guards))
+    _numbers(found.refused, native.kernels.source.counters)
     _need(found.generated >= found.distinct >= found.deadlocks)
     _need(isinstance(found.blocks, list) and len(found.blocks) == found.level - found.base + 1)
     for level in found.blocks:

@@ -7,6 +7,7 @@ from operator import eq
 from typing import TYPE_CHECKING
 
 from fencepost.explorers.memory import peak_memory
+from fencepost.explorers.native.compile import bounds_reached
 from fencepost.explorers.paths import Found, confirm, with_late_faults
 from fencepost.explorers.spark.store import NO_ANCESTOR, SOURCE_SHIFT, Block
 from fencepost.explorers.verdict import GuardCount, PropertyResult, Result, Verdict
@@ -49,6 +50,7 @@ def result_of(native: Search, store: Store, manifest: Manifest, why: str, worker
             GuardCount(action.replace("_", "-"), text, count)
             for (action, text), count in zip(native.kernels.source.guards, manifest.refused, strict=False)
         ),
+        bounds=bounds_reached(native.kernels.source, native.constants, manifest.refused),
         deadlocks=manifest.deadlocks,
         deadlock=deadlock,
         store_bytes=manifest.distinct * (native.layout.dtype.itemsize + 8),

@@ -16,6 +16,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+from fencepost.explorers.native.compile import count_bounds
 from fencepost.explorers.native.kernels import OWNERS
 from fencepost.explorers.native.manifest import InvalidError, look_at_rows
 from fencepost.explorers.native.search import UNDECIDED
@@ -55,6 +56,8 @@ class Work:
     """The first level that has a block."""
     waiting: tuple[str, ...]
     """Properties that are not decided."""
+    counting: int = 0
+    """The bounds that are counted, as bits."""
     foreign: int = 0
     """The last level whose blocks an earlier run wrote: they may be anyone's, and are looked at before they are believed."""
 
@@ -150,7 +153,8 @@ def _expand(work: Work, kernels: Kernels, block: Block, outbox: _Outbox) -> Iter
     module, source, constants = kernels.module, kernels.source, work.origin.constants()
     steps, counts = source.step_properties, outbox.counts
     c, checks = kernels.constants(constants), kernels.checks(constants)
-    fired, refused = np.zeros(len(work.origin.machine().actions), np.int64), np.zeros(max(1, len(source.guards)), np.int64)
+    count_bounds(source, checks, work.counting)
+    fired, refused = np.zeros(len(work.origin.machine().actions), np.int64), np.zeros(max(1, source.counters), np.int64)
     alive, ends = np.zeros(BATCH, np.uint8), np.zeros(2, np.int64)
     buffers = Buffers(outbox.layout.dtype, 1, BATCH * source.most_successors)
     buffers.starts = np.zeros((1, len(outbox.boxes) + 1), np.int64)  # one array for good: partitions keep calls with it
@@ -177,7 +181,7 @@ def _expand(work: Work, kernels: Kernels, block: Block, outbox: _Outbox) -> Iter
         for item, row in zip(steps, found, strict=False):
             if 0 <= row < UNDECIDED:
                 counts.found[item.name] = _least(counts.found.get(item.name, -1), owner + (first + int(row)) * OWNERS)
-    counts.fired, counts.refused, counts.ends = fired.tolist(), refused[: len(source.guards)].tolist(), int(ends[0])
+    counts.fired, counts.refused, counts.ends = fired.tolist(), refused[: source.counters].tolist(), int(ends[0])
 
 
 def _least(one: int, other: int) -> int:

@@ -226,6 +226,7 @@ _VALUES: dict[type[nodes.Expression], Callable[[Walking, Frame, Any], Any]] = {
     nodes.Not: _not,
     nodes.Select: _select,
     nodes.Extreme: _extreme,
+    nodes.Fits: lambda run, frame, node: truth(value(run, frame, node.condition)),
     nodes.Fold: folds.fold,
     nodes.Call: _call,
 }

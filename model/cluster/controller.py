@@ -147,10 +147,10 @@ def controller_fences_broker(s: State, c: C, broker: int) -> None:
     """
     image = newest(s)
     leader = leader_without(s, c, broker)
-    require(has_room(s, c))
-    require(s.budget.fences > 0)
+    require(has_room(s, c), bound=C.metadata_lag)
+    require(s.budget.fences > 0, bound=C.fences)
     require(not bits.contains(image.fenced, broker))
-    require(epoch_after(s, c, bits.without(image.isr, broker), leader) <= c.max_leader_epoch)
+    require(epoch_after(s, c, bits.without(image.isr, broker), leader) <= c.max_leader_epoch, bound=C.max_leader_epoch)
     append_image(s)
     remove_from_isr(s, c, broker, leader)
     now = newest(s)
@@ -169,11 +169,11 @@ def controller_unfences_broker(s: State, c: C, broker: int) -> None:
     leader = (
         elected(s, c, image.isr, s.elr, bits.with_member(active(c, image), broker)) if image.leader == NONE else image.leader
     )
-    require(has_room(s, c))
+    require(has_room(s, c), bound=C.metadata_lag)
     require(is_running(s, broker))
     require(bits.contains(image.fenced, broker))
     require(not bits.contains(image.stopping, broker))
-    require(epoch_after(s, c, image.isr, leader) <= c.max_leader_epoch)
+    require(epoch_after(s, c, image.isr, leader) <= c.max_leader_epoch, bound=C.max_leader_epoch)
     if bits.contains(image.isr, broker) or not c.unfencing_needs_isr:
         append_image(s)
         now = newest(s)
@@ -190,11 +190,11 @@ def controller_begins_shutdown(s: State, c: C, broker: int) -> None:
     """
     image = newest(s)
     leader = leader_without(s, c, broker)
-    require(has_room(s, c))
-    require(s.budget.clean_stops > 0)
+    require(has_room(s, c), bound=C.metadata_lag)
+    require(s.budget.clean_stops > 0, bound=C.clean_stops)
     require(is_running(s, broker))
     require(bits.contains(active(c, image), broker))
-    require(epoch_after(s, c, bits.without(image.isr, broker), leader) <= c.max_leader_epoch)
+    require(epoch_after(s, c, bits.without(image.isr, broker), leader) <= c.max_leader_epoch, bound=C.max_leader_epoch)
     append_image(s)
     remove_from_isr(s, c, broker, leader)
     now = newest(s)
@@ -210,12 +210,12 @@ def controller_elects_preferred(s: State, c: C, broker: int) -> None:
     first of the replica list, which an operator can reorder by a reassignment to the same brokers.
     """
     image = newest(s)
-    require(has_room(s, c))
-    require(s.budget.elections > 0)
+    require(has_room(s, c), bound=C.metadata_lag)
+    require(s.budget.elections > 0, bound=C.elections)
     require(broker == 0 or c.any_preferred)
     require(image.leader != broker)
     require(bits.contains(image.isr & active(c, image), broker))
-    require(image.leader_epoch < c.max_leader_epoch)
+    require(image.leader_epoch < c.max_leader_epoch, bound=C.max_leader_epoch)
     append_image(s)
     change_partition(s, c, newest(s).isr, elr_target(s, c, newest(s).isr, 0), broker)
     s.budget.elections -= 1
@@ -287,14 +287,14 @@ def controller_applies_alter_partition(s: State, c: C, m: AlterPartition) -> Non
     isr = bits.without(m.isr, c.initial_leader) if completes else m.isr
     elr = elr_target(s, c, isr, 0)
     leader = elected(s, c, isr, elr, active(c, image)) if completes else m.leader
-    require(has_room(s, c))
+    require(has_room(s, c), bound=C.metadata_lag)
     require(is_sent(m))
     require(m.broker_epoch == image.broker_epoch[m.leader] or not c.request_epoch_checks)
     require(m.leader_epoch == image.leader_epoch or not c.request_epoch_checks)
     require(m.leader == image.leader)
     require(m.partition_epoch == image.partition_epoch or not c.request_epoch_checks)
     require(is_eligible(c, image, m))
-    require(epoch_after(s, c, isr, leader) <= c.max_leader_epoch)
+    require(epoch_after(s, c, isr, leader) <= c.max_leader_epoch, bound=C.max_leader_epoch)
     joined = isr & ~image.isr
     stale = 0
     for member in range(c.brokers):

@@ -385,7 +385,7 @@ def follower_lags_too_long(s: State, c: C, leader: int, follower: int) -> None:
     The high watermark is not tried again because of that.
     """
     r = s.replica[leader]
-    require(s.budget.lags > 0)
+    require(s.budget.lags > 0, bound=C.lags)
     require(leads(s, leader))
     require(bits.contains(r.recent, follower))
     r.recent = bits.without(r.recent, follower)
@@ -399,7 +399,7 @@ def leader_requests_shrink(s: State, c: C, leader: int, members: int) -> None:
     Partition.maybeShrinkIsr. A member whose log end is the leader's is never out of sync.
     """
     r = s.replica[leader]
-    require(s.budget.shrinks > 0)
+    require(s.budget.shrinks > 0, bound=C.shrinks)
     require(members != 0)
     require(leads(s, leader))
     require(bits.is_subset(members, bits.without(r.isr, leader)))

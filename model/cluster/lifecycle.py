@@ -45,7 +45,7 @@ def broker_crashes(s: State, c: C, broker: int, kept: int) -> None:
     Its requests stay in flight, and the controller does not notice in the same step.
     """
     r = s.replica[broker]
-    require(s.budget.crashes > 0)
+    require(s.budget.crashes > 0, bound=C.crashes)
     require(is_running(s, broker))
     require(kept <= r.end)
     require(kept == r.end or may_lose(s, c, broker))
@@ -76,12 +76,12 @@ def broker_stops(s: State, c: C, broker: int) -> None:
     leader = leader_without(s, c, broker)
     asked = bits.contains(image.stopping, broker)
     waits = asked and not bits.contains(image.fenced, broker)
-    require(has_room(s, c))
+    require(has_room(s, c), bound=C.metadata_lag)
     require(is_running(s, broker))
     require(image.leader != broker)
-    require(asked or s.budget.clean_stops > 0)
+    require(asked or s.budget.clean_stops > 0, bound=C.clean_stops)
     require(not waits or is_known_to_leave(s, c, broker))
-    require(epoch_after(s, c, bits.without(image.isr, broker), leader) <= c.max_leader_epoch)
+    require(epoch_after(s, c, bits.without(image.isr, broker), leader) <= c.max_leader_epoch, bound=C.max_leader_epoch)
     append_image(s)
     remove_from_isr(s, c, broker, leader)
     now = newest(s)
@@ -109,11 +109,11 @@ def broker_registers(s: State, c: C, broker: int, checkpoint: int) -> None:
     leader = elected(s, c, isr, elr, acceptable) if isr != image.isr or elr != s.elr else image.leader
     opens = c.registration_opens_epoch and epoch_after(s, c, isr, leader) == image.leader_epoch
     partition_epoch = image.partition_epoch + 1
-    require(has_room(s, c))
+    require(has_room(s, c), bound=C.metadata_lag)
     require(not is_running(s, broker))
     require(bits.contains(image.fenced, broker) or not c.fenced_before_registration)
-    require(epoch_after(s, c, isr, leader) <= c.max_leader_epoch)
-    require(not opens or image.leader_epoch < c.max_leader_epoch)
+    require(epoch_after(s, c, isr, leader) <= c.max_leader_epoch, bound=C.max_leader_epoch)
+    require(not opens or image.leader_epoch < c.max_leader_epoch, bound=C.max_leader_epoch)
     require(checkpoint <= r.high_watermark)
     require(checkpoint == r.high_watermark or c.restart_high_watermark != Checkpoint.LAST)
     require(checkpoint == 0 or c.restart_high_watermark != Checkpoint.LOG_START)
@@ -150,7 +150,7 @@ def is_unclean(s: State, c: C, broker: int) -> bool:
 def disk_is_swapped(s: State, c: C, broker: int) -> None:
     """The log of a running follower vanishes while its broker keeps its epoch: outside of what KIP-903 promises."""
     r = s.replica[broker]
-    require(s.budget.disk_swaps > 0)
+    require(s.budget.disk_swaps > 0, bound=C.disk_swaps)
     require(is_running(s, broker))
     require(local(s, broker).leader != broker)
     require(r.end > 0)

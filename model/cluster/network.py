@@ -19,7 +19,7 @@ from fencepost.model.cluster.state import (
     local,
     newest,
 )
-from fencepost.model.language import NONE, InFlight, action, bits, require
+from fencepost.model.language import NONE, InFlight, action, bits, fits, require
 
 
 def leave_fetch_behind(s: State, c: C, broker: int) -> None:
@@ -27,7 +27,7 @@ def leave_fetch_behind(s: State, c: C, broker: int) -> None:
     image = local(s, broker)
     f = s.replica[broker]
     is_fetching = image.leader not in (NONE, broker) and f.answer.kind == Answer.NONE and not f.truncating and not f.removed
-    if is_fetching and len(s.late_fetches) < c.late_fetches:
+    if is_fetching and fits(len(s.late_fetches) < c.late_fetches, bound=C.late_fetches):
         s.late_fetches.add(
             leader=image.leader,
             follower=broker,
@@ -83,7 +83,7 @@ def leader_resends_request(s: State, c: C, m: AlterPartition) -> None:
 
     NodeToControllerChannelManager retries after a disconnect until an answer comes.
     """
-    require(s.budget.resends > 0)
+    require(s.budget.resends > 0, bound=C.resends)
     require(m.status == Status.SENT)
     require(is_awaited(s, m))
     copy = s.alter_partitions.add(

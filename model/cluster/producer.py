@@ -14,7 +14,7 @@ def leader_appends(s: State, c: C, leader: int) -> None:
     Partition.appendRecordsToLeader. The write is answered when the high watermark passes it.
     """
     r = s.replica[leader]
-    require(s.written < c.max_records)
+    require(s.written < c.max_records, bound=C.max_records)
     require(leads(s, leader))
     require(bits.size(r.isr) >= c.min_isr)
     require(r.checked == 0)

@@ -18,7 +18,7 @@ def open_epoch(s: State, leader: int) -> None:
 @action(leader=Broker)
 def controller_elects_leader(s: State, c: C, leader: int) -> None:
     """The controller moves the leadership to another member of the ISR, in a new leader epoch."""
-    require(s.newest < c.epochs)
+    require(s.newest < c.epochs, bound=C.epochs)
     require(bits.contains(s.isr, leader))
     require(s.leader[s.newest] != leader)
     open_epoch(s, leader)
@@ -27,8 +27,8 @@ def controller_elects_leader(s: State, c: C, leader: int) -> None:
 @action(leader=Broker)
 def controller_elects_uncleanly(s: State, c: C, leader: int) -> None:
     """The controller elects a replica outside the ISR, which is the whole ISR then (unclean.leader.election.enable)."""
-    require(s.newest < c.epochs)
-    require(s.budget.unclean_elections > 0)
+    require(s.newest < c.epochs, bound=C.epochs)
+    require(s.budget.unclean_elections > 0, bound=C.unclean_elections)
     require(s.replica[leader].is_up)
     require(not bits.contains(s.isr, leader))
     open_epoch(s, leader)
@@ -42,7 +42,7 @@ def leader_shrinks_isr(s: State, c: C, follower: int) -> None:
 
     Partition.getOutOfSyncReplicas, Replica.isCaughtUp.
     """
-    require(s.budget.shrinks > 0)
+    require(s.budget.shrinks > 0, bound=C.shrinks)
     require(has_leader(s))
     require(bits.contains(s.isr, follower))
     require(s.leader[s.newest] != follower)
@@ -55,7 +55,7 @@ def leader_shrinks_isr(s: State, c: C, follower: int) -> None:
 @action(broker=Broker)
 def broker_stops(s: State, c: C, broker: int) -> None:
     """A broker that does not lead stops for good; the controller takes it out of the ISR."""
-    require(s.budget.stops > 0)
+    require(s.budget.stops > 0, bound=C.stops)
     require(has_leader(s))
     require(s.replica[broker].is_up)
     require(s.leader[s.newest] != broker)

@@ -142,7 +142,7 @@ def consumer_finds_offset_out_of_range(s: State, c: C) -> None:
 def preferred_replica_refuses_late(s: State, c: C) -> None:
     """A preferred replica answers that the offset is out of range, and the answer takes its time."""
     consumer = s.consumer
-    require(s.budget.late_errors > 0)
+    require(s.budget.late_errors > 0, bound=C.late_errors)
     require(consumer.doing == Doing.FETCHING)
     require(consumer.preferred != NONE)
     require(consumer.late_from == NONE)

@@ -33,7 +33,7 @@ def leader_appends(s: State, c: C) -> None:
     """The leader appends a record in its epoch."""
     l = newest_leader(s)
     require(has_leader(s))
-    require(l.end < c.records)
+    require(l.end < c.records, bound=C.records)
     l.log[l.end] = s.newest
     l.end += 1
     advance_high_watermark(s, c)
@@ -224,7 +224,7 @@ def follower_trusts_diverging_answer(s: State, c: C, follower: int) -> None:
 def retention_moves_log_start(s: State, c: C, replica: int) -> None:
     """A replica drops its oldest record; it does that on its own, and never beyond its high watermark."""
     r = s.replica[replica]
-    require(s.budget.retentions > 0)
+    require(s.budget.retentions > 0, bound=C.retentions)
     require(r.is_up)
     require(r.start < r.high_watermark)
     log.drop_below(r, r.start + 1)

@@ -95,7 +95,7 @@ def leader_appends(s: State, c: C, leader: int) -> None:
     """A leader appends a record."""
     l = s.broker[leader]
     require(leads(s, leader))
-    require(s.written < c.max_records)
+    require(s.written < c.max_records, bound=C.max_records)
     s.written += 1
     l.log[l.end].record = s.written
     l.log[l.end].epoch = l.metadata.leader_epoch
@@ -152,7 +152,7 @@ def follower_fetches(s: State, c: C, follower: int, leader: int) -> None:
 def leader_shrinks_isr(s: State, c: C, leader: int, follower: int) -> None:
     """A leader asks to remove a follower that has been behind for too long; it waits for it until that is answered."""
     l = s.broker[leader]
-    require(s.budget.shrinks > 0)
+    require(s.budget.shrinks > 0, bound=C.shrinks)
     require(leads(s, leader))
     require(follower != leader)
     require(l.request.status == Status.NONE)
@@ -183,9 +183,9 @@ def leader_sends_request(s: State, c: C, leader: int, controller: int) -> None:
 def leader_asks_again(s: State, c: C, leader: int) -> None:
     """A leader loses the connection without an answer; the controller may still act on the request, if it has not yet."""
     l = s.broker[leader]
-    require(s.budget.resends > 0)
+    require(s.budget.resends > 0, bound=C.resends)
     require(l.request.status in (Status.SENT, Status.HANDLED, Status.ANSWERED))
-    require(l.request.status != Status.SENT or len(s.late_requests) < c.late_requests)
+    require(l.request.status != Status.SENT or len(s.late_requests) < c.late_requests, bound=C.late_requests)
     if l.request.status == Status.SENT:
         s.late_requests.add(
             to=l.request.to,

@@ -50,8 +50,8 @@ def controller_fences_broker(s: State, c: C, controller: int, broker: int) -> No
     """
     n = s.node[controller]
     require(is_active(s, c, controller))
-    require(s.budget.decisions > 0)
-    require(s.budget.fences > 0)
+    require(s.budget.decisions > 0, bound=C.decisions)
+    require(s.budget.fences > 0, bound=C.fences)
     require(not bits.contains(n.memory.fenced, broker))
     rest = bits.without(n.memory.isr, broker)
     isr = rest if rest != 0 else n.memory.isr
@@ -70,7 +70,7 @@ def controller_unfences_broker(s: State, c: C, controller: int, broker: int) -> 
     """
     n = s.node[controller]
     require(is_active(s, c, controller))
-    require(s.budget.decisions > 0)
+    require(s.budget.decisions > 0, bound=C.decisions)
     require(bits.contains(n.memory.fenced, broker))
     fenced = bits.without(n.memory.fenced, broker)
     leader = elected(c, n.memory, n.memory.isr, fenced) if n.memory.leader == NONE else n.memory.leader
@@ -108,7 +108,7 @@ def controller_applies_alter_partition(s: State, c: C, leader: int) -> None:
     n = s.node[request.to]
     require(request.status == Status.SENT)
     require(is_active(s, c, request.to))
-    require(s.budget.decisions > 0)
+    require(s.budget.decisions > 0, bound=C.decisions)
     require(is_current(n.memory, leader, request.leader_epoch, request.partition_epoch))
     require(request.isr & n.memory.fenced == 0)
     put_partition(n.log[n.end], n.memory, request.isr, leader)
@@ -168,7 +168,7 @@ def controller_handles_late_request(s: State, c: C, m: LateRequest) -> None:
     """A controller takes over the ISR of a request that its sender has sent again since."""
     n = s.node[m.to]
     require(is_active(s, c, m.to))
-    require(s.budget.decisions > 0)
+    require(s.budget.decisions > 0, bound=C.decisions)
     require(is_current(n.memory, m.leader, m.leader_epoch, m.partition_epoch))
     require(m.isr & n.memory.fenced == 0)
     put_partition(n.log[n.end], n.memory, m.isr, m.leader)

@@ -103,7 +103,7 @@ def quorum_elects_controller(s: State, c: C, candidate: int, electors: int) -> N
     epoch = highest_epoch(s, c, electors) + 1
     require(bits.contains(electors, candidate))
     require(bits.size(electors) == c.controllers // 2 + 1)
-    require(epoch <= c.max_epoch)
+    require(epoch <= c.max_epoch, bound=C.max_epoch)
     require(all(log.is_up_to_date(n, s.node[node]) for node in range(c.controllers) if bits.contains(electors, node)))
     for node in range(c.controllers):
         if bits.contains(electors, node):
@@ -165,7 +165,7 @@ def controller_restarts(s: State, c: C, controller: int, end: int) -> None:
     A leader may lose what it wrote in its epoch, as far as nobody has confirmed it.
     """
     n = s.node[controller]
-    require(s.budget.crashes > 0)
+    require(s.budget.crashes > 0, bound=C.crashes)
     require(end >= 1)
     require(end <= n.end)
     require(end == n.end or (n.leads and c.flush_lags and end >= n.high_watermark and end >= log.epoch_start(n)))

@@ -1,7 +1,7 @@
 """The modelling language: everything that a model file imports."""
 
 from fencepost.model.language import bits
-from fencepost.model.language.actions import Action, Kind, Property, action, always, require, sometimes, step
+from fencepost.model.language.actions import Action, Kind, Property, action, always, fits, require, sometimes, step
 from fencepost.model.language.cast import Cast
 from fencepost.model.language.constants import Constants, bound, capacity, choice, shape, switch
 from fencepost.model.language.domains import NONE, BitSet, Index, InFlight, Per, Range, Size
@@ -37,6 +37,7 @@ __all__ = [
     "capacity",
     "choice",
     "eventually",
+    "fits",
     "leads_to",
     "require",
     "shape",

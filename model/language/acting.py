@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
+from fencepost.model.language import bounds
 from fencepost.model.language.domains import Domain, InFlight, domain_of
 from fencepost.model.language.errors import DisabledError, ModelError
 from fencepost.model.language.names import look_at_name
@@ -14,11 +15,25 @@ from fencepost.model.language.names import look_at_name
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+    from fencepost.model.language.constants import Constant
 
-def require(condition: bool, /) -> None:  # noqa: FBT001 (it reads as a sentence)
-    """Let the action happen only if `condition` holds: a guard."""
-    if not condition:
+
+def require(condition: bool, /, *, bound: Constant[int] | None = None) -> None:  # noqa: FBT001 (it reads as a sentence)
+    """Let the action happen only if `condition` holds: a guard.
+
+    `bound` names the constant that a guard is there for alone: no rule of the protocol, but the end of what a run explores.
+    """
+    if bounds.TRIALS:
+        bounds.TRIALS[-1].guard(condition, bound)
+    elif not condition:
         raise DisabledError
+
+
+def fits(condition: bool, /, *, bound: Constant[int]) -> bool:  # noqa: FBT001 (as above)
+    """Say whether a condition holds, for an effect that leaves something out where a constant of the run has no room for it."""
+    if not condition:
+        bounds.DROPPED.add(bound.name)
+    return bool(condition)
 
 
 @dataclass(frozen=True)

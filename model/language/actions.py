@@ -8,7 +8,7 @@ from enum import StrEnum
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
-from fencepost.model.language.acting import Action, action, require, summary_of
+from fencepost.model.language.acting import Action, action, fits, require, summary_of
 from fencepost.model.language.errors import ModelError
 from fencepost.model.language.names import look_at_name
 
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from fencepost.model.language.fairness import Eventual
 
 
-__all__ = ["Action", "Kind", "Property", "action", "always", "require", "sometimes", "step"]
+__all__ = ["Action", "Kind", "Property", "action", "always", "fits", "require", "sometimes", "step"]
 
 
 class Kind(StrEnum):

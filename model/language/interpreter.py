@@ -7,6 +7,7 @@ from functools import cached_property
 from itertools import product
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from fencepost.model.language.bounds import refusing
 from fencepost.model.language.domains import NONE, Domain, InFlight
 from fencepost.model.language.errors import DisabledError, DomainError, FencepostError, ModelError
 from fencepost.model.language.records import Key, Schema, fields, key_of
@@ -106,6 +107,12 @@ class Interpreter:
             except DomainError:
                 state = None
         return None
+
+    def refusing(self, before: Key, step: Step, guards: int) -> frozenset[str]:
+        """Return the bounds that refuse a step of an action with so many guards, if no other guard does."""
+        state = self.schema.restore(before)
+        args = [self.argument(state, domain, value) for (_, domain), value in zip(step.action.params, step.args, strict=True)]
+        return refusing(step.action.function, [state, self.constants, *args], guards)
 
     def _take(self, state: Any, step: Step) -> Transition:
         args = [self.argument(state, domain, value) for (_, domain), value in zip(step.action.params, step.args, strict=True)]

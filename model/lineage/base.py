@@ -210,7 +210,7 @@ def update_isr(s: State, leader: int, isr: int) -> None:
 @action(leader=Replica)
 def controller_elect_leader(s: State, c: C, leader: int) -> None:
     """The controller elects a member of the ISR that does not lead."""
-    require(s.next_leader_epoch <= c.max_leader_epoch)
+    require(s.next_leader_epoch <= c.max_leader_epoch, bound=C.max_leader_epoch)
     require(bits.contains(s.quorum.isr, leader))
     require(s.quorum.leader != leader)
     decide(s, leader, s.quorum.isr)
@@ -222,7 +222,7 @@ def controller_shrink_isr(s: State, c: C, replica: int) -> None:
 
     The last member stays in the ISR when it fails as leader, or nobody could ever be elected again.
     """
-    require(s.next_leader_epoch <= c.max_leader_epoch)
+    require(s.next_leader_epoch <= c.max_leader_epoch, bound=C.max_leader_epoch)
     require(s.quorum.leader == replica or bits.contains(s.quorum.isr, replica))
     isr = bits.without(s.quorum.isr, replica)
     if s.quorum.leader == replica:
@@ -245,7 +245,7 @@ def leader_write(s: State, c: C, leader: int) -> None:
     """Whoever believes to lead appends the next record; it may be wrong about leading."""
     l = s.replica[leader]
     require(presumes_leadership(l, leader))
-    require(s.next_record < c.max_records)
-    require(l.end < c.log_size)
+    require(s.next_record < c.max_records, bound=C.max_records)
+    require(l.end < c.log_size, bound=C.log_size)
     append(l, s.next_record, l.leader_epoch)
     s.next_record += 1

@@ -1,6 +1,6 @@
 """Elections, restarts, and how nodes learn of a leader. After QuorumState and KafkaRaftClient."""
 
-from fencepost.model.language import NONE, action, bits, require
+from fencepost.model.language import NONE, action, bits, fits, require
 from fencepost.model.quorum import log
 from fencepost.model.quorum.constants import C
 from fencepost.model.quorum.follower import clear, send_fetch
@@ -12,7 +12,7 @@ def leave_fetch_behind(s: State, c: C, node: int) -> None:
     """Leave the node's fetch on its way to the leader that it stops following; without room for it, it is lost."""
     n = s.node[node]
     is_fetching = n.leader != NONE and n.fetch.phase == Phase.SENT
-    if is_fetching and len(s.late_fetches) < c.late_fetches:
+    if is_fetching and fits(len(s.late_fetches) < c.late_fetches, bound=C.late_fetches):
         s.late_fetches.add(leader=n.leader, follower=node, epoch=n.epoch, offset=n.end, last_epoch=log.last_epoch(n))
 
 
@@ -96,7 +96,7 @@ def quorum_elects(s: State, c: C, candidate: int, electors: int) -> None:
     require(bits.is_subset(electors, voters_of(s, c, n)))
     require(bits.size(electors) == majority(voters_of(s, c, n)))
     epoch = highest_epoch(s, c, electors) + 1
-    require(epoch <= c.max_epoch)
+    require(epoch <= c.max_epoch, bound=C.max_epoch)
     require(
         all(
             log.is_up_to_date(n, s.node[node]) and not s.node[node].failed
@@ -120,7 +120,7 @@ def voter_stands(s: State, c: C, node: int) -> None:
     require(bits.contains(voters_of(s, c, n), node))
     require(not leads(s, node))
     require(not n.failed)
-    require(n.epoch < c.max_epoch)
+    require(n.epoch < c.max_epoch, bound=C.max_epoch)
     leave_epoch(s, c, node)
     n.epoch += 1
     n.role = Role.CANDIDATE
@@ -206,7 +206,7 @@ def unflushed(n: Node) -> int:
 def node_restarts(s: State, c: C, node: int, loses: int) -> None:
     """A node restarts; a leader may lose what it had not flushed."""
     n = s.node[node]
-    require(s.budget.restarts > 0)
+    require(s.budget.restarts > 0, bound=C.restarts)
     require(not n.failed)
     require(loses == 0 or (c.flush_lags and unflushed(n) > 0))
     s.budget.restarts -= 1
@@ -219,7 +219,7 @@ def node_restarts(s: State, c: C, node: int, loses: int) -> None:
 def node_loses_disk(s: State, c: C, node: int) -> None:
     """A node restarts with an empty disk: no log, no epoch, no vote. Raft does not allow for that."""
     n = s.node[node]
-    require(s.budget.disk_losses > 0)
+    require(s.budget.disk_losses > 0, bound=C.disk_losses)
     require(not n.failed)
     s.budget.disk_losses -= 1
     leave_epoch(s, c, node)

@@ -171,9 +171,9 @@ def leader_appends(s: State, c: C, leader: int) -> None:
     the last NoOp record, while there are two to come.
     """
     require(leads(s, leader))
-    require(s.written < c.max_records)
+    require(s.written < c.max_records, bound=C.max_records)
     require(not c.clock or is_everyone_connected(s, c))
-    require(c.no_op_interval == 0 or s.budget.no_ops > 1)
+    require(c.no_op_interval == 0 or s.budget.no_ops > 1, bound=C.no_ops)
     s.written += 1
     append(s, c, leader, s.written)
 
@@ -182,7 +182,7 @@ def leader_appends(s: State, c: C, leader: int) -> None:
 def leader_appends_no_op(s: State, c: C, leader: int) -> None:
     """The controller writes a NoOp record, once per interval whether it was idle or not (metadata.max.idle.interval.ms)."""
     require(leads(s, leader))
-    require(s.budget.no_ops > 0)
+    require(s.budget.no_ops > 0, bound=C.no_ops)
     require(c.no_op_interval == 0 or s.no_op_due == 0)
     s.budget.no_ops -= 1
     s.no_op_due = c.no_op_interval
@@ -194,7 +194,7 @@ def leader_removes_itself(s: State, c: C, leader: int) -> None:
     """The leader appends the record that takes itself out of the voters; it leads on until that is committed (KIP-853)."""
     l = s.node[leader]
     require(leads(s, leader))
-    require(s.budget.removals > 0)
+    require(s.budget.removals > 0, bound=C.removals)
     require(l.high_watermark != NONE)
     s.budget.removals -= 1
     s.removed = leader

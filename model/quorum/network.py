@@ -11,7 +11,7 @@ def answer_is_lost(s: State, c: C, follower: int) -> None:
     """The answer to a fetch is lost; the follower gives it up after a while and asks again."""
     f = s.node[follower]
     require(f.fetch.phase == Phase.ANSWERED)
-    require(s.budget.losses > 0)
+    require(s.budget.losses > 0, bound=C.losses)
     s.budget.losses -= 1
     send_fetch(c, f)
     if c.clock:

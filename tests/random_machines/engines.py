@@ -79,6 +79,7 @@ def answer(search: Callable[..., Result], machine: Machine, properties: tuple[Pr
         "levels": found.levels,
         "fired": found.fired,
         "guards": [(item.action, item.condition, item.refused) for item in found.guards],
+        "bounds": found.bounds,
         "deadlocks": found.deadlocks,
         "properties": [(item.name, item.verdict, item.path.length if item.path else None) for item in found.properties],
     }

@@ -18,7 +18,7 @@ from typing import Annotated
 
 from fencepost.model.language import (
     NONE, Array, Bag, BitSet, Constants, InFlight, Index, Machine, Per, Range, Record, Size, action, always, bits, bound, capacity,
-    choice, leads_to, require, shape, sometimes, step, strong, switch, weak,
+    choice, fits, leads_to, require, shape, sometimes, step, strong, switch, weak,
 )
 
 
@@ -207,13 +207,13 @@ class Author:
             scope.fixed.add("m")
             scope.received.add("m")
         first = dict(scope.numbers)
-        lines = ['"""Go on."""', "require(s.pc < 3)", *self.guards(scope)]
+        lines = ['"""Go on."""', "require(s.pc < 3, bound=C.n)", *self.guards(scope)]
         scope.effects = True
         self.statements.added = False
         if received and self.choices.chance(70):
             lines.append("s.box.remove(m)")
         lines.append("s.pc += 1")
-        lines += self.statements.block(scope, 2, 4)
+        lines += map(fitting, self.statements.block(scope, 2, 4))
         names = "".join(f", {item.split('=')[0]}" for item in domains)
         self.given[name] = names, dict(scope.numbers.items() & first.items()), received
         return "\n".join([f"@action({', '.join(domains)})", f"def {name}(s, c{names}):", *indented(lines)])
@@ -225,7 +225,7 @@ class Author:
             if self.choices.chance(30):
                 lines += self.locals(scope)
             weaker = f" or {self.expressions.condition(scope, 1)}" if self.choices.chance(40) else ""
-            guard = f"require({self.expressions.condition(scope, 2)}{weaker})"
+            guard = bounded(f"require({self.expressions.condition(scope, 2)}{weaker})")
             if lines and lines[-1].startswith("require") and self.choices.chance(15):
                 lines[-1] += f"; {guard}"
             else:
@@ -304,6 +304,20 @@ class Author:
         if self.has_bag and self.choices.chance(50):
             lines += ["for m in s.box:", f"    m.{messages[0]} = 0"]
         return "\n".join(["def normalize(s, c):", *indented(lines)])
+
+
+def bounded(guard: str) -> str:
+    """Return a guard that stands for a bound, or as it is: its text decides, so that nothing is drawn for it."""
+    bound = ["", ", bound=C.k", ", bound=C.b", ""][sum(map(ord, guard)) % 4]
+    return f"{guard[:-1]}{bound})"
+
+
+def fitting(line: str) -> str:
+    """Return a line of an effect; some that begin with `if` leave out what they do for the sake of a bound."""
+    head, word, condition = line.partition("if ")
+    if head.strip() or not word or sum(map(ord, line)) % 3:
+        return line
+    return f"{head}if fits({condition[:-1]}, bound=C.k):"
 
 
 def machine_text(choices: Choices) -> str:

@@ -7,25 +7,28 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from fencepost.explorers.native.kernels import OWNERS
 from fencepost.explorers.native.llvm.builder import Builder
-from fencepost.explorers.native.llvm.types import CELLS, Sort, Struct, Value, Vector, number
+from fencepost.explorers.native.llvm.types import CELLS, Sort, Value, Vector, number
+from fencepost.explorers.native.lower.bounds import Trying
+from fencepost.explorers.native.lower.choosing import Choosing
 from fencepost.explorers.native.lower.code import Code
 from fencepost.explorers.native.lower.loops import counted, only_if
-from fencepost.explorers.native.lower.module import CHECKS, PLAIN, ROWS, Module, symbol
+from fencepost.explorers.native.lower.module import CHECKS, NUMBERS, PLAIN, ROWS, Module, symbol
 from fencepost.model.language.actions import Kind
-from fencepost.model.language.domains import InFlight
 from fencepost.model.language.ir import Compute, Guarded, Over, nest
+from fencepost.model.language.ir.nodes import Call, Fits
+from fencepost.model.language.ir.walk import inside
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterable
 
     from fencepost.explorers.native.llvm.types import Type
+    from fencepost.explorers.native.lower.bounds import Bounds
     from fencepost.explorers.native.masks import Masks
     from fencepost.model.language import ir
     from fencepost.model.language.actions import Property
-    from fencepost.model.language.domains import Domain
-    from fencepost.model.language.ir.nodes import Slot
+    from fencepost.model.language.ir.nodes import Node, Slot
 
-_NUMBERS, _WORDS = Vector(CELLS["i64"], 0), Vector(CELLS["u64"], 0)
+_WORDS = Vector(CELLS["u64"], 0)
 
 
 class Judged(NamedTuple):
@@ -44,17 +47,19 @@ class Wanted:
     """The function that merges states which nobody can tell apart."""
     steps: tuple[Judged, ...]
     masks: Masks | None = None
+    bounds: Bounds | None = None
+    """Where the bounds that are reached are counted."""
     code: Callable[[Builder, Module, ir.Action, dict[Slot, Value]], Value] | None = None
     """Computes the number of a step, where steps are numbered."""
 
 
-class Acting:
+class Acting(Choosing):
     """The function that takes an action in each state of a block, being written."""
 
     PARAMETERS: tuple[tuple[str, Type], ...] = (
         ("size", Sort.NUMBER), ("start", Sort.NUMBER), ("first", Sort.NUMBER), ("number", Sort.NUMBER), ("out", ROWS),
-        ("hashes", _WORDS), ("parents", Vector(CELLS["u32"], 0)), ("codes", _NUMBERS), ("n", Sort.NUMBER), ("fired", _NUMBERS),
-        ("refused", _NUMBERS), ("found", _NUMBERS), ("alive", Vector(CELLS["u8"], 0)),
+        ("hashes", _WORDS), ("parents", Vector(CELLS["u32"], 0)), ("codes", NUMBERS), ("n", Sort.NUMBER), ("fired", NUMBERS),
+        ("refused", NUMBERS), ("found", NUMBERS), ("alive", Vector(CELLS["u8"], 0)),
     )  # fmt: skip
 
     def __init__(self, module: Module, wanted: Wanted, place: int) -> None:
@@ -70,7 +75,9 @@ class Acting:
         self.given = {name: value for (name, _), value in zip(self.PARAMETERS, given, strict=True)}
         self.code = Code(module, self.build, self.e, self.c)
         self.values: dict[Slot, Value] = {}
-        self.state = self.row = self.target = self.e
+        self.state = self.row = self.target = self.at = self.e
+        bounded = wanted.bounds is not None and any(guard.bound for guard in self.action.guards)
+        self.trying = Trying(module, wanted.bounds, place).write() if wanted.bounds and bounded else ""
 
     def write(self) -> str:
         """Write the function and return its name; it returns how many successors there are now."""
@@ -84,12 +91,19 @@ class Acting:
         for slot in counters.values():
             build.keep(slot, number(0))
         self.counters = counters
+        self.waiting = build.slot(Sort.NUMBER) if self.trying else None
+        if self.waiting is not None:
+            build.keep(self.waiting, number(0))
         with counted(build, number(0), self.given["size"]) as item:
             self.state = build.read(*build.element(self.states, item.at))
             self.row = build.wrapped("+", self.given["start"], item.at)
             self.code.bind(self.made.parameters[0], self.state)
             self.where_there_are_values(item.following)
+            self.at = item.at
             self.step(0, item.following, effect)
+        if self.waiting is not None:
+            given = [self.given["size"], build.kept(self.waiting, Sort.NUMBER), self.given["refused"]]
+            build.call(f"@{self.trying}", Sort.NOTHING, [self.e, self.c, self.states, *given])
         for guard, slot in counters.items():
             self.increase("refused", number(guard), build.kept(slot, Sort.NUMBER))
         after = build.kept(self.count, Sort.NUMBER)
@@ -104,40 +118,7 @@ class Acting:
         address, memory = self.build.element(self.given[array], index)
         self.build.write(address, memory, self.build.wrapped("+", self.build.read(address, memory), by))
 
-    # -- parameters and guards
-
-    def where_there_are_values(self, otherwise: str) -> None:
-        """Go on where every parameter has a value: without one, no guard is evaluated."""
-        build, shape = self.build, self.module.shape
-        for parameter in self.nest.parameters:
-            if isinstance(parameter.domain, InFlight):
-                some = build.compared(">", self.module.bags.count(build, self.bag(parameter.domain)), number(0))
-            elif shape.least(parameter.domain) <= 0:
-                some = build.compared("<=", *self.span(parameter.domain))
-            else:
-                continue
-            following = build.label()
-            build.branch(some, following, otherwise)
-            build.begin(following)
-
-    def bag(self, domain: InFlight) -> Value:
-        """Return the bag in the state that messages are drawn from."""
-        address, memory = self.build.field(self.state, domain.bag)
-        assert isinstance(memory, Struct)
-        return Value(address, memory)
-
-    def span(self, domain: Domain) -> tuple[Value, Value]:
-        """Return the first and the last value of a parameter; NONE is not one of them."""
-        shape = self.module.shape
-        return shape.first(self.build, self.e, domain), shape.bound(self.build, self.e, domain, high=True)
-
-    def choices(self, parameter: ir.Parameter) -> Value:
-        """Return how many values a parameter has."""
-        build = self.build
-        if isinstance(parameter.domain, InFlight):
-            return self.module.bags.distinct(build, self.bag(parameter.domain))
-        first, last = self.span(parameter.domain)
-        return build.wrapped("+", build.wrapped("-", last, first), number(1))
+    # -- guards
 
     def step(self, place: int, following: str, effect: str) -> None:
         """Write the nest from one of its steps inwards; `following` is the next round of the loop around it."""
@@ -159,32 +140,6 @@ class Acting:
                 else:
                     self.guard(guarded, following)
                 self.step(place + max(1, len(several)), following, effect)
-
-    def over(self, parameter: ir.Parameter, inside: Callable[[str], None]) -> None:
-        """Run what is inside for each value of a parameter."""
-        build = self.build
-        if isinstance(parameter.domain, InFlight):
-            bag, bags = self.bag(parameter.domain), self.module.bags
-            with counted(build, number(0), bags.count(build, bag)) as item:
-                message = bags.item(build, bag, item.at)
-                other, new = build.label(), build.label()
-                build.branch(build.compared("==", item.at, number(0)), new, other)
-                build.begin(other)
-                previous = bags.item(build, bag, build.wrapped("-", item.at, number(1)))
-                build.branch(bags.same(build, message, previous), item.following, new)
-                build.begin(new)
-                self.choose(parameter, message)
-                inside(item.following)
-            return
-        first, last = self.span(parameter.domain)
-        with counted(build, first, build.wrapped("+", last, number(1))) as item:
-            self.choose(parameter, item.at)
-            inside(item.following)
-
-    def choose(self, parameter: ir.Parameter, value: Value) -> None:
-        """Give a parameter a value."""
-        self.values[parameter.slot] = value
-        self.code.bind(parameter.slot, value)
 
     def plain_guards(self, place: int) -> list[Guarded]:
         """Return guards that follow each other and are cheap to evaluate all at once."""
@@ -249,6 +204,10 @@ class Acting:
 
     def refuse(self, node: Guarded, times: Value) -> None:
         """Count refusals of a guard."""
+        if self.waiting is not None and node.guard.bound is not None:
+            build, waiting = self.build, self.build.kept(self.waiting, Sort.NUMBER)
+            bit = build.shifted("<<", build.number(build.compared("!=", times, number(0))), self.at)
+            build.keep(self.waiting, build.bitwise("|", waiting, bit))
         slot = self.counters[node.guard.number]
         self.build.keep(slot, self.build.wrapped("+", self.build.kept(slot, Sort.NUMBER), times))
 
@@ -261,6 +220,8 @@ class Acting:
         values = [self.values[slot] for slot in self.made.parameters[1:]]
         build.call(f"@{effect}", Sort.NOTHING, [self.e, self.c, self.target, *values])
         module.sort(build, self.target, module.disordered(self.made))
+        if self.wanted.bounds is not None and drops(module.program, self.nest.effect):
+            self.wanted.bounds.note_dropped(build, self.e, self.given["refused"], self.at)
         if self.wanted.masks is None:
             for item in self.judged():
                 with only_if(build, self.undecided(item)), only_if(build, self.decides(item)):
@@ -337,6 +298,14 @@ class Acting:
         if self.wanted.code is not None:
             build.write(*build.element(given["codes"], n), self.wanted.code(build, self.module, self.action, self.values))
         build.keep(self.count, build.wrapped("+", n, number(1)))
+
+
+def drops(program: ir.Program, block: Iterable[Node]) -> bool:
+    """Say whether statements, or helpers that they call, may leave something out for want of room."""
+    return any(
+        isinstance(item, Fits) or (isinstance(item, Call) and drops(program, program.functions[item.function].body))
+        for item in inside(block)
+    )
 
 
 class _Stays:

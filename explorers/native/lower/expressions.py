@@ -38,6 +38,9 @@ class Whole(Protocol):
     def is_plain(self, node: Expression) -> bool:
         """Say whether a condition is short and can be evaluated anywhere."""
 
+    def drop(self, build: Builder, e: Value, bound: str) -> None:
+        """Note that an effect leaves something out for want of room."""
+
 
 class Expressions:
     """Writes the expressions of one function."""
@@ -240,6 +243,12 @@ class Expressions:
                 build.branch(off, yes, following)
                 build.begin(following)
                 self.decide(node.condition, yes, no)
+            case nodes.Fits():
+                full = build.label()
+                self.decide(node.condition, yes, full)
+                build.begin(full)
+                self.module.drop(build, self.e, node.bound)
+                build.jump(no)
             case nodes.Fold() if node.operator is not FoldOp.SUM:
                 self.fold(node, yes, no)
             case _:
@@ -405,6 +414,6 @@ def _is_flag(node: Expression) -> bool:
             return node.operator is not FoldOp.SUM
         case nodes.Logic():
             return all(map(_is_flag, node.values))
-        case nodes.Switch():
+        case nodes.Switch() | nodes.Fits():
             return True
     return node.low >= 0 and node.high <= 1

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 from fencepost.explorers.native.llvm.types import Sort, Value, Vector, number
 from fencepost.explorers.native.lower.actions import Acting, Wanted
 from fencepost.explorers.native.lower.loops import counted, only_if
+from fencepost.explorers.native.lower.module import BLOCK
 from fencepost.model.language.actions import Kind
 
 if TYPE_CHECKING:
@@ -15,9 +16,6 @@ if TYPE_CHECKING:
     from fencepost.explorers.native.llvm.builder import Builder
     from fencepost.explorers.native.lower.module import Module
     from fencepost.model.language.actions import Property
-
-BLOCK = 64
-"""States that are unpacked at a time: they fit the fastest cache, and a call of an action is worth its while."""
 
 EXPAND = (
     ("e", "Checks"), ("rows", "Rows"), ("first", "I64"), ("last", "I64"), ("number", "I64"), ("c", "Constants"),
@@ -51,6 +49,8 @@ def write_expand(module: Module, wanted: Wanted) -> None:
     with counted(build, number(0), size) as item:
         row = module.rows.row(build, e, given["rows"], build.wrapped("+", at, item.at))
         module.rows.unpack(build, e, row, build.read(*build.element(block, item.at)))
+        if module.bounds is not None:
+            module.bounds.clear(build, e, item.at)
     values = {**given, "size": size, "start": at}
     for name in acting:
         passed = [values[parameter] for parameter, _ in Acting.PARAMETERS]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Protocol
 
 from fencepost.explorers.native.llvm import checks
 from fencepost.explorers.native.llvm.builder import Builder
@@ -28,6 +28,19 @@ if TYPE_CHECKING:
 PLAIN = 'nounwind "no-builtins"'
 CHECKS = Vector(CELLS["i64"], 0)
 ROWS = Vector(CELLS["u64"], 0)
+NUMBERS = Vector(CELLS["i64"], 0)
+BLOCK = 64
+"""States that are unpacked at a time: they fit the fastest cache, and a call of an action is worth its while."""
+
+
+class Counting(Protocol):
+    """What counts the bounds that are reached, in a module that does."""
+
+    def clear(self, build: Builder, e: Value, at: Value) -> None:
+        """Begin with a state of the block."""
+
+    def drop(self, build: Builder, e: Value, bound: str) -> None:
+        """Note that an effect leaves something out."""
 
 
 def symbol(made: ir.Function, place: str) -> str:
@@ -52,6 +65,7 @@ class Module:
         first = self.shape.reserve_all(Rows.size(layout))
         self.rows = Rows(self.state, first)
         self.switches: dict[tuple[int, int], int] = {}
+        self.bounds: Counting | None = None
         self._written: dict[int, str] = {}
         self._plain = Plain(program.functions)
 
@@ -115,6 +129,11 @@ class Module:
     def is_plain(self, node: nodes.Expression) -> bool:
         """Say whether a condition is short and can be evaluated anywhere."""
         return self._plain.is_plain(node)
+
+    def drop(self, build: Builder, e: Value, bound: str) -> None:
+        """Note that an effect leaves something out for want of room, where that is counted."""
+        if self.bounds is not None:
+            self.bounds.drop(build, e, bound)
 
     # -- the check array
 

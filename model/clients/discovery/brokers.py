@@ -77,7 +77,7 @@ def broker_answers_request(s: State, c: C) -> None:
     """A broker answers a produce or fetch request; with the errors comes what it knows of the leader (KIP-951, Broker)."""
     request = s.request
     require(request.stage == Stage.SENT)
-    require(may_answer(s, request.broker))
+    require(may_answer(s, request.broker), bound=C.lagging_brokers)
     b = s.broker[request.broker]
     for partition in range(c.partitions):
         if bits.contains(request.partitions, partition):
@@ -106,7 +106,7 @@ def broker_answers_after_reassignment(s: State, c: C) -> None:
     request = s.request
     require(c.hint_from == HintFrom.EITHER)
     require(request.stage == Stage.SENT)
-    require(may_answer(s, request.broker))
+    require(may_answer(s, request.broker), bound=C.lagging_brokers)
     require(has_lost_replicas(s, c, request))
     cache = s.broker[request.broker].cache
     for partition in range(c.partitions):
@@ -122,7 +122,7 @@ def broker_answers_refresh(s: State, c: C) -> None:
     """A broker answers a metadata request from its cache."""
     refresh = s.refresh
     require(refresh.stage == Stage.SENT)
-    require(may_answer(s, refresh.broker))
+    require(may_answer(s, refresh.broker), bound=C.lagging_brokers)
     cache = s.broker[refresh.broker].cache
     refresh.image = cache
     refresh.is_old = refresh.broker >= c.brokers - c.old_brokers

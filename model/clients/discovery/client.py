@@ -265,7 +265,7 @@ def client_validates_position(s: State, c: C, partition: int) -> None:
     require(not known.is_validated)
     require(known.work != Work.BACKOFF)
     require(is_reachable(s, known.leader))
-    require(may_answer(s, known.leader))
+    require(may_answer(s, known.leader), bound=C.lagging_brokers)
     require(own.leader == known.leader)
     require(known.epoch in (NONE, own.epoch))
     known.is_validated = True

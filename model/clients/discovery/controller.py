@@ -23,8 +23,8 @@ def append_image(s: State) -> None:
 @action(partition=Partition, leader=Broker)
 def controller_elects_leader(s: State, c: C, partition: int, leader: int) -> None:
     """The controller moves the leadership of a partition to another broker, in a new leader epoch."""
-    require(s.newest < c.changes)
-    require(s.budget.elections > 0)
+    require(s.newest < c.changes, bound=C.changes)
+    require(s.budget.elections > 0, bound=C.elections)
     require(newest(s).partition[partition].leader != leader)
     require(newest(s).endpoint[leader] != NONE)
     append_image(s)
@@ -37,8 +37,8 @@ def controller_elects_leader(s: State, c: C, partition: int, leader: int) -> Non
 @action(partition=Partition, leader=Broker)
 def topic_is_recreated(s: State, c: C, partition: int, leader: int) -> None:
     """A topic is deleted and created again under its name: it has another id, and its leader epochs start at 0."""
-    require(s.newest < c.changes)
-    require(s.budget.recreations > 0)
+    require(s.newest < c.changes, bound=C.changes)
+    require(s.budget.recreations > 0, bound=C.recreations)
     require(newest(s).endpoint[leader] != NONE)
     append_image(s)
     now = newest(s).partition[partition]
@@ -64,8 +64,8 @@ def lose_connection(s: State, c: C, broker: int) -> None:
 @action(broker=Broker)
 def broker_stops(s: State, c: C, broker: int) -> None:
     """A broker that leads nothing (any more) stops, and the controller takes it out of the metadata."""
-    require(s.newest < c.changes)
-    require(s.budget.restarts > 0)
+    require(s.newest < c.changes, bound=C.changes)
+    require(s.budget.restarts > 0, bound=C.restarts)
     require(s.broker[broker].is_up)
     require(all(partition.leader != broker for partition in newest(s).partition))
     append_image(s)
@@ -80,7 +80,7 @@ def broker_stops(s: State, c: C, broker: int) -> None:
 @action(broker=Broker)
 def broker_starts(s: State, c: C, broker: int) -> None:
     """A broker joins, or comes back on another host or port, and has the newest metadata."""
-    require(s.newest < c.changes)
+    require(s.newest < c.changes, bound=C.changes)
     require(not s.broker[broker].is_up)
     append_image(s)
     newest(s).endpoint[broker] = c.restarts - s.budget.restarts

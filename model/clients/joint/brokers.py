@@ -8,7 +8,7 @@ from fencepost.model.language import NONE, action, require
 @action(leader=Broker)
 def controller_elects_leader(s: State, c: C, leader: int) -> None:
     """The controller moves the leadership to another broker, in a new leader epoch."""
-    require(s.newest < c.changes)
+    require(s.newest < c.changes, bound=C.changes)
     require(s.log[s.newest].leader != leader)
     s.log[s.newest + 1] = s.log[s.newest]
     s.newest += 1
@@ -20,8 +20,8 @@ def controller_elects_leader(s: State, c: C, leader: int) -> None:
 @action(leader=Broker)
 def topic_is_recreated(s: State, c: C, leader: int) -> None:
     """The topic is deleted and created again under its name: it has another id, and its leader epochs start at 0."""
-    require(s.newest < c.changes)
-    require(s.recreations > 0)
+    require(s.newest < c.changes, bound=C.changes)
+    require(s.recreations > 0, bound=C.recreations)
     s.log[s.newest + 1] = s.log[s.newest]
     s.newest += 1
     now = s.log[s.newest]

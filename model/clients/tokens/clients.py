@@ -212,7 +212,7 @@ def user_imports_context(s: State, c: C, client: int) -> None:
 def user_imports_foreign_context(s: State, c: C, client: int) -> None:
     """A user puts the context of another cluster into a store that has none yet."""
     store = s.store[store_of(c, client)]
-    require(s.budget.foreign_contexts > 0)
+    require(s.budget.foreign_contexts > 0, bound=C.foreign_contexts)
     require(is_unknown(store.latest.cluster))
     store.latest.cluster = 1
     store.latest.token = 0
@@ -223,7 +223,7 @@ def user_imports_foreign_context(s: State, c: C, client: int) -> None:
 def user_imports_wrong_context(s: State, c: C, client: int, token: int) -> None:
     """A user puts a context with the right cluster id and a wrong offset into a store, one that nobody has reached."""
     store = s.store[store_of(c, client)]
-    require(s.budget.wrong_contexts > 0)
+    require(s.budget.wrong_contexts > 0, bound=C.wrong_contexts)
     require(token > s.committed)
     require(not clashes(s.cluster, store.latest.cluster))
     store_latest(store.latest, s.cluster, token)

@@ -30,7 +30,7 @@ def commit(s: State, c: C) -> None:
 @action()
 def controller_commits_change(s: State, c: C) -> None:
     """The controller commits a change that none of the clients has asked for."""
-    require(s.committed < c.offsets)
+    require(s.committed < c.offsets, bound=C.offsets)
     commit(s, c)
 
 
@@ -114,7 +114,7 @@ def may_come_back(s: State, c: C, node: int, offset: int) -> bool:
 def server_restarts(s: State, c: C, node: int, offset: int) -> None:
     """A server restarts, and shows one offset in its cache and its components at first; an old server comes back upgraded."""
     server = s.server[node]
-    require(s.budget.restarts > 0)
+    require(s.budget.restarts > 0, bound=C.restarts)
     require(may_come_back(s, c, node, offset))
     require(node != CONTROLLER or c.controller_lags)
     if offset > server.cache:
@@ -137,7 +137,7 @@ def server_restarts(s: State, c: C, node: int, offset: int) -> None:
 @action(cluster=Cluster)
 def cluster_is_rebuilt(s: State, c: C, cluster: int) -> None:
     """The metadata log is lost on all voters and begun anew, under the same cluster id or under another."""
-    require(s.budget.rebuilds > 0)
+    require(s.budget.rebuilds > 0, bound=C.rebuilds)
     require(s.committed > 0)
     s.committed = 0
     s.cluster = cluster

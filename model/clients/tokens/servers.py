@@ -197,7 +197,7 @@ def controller_commits_write(s: State, c: C, client: int) -> None:
     require(call.operation == Operation.WRITE)
     require(call.reads == 0)
     require(call.checked or not c.check_first)
-    require(s.committed < c.offsets)
+    require(s.committed < c.offsets, bound=C.offsets)
     require(is_its_turn(s, c, call))
     commit(s, c)
     call.oldest = s.committed

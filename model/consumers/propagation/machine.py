@@ -44,7 +44,7 @@ def answer(s: State, c: C) -> None:
 @action()
 def leader_appends(s: State, c: C) -> None:
     """The leader appends a record."""
-    require(s.leader_end < c.records)
+    require(s.leader_end < c.records, bound=C.records)
     s.leader_end += 1
 
 
@@ -103,7 +103,7 @@ def follower_gets_answer(s: State, c: C) -> None:
 @action()
 def answer_is_lost(s: State, c: C) -> None:
     """The connection breaks before the answer arrives; the follower fetches again, in a new session if it must."""
-    require(s.losses > 0)
+    require(s.losses > 0, bound=C.losses)
     require(s.fetch.phase == Phase.ANSWERED)
     s.losses -= 1
     if c.loss_opens_session:

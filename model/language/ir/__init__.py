@@ -3,7 +3,7 @@
 `docs/ir.md` is its definition. The plain semantics is that of the Python text, and does not use it.
 """
 
-from fencepost.model.language.ir.nest import Compute, Guarded, Nest, Over, nest
+from fencepost.model.language.ir.nest import Compute, Guarded, Nest, Over, can_fail, nest
 from fencepost.model.language.ir.program import Action, Behaviour, Effects, Function, Guard, Parameter, Program
 from fencepost.model.language.ir.switches import with_switches
 from fencepost.model.language.ir.text import text
@@ -21,6 +21,7 @@ __all__ = [
     "Over",
     "Parameter",
     "Program",
+    "can_fail",
     "nest",
     "text",
     "translate",

@@ -18,6 +18,7 @@ from fencepost.model.language.ir.nodes import (
     Extreme,
     Failure,
     Field,
+    Fits,
     Fold,
     FoldOp,
     Length,
@@ -209,6 +210,8 @@ class Expressions:
             given = zip(node.args, callee.params.values(), strict=True)
             arguments = tuple(self.value(item) for item, kind in given if not isinstance(kind, Consts))
             return Call(number, arguments, at=where(node), type=kind_of_value(callee.returns) or INT)
+        if node in self.made.bounds:
+            return Fits(self.made.bounds[node], self.value(node.args[0]), at=where(node))
         name = self.scope.global_of(node.func).__name__
         if name in ("all", "any", "sum"):
             return self.fold(node, FoldOp(name))

@@ -101,7 +101,7 @@ class Nesting:
                 waiting[item.slot] = item
                 continue
             assert isinstance(item, Require)
-            needed = _read(item) | {slot for slot, local in waiting.items() if self.can_fail(local)}
+            needed = _read(item) | {slot for slot, local in waiting.items() if can_fail(self.program, local)}
             order: list[Assign] = []
             self.collect(needed, waiting, order)
             self.choose(needed.union(*map(_read, order)))
@@ -118,11 +118,6 @@ class Nesting:
                 self.collect(_read(local), waiting, order)
                 order.append(local)
 
-    def can_fail(self, local: Assign) -> bool:
-        """Say whether computing a local can fail, here or in a function that it calls."""
-        every = inside([local])
-        return any(item.checks or (isinstance(item, Call) and self.program.functions[item.function].can_fail) for item in every)
-
     def choose(self, slots: set[Slot]) -> None:
         """Open the loops over parameters that are needed, in the order of the action."""
         for item in self.action.parameters:
@@ -134,6 +129,12 @@ class Nesting:
         """Let what follows happen only where a guard holds."""
         unchosen = tuple(item for item in self.action.parameters if item not in self.chosen)
         self.found.append(Guarded(self.action.guards[statement.number], statement, unchosen))
+
+
+def can_fail(program: Program, node: Node) -> bool:
+    """Say whether evaluating a node can fail, here or in a function that it calls."""
+    every = inside([node])
+    return any(item.checks or (isinstance(item, Call) and program.functions[item.function].can_fail) for item in every)
 
 
 def _read(node: Node) -> set[Slot]:

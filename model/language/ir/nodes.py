@@ -276,6 +276,14 @@ class Call(Expression):
 
 
 @dataclass(frozen=True, slots=True, eq=False)
+class Fits(Expression):
+    """1 if a condition of an effect is not 0, else 0. The effect leaves something out for the sake of constant `bound` where it is 0."""
+
+    bound: str
+    condition: Expression
+
+
+@dataclass(frozen=True, slots=True, eq=False)
 class Switch(Expression):
     """A condition that can be turned off while the program runs: 1 where it is off, else the condition.
 
@@ -321,10 +329,14 @@ class Copy(Node):
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Require(Node):
-    """A guard: the action happens only if the condition is not 0. `number` counts the guards of its action from 0."""
+    """A guard: the action happens only if the condition is not 0. `number` counts the guards of its action from 0.
+
+    `bound` is the constant that it stands for alone, None if it is a rule of the protocol.
+    """
 
     number: int
     condition: Expression
+    bound: str | None = None
 
 
 @dataclass(frozen=True, slots=True, eq=False)

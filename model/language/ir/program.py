@@ -80,6 +80,8 @@ class Guard:
     condition: Expression
     parts: tuple[Expression, ...]
     reads: Paths
+    bound: str | None = None
+    """The constant that it stands for alone, None if it is a rule of the protocol."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -121,6 +123,8 @@ class Program:
     normalize: int | None
     properties: Mapping[str, int]
     behaviours: Mapping[str, Behaviour]
+    bounds: tuple[str, ...] = ()
+    """The constants that guards or effects stand for, in the order of the constants."""
 
     @property
     def guards(self) -> tuple[Guard, ...]:

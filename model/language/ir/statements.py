@@ -102,7 +102,7 @@ class Statements:
         """Return a guard, a change of a bag, or a call of a helper."""
         if is_require(self.made, node):
             self.guards += 1
-            return Require(self.guards - 1, self.expressions.value(call.args[0]), at=where(node))
+            return Require(self.guards - 1, self.expressions.value(call.args[0]), self.made.bounds.get(call), at=where(node))
         changed = self.bag(node, call, None)
         if changed is not None:
             return changed

@@ -79,7 +79,8 @@ def _statement(item: nodes.Statement) -> Iterator[str]:
         case nodes.Copy():
             yield f"{value(item.place)} := copy {value(item.source)}"
         case nodes.Require():
-            yield f"require {item.number}: {value(item.condition)}"
+            stands = f" for {item.bound}" if item.bound else ""
+            yield f"require {item.number}{stands}: {value(item.condition)}"
         case nodes.If():
             yield f"if {value(item.test)}:"
             yield from _block(item.then, "    ")
@@ -152,6 +153,8 @@ def _value(node: Expression) -> str:
             return f"{node.operator}({value(node.value)}{''.join(map(_clause, node.clauses))})"
         case nodes.Call():
             return f"f{node.function}({', '.join(map(value, node.arguments))})"
+        case nodes.Fits():
+            return f"fits {node.bound}({value(node.condition)})"
         case nodes.Switch():
             return f"switch {node.guard}.{node.part}({value(node.condition)})"
     raise AssertionError(node)

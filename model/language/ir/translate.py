@@ -12,7 +12,7 @@ from fencepost.model.language.ir.nodes import Fold, FoldOp, Logic, Require
 from fencepost.model.language.ir.program import Action, Behaviour, Function, Guard, Parameter, Program
 from fencepost.model.language.ir.ranges import with_ranges
 from fencepost.model.language.ir.statements import Statements
-from fencepost.model.language.subset import check, is_require
+from fencepost.model.language.subset import bounds_of, check, is_require
 
 if TYPE_CHECKING:
     from fencepost.model.language import subset
@@ -44,6 +44,7 @@ def translate(machine: Machine, properties: tuple[Property, ...] = ()) -> Progra
             )
             for name, item in checked.behaviours.items()
         },
+        bounds_of(checked),
     )
     whole = with_effects(with_ranges(replace(whole, functions=tuple(translation.functions))))
     return with_guards(whole, {item.name: translation.texts[item.function] for item in (initial, *actions)})
@@ -103,6 +104,7 @@ def with_guards(program: Program, texts: dict[str, list[str]]) -> Program:
                 item.condition,
                 parts_of(item.condition),
                 reads_of(program, program.of(action), item.condition, prefix[: prefix.index(item)]),
+                item.bound,
             )
             for item in prefix
             if isinstance(item, Require)

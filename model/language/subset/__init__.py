@@ -7,7 +7,7 @@ field, a NONE index, a swap of records, an unassigned local, a guard after a wri
 
 from fencepost.model.language.subset.expressions import BITS
 from fencepost.model.language.subset.kinds import Arr, BagRef, Consts, Function, Int, Rec, Type
-from fencepost.model.language.subset.program import Guards, Program, check, guards_of, is_require
+from fencepost.model.language.subset.program import Guards, Program, bounds_of, check, guards_of, is_require
 
 __all__ = [
     "BITS",
@@ -20,6 +20,7 @@ __all__ = [
     "Program",
     "Rec",
     "Type",
+    "bounds_of",
     "check",
     "guards_of",
     "is_require",

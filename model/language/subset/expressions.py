@@ -7,8 +7,8 @@ import builtins
 import types
 from typing import TYPE_CHECKING
 
-from fencepost.model.language.actions import Action, Property
-from fencepost.model.language.constants import MOST
+from fencepost.model.language.actions import Action, Property, fits
+from fencepost.model.language.constants import MOST, Constants
 from fencepost.model.language.domains import NONE
 from fencepost.model.language.errors import nearest
 from fencepost.model.language.records import Scalar, fields
@@ -301,6 +301,8 @@ class Expressions:
             return self.fold(node, name)
         if found is getattr(builtins, name, None) and name in BUILTINS:
             return self.builtin(node, name)
+        if found is fits:
+            return self.fits(node)
         if isinstance(found, Action | Property):
             self.scope.refuse(
                 node, f"{ast.unparse(node.func)!r} is an action or a property", "put what both need into a helper"
@@ -325,6 +327,7 @@ class Expressions:
         self.scope.made.calls[node] = callee
         self.scope.places.call(node, callee)
         self.scope.made.writes = self.scope.made.writes or callee.writes
+        self.scope.made.drops = self.scope.made.drops or (node if callee.drops else None)
         self.scope.made.reads_ghost = self.scope.made.reads_ghost or callee.reads_ghost
         return callee.returns
 
@@ -335,6 +338,33 @@ class Expressions:
             with self.scope.places.holding(*(other for other, kind in zip(items[:number], found, strict=True) if kind != INT)):
                 found.append(self.value(item))
         return tuple(found)
+
+    def fits(self, node: ast.Call) -> Type:
+        """Check a condition that leaves something out of an effect where it does not hold."""
+        if len(node.args) != 1 or [item.arg for item in node.keywords] != ["bound"]:
+            self.scope.refuse(
+                node,
+                "`fits` takes one condition, and the constant whose room it is about",
+                "write fits(condition, bound=C.in_flight)",
+            )
+        self.number(node.args[0])
+        self.scope.made.bounds[node] = self.bound(node.keywords[0].value)
+        self.scope.made.drops = node
+        return INT
+
+    def bound(self, node: ast.expr) -> str:
+        """Return the name of the constant that a guard or an effect stands for."""
+        owner = self.scope.global_of(node.value) if isinstance(node, ast.Attribute) else None
+        if not isinstance(node, ast.Attribute) or not (isinstance(owner, type) and issubclass(owner, Constants)):
+            self.scope.refuse(
+                node, "this is no constant of the machine", "name it by its class, as in bound=C.crashes, not by its value"
+            )
+        known = self.scope.program.machine.constants.declared()
+        if node.attr not in known:
+            self.scope.refuse(
+                node, f"the constants have no {node.attr!r}.{nearest(node.attr, list(known))}", "name one of them"
+            )
+        return node.attr
 
     def builtin(self, node: ast.Call, name: str) -> Type:
         """Check min, max, abs, len, int, bool."""

@@ -81,6 +81,10 @@ class Function:
     """The parameters that it reads after it has removed the message from its bag."""
     disorders: bool = False
     """Whether a bag may be out of order afterwards."""
+    bounds: dict[ast.AST, str] = field(default_factory=dict)
+    """The constants that calls of `require` and `fits` stand for."""
+    drops: ast.AST | None = None
+    """A call of `fits`, here or in a helper that is called here."""
     guards: int = 0
     """For an action: how many statements of the body belong to the guard part (up to the last `require`)."""
 

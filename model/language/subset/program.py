@@ -25,6 +25,10 @@ if TYPE_CHECKING:
     from fencepost.model.language.machine import Machine
 
 
+MOST_BOUNDS = 62
+"""Bounds that a machine may have: compiled code keeps a set of them in a number."""
+
+
 @dataclass(frozen=True)
 class Behaviour:
     """The checked functions of a leads-to or at-most property."""
@@ -46,6 +50,7 @@ class Program:
         _check_names("actions", [item.label for item in machine.actions])
         _check_names("properties", [item.name for item in properties])
         self.initial = self._action(machine.initial)
+        self._keeps_all(self.initial, "in `initial`")
         self.actions = {item.name: self._action(item) for item in machine.actions}
         self.normalize = self._normalize(machine.normalize) if machine.normalize else None
         self.properties = {item.name: self._property(item) for item in properties if item.eventual is None}
@@ -99,7 +104,13 @@ class Program:
         made = self.function(python, (Rec(self.machine.state), CONSTS))
         if made.returns != NOTHING:
             Scope(self, made).refuse(made.node, f"{made.name}() returns a value", "change the state in place")
+        self._keeps_all(made, "in `normalize`")
         return made
+
+    def _keeps_all(self, made: Function, where: str) -> None:
+        """Only an effect may leave something out for want of room: elsewhere nobody would hear of it."""
+        if made.drops is not None:
+            Scope(self, made).refuse(made.drops, f"`fits` stands {where}", "write the condition alone")
 
     def _property(self, item: Property) -> Function:
         state = Rec(self.machine.state)
@@ -119,6 +130,7 @@ class Program:
             Scope(self, made).refuse(made.node, f"property {item.name!r} changes the state", "only read in a property")
         if made.returns != INT:
             Scope(self, made).refuse(made.node, f"property {item.name!r} returns {say(made.returns)}", f"return {instead}")
+        self._keeps_all(made, "in a property")
         return made
 
     def _behaviour(self, item: Property) -> Behaviour:
@@ -231,6 +243,9 @@ def _check_guards(program: Program, made: Function) -> None:
                 scope.refuse(node, "this returns before the last `require`", "put all guards first")
             if _is_write(made, node) or (callee is not None and callee.writes):
                 scope.refuse(node, "this changes the state before the last `require`", "put all guards first, then the writes")
+            drops = node in made.bounds and not (isinstance(statement, ast.Expr) and node is statement.value)
+            if drops or (callee is not None and callee.drops):
+                scope.refuse(node, "`fits` stands before the last `require`", "write require(condition, bound=...) instead")
             if isinstance(node, ast.Attribute) and node.attr.startswith("ghost_"):
                 scope.refuse(
                     node,
@@ -272,6 +287,10 @@ class Guards:
 
     found: dict[str, list[tuple[tuple[int, int], int, str]]]
     """By action: where the call of `require` starts (line and column), its last line, its condition."""
+    bounds: dict[str, tuple[str | None, ...]]
+    """By action: the constant that each guard stands for, None for a guard that is no bound."""
+    declared: tuple[str, ...]
+    """The constants that guards or effects stand for, in the order of the constants."""
 
     def texts(self, item: Action) -> list[str]:
         """Return the conditions of an action's guards, in order."""
@@ -295,6 +314,7 @@ class Guards:
 def guards_of(program: Program) -> Guards:
     """Return the guards of a checked machine."""
     found: dict[str, list[tuple[tuple[int, int], int, str]]] = {}
+    bounds: dict[str, tuple[str | None, ...]] = {}
     for item in program.machine.actions:
         made = program.actions[item.name]
         first = inspect.getsourcelines(made.python)[0][0]
@@ -308,4 +328,17 @@ def guards_of(program: Program) -> Guards:
             ((call.lineno, call.col_offset + indent), call.end_lineno or call.lineno, ast.unparse(call.args[0]))
             for call in calls
         ]
-    return Guards(found)
+        bounds[item.name] = tuple(made.bounds.get(call) for call in calls)
+    return Guards(found, bounds, bounds_of(program))
+
+
+def bounds_of(program: Program) -> tuple[str, ...]:
+    """Return the constants that guards or effects stand for, in the order of the constants."""
+    known = {name for made in program.functions.values() for name in made.bounds.values()}
+    found = tuple(name for name in program.machine.constants.declared() if name in known)
+    if len(found) > MOST_BOUNDS:
+        raise ModelError(
+            f"machine {program.machine.name!r} has guards for {len(found)} bounds: a search counts {MOST_BOUNDS} at most. "
+            "Leave `bound=` out where a constant is no bound."
+        )
+    return found

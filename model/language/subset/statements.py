@@ -108,7 +108,7 @@ class Statements:
         if not isinstance(node, ast.Call):
             self.scope.refuse(node, "this computes a value and drops it", "assign it, or remove the line")
         if isinstance(node.func, ast.Name) and self.scope.global_of(node.func) is require:
-            if len(node.args) != 1 or node.keywords:
+            if len(node.args) != 1 or [item.arg for item in node.keywords] not in ([], ["bound"]):
                 self.scope.refuse(node, "`require` takes one condition", "write require(condition)")
             if node not in {item.value for item in self.scope.made.node.body if isinstance(item, ast.Expr)}:
                 self.scope.refuse(
@@ -117,6 +117,8 @@ class Statements:
             if not self.scope.is_action():
                 self.scope.refuse(node, "`require` stands in a helper", "return a flag and require it in the action")
             self.expressions.number(node.args[0])
+            if node.keywords:
+                self.scope.made.bounds[node] = self.expressions.bound(node.keywords[0].value)
             return
         self.expressions.whole = node
         self.expressions.value(node)

@@ -1,0 +1,51 @@
+"""How far verdicts reach, once the bounds of a check were raised."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from fencepost.api.quantities import show_seconds
+from fencepost.cli.views.console import heading, print_lines, print_rows, styled
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping
+
+    from fencepost.api.growing import Growth
+    from rich.console import Console
+    from rich.text import Text
+
+
+def print_growth(console: Console, growth: Growth) -> None:
+    """Print what raising the bounds has shown."""
+    console.print()
+    console.print(heading("bounds raised"), soft_wrap=True)
+    for item in growth.steps:
+        found = f"{item.distinct:,} states, {show_seconds(item.seconds)}"
+        changed = f": another verdict on {', '.join(item.changed)}" if item.changed else ""
+        end = f"unfinished after {found}: {item.why_not}" if item.why_not else f"{found}{changed}"
+        print_lines(console, f"{item.constant}={item.value}: {end}", indent=2)
+    print_rows(console, [(styled(name, "dim"), text) for name, text in _lines(growth)])
+
+
+def _lines(growth: Growth) -> Iterator[tuple[str, Text | str]]:
+    """Yield what was learnt: (label, text)."""
+    same = [item.name for item in growth.stable if item.changes is None]
+    if same:
+        told = "every verdict" if len(same) == len(growth.stable) else ", ".join(same)
+        yield "stable", f"{told}, up to {_shown(growth.bounds)}"
+    for item in growth.stable:
+        if item.changes is not None:
+            constant, value, verdict = item.changes
+            yield item.name, styled(f"{item.verdict} up to {_shown(item.up_to)}; {verdict} with {constant}={value}", "yellow")
+    if growth.settled:
+        yield "settled", f"{', '.join(growth.settled)}: not reached any more, so larger values add no state"
+    if growth.open:
+        yield "still reached", ", ".join(growth.open)
+    if growth.off:
+        yield "switched off", f"{', '.join(growth.off)}: a bound of 0 is not raised"
+    why = f"unfinished: {growth.why_stopped}" if growth.why_stopped else "nothing is left to raise"
+    yield "growth", f"{why} ({show_seconds(growth.seconds)} in all)"
+
+
+def _shown(bounds: Mapping[str, int]) -> str:
+    return " ".join(f"{name}={value}" for name, value in bounds.items())

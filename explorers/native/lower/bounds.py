@@ -1,0 +1,266 @@
+"""Which bounds of a run a state comes up against: the guards of an action once more, past those that stand for a bound.
+
+The definition is `model/language/bounds.py`. An action whose guard for a bound has refused in a state is looked at again, by a
+function of its own, and only for what is not known yet of this state: what is searched otherwise is not slowed down.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from fencepost.explorers.native.llvm.builder import Builder
+from fencepost.explorers.native.llvm.types import Sort, Value, Vector, number
+from fencepost.explorers.native.lower.choosing import Choosing
+from fencepost.explorers.native.lower.code import Code
+from fencepost.explorers.native.lower.loops import counted, only_if
+from fencepost.explorers.native.lower.module import BLOCK, CHECKS, NUMBERS, PLAIN
+from fencepost.explorers.native.lower.shape import ERROR
+from fencepost.model.language import ir
+from fencepost.model.language.ir import Compute, Guarded, Over, nest
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from fencepost.explorers.native.llvm.types import Memory, Type
+    from fencepost.explorers.native.lower.module import Module
+    from fencepost.model.language.ir.nodes import Slot
+
+
+class Bounds:
+    """The cells of the check array, and the counters behind those of guards, that bounds are counted in.
+
+    A bound is a bit. `counting` has those that are counted, for which the caller sets it. `reached` has for each state of the block the bounds that were
+    reached in it, `known` those of which it is known that they were reached somewhere, `dropped` those for whose sake the step
+    at hand has left something out. Of the counters, the first are states for each bound, the others how often it refused a
+    step together with others, counted while nothing else was known of it.
+    """
+
+    def __init__(self, module: Module) -> None:
+        program, shape = module.program, module.shape
+        self.module = module
+        self.bits = {name: place for place, name in enumerate(program.bounds)}
+        self.alone = len(program.guards)
+        self.together = self.alone + len(self.bits)
+        self.counting, self.known, self.dropped = shape.reserve(), shape.reserve(), shape.reserve()
+        self.reached = shape.reserve_all(BLOCK)
+
+    def mask(self, names: Iterable[str | None]) -> int:
+        """Return a set of bounds as bits."""
+        return sum(1 << self.bits[name] for name in {item for item in names if item is not None})
+
+    def of_state(self, build: Builder, e: Value, at: Value) -> tuple[str, Memory]:
+        """Return the cell of a state of the block."""
+        return build.element(e, build.wrapped("+", number(self.reached), at))
+
+    def clear(self, build: Builder, e: Value, at: Value) -> None:
+        """Begin with a state of the block."""
+        build.write(*self.of_state(build, e, at), number(0))
+
+    def drop(self, build: Builder, e: Value, bound: str) -> None:
+        """Note that an effect leaves something out."""
+        before = self.module.cell(build, e, self.dropped)
+        self.module.note(build, e, self.dropped, build.bitwise("|", before, number(self.mask([bound]))))
+
+    def note(self, build: Builder, e: Value, refused: Value, at: Value, found: Value, among: int) -> None:
+        """Note that bounds were reached in a state, each once; `among` are those that it can be."""
+        cell = self.of_state(build, e, at)
+        before = build.read(*cell)
+        wanted = build.bitwise("&", found, self.module.cell(build, e, self.counting))
+        new = build.bitwise("&", wanted, build.bitwise("^", before, number(-1)))
+        with only_if(build, build.compared("!=", new, number(0))):
+            build.write(*cell, build.bitwise("|", before, new))
+            self.count(build, e, refused, self.alone, new, among)
+
+    def count(self, build: Builder, e: Value, refused: Value, first: int, found: Value, among: int) -> None:
+        """Add one to the counters of bounds."""
+        known = self.module.cell(build, e, self.known)
+        self.module.note(build, e, self.known, build.bitwise("|", known, found))
+        for place in self.bits.values():
+            if among >> place & 1:
+                one = build.compared("!=", build.bitwise("&", found, number(1 << place)), number(0))
+                address, memory = build.element(refused, number(first + place))
+                build.write(address, memory, build.wrapped("+", build.read(address, memory), build.number(one)))
+
+    def note_dropped(self, build: Builder, e: Value, refused: Value, at: Value) -> None:
+        """Note what the effect at hand has left out."""
+        dropped = self.module.cell(build, e, self.dropped)
+        with only_if(build, build.compared("!=", dropped, number(0))):
+            self.module.note(build, e, self.dropped, number(0))
+            self.note(build, e, refused, at, dropped, (1 << len(self.bits)) - 1)
+
+
+class Trying(Choosing):
+    """The function that finds out which bounds alone keep an action from happening in a state, being written.
+
+    It goes through the guards as the action does. A guard that stands for a bound refuses nothing here: what it would have
+    refused is kept, as bits, and the innermost step notes it. A check that fails behind such a guard is no error, and the step
+    counts as one that the bound has refused. Where nothing new can be found in a state, the rest is skipped.
+    """
+
+    def __init__(self, module: Module, bounds: Bounds, place: int) -> None:
+        self.module, self.bounds = module, bounds
+        self.action = module.program.actions[place]
+        self.made = module.program.of(self.action)
+        self.nest = nest(module.program, self.action)
+        self.name = f"try.{place}"
+        states = Vector(module.state, 0)
+        kinds: list[Type] = [CHECKS, module.constants, states, Sort.NUMBER, Sort.NUMBER, NUMBERS]
+        self.build = Builder(self.name, kinds, attributes=f"noinline {PLAIN}")
+        self.build.owned(0)
+        self.e, c, self.states, self.size, self.waiting, self.refused = self.build.arguments
+        self.state = self.at = self.e
+        self.code = Code(module, self.build, self.e, c)
+        self.values: dict[Slot, Value] = {}
+        self.mask = bounds.mask(item.bound for item in self.action.guards)
+        self.order = [bounds.mask([item.guard.bound]) if isinstance(item, Guarded) else 0 for item in self.nest.steps]
+
+    def write(self) -> str:
+        """Write the function and return its name."""
+        build, module = self.build, self.module
+        build.result = Sort.NOTHING
+        wanted = build.bitwise("&", module.cell(build, self.e, self.bounds.counting), number(self.mask))
+        counts = build.compared("!=", wanted, number(0))
+        with only_if(build, counts), only_if(build, build.negated(module.failed(build, self.e))):
+            self.states_that_wait()
+        build.give()
+        module.texts.append(build.text())
+        return self.name
+
+    def states_that_wait(self) -> None:
+        """Look at each state of the block in which a guard for a bound has refused."""
+        build = self.build
+        with counted(build, number(0), self.size) as item:
+            begin, waits = build.label(), build.label()
+            bit = build.bitwise("&", build.shifted(">>", self.waiting, item.at), number(1))
+            build.branch(build.flag(bit), waits, item.following)
+            build.begin(waits)
+            self.at, self.state = item.at, build.read(*build.element(self.states, item.at))
+            self.code.bind(self.made.parameters[0], self.state)
+            self.worth(number(0), self.mask, begin, item.following)
+            build.begin(begin)
+            self.where_there_are_values(item.following)
+            self.step(0, item.following, None)
+
+    def step(self, place: int, following: str, refusing: str | None) -> None:
+        """Write the nest from one of its steps inwards; `refusing` is the slot of the bounds that have refused, if there were any."""
+        build = self.build
+        if place == len(self.nest.steps):
+            self.note(refusing, following)
+            return
+        match self.nest.steps[place]:
+            case Over() as over:
+                self.over(over.parameter, lambda inner: self.round(place, inner, refusing))
+                build.jump(following)
+            case Compute() as compute:
+                self.code.block(compute.statements)
+                if any(ir.can_fail(self.module.program, item) for item in compute.statements):
+                    self.where_it_went_well(refusing, following)
+                self.step(place + 1, following, refusing)
+            case Guarded() as guarded:
+                self.guard(place, guarded, following, refusing)
+
+    def round(self, place: int, following: str, refusing: str | None) -> None:
+        """Write what a loop does for one value of its parameter: nothing, where nothing new can be found any more."""
+        if refusing is not None:
+            inside = self.build.label()
+            self.worth(self.build.kept(refusing, Sort.NUMBER), self.later(place), inside, following)
+            self.build.begin(inside)
+        self.step(place + 1, following, refusing)
+
+    def guard(self, place: int, node: Guarded, following: str, refusing: str | None) -> None:
+        """Go on where a guard holds, or stands for a bound."""
+        build, holds, refused = self.build, self.build.label(), self.build.label()
+        fails = ir.can_fail(self.module.program, node.statement)
+        if fails:
+            condition = build.flag(self.code.expression(node.statement.condition))
+            self.where_it_went_well(refusing, following)
+            build.branch(condition, holds, refused)
+        else:
+            self.code.decide(node.statement.condition, holds, refused)
+        if node.guard.bound is None:
+            build.begin(refused)
+            build.jump(following)
+            build.begin(holds)
+            self.step(place + 1, following, refusing)
+            return
+        more, inside = build.slot(Sort.NUMBER), build.label()
+        goes_on = build.label()
+        for label, bits in ((holds, 0), (refused, self.order[place])):
+            build.begin(label)
+            before = number(0) if refusing is None else build.kept(refusing, Sort.NUMBER)
+            build.keep(more, build.bitwise("|", before, number(bits)))
+            build.jump(goes_on)
+        build.begin(goes_on)
+        self.worth(build.kept(more, Sort.NUMBER), self.later(place), inside, following)
+        build.begin(inside)
+        self.step(place + 1, following, more)
+
+    def later(self, place: int) -> int:
+        """Return the bounds that guards after a step of the nest stand for."""
+        found = 0
+        for bits in self.order[place + 1 :]:
+            found |= bits
+        return found
+
+    def worth(self, refusing: Value, later: int, yes: str, no: str) -> None:
+        """Go on where something new can be found of the bounds that have refused so far, or that come later."""
+        build, bounds = self.build, self.bounds
+        seen = build.read(*bounds.of_state(build, self.e, self.at))
+        wanted = self.module.cell(build, self.e, bounds.counting)
+        unseen = build.bitwise("&", wanted, build.bitwise("^", seen, number(-1)))
+        known = self.module.cell(build, self.e, bounds.known)
+        unknown = build.bitwise("&", wanted, build.bitwise("^", known, number(-1)))
+        several, none, single, alone = (build.label() for _ in range(4))
+        build.branch(self.is_one(refusing), single, several)
+        build.begin(single)
+        build.branch(build.compared("==", refusing, number(0)), none, alone)
+        build.begin(none)
+        some = build.bitwise("&", number(later), build.bitwise("|", unseen, unknown))
+        build.branch(build.compared("!=", some, number(0)), yes, no)
+        build.begin(alone)
+        with_later = build.bitwise("|", refusing, number(later)) if later else number(0)
+        some = build.bitwise("|", build.bitwise("&", refusing, unseen), build.bitwise("&", with_later, unknown))
+        build.branch(build.compared("!=", some, number(0)), yes, no)
+        build.begin(several)
+        some = build.bitwise("&", build.bitwise("|", refusing, number(later)), unknown)
+        build.branch(build.compared("!=", some, number(0)), yes, no)
+
+    def is_one(self, refusing: Value) -> Value:
+        """Return whether it is one bound at most."""
+        build = self.build
+        rest = build.bitwise("&", refusing, build.wrapped("-", refusing, number(1)))
+        return build.compared("==", rest, number(0))
+
+    def where_it_went_well(self, refusing: str | None, following: str) -> None:
+        """Go on where no check has failed; else a bound has kept the step from going wrong, which is to refuse it."""
+        build = self.build
+        failed, well = build.label(), build.label()
+        build.branch(self.module.failed(build, self.e), failed, well)
+        build.begin(failed)
+        if refusing is None:  # the action itself fails, and has said so
+            build.jump(following)
+        else:
+            wrong, own = build.label(), build.label()
+            build.branch(build.compared("==", build.kept(refusing, Sort.NUMBER), number(0)), own, wrong)
+            build.begin(own)
+            build.jump(following)
+            build.begin(wrong)
+            self.module.note(build, self.e, ERROR, number(0))
+            self.note(refusing, following)
+        build.begin(well)
+
+    def note(self, refusing: str | None, following: str) -> None:
+        """Note which bounds refuse the step at hand: one alone, or several together."""
+        build, bounds = self.build, self.bounds
+        assert refusing is not None, "an action without a bound is not tried"
+        found = build.kept(refusing, Sort.NUMBER)
+        alone, together = build.label(), build.label()
+        build.branch(self.is_one(found), alone, together)
+        build.begin(alone)
+        bounds.note(build, self.e, self.refused, self.at, found, self.mask)
+        build.jump(following)
+        build.begin(together)
+        known = self.module.cell(build, self.e, bounds.known)
+        new = build.bitwise("&", found, build.bitwise("^", known, number(-1)))
+        bounds.count(build, self.e, self.refused, bounds.together, new, self.mask)
+        build.jump(following)

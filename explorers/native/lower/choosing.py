@@ -1,0 +1,90 @@
+"""The loops over the parameters of an action, in a function being built."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from fencepost.explorers.native.llvm.types import Struct, Value, number
+from fencepost.explorers.native.lower.loops import counted
+from fencepost.model.language.domains import InFlight
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from fencepost.explorers.native.llvm.builder import Builder
+    from fencepost.explorers.native.lower.code import Code
+    from fencepost.explorers.native.lower.module import Module
+    from fencepost.model.language import ir
+    from fencepost.model.language.domains import Domain
+    from fencepost.model.language.ir.nodes import Slot
+
+
+class Choosing:
+    """A function that goes through the values of an action's parameters in a state."""
+
+    module: Module
+    build: Builder
+    e: Value
+    code: Code
+    nest: ir.Nest
+    state: Value
+    values: dict[Slot, Value]
+
+    def where_there_are_values(self, otherwise: str) -> None:
+        """Go on where every parameter has a value: without one, no guard is evaluated."""
+        build, shape = self.build, self.module.shape
+        for parameter in self.nest.parameters:
+            if isinstance(parameter.domain, InFlight):
+                some = build.compared(">", self.module.bags.count(build, self.bag(parameter.domain)), number(0))
+            elif shape.least(parameter.domain) <= 0:
+                some = build.compared("<=", *self.span(parameter.domain))
+            else:
+                continue
+            following = build.label()
+            build.branch(some, following, otherwise)
+            build.begin(following)
+
+    def bag(self, domain: InFlight) -> Value:
+        """Return the bag in the state that messages are drawn from."""
+        address, memory = self.build.field(self.state, domain.bag)
+        assert isinstance(memory, Struct)
+        return Value(address, memory)
+
+    def span(self, domain: Domain) -> tuple[Value, Value]:
+        """Return the first and the last value of a parameter; NONE is not one of them."""
+        shape = self.module.shape
+        return shape.first(self.build, self.e, domain), shape.bound(self.build, self.e, domain, high=True)
+
+    def choices(self, parameter: ir.Parameter) -> Value:
+        """Return how many values a parameter has."""
+        build = self.build
+        if isinstance(parameter.domain, InFlight):
+            return self.module.bags.distinct(build, self.bag(parameter.domain))
+        first, last = self.span(parameter.domain)
+        return build.wrapped("+", build.wrapped("-", last, first), number(1))
+
+    def over(self, parameter: ir.Parameter, inside: Callable[[str], None]) -> None:
+        """Run what is inside for each value of a parameter."""
+        build = self.build
+        if isinstance(parameter.domain, InFlight):
+            bag, bags = self.bag(parameter.domain), self.module.bags
+            with counted(build, number(0), bags.count(build, bag)) as item:
+                message = bags.item(build, bag, item.at)
+                other, new = build.label(), build.label()
+                build.branch(build.compared("==", item.at, number(0)), new, other)
+                build.begin(other)
+                previous = bags.item(build, bag, build.wrapped("-", item.at, number(1)))
+                build.branch(bags.same(build, message, previous), item.following, new)
+                build.begin(new)
+                self.choose(parameter, message)
+                inside(item.following)
+            return
+        first, last = self.span(parameter.domain)
+        with counted(build, first, build.wrapped("+", last, number(1))) as item:
+            self.choose(parameter, item.at)
+            inside(item.following)
+
+    def choose(self, parameter: ir.Parameter, value: Value) -> None:
+        """Give a parameter a value."""
+        self.values[parameter.slot] = value
+        self.code.bind(parameter.slot, value)

@@ -1,0 +1,228 @@
+"""Bounds that a search reached: what cut off a step that was otherwise possible, on every engine alike, and what raising them shows."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import pytest
+from fencepost import api
+from fencepost.explorers import plain
+from fencepost.explorers.native import compile as native_compile
+from fencepost.explorers.native.search import search as native
+from fencepost.explorers.verdict import Options
+from fencepost.invariants.protocols import PROTOCOLS
+from fencepost.model.language import Machine, action, fits, require
+from fencepost.model.language.bounds import BoundCount
+from fencepost.model.language.errors import ModelError, UsageError
+from fencepost.model.language.ir import translate
+from fencepost.model.language.subset import check
+
+from tests.commands import fencepost
+from tests.machines import errands
+from tests.machines.errands import C, State
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from pathlib import Path
+
+    from fencepost.explorers.verdict import Result
+
+SMALL: tuple[tuple[str, dict[str, int]], ...] = (
+    *((name, {"replicas": 2, "max_leader_epoch": 1}) for name in ("truncate-to-hwm", "kip101", "kip279", "kip320-first-try")),
+    ("kip320", {"replicas": 2, "max_leader_epoch": 1, "max_records": 3}),
+    ("quorum", {"nodes": 2, "voters": 2, "max_records": 1, "max_epoch": 2}),
+    ("quorum", {"nodes": 2, "voters": 2, "max_records": 1, "max_epoch": 2, "late_fetches": 1, "losses": 1}),
+    ("follower-reads", {"replicas": 2, "records": 1}),
+    ("watermark-propagation", {}),
+    ("leader-discovery", {"brokers": 2, "changes": 2}),
+    ("hints-and-tokens", {"changes": 1}),
+    ("metadata-reads", {"clients": 1, "nodes": 2, "offsets": 1}),
+    ("controller-failover", {"controllers": 1, "brokers": 2, "decisions": 1, "max_epoch": 2}),
+    ("replication", {"brokers": 2, "max_records": 0, "fences": 0}),
+)
+
+
+def counts(result: Result) -> dict[str, BoundCount]:
+    return {item.constant: item for item in result.bounds}
+
+
+def errands_of(search: Callable[..., Result] = plain.search, options: Options | None = None, **values: int) -> Result:
+    return search(errands.MACHINE, errands.MACHINE.set_constants(values), errands.PROPERTIES, options or Options())
+
+
+def test_a_bound_is_reached_where_it_alone_refuses_a_step() -> None:
+    found = counts(errands_of(errands=1, days=3))
+    assert found["errands"].states > 0
+    assert not found["errands"].together
+    assert counts(errands_of(errands=4, days=1))["days"].states > 0
+
+
+def test_a_bound_is_not_reached_where_another_guard_refuses_too() -> None:
+    assert counts(errands_of())["spare"] == BoundCount("spare", 1, 0)
+
+
+def test_bounds_that_refuse_only_together_are_named_as_such() -> None:
+    found = counts(errands_of(people=1, days=1, errands=1))
+    assert found["days"].states > 0
+    assert (found["errands"].states, found["errands"].together) == (0, True)
+
+
+def test_what_an_effect_leaves_out_counts() -> None:
+    assert counts(errands_of(errands=2, days=3))["notes"].states > 0
+    assert not counts(errands_of(errands=2, days=3, notes=2))["notes"].reached
+
+
+def test_a_guard_that_goes_wrong_behind_a_bound_does_not_hide_it() -> None:
+    assert counts(errands_of(steps=1))["steps"].states > 0
+
+
+def test_a_bound_of_nothing_counts_what_it_leaves_out() -> None:
+    found = counts(errands_of(holidays=0))["holidays"]
+    assert found.value == 0
+    assert found.states > 0
+
+
+@pytest.mark.parametrize("values", [{}, {"days": 4, "errands": 4}, {"steps": 1, "days": 3}, {"errands": 1, "days": 1}])
+def test_engines_count_the_same_on_errands(values: dict[str, int]) -> None:
+    expected = errands_of(**values)
+    for options in (Options(workers=1), Options(workers=2), Options(workers=1, compact=True)):
+        assert errands_of(native, options, **values).bounds == expected.bounds
+
+
+@pytest.mark.parametrize(("name", "values"), SMALL, ids=lambda item: item if isinstance(item, str) else "")
+def test_engines_count_the_same_on_every_protocol(name: str, values: dict[str, int]) -> None:
+    machine = PROTOCOLS[name].machine
+    constants = machine.set_constants(values)
+    expected = plain.search(machine, constants)
+    found = native(machine, constants)
+    assert found.bounds == expected.bounds
+    assert any(item.reached for item in expected.bounds)
+    assert [item.refused for item in found.guards] == [item.refused for item in expected.guards]
+
+
+def test_a_bound_is_counted_no_more_after_the_level_with_enough_states(monkeypatch: pytest.MonkeyPatch) -> None:
+    whole = counts(errands_of(days=4, errands=4))
+    for module in (plain, native_compile):
+        monkeypatch.setattr(module, "ENOUGH", 3)
+    few = errands_of(days=4, errands=4)
+    assert 3 <= counts(few)["holidays"].states < whole["holidays"].states
+    assert errands_of(native, Options(workers=2), days=4, errands=4).bounds == few.bounds
+
+
+def test_a_search_that_goes_on_from_a_checkpoint_counts_what_one_in_one_go_does(tmp_path: Path) -> None:
+    values: dict[str, Any] = {"days": 4, "errands": 4}
+    expected = errands_of(native, **values).bounds
+    kept = Options(checkpoint=str(tmp_path / "kept"), max_depth=4)
+    first = errands_of(native, kept, **values)
+    assert not first.complete
+    assert first.bounds != expected
+    assert errands_of(native, Options(checkpoint=str(tmp_path / "kept"), resume=True), **values).bounds == expected
+
+
+def test_every_budget_of_every_protocol_is_declared_as_a_bound_but_one_that_a_rule_shares_a_guard_with() -> None:
+    silent = [
+        (name, guard.action)
+        for name, item in PROTOCOLS.items()
+        for guard in translate(item.machine).guards
+        if any(".budget." in f".{path}" for _, path in guard.reads) and guard.bound is None
+    ]
+    assert silent == [("leader-discovery", "client_fails_to_validate")]
+
+
+def test_a_result_says_which_bounds_were_reached() -> None:
+    found = api.check("kip320", replicas=2)
+    data = found.to_dict()
+    assert {item["constant"] for item in data["bounds_reached"]} == {"max_records", "max_leader_epoch", "log_size"}
+    by_name = {item["constant"]: item for item in data["bounds_reached"]}
+    assert by_name["max_leader_epoch"] == {"constant": "max_leader_epoch", "value": 2, "refused": 4_926}
+    assert by_name["log_size"] == {"constant": "log_size", "value": 2, "refused": 0, "together": True}
+    assert data["bounds_not_reached"] == []
+    assert [item.constant for item in found.bounds_reached] == ["log_size", "max_records", "max_leader_epoch"]
+
+
+def test_growth_says_how_far_a_verdict_is_stable_and_which_bounds_do_not_matter() -> None:
+    found = api.check(errands.MACHINE, errands.PROPERTIES, days=2, errands=2, grow=60)
+    growth = found.growth
+    assert growth is not None
+    assert growth.why_stopped == ""
+    by_name = {item.name: item for item in growth.stable}
+    assert by_name["nobody-runs-too-many"].changes is None
+    changes = by_name["few-errands"].changes
+    assert changes is not None
+    assert changes == ("errands", 4, "violated")
+    assert by_name["few-errands"].up_to["errands"] == 3
+    assert "spare" in growth.settled
+    assert "holidays" in growth.off
+    assert found.verdict == "holds"
+    assert found.to_dict()["growth"]["properties"][1]["changes"] == {"constant": "errands", "value": 4, "verdict": "violated"}
+
+
+def test_growth_says_that_it_is_unfinished() -> None:
+    growth = api.check("kip320", replicas=2, grow=0.01).growth
+    assert growth is not None
+    assert growth.why_stopped
+    assert growth.to_dict()["complete"] is False
+
+
+def test_growth_can_be_interrupted() -> None:
+    asked = iter(range(10**9))
+    found = api.check("kip320", replicas=2, grow=600, cancel=lambda: next(asked) > 20)
+    assert found.growth is None or found.growth.why_stopped
+
+
+def test_growth_of_the_catalogue_is_refused() -> None:
+    found = fencepost("check", "--grow", "1m")
+    assert found.exit_code == 2
+    assert "--grow does not apply to runs of the catalogue" in found.stderr
+
+
+@action()
+def by_value(s: State, c: C) -> None:
+    """A bound that is given by its value."""
+    require(s.day < c.days, bound=c.days)  # type: ignore[arg-type]
+    s.day += 1
+
+
+@action()
+def misspelt(s: State, c: C) -> None:
+    """A bound that the constants do not have."""
+    require(s.day < c.days, bound=C.dais)  # type: ignore[attr-defined]
+    s.day += 1
+
+
+@action()
+def early(s: State, c: C) -> None:
+    """Something is left out before the last guard."""
+    require(fits(s.day < c.days, bound=C.days))
+    s.day += 1
+
+
+@action()
+def without_bound(s: State, c: C) -> None:
+    """Nobody knows what there is no room for."""
+    if fits(s.day < c.days):  # type: ignore[call-arg]
+        s.day += 1
+
+
+@pytest.mark.parametrize(
+    ("item", "message"),
+    [
+        (by_value, "name it by its class, as in bound=C.crashes"),
+        (misspelt, "the constants have no 'dais'. Did you mean 'days'?"),
+        (early, "`fits` stands before the last `require`"),
+        (without_bound, "write fits(condition, bound=C.in_flight)"),
+    ],
+)
+def test_what_is_no_bound_is_refused(item: Any, message: str) -> None:
+    machine = Machine("errands", "", State, C, errands.initial, (item,))
+    with pytest.raises(ModelError) as error:
+        check(machine)
+    assert message in str(error.value)
+
+
+def test_a_larger_bound_than_there_may_be_is_not_tried() -> None:
+    with pytest.raises(UsageError):
+        errands.MACHINE.set_constants({"days": 5})
+    growth = api.check(errands.MACHINE, errands.PROPERTIES, days=4, errands=4, grow=60).growth
+    assert growth is not None
+    assert "days" not in [item.constant for item in growth.steps]
