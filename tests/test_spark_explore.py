@@ -70,7 +70,7 @@ def explored_from(context: SparkContext, origin: Origin, partitions: int, handov
 
 def alike(one: Result, other: Result) -> None:
     """Assert that two engines found the same, up to which of several shortest traces."""
-    for name in ("distinct", "generated", "depth", "levels", "deadlocks", "fired", "guards", "complete"):
+    for name in ("distinct", "generated", "depth", "levels", "deadlocks", "fired", "guards", "bounds", "complete"):
         assert getattr(one, name) == getattr(other, name), name
     lengths = [
         [(item.name, item.verdict, item.path and item.path.length) for item in found.properties] for found in (one, other)
