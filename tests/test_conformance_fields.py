@@ -26,8 +26,8 @@ MACHINE = protocol("replication").machine
 ARCHIVE = Path(__file__).parent.parent / "counterexamples" / "archive"
 
 
-def interpreter(**settings: int) -> Interpreter:
-    values = {**dict(MACHINE.version("kafka-4.1").values), **SMALL, **settings}
+def interpreter(model: str = "kafka-4.1", **settings: int) -> Interpreter:
+    values = {**dict(MACHINE.version(model).values), **SMALL, **settings}
     return Interpreter(MACHINE, MACHINE.set_constants(values))
 
 
@@ -133,7 +133,7 @@ def test_lines_of_kafkas_classes_are_counted() -> None:
 @on_kafka
 @pytest.mark.parametrize("version", RELEASES)
 def test_hidden_fields_of_every_release_are_those_that_are_named(version: str) -> None:
-    plain = interpreter(fences=0)
+    plain = interpreter(RELEASES[version], fences=0)
     with Driver(release(version)) as driver:
         hidden = hidden_fields(driver, plain, covering(plain))
     assert set(hidden.fields) <= set(NAMED)
