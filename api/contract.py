@@ -135,6 +135,14 @@ class GrowthData(TypedDict):
     steps: list[RaisedData]
 
 
+class WarningData(TypedDict):
+    """What makes an answer look better than it is."""
+
+    kind: str
+    about: str
+    text: str
+
+
 class SearchData(TypedDict):
     """What a search found."""
 
@@ -164,6 +172,7 @@ class SearchData(TypedDict):
     peak_memory_bytes: int
     compiled: list[CompiledData]
     growth: NotRequired[GrowthData]
+    warnings: NotRequired[list[WarningData]]
 
 
 class CheckData(SearchData):

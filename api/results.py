@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Generic, TypeVar
 from fencepost.api.counterexample import Counterexample, Histories
 from fencepost.api.targets import Question, spelt
 from fencepost.api.traces import trace_of_path
+from fencepost.api.warned import warnings_of
 from fencepost.explorers.verdict import Cause, Result, Verdict, cause_of
 
 if TYPE_CHECKING:
@@ -24,6 +25,7 @@ if TYPE_CHECKING:
     from fencepost.api.growing import Growth
     from fencepost.explorers.verdict import PropertyResult
     from fencepost.model.language.bounds import BoundCount
+    from fencepost.model.language.ir.oversights import ModelWarning
 
 FORMAT = 1
 
@@ -124,8 +126,18 @@ class CheckResult(Result):
         )
         return Counterexample(made, item.path)
 
-    def to_dict(self, files: Mapping[str, str] | None = None, expected: Verdict | None = None) -> CheckData:
-        """Return what `check --json` prints; `files` are those of traces by property, `expected` is what `--expect` gave."""
+    @cached_property
+    def warnings(self) -> tuple[ModelWarning, ...]:
+        """What makes the answer look better than it is: of the model's text, and of what the search found."""
+        return warnings_of(self.question, self, normalize=self.normalize)
+
+    def to_dict(
+        self, files: Mapping[str, str] | None = None, expected: Verdict | None = None, *, warn: bool = True
+    ) -> CheckData:
+        """Return what `check --json` prints; `files` are those of traces by property, `expected` is what `--expect` gave.
+
+        Without `warn` no warnings are looked for.
+        """
         files = files or {}
         data: CheckData = {
             "format": FORMAT,
@@ -157,6 +169,8 @@ class CheckResult(Result):
             "store_bytes": self.store_bytes,
             "peak_memory_bytes": self.peak_memory_bytes,
         }
+        if warn:
+            data["warnings"] = [{"kind": item.kind, "about": item.about, "text": item.text} for item in self.warnings]
         if self.growth is not None:
             data["growth"] = self.growth.to_dict()
         if expected is not None:

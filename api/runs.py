@@ -49,7 +49,7 @@ class JudgedRun:
         if run.worst:
             expected["worst"] = dict(run.worst)
         return {
-            **self.result.to_dict(files),
+            **self.result.to_dict(files, warn=False),
             "run": run.name,
             "expected": expected,
             "as_expected": not self.differences,

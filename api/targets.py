@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, NoReturn
 
 from fencepost.api.places import USER_MODULE, near, of_model, placed
 from fencepost.invariants.protocols import PROTOCOLS, Protocol, protocol
-from fencepost.model.language.actions import Property
+from fencepost.model.language.actions import Action, Property
 from fencepost.model.language.constants import SHAPE
 from fencepost.model.language.errors import FencepostError, ModelError, UsageError, nearest
 from fencepost.model.language.machine import Machine, described
@@ -155,7 +155,24 @@ def load_protocol(path: Path) -> Protocol:
     twice = next((name for name in names if names.count(name) > 1), None)
     if twice:
         raise UsageError(f"{path}: PROPERTIES has {twice!r} twice: give each property a name of its own.")
-    return Protocol(machine, checked)
+    return Protocol(machine, checked, left_out=_left_out(module, machine, checked))
+
+
+def _left_out(module: ModuleType, machine: Machine, properties: tuple[Property, ...]) -> tuple[Action | Property, ...]:
+    """Return the actions and properties that a file defines and uses nowhere: not in MACHINE, in PROPERTIES, or in another value of its own."""
+    used: list[object] = [machine.initial, *machine.actions, *properties]
+    for value in vars(module).values():
+        if isinstance(value, Machine):
+            used += [value.initial, *value.actions]
+        elif isinstance(value, tuple | list):
+            used += value
+    known = {id(item) for item in used} | {id(item.function) for item in used if isinstance(item, Action)}
+    found = [item for item in vars(module).values() if isinstance(item, Action | Property)]
+    return tuple(
+        item
+        for item in dict.fromkeys(found)
+        if id(item) not in known and id(item.function) not in known and item.function.__module__ == module.__name__
+    )
 
 
 def make_sure_file(path: Path) -> None:

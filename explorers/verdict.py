@@ -98,6 +98,8 @@ class PropertyResult:
     values: Mapping[str, int] = field(default_factory=dict)
     cost: Cost | None = None
     note: str = ""
+    vacuous: bool = False
+    """Whether it is about whole behaviours, and no reachable state has what they would begin with."""
 
     @cached_property
     def is_worst_case(self) -> bool:

@@ -34,7 +34,7 @@ from fencepost.model.protocols import MACHINES
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from fencepost.model.language import Machine, Property
+    from fencepost.model.language import Action, Machine, Property
 
 
 @dataclass(frozen=True)
@@ -50,6 +50,8 @@ class Protocol:
     on_request: tuple[Property, ...] = ()
     visible: tuple[Callable[..., int], ...] = ()
     """What a client can see of a state, as functions `(state, constants) -> number`."""
+    left_out: tuple[Action | Property, ...] = ()
+    """What its file defines and makes no part of it."""
 
     @property
     def name(self) -> str:

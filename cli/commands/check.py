@@ -26,6 +26,7 @@ from fencepost.cli.views.display import Display
 from fencepost.cli.views.report import print_page
 from fencepost.explorers.verdict import Verdict, ended_by_signal
 from fencepost.invariants.catalogue import Profile
+from fencepost.model.language.errors import ModelError
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -84,6 +85,7 @@ _VERDICTS = ", ".join(Verdict)
 @click.option("--checkpoint", metavar="DIR", help="Keep an unfinished search there, so that --resume can continue it.")
 @click.option("--resume", is_flag=True, help="Continue from the checkpoint.")
 @click.option("--expect", metavar="VERDICT", help=f"Succeed if this is the verdict: {_VERDICTS}.")
+@click.option("--strict", is_flag=True, help="Let warnings about the model be an error.")
 @click.option("--trace", metavar="FILE", help="Write the first violation's trace there, or that of the worst case.")
 @click.option("--all-traces", is_flag=True, help="Show the trace of every violation, not only of the shortest.")
 @click.option("--coverage", is_flag=True, help="Show how often each action fired and each guard refused.")
@@ -123,6 +125,7 @@ def run_checks(request: Request) -> Exit:
     expected, questions, limits, file = request.expected(), request.questions(), request.limits(), request.trace_file()
     builds = request.builds()
     ends: list[Exit] = []
+    refused: list[str] = []
     data: list[CheckData] = []
     reports: list[Report] = []
     why = ""
@@ -140,6 +143,8 @@ def run_checks(request: Request) -> Exit:
             elif expected is not None and result.verdict is not expected:
                 display.note(f"{question.name}: expected {expected}, found {result.verdict}")
             ends.append(exit_of(result.verdict, expected))
+            if request.strict and result.warnings:
+                refused.append(refusal(result))
             if ended_by_signal(why):
                 ends.append(Exit.UNDETERMINED)
                 break
@@ -147,7 +152,18 @@ def run_checks(request: Request) -> Exit:
         builds.write(reports, [question.name for question in questions[len(reports) :]], why)
     if request.json:
         print_json(data[0] if len(questions) == 1 else {"format": FORMAT, "runs": data})
+    if refused:
+        raise ModelError("\n".join(refused))
     return worst_exit(ends)
+
+
+def refusal(result: CheckResult) -> str:
+    """Return what makes warnings an error."""
+    about = ", ".join(dict.fromkeys(item.about for item in result.warnings))
+    return (
+        f"{result.protocol}: there are warnings about {about}, and with --strict a warning is an error: "
+        "mend the model, or leave --strict out."
+    )
 
 
 def _print(request: Request, result: CheckResult, *, first: bool) -> None:

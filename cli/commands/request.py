@@ -62,6 +62,7 @@ class Request:
     github: bool = False
     json: bool = False
     quiet: bool = False
+    strict: bool = False
 
     @property
     def of_catalogue(self) -> bool:
@@ -180,6 +181,7 @@ class Request:
             "--dump": self.dump,
             "--deadlock": self.deadlock,
             "--grow": self.grow,
+            "--strict": self.strict,
         }
         self._refuse("runs of the catalogue, which have their own constants and expectations", own)
         known = [str(item) for item in Profile]

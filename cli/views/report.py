@@ -127,6 +127,8 @@ def print_verdict(console: Console, result: CheckResult, expected: Verdict | Non
     print_lines(console, styled(result.question.protocol.machine.sentence, "dim"))
     for note in result.notes:
         print_lines(console, f"Note: {note}")
+    for item in result.warnings:
+        print_lines(console, styled(f"Warning: {item.text}", "yellow"))
     if expected is not None and result.verdict is not expected:
         print_lines(console, styled(f"Expected {expected}, found {result.verdict}.", "bold red"))
     if not result.complete:
@@ -183,7 +185,7 @@ def _behaviour(question: Question, item: PropertyResult, shared: str) -> Iterato
         yield f"without: {prop.eventual.without_text}"
     if item.args and item.path is not None:
         yield f"for: {prop.eventual.shown(item.args)}"
-    if item.note:
+    if item.note and not item.vacuous:
         yield f"Note: {item.note}"
 
 

@@ -51,14 +51,14 @@ def summary(prop: Property, constants: Constants, findings: list[Finding]) -> Pr
     values = {name: value for (name, _), value in zip(prop.behaviour.params, chosen.args, strict=False)}
     if prop.kind is Kind.LEADS_TO:
         verdict = Verdict.HOLDS if chosen.reach is Reach.BOUNDED else Verdict.VIOLATED
-        return PropertyResult(prop.name, prop.kind, verdict, chosen.path, chosen.args, values, note=note)
+        return PropertyResult(prop.name, prop.kind, verdict, chosen.path, chosen.args, values, note=note, vacuous=vacuous)
     about = prop.behaviour
     bound = None if about.bound is None else about.bound.value(constants.values)
     kept = chosen.worst is not None and (bound is None or chosen.worst <= bound)
     least = [item.best for item in findings if item.best is not None and not item.vacuous]
     cost = Cost(chosen.reach, chosen.worst, min(least, default=chosen.best), about.unit, bound)
     verdict = Verdict.HOLDS if kept else Verdict.VIOLATED
-    return PropertyResult(prop.name, prop.kind, verdict, chosen.path, chosen.args, values, cost, note)
+    return PropertyResult(prop.name, prop.kind, verdict, chosen.path, chosen.args, values, cost, note, vacuous)
 
 
 def with_behaviours(result: Result, properties: tuple[Property, ...], judge: Callable[[Property], PropertyResult]) -> Result:
