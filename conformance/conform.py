@@ -75,7 +75,7 @@ def as_built(version: str, constants: Constants) -> Constants:
     values = {name: int(value) for name, value in constants.values.items()}
     if version in BEFORE_ELR:
         values["elr"] = 0
-    return named_protocol(PROTOCOL).machine.set_constants({**values, **AS_DRIVEN, **built(version, elr=bool(values["elr"]))})
+    return named_protocol(PROTOCOL).machine.set_constants({**values, **AS_DRIVEN, **built(version)})
 
 
 def conform(release: Release, request: Request, tell: Callable[[str], None]) -> Report:

@@ -18,12 +18,12 @@ from fencepost.explorers.cache_folder import cache_folder
 from fencepost.model.language.errors import UsageError, nearest
 
 RELEASES: dict[str, str] = {
-    "3.9.2": "kafka-3.7",
+    "3.9.2": "kafka-3.9",
     "4.0.2": "kafka-4.0",
     "4.1.2": "kafka-4.1",
-    "4.2.1": "kafka-4.1",
-    "4.3.1": "kafka-4.1",
-    "4.4.0": "kafka-4.1",
+    "4.2.1": "kafka-4.2",
+    "4.3.1": "kafka-4.3",
+    "4.4.0": "kafka-4.4",
 }
 """The releases that the driver knows, each with the model's version that it is compared with."""
 JAVA = 17

@@ -127,6 +127,8 @@ NOT_DRIVEN: dict[str, str] = {
     "leader_tells_epoch_end": "Fetch carries the last epoch since IBP 2.7: OffsetForLeaderEpoch is not asked",
     "leader_requests_expansion": "check and request are one step since KAFKA-15221",
     "leader_gives_up_waiting": "no release does this",
+    "operator_reassigns_replicas": "reassignments are not driven",
+    "operator_cancels_reassignment": "reassignments are not driven",
     "follower_trusts_diverging_answer": "only before KAFKA-14704",
 }
 """Actions that nothing is done for, and why. None of them is enabled with the constants that `refuse` lets through."""
@@ -157,11 +159,11 @@ FIELDS: dict[str, str] = {
 }
 
 NOT_COMPARED: dict[str, str] = {
-    "reassigned_in": "a reassignment under way is not driven",
+    "adding": "reassignments are not driven",
+    "removing": "reassignments are not driven",
     "replica.checked": "always empty since KAFKA-15221",
     "replica.truncating": "always off since IBP 2.7",
     "replica.last_epoch_lost": "always off since KAFKA-15510",
-    "replica.removed": "a reassignment under way is not driven",
     "budget": "counts what the model has left, nothing of Kafka",
     "ghost_committed": "follows from logs and high watermarks, which are compared",
     "ghost_committed_end": "follows from high watermarks, which are compared",
@@ -194,7 +196,7 @@ def refuse(c: Constants, version: str) -> str | None:
     for name, why in AROUND.items():
         if int(getattr(values, name)):
             return f"{name} is set: {why}"
-    wanted = {**AS_DRIVEN, **built(version, elr=bool(values.elr))}
+    wanted = {**AS_DRIVEN, **built(version)}
     if version in BEFORE_ELR:
         wanted["elr"] = 0
     for name, value in wanted.items():
@@ -250,31 +252,28 @@ AS_BUILT: dict[str, int] = {
     "registration_leaves_isr": 1,
     "fenced_before_registration": 0,
     "bump_leader_epoch_on_shrink": 0,
+    "removal_opens_epoch": 1,
+    "elr_within_replicas": 0,
     "last_known_leader": 1,
     "last_known_leader_check": 1,
     "unclean_shutdown": int(UncleanShutdown.PREVIOUS_EPOCH),
 }
 """The switches of the model that are Kafka's rules, as 4.1 has them; `built` has those of others."""
 
-BEFORE_ELR = ("kafka-3.7",)
+BEFORE_ELR = ("kafka-3.9",)
 """Versions of the model whose releases have no eligible leader replicas outside of tests."""
 
-
-LAST_KNOWN_UNCHECKED = ("kafka-4.0",)
-"""Versions of the model whose releases elect a last known leader that is not active (KAFKA-19522); with ELR on, which is not the default."""
-
 AROUND: dict[str, str] = {
-    "reassignment": "a reassignment under way is not driven",
+    "reassignments": NOT_DRIVEN["operator_reassigns_replicas"],
+    "spare": NOT_DRIVEN["operator_reassigns_replicas"],
     "disk_swaps": NOT_DRIVEN["disk_is_swapped"],
 }
 """Constants that add what is not driven, and why it is not."""
 
 
-def built(version: str, *, elr: bool = False) -> dict[str, int]:
-    """Return the switches of the model that are Kafka's rules, as this version of the model has them, with or without ELR."""
+def built(version: str) -> dict[str, int]:
+    """Return the switches of the model that are Kafka's rules, as this version of the model has them."""
     changed = dict(next(item.values for item in VERSIONS if item.name == version))
-    if elr and version in LAST_KNOWN_UNCHECKED:
-        changed["last_known_leader_check"] = 0
     return {name: int(changed.get(name, value)) for name, value in AS_BUILT.items()}
 
 

@@ -105,7 +105,7 @@ class Seen:
 
     def _image(self, told: list[Any]) -> Key:
         leader, leader_epoch, partition_epoch, isr, fenced, stopping, epochs = told
-        return (leader, leader_epoch, partition_epoch - self.frame.epoch, isr, fenced, stopping, tuple(epochs))
+        return (leader, leader_epoch, partition_epoch - self.frame.epoch, isr, fenced, stopping, 0, tuple(epochs))
 
     def _replica(self, told: dict[str, Any], expected: Key) -> Key:
         r = list(expected)

@@ -21,6 +21,7 @@ from fencepost.invariants import (
     quorum,
     quorum_answers,
     quorum_liveness,
+    reassignment,
     replication,
     replication_liveness,
     visible,
@@ -93,7 +94,7 @@ _PROPERTIES = {
 }
 """The properties of each machine; those not named are the published models, which share theirs."""
 _ON_REQUEST = {
-    "replication": replication_liveness.PROPERTIES,
+    "replication": (*reassignment.PROPERTIES, *replication_liveness.PROPERTIES),
     "controller-failover": (*controller_failover.ON_REQUEST, *controller_failover_live.PROPERTIES),
     "quorum": (*quorum_liveness.PROPERTIES, *quorum_answers.PROPERTIES),
     "metadata-reads": metadata_reads_live.PROPERTIES,

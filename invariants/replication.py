@@ -5,24 +5,25 @@ The ids are those of the catalogue: G-S1 to G-S13 for the protocol as a whole, K
 
 from fencepost.model.cluster.constants import C
 from fencepost.model.cluster.controller import (
-    active,
     controller_applies_alter_partition,
     is_eligible,
     is_from_current_leader,
     passes_epoch_checks,
-    replicas,
 )
 from fencepost.model.cluster.leader import maximal_isr
+from fencepost.model.cluster.partition_change import active
 from fencepost.model.cluster.state import (
     AlterPartition,
     Replica,
     State,
+    effective_min_isr,
     has_current_leader,
     is_running,
     is_sent,
     leads,
     local,
     newest,
+    replicas,
 )
 from fencepost.model.language import NONE, always, bits, sometimes, step
 from fencepost.model.language.actions import properties_in
@@ -77,7 +78,7 @@ def candidates_have_committed(s: State, c: C) -> bool:
     return all(
         has_committed(s, s.replica[broker])
         for broker in range(c.brokers)
-        if is_running(s, broker) and bits.contains((newest(s).isr | s.elr) & replicas(s, c), broker)
+        if is_running(s, broker) and bits.contains((newest(s).isr | s.elr) & replicas(c, newest(s)), broker)
     )
 
 
@@ -173,11 +174,17 @@ def isr_is_sane(s: State, c: C) -> bool:
     return (
         (image.leader == NONE or bits.contains(image.isr & active(c, image), image.leader))
         and (c.elr or image.isr != 0)
-        and bits.is_subset(image.isr, replicas(s, c))
+        and bits.is_subset(image.isr, replicas(c, image))
         and (is_last or image.isr & ~active(c, image) == 0)
         and s.elr & image.isr == 0
-        and (s.elr == 0 or bits.size(image.isr) < c.min_isr)
+        and (s.elr & replicas(c, image) == 0 or bits.size(image.isr) < effective_min_isr(c, image))
     )
+
+
+@always
+def eligible_leaders_have_replicas(s: State, c: C) -> bool:
+    """G-S6b: every member of the ELR has a replica, so nobody deletes a log that a clean election counts on."""
+    return s.elr & newest(s).missing == 0
 
 
 @always
@@ -200,8 +207,9 @@ def maximal_isr_covers_isr(s: State, c: C) -> bool:
     if not has_current_leader(s):
         return True
     r = s.replica[newest(s).leader]
-    may_commit = not c.high_watermark_needs_min_isr or bits.size(r.isr) >= c.min_isr
-    return bits.is_subset((newest(s).isr | s.elr) & replicas(s, c), maximal_isr(c, r)) or not may_commit
+    min_isr = effective_min_isr(c, local(s, newest(s).leader))
+    may_commit = not c.high_watermark_needs_min_isr or bits.size(r.isr) >= min_isr
+    return bits.is_subset((newest(s).isr | s.elr) & replicas(c, newest(s)), maximal_isr(c, r)) or not may_commit
 
 
 @always

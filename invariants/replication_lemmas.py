@@ -2,7 +2,7 @@
 
 from fencepost.model.cluster.constants import C
 from fencepost.model.cluster.state import Answer, State, is_running, leads
-from fencepost.model.language import NONE, always, bits, step
+from fencepost.model.language import always, bits, step
 
 
 @always
@@ -63,12 +63,6 @@ def high_watermark_is_held_when_it_rises(before: State, after: State, c: C) -> b
 
 
 @always
-def nobody_moves_without_reassignment(s: State, c: C) -> bool:
-    """Without a reassignment none has ended, and no broker was removed."""
-    return c.reassignment or (s.reassigned_in == NONE and not any(r.removed for r in s.replica))
-
-
-@always
 def high_watermark_is_in_the_log(s: State, c: C) -> bool:
     """No high watermark is beyond the end of its log."""
     return all(r.high_watermark <= r.end for r in s.replica)
@@ -79,7 +73,6 @@ LEMMAS = (
     leader_epochs_have_one_leader,
     partition_epochs_tell_changes,
     leaders_wait_for_no_answer,
-    nobody_moves_without_reassignment,
     high_watermark_is_in_the_log,
     high_watermark_is_held_when_it_rises,
 )

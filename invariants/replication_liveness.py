@@ -130,7 +130,7 @@ def is_acknowledged(s: State, c: C, broker: int, record: int) -> bool:
 
 def is_replicated(s: State, c: C, broker: int, record: int) -> bool:
     """The broker has the record, or no replica any more."""
-    return has_record(s.replica[broker], record) or s.replica[broker].removed
+    return has_record(s.replica[broker], record) or bits.contains(newest(s).missing, broker)
 
 
 acknowledged_reaches_all = leads_to(
@@ -264,9 +264,7 @@ followers_learn_the_high_watermark = leads_to(
 def is_left_out(s: State, c: C, broker: int) -> bool:
     """An active broker is outside the ISR of a partition that is led, and has a replica of it."""
     image = newest(s)
-    return (
-        is_active(s, broker) and image.leader != NONE and not bits.contains(image.isr, broker) and not s.replica[broker].removed
-    )
+    return is_active(s, broker) and image.leader != NONE and not bits.contains(image.isr | image.missing, broker)
 
 
 def is_not_left_out(s: State, c: C, broker: int) -> bool:
@@ -310,7 +308,7 @@ restarted_broker_rejoins = leads_to(
 def is_settled(s: State, c: C, broker: int) -> bool:
     """The broker is in the ISR and has everything that the leader has, or there is a reason why it is not."""
     image = newest(s)
-    if not is_active(s, broker) or image.leader == NONE or s.replica[broker].removed:
+    if not is_active(s, broker) or image.leader == NONE or bits.contains(image.missing, broker):
         return True
     return bits.contains(image.isr, broker) and s.replica[broker].end == s.replica[image.leader].end
 

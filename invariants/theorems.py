@@ -115,7 +115,6 @@ _ONE_LEADER_KNOWS = (
     "leader-epochs-have-one-leader",
     "partition-epochs-tell-changes",
     "leaders-wait-for-no-answer",
-    "nobody-moves-without-reassignment",
 )
 _EVERY_PAIRING = {"version_18": 0b101}
 """Nodes 0 and 2 know Fetch version 18, 1 and 3 do not: leaders and followers of either kind meet each other."""

@@ -1,7 +1,7 @@
 """Tables of the catalogue inside pages that are written by hand.
 
 A table stands between `<!-- cases ID ... -->` and `<!-- end -->`. Instead of ids one of these words: `bugs`, `versions`,
-`settings`, `switches`, `largest`, `critical-path`, `operations`, `proofs`, `statements`, `loops`, `delays`,
+`settings`, `stands-for`, `switches`, `largest`, `critical-path`, `operations`, `proofs`, `statements`, `loops`, `delays`,
 `quorum-settings`, `quorum-switches`, `spark-cost`, `spark-levels`, `spark-figures`, `spark-scale`, `speed-searches`,
 `speed-wanted`, `speed-steps`, `four-cases`, `propagation`, `follower-settings`,
 `follower-switches`, `clusters`, `clusters-kept`, `releases`, `releases-why`,
@@ -206,6 +206,20 @@ def _settings(name: str = "replication") -> tuple[Row, Iterable[Row]]:
     )
 
 
+def _stands_for() -> tuple[Row, Iterable[Row]]:
+    return ["version", "stands for"], ([version.name, version.sentence] for version in protocol("replication").machine.versions)
+
+
+def _settings_by_version() -> tuple[Row, Iterable[Row]]:
+    """Return the settings of replication with a column for each version: there are more of these than fit beside each other otherwise."""
+    _, rows = _settings()
+    columns = [[row[0].removeprefix("kafka-"), *row[2:]] for row in rows]
+    names = _settings()[0][2:]
+    return ["constant", *(column[0] for column in columns)], (
+        [name, *(column[place] for column in columns)] for place, name in enumerate(names, 1)
+    )
+
+
 def _switches(name: str = "replication") -> tuple[Row, Iterable[Row]]:
     declared = protocol(name).machine.constants.declared()
     return ["constant", "default", "meaning"], (
@@ -278,7 +292,8 @@ def _largest() -> tuple[Row, Iterable[Row]]:
 _WORDS: dict[str, Callable[[], tuple[Row, Iterable[Row]]]] = {
     "bugs": _bugs,
     "versions": _versions,
-    "settings": _settings,
+    "settings": _settings_by_version,
+    "stands-for": _stands_for,
     "switches": _switches,
     "quorum-settings": lambda: _settings("quorum"),
     "quorum-switches": lambda: _switches("quorum"),

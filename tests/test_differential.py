@@ -48,6 +48,33 @@ WALKS: list[tuple[str, dict[str, int], int]] = [
     ("mailbox", {"resends": 0, "deduplicate": 0, "losses": 3}, 5_000),
     ("replication", {"brokers": 2, "initial_isr": 1}, 2_000),
     ("replication", {"brokers": 2, "initial_isr": 2, "max_records": 1, "shrinks": 0, "elections": 1}, 1_000),
+    (
+        "replication",
+        {
+            "movable": 3,
+            "spare": 1,
+            "reassignments": 3,
+            "cancels": 2,
+            "fences": 2,
+            "min_isr": 2,
+            "elr": 1,
+            "completion": 2,
+            "max_leader_epoch": 8,
+        },
+        2_000,
+    ),
+    (
+        "replication",
+        {
+            "movable": 2,
+            "reassignments": 4,
+            "cancels": 2,
+            "removal_opens_epoch": 0,
+            "unclean_election": 1,
+            "max_leader_epoch": 8,
+        },
+        1_000,
+    ),
     ("metadata-reads", {"clients": 2, "forwarded_writes": 1, "foreign_contexts": 1, "restarts": 1, "offsets": 2}, 2_000),
     ("metadata-reads", {"one_store": 0, "exports": 1, "component_reads": 1, "check_first": 1, "token_read": 1}, 2_000),
     (

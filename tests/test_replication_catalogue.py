@@ -35,6 +35,7 @@ ALL_ACTIONS = (
     "2 brokers, three moves",
     "2 brokers, B06",
     "2 brokers, requests without epoch checks",
+    "2 brokers, replicas move",
 )
 
 

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 from fencepost.invariants import replication
+from fencepost.model.cluster.constants import Completion
 from fencepost.model.cluster.machine import MACHINE
 from fencepost.model.cluster.state import Life, Status, newest
 from fencepost.model.language.interpreter import Interpreter
@@ -162,21 +163,48 @@ def test_a_member_that_is_ahead_of_the_new_leader_cuts_its_log() -> None:
     assert (story.state.replica[0].log[0].record, story.state.replica[0].log[0].epoch) == (2, 1)
 
 
+MOVES = {
+    "brokers": 3,
+    "max_records": 1,
+    "crashes": 0,
+    "fences": 0,
+    "shrinks": 0,
+    "max_leader_epoch": 4,
+    "movable": 3,
+    "spare": 1,
+}
+
+
+def reassign(target: int, **constants: int) -> Story:
+    """An operator names other replicas than {0, 1}, and everybody has heard of it."""
+    story = Story(**{**MOVES, "reassignments": 1, **constants})
+    assert (newest(story.state).missing, newest(story.state).isr) == (
+        0b100,
+        0b011 if constants.get("initial_isr", 4) > 1 else 1,
+    )
+    story.do("operator-reassigns-replicas", target=target)
+    for broker in range(3):
+        if story.can("broker-applies-metadata", broker=broker, index=story.state.newest):
+            story.do("broker-applies-metadata", broker=broker, index=story.state.newest)
+    return story
+
+
 def test_a_leader_that_its_own_request_removes_stays_pending_and_commits_nothing_alone() -> None:
     """NEW_LEADER_ELECTED (ReplicationControlManager.alterPartition): the change is made although the answer is an error."""
-    story = Story(brokers=3, max_records=1, crashes=0, fences=0, shrinks=0, max_leader_epoch=1, reassignment=1)
-    assert newest(story.state).isr == 0b011
+    story = reassign(0b110)
+    assert (newest(story.state).missing, story.state.adding, story.state.removing) == (0, 0b100, 0b001)
     story.do("leader-handles-fetch", leader=0, follower=2)
     story.do("controller-applies-alter-partition")
     image = newest(story.state)
-    assert (image.leader, image.leader_epoch, image.isr, story.state.reassigned_in) == (1, 1, 0b110, 1)
+    assert (image.leader, image.leader_epoch, image.isr, image.missing) == (1, 1, 0b110, 0b001)
+    assert (story.state.adding, story.state.removing) == (0, 0)
     assert not list(story.state.alter_partitions), "nobody heeds the error"
     story.do("leader-appends", leader=0)
     assert (story.state.replica[0].proposed_isr, story.state.replica[0].high_watermark) == (0b111, 0)
     story.do("leader-handles-fetch", leader=0, follower=1)
     story.do("follower-appends", follower=1)
     story.do("broker-applies-metadata", broker=0, index=story.state.newest)
-    assert (story.state.replica[0].removed, story.state.replica[0].end) == (True, 0)
+    assert (story.state.replica[0].isr, story.state.replica[0].end) == (0, 0), "the log is deleted"
     assert not story.can("leader-handles-fetch", follower=0)
     assert all(story.holds(item) for item in replication.PROPERTIES if item.kind in ("always", "step"))
 
@@ -253,15 +281,98 @@ def test_a_leader_that_restarts_in_its_epoch_starts_it_again_at_its_log_end() ->
 
 def test_a_reassignment_ends_once_all_brokers_that_keep_a_replica_are_in_the_isr() -> None:
     """PartitionReassignmentReplicas.maybeCompleteReassignment, since KAFKA-15665."""
-    story = Story(brokers=3, max_records=1, initial_isr=1, crashes=0, fences=0, shrinks=0, max_leader_epoch=1, reassignment=1)
-    assert newest(story.state).isr == 0b001
+    story = reassign(0b110, initial_isr=1)
     story.do("leader-handles-fetch", leader=0, follower=2)
     story.do("controller-applies-alter-partition")
-    assert (newest(story.state).isr, story.state.reassigned_in) == (0b101, -1)
+    assert (newest(story.state).isr, story.state.adding, story.state.removing) == (0b101, 0b100, 0b001)
     story.do("leader-learns-change-applied")
     story.do("leader-handles-fetch", leader=0, follower=1)
     story.do("controller-applies-alter-partition")
-    assert (newest(story.state).isr, newest(story.state).leader, story.state.reassigned_in) == (0b110, 1, 1)
+    image = newest(story.state)
+    assert (image.isr, image.leader, image.missing, story.state.adding) == (0b110, 1, 0b001, 0)
+
+
+@pytest.mark.parametrize("completion", [Completion.ADDED, Completion.ADDED_UNLESS_FEWER])
+def test_since_4_3_and_before_3_8_a_reassignment_waits_for_the_added_replicas_only(completion: Completion) -> None:
+    """KAFKA-19975; and 3.7.2, before KAFKA-15665."""
+    story = reassign(0b110, initial_isr=1, completion=completion)
+    story.do("leader-handles-fetch", leader=0, follower=2)
+    story.do("controller-applies-alter-partition")
+    image = newest(story.state)
+    assert (image.isr, image.leader, image.missing, story.state.adding) == (0b100, 2, 0b001, 0)
+
+
+@pytest.mark.parametrize(("completion", "ends"), [(0, False), (1, True), (2, False)])
+def test_fewer_replicas_wait_for_each_other_but_for_the_rule_before_3_8(completion: int, *, ends: bool) -> None:
+    """`adding.size() < removing.size()`: 4.3.1 waits for all targets then, 3.7.2 has nothing to wait for."""
+    sizes = {**MOVES, "spare": 0, "reassignments": 1, "initial_isr": 1, "completion": completion}
+    story = Story(**sizes).do("operator-reassigns-replicas", target=0b011)
+    assert (newest(story.state).missing, story.state.removing) == ((0b100, 0) if ends else (0, 0b100))
+
+
+def test_a_reassignment_that_is_replaced_keeps_the_lists_that_the_new_one_leaves_empty() -> None:
+    """ReplicationControlManager.changePartitionReassignment sets the lists of replicas to add and to remove only if they are not empty."""
+    story = Story(**MOVES, reassignments=2).do("operator-reassigns-replicas", target=0b110)
+    everyone = Story(**MOVES, reassignments=2).do("operator-reassigns-replicas", target=0b110)
+    assert not everyone.can("operator-reassigns-replicas", target=0b111), "nothing changes: broker 0 will still be removed"
+    story.do("operator-reassigns-replicas", target=0b011)
+    assert (newest(story.state).missing, story.state.adding, story.state.removing) == (0b100, 0, 0), "back, at once"
+
+
+def test_since_4_3_a_reassignment_that_is_replaced_by_what_was_there_never_ends() -> None:
+    """The broker that was added is in both lists, so it is never in the ISR that is looked at."""
+    story = Story(**MOVES, reassignments=2, cancels=1, completion=2).do("operator-reassigns-replicas", target=0b110)
+    story.do("operator-reassigns-replicas", target=0b011)
+    assert (newest(story.state).missing, story.state.adding, story.state.removing) == (0, 0b100, 0b100)
+    for broker in (0, 2):
+        story.do("broker-applies-metadata", broker=broker, index=story.state.newest)
+    story.do("leader-handles-fetch", leader=0, follower=2)
+    story.do("controller-applies-alter-partition")
+    assert (newest(story.state).isr, story.state.adding) == (0b111, 0b100)
+    story.do("operator-cancels-reassignment")
+    assert (newest(story.state).missing, newest(story.state).isr, story.state.removing) == (0b100, 0b011, 0)
+
+
+def test_a_cancelled_reassignment_takes_what_it_added_out_of_the_isr_and_not_out_of_the_elr() -> None:
+    """PartitionReassignmentRevert, maybePopulateTargetElr: HYP-10."""
+    grown = {**MOVES, "reassignments": 1, "cancels": 1, "initial_isr": 1, "min_isr": 2, "elr": 1}
+    for repaired, elr in ((0, 0b100), (1, 0)):
+        story = Story(**grown, elr_within_replicas=repaired).do("operator-reassigns-replicas", target=0b111)
+        for broker in (0, 2):
+            story.do("broker-applies-metadata", broker=broker, index=story.state.newest)
+        story.do("leader-handles-fetch", leader=0, follower=2)
+        story.do("controller-applies-alter-partition")
+        assert (newest(story.state).isr, story.state.adding) == (0b101, 0b100), "broker 1 holds up the end"
+        story.do("operator-cancels-reassignment")
+        image = newest(story.state)
+        assert (image.isr, image.missing, story.state.elr, image.leader_epoch) == (0b001, 0b100, elr, 1)
+        assert story.holds(replication.eligible_leaders_have_replicas) == bool(repaired)
+
+
+def test_a_broker_that_misses_its_removal_keeps_its_log() -> None:
+    """TopicDelta.localChanges compares the images before and after, so it finds no change of replicas between them."""
+    story = reassign(0b011 | 0b100, reassignments=3)
+    story.do("leader-handles-fetch", leader=0, follower=2)
+    story.do("controller-applies-alter-partition")
+    story.do("leader-learns-change-applied")
+    catch_up(story, follower=2)
+    story.do("operator-reassigns-replicas", target=0b011)
+    story.do("operator-reassigns-replicas", target=0b111)
+    story.do("broker-applies-metadata", broker=2, index=story.state.newest)
+    assert story.state.replica[2].end == 1
+
+
+def test_a_broker_that_is_down_while_it_is_removed_finds_a_stray_log() -> None:
+    """LogManager.loadLogs: a log without a replica in the first image is put aside."""
+    story = Story(**{**MOVES, "reassignments": 1, "crashes": 1, "spare": 0, "initial_isr": 3, "loss": 0})
+    for follower in (1, 2):
+        story.do("leader-handles-fetch", leader=0, follower=follower)
+    catch_up(story, follower=2)
+    story.do("broker-crashes", broker=2, kept=1)
+    story.do("operator-reassigns-replicas", target=0b011)
+    assert (newest(story.state).missing, story.state.replica[2].end) == (0b100, 1)
+    story.do("broker-registers", broker=2)
+    assert (story.state.replica[2].life, story.state.replica[2].end) == (Life.RUNNING, 0)
 
 
 def test_a_copy_of_an_answered_request_does_not_hold_up_the_next_one() -> None:

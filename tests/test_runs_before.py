@@ -26,6 +26,10 @@ LOOPS = {
 """Loops, whose lengths depend on the order of states: short, and not always shortest. It changed when rows became packed bits."""
 
 
+REPLACED = ("replication 3 brokers, reassignment", "replication 3 brokers, B16")
+"""Runs of a reassignment that was under way from the start: now an operator starts it, so they have other states and longer traces."""
+
+
 def as_of_today(row: str) -> str:
     """Return a row of before with the lengths that loops have now."""
     for run, moved in LOOPS.items():
@@ -39,7 +43,7 @@ def as_of_today(row: str) -> str:
 
 def test_every_run_and_every_case_of_before_is_there_with_its_figures() -> None:
     before, today = [as_of_today(row) for row in BEFORE.read_text().splitlines()], list(rows())
-    gone = set(before) - set(today)
+    gone = {row for row in set(before) - set(today) if not any(f"{run} |" in row for run in REPLACED)}
     assert not gone, "\n".join(
         line for line in unified_diff(before, today, "before", "today", n=0, lineterm="") if line[1:] in gone
     )

@@ -32,6 +32,12 @@ WALKS: list[tuple[str, dict[str, int], int, int]] = [
     ("constructs", {"room": 1, "first": 110, "last": 10, "least": 2}, 60, 4),
     ("replication", {"brokers": 2, "initial_isr": 1}, 40, 2),
     ("replication", {"brokers": 2, "shrinks": 1, "elr": 1, "min_isr": 2}, 20, 0),
+    (
+        "replication",
+        {"brokers": 2, "movable": 2, "reassignments": 3, "cancels": 1, "elr": 1, "min_isr": 2, "completion": 2},
+        20,
+        0,
+    ),
 ]
 """(machine, constants, steps with plain values, steps with variables)"""
 

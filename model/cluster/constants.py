@@ -78,11 +78,23 @@ class Checkpoint(IntEnum):
     LOG_START = 2
 
 
+class Completion(IntEnum):
+    """Which replicas must be in the ISR for a reassignment to end.
+
+    All that stay (KAFKA-15665); those that are added, as before; or those that are added, and all only if replicas get fewer
+    (KAFKA-19975).
+    """
+
+    ALL_TARGETS = 0
+    ADDED = 1
+    ADDED_UNLESS_FEWER = 2
+
+
 class C(Constants):
     """What a run of the replication model may set."""
 
     # sizes
-    brokers = shape(3, low=2, high=5, meaning="brokers, each with a replica of the one partition")
+    brokers = shape(3, low=2, high=5, meaning="brokers, each with a replica of the one partition unless spare says otherwise")
     max_records = capacity(1, low=0, high=4, room=2, meaning="records that producers write in all")
     metadata_lag = capacity(3, low=1, high=24, room=3, meaning="controller records that a running broker may be behind")
     alter_partitions = capacity(2, low=1, high=6, room=2, meaning="AlterPartition messages in flight")
@@ -98,7 +110,13 @@ class C(Constants):
     elections = bound(0, low=0, high=4, meaning="preferred leader elections")
     disk_swaps = bound(0, low=0, high=2, meaning="logs that vanish under a running broker")
     resends = bound(0, low=0, high=2, meaning="AlterPartition requests that are sent again on another connection")
-    reassignment = switch(default=False, meaning="the partition is moving from its first leader to the last broker")
+    reassignments = bound(
+        0, low=0, high=4, meaning="times that an operator starts a reassignment, or replaces the one under way"
+    )
+    cancels = bound(0, low=0, high=3, meaning="times that an operator cancels a reassignment")
+    movable = bound(0, low=0, high=5, meaning="brokers of which operators add and remove replicas: the first")
+    least_replicas = bound(1, low=1, high=5, meaning="replicas that operators leave the partition at least")
+    spare = bound(0, low=0, high=4, meaning="of these, brokers without a replica at the start: the last")
 
     # initial state
     initial_leader = bound(0, low=0, high=4, meaning="first leader; broker 0 is the preferred one")
@@ -189,9 +207,17 @@ class C(Constants):
     )
     fenced_before_registration = switch(default=False, meaning="only a fenced broker may register again")
     bump_leader_epoch_on_shrink = switch(default=False, meaning="an ISR shrink opens a leader epoch (before 3.6)")
+    completion = choice(
+        Completion.ALL_TARGETS,
+        meaning="a reassignment ends with these in the ISR: all-targets (KAFKA-15665), added, added-unless-fewer (KAFKA-19975)",
+    )
+    removal_opens_epoch = switch(default=True, meaning="who loses a replica learns it in a new leader epoch")
     any_preferred = switch(default=False, meaning="an operator may make any replica the preferred one")
     unclean_election = switch(default=False, meaning="unclean.leader.election.enable")
     elr = switch(default=False, meaning="eligible leader replicas (KIP-966)")
+    elr_within_replicas = switch(
+        default=False, meaning="with ELR: who is removed from the replicas is not eligible any more (HYP-10)"
+    )
     last_known_leader = switch(default=True, meaning="with ELR: the last leader is elected when ISR and ELR are empty")
     last_known_leader_check = switch(default=True, meaning="the last known leader must be active (KAFKA-19522)")
     unclean_shutdown = choice(
@@ -205,10 +231,16 @@ def refuse(c: C) -> str | None:
         return f"min_isr={c.min_isr} is more than brokers={c.brokers}; the effective min ISR is at most the number of replicas."
     if c.initial_leader >= c.brokers:
         return f"initial_leader={c.initial_leader} is not a broker: they are numbered 0 to {c.brokers - 1}."
-    if c.reassignment and c.initial_leader == c.brokers - 1:
-        return f"initial_leader={c.initial_leader} is the last broker; with reassignment on it is the one that is added: take another."
-    if c.reassignment and c.min_isr == c.brokers:
-        return f"min_isr={c.min_isr} is more than the replicas that are left after the reassignment: write min_isr={c.brokers - 1} or less."
-    if c.reassignment and c.unclean_election:
-        return "unclean_election=on does not go with reassignment=on: how an unclean election completes one is not modelled."
+    if c.movable > c.brokers:
+        return f"movable={c.movable} is more than brokers={c.brokers}: write as many at most."
+    if c.reassignments > 0 and c.movable == 0:
+        return f"reassignments={c.reassignments} moves nothing with movable=0: write movable={c.brokers}, or how many may move."
+    if c.cancels > 0 and c.reassignments == 0:
+        return f"cancels={c.cancels} finds nothing to cancel with reassignments=0: write reassignments=1 or more."
+    if c.spare > c.movable:
+        return f"spare={c.spare} is more than movable={c.movable}, and only those brokers can be given a replica: write movable={c.spare}."
+    if c.least_replicas > c.brokers:
+        return f"least_replicas={c.least_replicas} is more than brokers={c.brokers}: write as many at most."
+    if c.movable - c.spare <= c.initial_leader < c.movable:
+        return f"initial_leader={c.initial_leader} has no replica with movable={c.movable} and spare={c.spare}: take another."
     return None

@@ -1,11 +1,33 @@
 """The controller: fencing, elections and AlterPartition, one atomic machine behind its log.
 
-After ReplicationControlManager, PartitionChangeBuilder and ClusterControlManager. Every action that changes
-something appends one image to the window and so needs room in it: brokers lag by at most `metadata_lag` images.
+After ReplicationControlManager and ClusterControlManager; `partition_change.py` has what a change brings with it. Every action that
+changes something appends one image to the window and so needs room in it: brokers lag by at most `metadata_lag` images.
 """
 
 from fencepost.model.cluster.constants import C
-from fencepost.model.cluster.state import AlterPartition, Broker, Image, State, Status, is_copy, is_running, is_sent, newest
+from fencepost.model.cluster.partition_change import (
+    active,
+    append_image,
+    change_isr,
+    completes,
+    elr_after,
+    epoch_for,
+    first_in_order,
+    isr_after,
+    leader_after,
+)
+from fencepost.model.cluster.state import (
+    AlterPartition,
+    Broker,
+    Image,
+    State,
+    Status,
+    is_copy,
+    is_running,
+    is_sent,
+    newest,
+    replicas,
+)
 from fencepost.model.language import NONE, InFlight, action, bits, require
 
 
@@ -14,129 +36,27 @@ def has_room(s: State, c: C) -> bool:
     return s.newest < c.metadata_lag
 
 
-def active(c: C, image: Image) -> int:
-    """Return the brokers that are registered, not fenced and not shutting down (ClusterControlManager.isActive)."""
-    return bits.everyone(c.brokers) & ~image.fenced & ~image.stopping
-
-
-def replicas(s: State, c: C) -> int:
-    """Return the brokers that have a replica: once the reassignment has ended, all but the first leader."""
-    everyone = bits.everyone(c.brokers)
-    return everyone if s.reassigned_in == NONE else bits.without(everyone, c.initial_leader)
-
-
-def first_of(c: C, members: int) -> int:
-    """Return the first member in replica order, NONE if there is none."""
-    found = NONE
-    for broker in range(c.brokers):
-        if found == NONE and bits.contains(members, broker):
-            found = broker
-    return found
-
-
-def elr_target(s: State, c: C, isr: int, unclean: int) -> int:
-    """Return the eligible leader replicas that go with a new ISR (KIP-966, maybePopulateTargetElr).
-
-    Members that leave the ISR stay eligible while it is below min ISR, unless they may have lost records.
-    """
-    if not c.elr or bits.size(isr) >= c.min_isr:
-        return 0
-    return (s.elr | newest(s).isr) & ~isr & ~unclean
-
-
-def elected(s: State, c: C, isr: int, elr: int, acceptable: int) -> int:
-    """Return who leads after a change to this ISR and ELR, NONE if nobody can (PartitionChangeBuilder.electAnyLeader).
-
-    The leader stays if it may; then the first acceptable ISR member, or ELR member if the ISR is empty; then the last
-    known leader; then, if unclean elections are allowed, the first acceptable replica.
-    """
-    eligible = (isr if isr != 0 else elr) & acceptable & replicas(s, c)
-    if bits.contains(eligible, newest(s).leader):
-        return newest(s).leader
-    leader = first_of(c, eligible)
-    if leader == NONE and may_elect_last_known(s, c, isr, elr, acceptable):
-        leader = s.last_known_leader
-    if leader == NONE and c.unclean_election:
-        leader = first_of(c, acceptable)
-    return leader
-
-
-def may_elect_last_known(s: State, c: C, isr: int, elr: int, acceptable: int) -> bool:
-    """Say whether the last known leader may be elected: ISR and ELR are empty (PartitionChangeBuilder.canElectLastKnownLeader)."""
-    return (
-        c.elr
-        and c.last_known_leader
-        and isr == 0
-        and elr == 0
-        and s.last_known_leader != NONE
-        and (not c.last_known_leader_check or bits.contains(acceptable, s.last_known_leader))
-    )
-
-
-def epoch_after(s: State, c: C, isr: int, leader: int) -> int:
-    """Return the leader epoch after a change: a new one if the leader changes or a replica is removed.
-
-    Before 3.6 also if the ISR shrinks.
-    """
-    image = newest(s)
-    shrinks = c.bump_leader_epoch_on_shrink and isr != 0 and image.isr & ~isr != 0
-    moves = c.election_opens_epoch and leader != image.leader
-    return image.leader_epoch + 1 if moves or shrinks or completes_reassignment(s, c, isr) else image.leader_epoch
-
-
-def completes_reassignment(s: State, c: C, isr: int) -> bool:
-    """Say whether the reassignment ends with this ISR: all brokers that keep a replica are in it.
-
-    PartitionReassignmentReplicas.maybeCompleteReassignment, since KAFKA-15665.
-    """
-    targets = bits.without(bits.everyone(c.brokers), c.initial_leader)
-    return c.reassignment and s.reassigned_in == NONE and bits.is_subset(targets, isr)
-
-
-def append_image(s: State) -> None:
-    """Append a copy of the controller's state to its log; the caller changes it."""
-    s.image[s.newest + 1] = s.image[s.newest]
-    s.newest += 1
-
-
-def change_partition(s: State, c: C, isr: int, elr: int, leader: int) -> None:
-    """Write a changed partition into the newest image (PartitionChangeBuilder.build).
-
-    A leader from outside the ISR becomes the whole ISR, and empties the ELR if it was not in it. Without ELR the last
-    member stays in the ISR.
-    """
-    image = newest(s)
-    is_new_outsider = leader not in (NONE, image.leader) and not bits.contains(isr, leader)
-    keeps_last = isr == 0 and not c.elr
-    new_isr = bits.only(leader) if is_new_outsider else image.isr if keeps_last else isr
-    new_elr = bits.without(elr, leader) if bits.contains(elr, leader) else 0 if is_new_outsider else elr
-    loses_last = c.elr and new_isr == 0 and image.isr != 0
-    remembered = image.leader if loses_last and c.last_known_leader else s.last_known_leader
-    new_last_known = remembered if leader == NONE else NONE
-    changes = new_isr != image.isr or new_elr != s.elr or leader != image.leader or new_last_known != s.last_known_leader
-    image.leader_epoch = epoch_after(s, c, isr, leader)
-    image.isr = new_isr
-    image.leader = leader
-    image.partition_epoch += 1 if changes else 0
-    s.elr = new_elr
-    s.last_known_leader = new_last_known
-    s.ghost_stale &= new_isr
-
-
 def leader_without(s: State, c: C, broker: int) -> int:
     """Return who leads once this broker is out of the ISR, the present leader if it is in no ISR."""
     image = newest(s)
     isr = bits.without(image.isr, broker)
     if isr == image.isr:
         return image.leader
-    return elected(s, c, isr, elr_target(s, c, isr, 0), bits.without(active(c, image), broker))
+    return leader_after(s, c, isr, 0, bits.without(active(c, image), broker))
+
+
+def epoch_without(s: State, c: C, broker: int, leader: int) -> int:
+    """Return the leader epoch once this broker is out of the ISR and this one leads."""
+    image = newest(s)
+    isr = bits.without(image.isr, broker)
+    return image.leader_epoch if isr == image.isr else epoch_for(s, c, isr, leader)
 
 
 def remove_from_isr(s: State, c: C, broker: int, leader: int) -> None:
     """Take a broker out of the newest image's ISR, if it is in it; `leader` leads from then on (generateLeaderAndIsrUpdates)."""
     isr = bits.without(newest(s).isr, broker)
     if isr != newest(s).isr:
-        change_partition(s, c, isr, elr_target(s, c, isr, 0), leader)
+        change_isr(s, c, isr, elr_after(s, c, isr, 0), leader)
 
 
 @action(broker=Broker)
@@ -150,7 +70,7 @@ def controller_fences_broker(s: State, c: C, broker: int) -> None:
     require(has_room(s, c), bound=C.metadata_lag)
     require(s.budget.fences > 0, bound=C.fences)
     require(not bits.contains(image.fenced, broker))
-    require(epoch_after(s, c, bits.without(image.isr, broker), leader) <= c.max_leader_epoch, bound=C.max_leader_epoch)
+    require(epoch_without(s, c, broker, leader) <= c.max_leader_epoch, bound=C.max_leader_epoch)
     append_image(s)
     remove_from_isr(s, c, broker, leader)
     now = newest(s)
@@ -166,20 +86,19 @@ def controller_unfences_broker(s: State, c: C, broker: int) -> None:
     shut down is never unfenced (BrokerHeartbeatManager.calculateNextBrokerState).
     """
     image = newest(s)
-    leader = (
-        elected(s, c, image.isr, s.elr, bits.with_member(active(c, image), broker)) if image.leader == NONE else image.leader
-    )
+    acceptable = bits.with_member(active(c, image), broker)
+    leader = leader_after(s, c, image.isr, 0, acceptable) if image.leader == NONE else image.leader
     require(has_room(s, c), bound=C.metadata_lag)
     require(is_running(s, broker))
     require(bits.contains(image.fenced, broker))
     require(not bits.contains(image.stopping, broker))
-    require(epoch_after(s, c, image.isr, leader) <= c.max_leader_epoch, bound=C.max_leader_epoch)
+    require(leader == image.leader or epoch_for(s, c, image.isr, leader) <= c.max_leader_epoch, bound=C.max_leader_epoch)
     if bits.contains(image.isr, broker) or not c.unfencing_needs_isr:
         append_image(s)
         now = newest(s)
         now.fenced = bits.without(now.fenced, broker)
         if leader != now.leader:
-            change_partition(s, c, now.isr, s.elr, leader)
+            change_isr(s, c, now.isr, elr_after(s, c, now.isr, 0), leader)
 
 
 @action(broker=Broker)
@@ -194,7 +113,7 @@ def controller_begins_shutdown(s: State, c: C, broker: int) -> None:
     require(s.budget.clean_stops > 0, bound=C.clean_stops)
     require(is_running(s, broker))
     require(bits.contains(active(c, image), broker))
-    require(epoch_after(s, c, bits.without(image.isr, broker), leader) <= c.max_leader_epoch, bound=C.max_leader_epoch)
+    require(epoch_without(s, c, broker, leader) <= c.max_leader_epoch, bound=C.max_leader_epoch)
     append_image(s)
     remove_from_isr(s, c, broker, leader)
     now = newest(s)
@@ -212,12 +131,12 @@ def controller_elects_preferred(s: State, c: C, broker: int) -> None:
     image = newest(s)
     require(has_room(s, c), bound=C.metadata_lag)
     require(s.budget.elections > 0, bound=C.elections)
-    require(broker == 0 or c.any_preferred)
+    require(broker == first_in_order(c, replicas(c, image), s.removing) or c.any_preferred)
     require(image.leader != broker)
     require(bits.contains(image.isr & active(c, image), broker))
     require(image.leader_epoch < c.max_leader_epoch, bound=C.max_leader_epoch)
     append_image(s)
-    change_partition(s, c, newest(s).isr, elr_target(s, c, newest(s).isr, 0), broker)
+    change_isr(s, c, newest(s).isr, elr_after(s, c, newest(s).isr, 0), broker)
     s.budget.elections -= 1
 
 
@@ -283,10 +202,10 @@ def controller_applies_alter_partition(s: State, c: C, m: AlterPartition) -> Non
     was sent again goes to the connection that its sender has closed.
     """
     image = newest(s)
-    completes = completes_reassignment(s, c, m.isr)
-    isr = bits.without(m.isr, c.initial_leader) if completes else m.isr
-    elr = elr_target(s, c, isr, 0)
-    leader = elected(s, c, isr, elr, active(c, image)) if completes else m.leader
+    isr = isr_after(s, c, m.isr)
+    elr = elr_after(s, c, m.isr, 0)
+    leader = leader_after(s, c, m.isr, 0, active(c, image)) if completes(s, c, m.isr) else m.leader
+    leader_epoch = epoch_for(s, c, m.isr, leader)
     require(has_room(s, c), bound=C.metadata_lag)
     require(is_sent(m))
     require(m.broker_epoch == image.broker_epoch[m.leader] or not c.request_epoch_checks)
@@ -294,19 +213,18 @@ def controller_applies_alter_partition(s: State, c: C, m: AlterPartition) -> Non
     require(m.leader == image.leader)
     require(m.partition_epoch == image.partition_epoch or not c.request_epoch_checks)
     require(is_eligible(c, image, m))
-    require(epoch_after(s, c, isr, leader) <= c.max_leader_epoch, bound=C.max_leader_epoch)
+    require(leader_epoch <= c.max_leader_epoch, bound=C.max_leader_epoch)
+    require(bits.is_subset(m.isr, replicas(c, image)))
     joined = isr & ~image.isr
     stale = 0
     for member in range(c.brokers):
         if bits.contains(joined, member) and m.member_epoch[member] not in (NONE, image.broker_epoch[member]):
             stale = bits.with_member(stale, member)
-    same_epoch = epoch_after(s, c, isr, leader) == image.leader_epoch
+    same_epoch = leader_epoch == image.leader_epoch
     is_awaited_elsewhere = c.answers_are_lost and is_sent_again(s, m)
     append_image(s)
-    change_partition(s, c, isr, elr, leader)
+    change_isr(s, c, m.isr, elr, leader)
     s.ghost_stale |= stale
-    if completes:
-        s.reassigned_in = newest(s).leader_epoch
     if leader != m.leader:
         answer(s, m, Status.REFUSED)
     elif same_epoch and not is_awaited_elsewhere:

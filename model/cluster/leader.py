@@ -14,6 +14,7 @@ from fencepost.model.cluster.state import (
     Replica,
     State,
     Status,
+    effective_min_isr,
     follows,
     is_copy,
     leads,
@@ -83,7 +84,8 @@ def advance_high_watermark(s: State, c: C, leader: int) -> None:
     Since 3.7 it stands while the committed ISR is below min ISR.
     """
     r = s.replica[leader]
-    if c.high_watermark_needs_min_isr and bits.size(r.isr) < c.min_isr:
+    min_isr = effective_min_isr(c, local(s, leader))
+    if c.high_watermark_needs_min_isr and bits.size(r.isr) < min_isr:
         return
     reached = r.end
     for member in range(c.brokers):
@@ -92,7 +94,7 @@ def advance_high_watermark(s: State, c: C, leader: int) -> None:
     if reached > r.high_watermark or (reached != NONE and not c.high_watermark_only_rises):
         r.high_watermark = reached
         observe_commit(s, r)
-        acknowledge(s, c, r)
+        acknowledge(s, c, r, min_isr)
 
 
 def observe_commit(s: State, r: Replica) -> None:
@@ -102,13 +104,13 @@ def observe_commit(s: State, r: Replica) -> None:
     s.ghost_committed_end = max(s.ghost_committed_end, r.high_watermark)
 
 
-def acknowledge(s: State, c: C, r: Replica) -> None:
+def acknowledge(s: State, c: C, r: Replica, min_isr: int) -> None:
     """Answer the writes that the high watermark has passed, positively if the maximal ISR is large enough.
 
     Partition.checkEnoughReplicasReachOffset, which is asked whenever the high watermark moves.
     """
     for offset in range(r.high_watermark):
-        if r.waiting[offset] != 0 and bits.size(maximal_isr(c, r)) >= c.min_isr:
+        if r.waiting[offset] != 0 and bits.size(maximal_isr(c, r)) >= min_isr:
             s.ghost_acknowledged = bits.with_member(s.ghost_acknowledged, r.waiting[offset])
         r.waiting[offset] = 0
 
@@ -269,13 +271,14 @@ def brings_news(s: State, c: C, leader: int, follower: int) -> bool:
 
 
 def serves(s: State, c: C, leader: int, follower: int) -> bool:
-    """Say whether the leader answers what the follower asks: it serves requests of its own leader epoch only (KIP-320).
+    """Say whether the leader answers what the follower asks: it serves its replicas' requests of its own leader epoch only (KIP-320).
 
     That it answers to others too, with an error, matters only where the follower does something on that (KAFKA-7786).
     """
     return (
         follows(s, follower, leader)
         and leads(s, leader)
+        and not bits.contains(local(s, leader).missing, follower)
         and (
             not c.fetch_leader_epoch_check
             or local(s, follower).leader_epoch == local(s, leader).leader_epoch

@@ -2,21 +2,20 @@
 
 from fencepost.model.cluster import log
 from fencepost.model.cluster.constants import C, Checkpoint, Loss, UncleanShutdown
-from fencepost.model.cluster.controller import (
-    active,
-    append_image,
-    change_partition,
-    elected,
-    elr_target,
-    epoch_after,
-    has_room,
-    leader_without,
-    remove_from_isr,
-)
+from fencepost.model.cluster.controller import epoch_without, has_room, leader_without, remove_from_isr
 from fencepost.model.cluster.follower import forget_answer
 from fencepost.model.cluster.leader import fail_writes, forget_leadership
 from fencepost.model.cluster.metadata import start_from
 from fencepost.model.cluster.network import leave_fetch_behind
+from fencepost.model.cluster.partition_change import (
+    active,
+    append_image,
+    change_isr,
+    elr_after,
+    epoch_for,
+    isr_after,
+    leader_after,
+)
 from fencepost.model.cluster.state import Broker, Life, Offset, State, is_running, local, newest
 from fencepost.model.language import action, bits, require
 
@@ -81,7 +80,7 @@ def broker_stops(s: State, c: C, broker: int) -> None:
     require(image.leader != broker)
     require(asked or s.budget.clean_stops > 0, bound=C.clean_stops)
     require(not waits or is_known_to_leave(s, c, broker))
-    require(epoch_after(s, c, bits.without(image.isr, broker), leader) <= c.max_leader_epoch, bound=C.max_leader_epoch)
+    require(epoch_without(s, c, broker, leader) <= c.max_leader_epoch, bound=C.max_leader_epoch)
     append_image(s)
     remove_from_isr(s, c, broker, leader)
     now = newest(s)
@@ -104,25 +103,26 @@ def broker_registers(s: State, c: C, broker: int, checkpoint: int) -> None:
     image = newest(s)
     unclean = is_unclean(s, c, broker)
     isr = bits.without(image.isr, broker) if unclean or c.registration_leaves_isr else image.isr
-    elr = elr_target(s, c, isr, bits.only(broker) if unclean else 0)
+    changes = isr != image.isr or (unclean and bits.contains(s.elr, broker))
+    elr = elr_after(s, c, isr, bits.only(broker) if unclean else 0)
     acceptable = bits.without(active(c, image), broker)
-    leader = elected(s, c, isr, elr, acceptable) if isr != image.isr or elr != s.elr else image.leader
-    opens = c.registration_opens_epoch and epoch_after(s, c, isr, leader) == image.leader_epoch
+    leader = leader_after(s, c, isr, bits.only(broker) if unclean else 0, acceptable) if changes else image.leader
+    leader_epoch = epoch_for(s, c, isr, leader) if changes else image.leader_epoch
+    opens = c.registration_opens_epoch and leader_epoch == image.leader_epoch
     partition_epoch = image.partition_epoch + 1
     require(has_room(s, c), bound=C.metadata_lag)
     require(not is_running(s, broker))
     require(bits.contains(image.fenced, broker) or not c.fenced_before_registration)
-    require(epoch_after(s, c, isr, leader) <= c.max_leader_epoch, bound=C.max_leader_epoch)
+    require(leader_epoch <= c.max_leader_epoch, bound=C.max_leader_epoch)
     require(not opens or image.leader_epoch < c.max_leader_epoch, bound=C.max_leader_epoch)
     require(checkpoint <= r.high_watermark)
     require(checkpoint == r.high_watermark or c.restart_high_watermark != Checkpoint.LAST)
     require(checkpoint == 0 or c.restart_high_watermark != Checkpoint.LOG_START)
-    stays = bits.contains(isr, broker) and bits.size(isr) > 1
-    changes = isr != image.isr or elr != s.elr
+    stays = bits.contains(isr_after(s, c, isr), broker) and bits.size(isr) > 1
     append_image(s)
     now = newest(s)
     if changes:
-        change_partition(s, c, isr, elr, leader)
+        change_isr(s, c, isr, elr, leader)
     if opens:
         now.leader_epoch += 1
         now.partition_epoch = partition_epoch

@@ -1,44 +1,63 @@
 """The replication protocol as one machine, and the Kafka versions that set its switches together."""
 
-from fencepost.model.cluster import controller, follower, leader, lifecycle, metadata, network, producer
-from fencepost.model.cluster.constants import C, Checkpoint, UncleanShutdown, refuse
+from fencepost.model.cluster import controller, follower, leader, lifecycle, metadata, network, producer, reassignment
+from fencepost.model.cluster.constants import C, Checkpoint, Completion, UncleanShutdown, refuse
 from fencepost.model.cluster.state import State, initial
 from fencepost.model.language import Cast, Machine, Version
 
 BEFORE_4 = {"elr": 0, "registration_leaves_isr": 0}
 """Before 4.0 a broker whose session has expired registers again without leaving the ISR (HYP-2)."""
+BEFORE_3_8 = {"completion": Completion.ADDED, **BEFORE_4}
+"""Before KAFKA-15665 a reassignment ends once the added replicas are in the ISR, whatever became of the others."""
 ALL = {"waits_for_joining": 1, "restart_high_watermark": Checkpoint.ANY}
 """What every version does: it waits for followers that are about to join, and writes high watermarks down now and then."""
+ELR = {"elr": 1, "unclean_shutdown": UncleanShutdown.PREVIOUS_EPOCH, **ALL}
+"""Since 4.1 new clusters have eligible leader replicas; a previous broker epoch tells clean from unclean stops."""
+SINCE_4_3 = {"completion": Completion.ADDED_UNLESS_FEWER, **ELR}
+"""Since KAFKA-19975 a reassignment does not wait for replicas that were there before, unless replicas get fewer."""
 VERSIONS = (
     Version(
         "kafka-3.5",
         "KIP-903 is in, its races are not closed; ISR shrinks open leader epochs, the high watermark knows no min ISR and waits for "
-        "whoever was caught up of late",
+        "whoever was caught up of late (3.5.2, reassignment: sources)",
         {
             "fetch_broker_epoch_check": 0,
             "atomic_expansion": 0,
             "high_watermark_needs_min_isr": 0,
             "wait_needs_eligibility": 0,
             "bump_leader_epoch_on_shrink": 1,
-            **BEFORE_4,
+            **BEFORE_3_8,
             **ALL,
         },
     ),
     Version(
         "kafka-3.7",
-        "the race of a rebooted follower's fetches is closed, and the high watermark stands below min ISR",
+        "the race of a rebooted follower's fetches is closed, and the high watermark stands below min ISR (3.7.2, reassignment: sources)",
+        {**BEFORE_3_8, **ALL},
+    ),
+    Version(
+        "kafka-3.9",
+        "the last release before 4.0: a reassignment ends only with every replica that stays in the ISR (3.9.2: sources)",
         {**BEFORE_4, **ALL},
     ),
     Version(
         "kafka-4.0",
-        "a registration takes its broker out of the ISR; eligible leader replicas are there but off by default",
-        {"elr": 0, **ALL},
+        "a registration takes its broker out of the ISR; eligible leader replicas are there but off by default, and with them the last "
+        "known leader is elected even if it is not active (4.0.0 and 4.0.2: sources)",
+        {"elr": 0, "last_known_leader_check": 0, **ALL},
     ),
     Version(
         "kafka-4.1",
-        "eligible leader replicas are on for new clusters; a previous broker epoch tells clean from unclean stops",
-        {"elr": 1, "unclean_shutdown": UncleanShutdown.PREVIOUS_EPOCH, **ALL},
+        "eligible leader replicas are on for new clusters; a previous broker epoch tells clean from unclean stops (4.1.2: sources)",
+        ELR,
     ),
+    Version("kafka-4.2", "as kafka-4.1 in all that is modelled (4.2.1: sources)", ELR),
+    Version(
+        "kafka-4.3",
+        "a reassignment ends once the added replicas are in the ISR, unless replicas get fewer (KAFKA-19975; 4.3.1: sources)",
+        SINCE_4_3,
+    ),
+    Version("kafka-4.4", "as kafka-4.3 in all that is modelled (4.4.0: classes)", SINCE_4_3),
 )
 
 
@@ -65,6 +84,10 @@ def notes(c: C) -> tuple[str, ...]:
             "fenced_epoch_check is off, as Kafka's code reads: a violation may come from the conjecture HYP-9; "
             "`--with fenced_epoch_check` closes it."
         )
+    if c.elr and c.reassignments > 0 and not c.elr_within_replicas:
+        found.append(
+            "elr_within_replicas is off, as Kafka's code reads: a violation may come from HYP-10; `--with elr_within_replicas` closes it."
+        )
     return tuple(found)
 
 
@@ -83,6 +106,8 @@ MACHINE = Machine(
         controller.controller_unfences_broker,
         controller.controller_begins_shutdown,
         controller.controller_elects_preferred,
+        reassignment.operator_reassigns_replicas,
+        reassignment.operator_cancels_reassignment,
         controller.controller_applies_alter_partition,
         controller.controller_finds_replica_ineligible,
         controller.controller_refuses_alter_partition,

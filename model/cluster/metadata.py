@@ -7,7 +7,8 @@ from fencepost.model.cluster import log
 from fencepost.model.cluster.constants import C, FencedAnswers, Truncation
 from fencepost.model.cluster.follower import forget_answer
 from fencepost.model.cluster.leader import advance_high_watermark, fail_writes, forget_followers, forget_leadership, start_epoch
-from fencepost.model.cluster.state import Answer, Broker, Image, ImageIndex, State, is_running, newest
+from fencepost.model.cluster.network import leave_fetch_behind
+from fencepost.model.cluster.state import Answer, Broker, Image, ImageIndex, Replica, State, is_running, newest
 from fencepost.model.language import NONE, action, bits, require
 
 
@@ -29,38 +30,55 @@ def broker_applies_metadata(s: State, c: C, broker: int, index: int) -> None:
 
 
 def apply_image(s: State, c: C, broker: int, index: int) -> None:
-    """Take over the leadership that an image gives the broker, or the leader that it names (BrokerMetadataPublisher)."""
+    """Take over the leadership that an image gives the broker, or the leader that it names (ReplicaManager.applyDelta).
+
+    Who has no replica any more deletes its log; who has a new one starts empty. Only the two images are compared: a broker that
+    was removed and added again in between does not learn of it (TopicDelta.localChanges).
+    """
     r = s.replica[broker]
     old, new = s.image[r.applied], s.image[index]
     changes = new.partition_epoch != old.partition_epoch
+    had = not bits.contains(old.missing, broker)
+    has = not bits.contains(new.missing, broker)
     was_leader = old.leader == broker
-    in_new_epoch = new.leader_epoch > old.leader_epoch
+    in_new_epoch = new.leader_epoch > old.leader_epoch or not had
+    if had and not has:
+        delete_replica(s, c, broker)
     r.applied = index
     if changes and new.leader == broker:
         make_leader(s, c, broker, was_leader, in_new_epoch)
-    elif changes:
+    elif changes and has:
         make_follower(s, c, broker, was_leader, in_new_epoch)
-    drop_removed_replica(s, c, broker)
 
 
 def start_from(s: State, c: C, broker: int) -> None:
-    """A broker that has just started applies its first image, the newest one."""
+    """A broker that has just started applies its first image, the newest one; a log without a replica is a stray, and goes."""
     r = s.replica[broker]
     r.applied = s.newest
-    if s.image[s.newest].leader == broker:
+    image = s.image[s.newest]
+    if bits.contains(image.missing, broker):
+        log.truncate(r, 0)
+    elif image.leader == broker:
         make_leader(s, c, broker, False, True)
     else:
         make_follower(s, c, broker, False, True)
-    drop_removed_replica(s, c, broker)
 
 
-def drop_removed_replica(s: State, c: C, broker: int) -> None:
-    """Delete the log of the broker that the reassignment removed, once it has applied that (ReplicaManager.stopPartitions)."""
+def delete_replica(s: State, c: C, broker: int) -> None:
+    """The broker forgets its replica and deletes the log (ReplicaManager.stopPartitions, Partition.delete).
+
+    A fetch that it has out may reach the leader later, who serves it in its own leader epoch only: where a removal opens one, such
+    a fetch does what it would have done before.
+    """
     r = s.replica[broker]
-    ended = s.reassigned_in != NONE and s.image[r.applied].leader_epoch >= s.reassigned_in
-    if ended and broker == c.initial_leader:
-        r.removed = True
-        log.truncate(r, 0)
+    if not c.removal_opens_epoch:
+        leave_fetch_behind(s, c, broker)
+    forget_leadership(r)
+    fail_writes(r)
+    forget_answer(r)
+    r.truncating = False
+    r.last_epoch_lost = False
+    log.truncate(r, 0)
 
 
 def make_leader(s: State, c: C, broker: int, was_leader: bool, in_new_epoch: bool) -> None:  # noqa: FBT001
@@ -74,6 +92,7 @@ def make_leader(s: State, c: C, broker: int, was_leader: bool, in_new_epoch: boo
     image = s.image[r.applied]
     if was_leader and (is_outdated(c, r.partition_epoch, image) or (not c.isr_from_metadata and not in_new_epoch)):
         return
+    forget_removed(r, image.missing)
     r.isr = image.isr
     r.partition_epoch = image.partition_epoch
     r.proposed_isr = 0
@@ -86,6 +105,16 @@ def make_leader(s: State, c: C, broker: int, was_leader: bool, in_new_epoch: boo
     r.truncating = False
     r.last_epoch_lost = False
     advance_high_watermark(s, c, broker)
+
+
+def forget_removed(r: Replica, missing: int) -> None:
+    """Forget what is known of followers that have no replica any more (Partition.updateAssignmentAndIsr)."""
+    if missing != 0:
+        r.recent &= ~missing
+        for follower in range(len(r.follower)):
+            if bits.contains(missing, follower):
+                r.follower[follower].end = NONE
+                r.follower[follower].broker_epoch = NONE
 
 
 def is_outdated(c: C, partition_epoch: int, image: Image) -> bool:

@@ -26,7 +26,8 @@ def leave_fetch_behind(s: State, c: C, broker: int) -> None:
     """Leave the broker's fetch in its leader's queue when the broker goes down; without room for it, it is lost."""
     image = local(s, broker)
     f = s.replica[broker]
-    is_fetching = image.leader not in (NONE, broker) and f.answer.kind == Answer.NONE and not f.truncating and not f.removed
+    has_replica = not bits.contains(image.missing, broker)
+    is_fetching = image.leader not in (NONE, broker) and f.answer.kind == Answer.NONE and not f.truncating and has_replica
     if is_fetching and fits(len(s.late_fetches) < c.late_fetches, bound=C.late_fetches):
         s.late_fetches.add(
             leader=image.leader,
@@ -50,6 +51,7 @@ def leader_handles_late_fetch(s: State, c: C, m: LateFetch) -> None:
     require(not is_stale_fetch(s, c, m.leader, m.follower, m.broker_epoch))
     require(m.offset <= r.end)
     require(not log.departs(r, local(s, m.leader).leader_epoch, m.offset, m.last_epoch))
+    require(not bits.contains(local(s, m.leader).missing, m.follower))
     s.late_fetches.remove(m)
     record_fetch(s, c, m.leader, m.follower, m.offset, m.broker_epoch)
 
@@ -115,16 +117,18 @@ def is_moot(s: State, c: C, m: AlterPartition) -> bool:
 
 
 def is_read_alike(s: State, broker: int, index: int, later: int) -> bool:
-    """Say whether a broker that leads by neither of two images would act alike on both."""
+    """Say whether a broker that leads by neither of two images would act alike on both: without a replica in any case."""
     one, other = s.image[index], s.image[later]
+    if bits.contains(one.missing | other.missing, broker):
+        return bits.contains(one.missing & other.missing, broker)
     return broker not in (one.leader, other.leader) and one.leader_epoch == other.leader_epoch and one.leader == other.leader
 
 
 def normalize(s: State, c: C) -> None:
     """Forget what nobody can observe.
 
-    A broker that does not lead reads only leader and leader epoch, so it has applied all images that agree with its own
-    in these. Requests that the controller must refuse are refused at once; refusals that change nothing, answers that
+    A broker that does not lead reads only leader, leader epoch and whether it has a replica, so it has applied all images that agree
+    with its own in these. Requests that the controller must refuse are refused at once; refusals that change nothing, answers that
     nobody waits for and late fetches that no leader will serve are dropped. Images that all running brokers have passed
     are dropped too, and partition epochs are counted from the oldest image that is kept.
     """
@@ -199,5 +203,6 @@ def clear_image(s: State, c: C, index: int) -> None:
     image.isr = 0
     image.fenced = 0
     image.stopping = 0
+    image.missing = 0
     for broker in range(c.brokers):
         image.broker_epoch[broker] = 0

@@ -56,6 +56,8 @@ class Status(IntEnum):
 Broker = Annotated[int, Index(C.brokers)]
 MaybeBroker = Annotated[int, Index(C.brokers, none=True)]
 Brokers = Annotated[int, BitSet(C.brokers)]
+Movable = Annotated[int, BitSet(C.movable)]
+"""Brokers of which replicas are added and removed: there are no such without reassignments."""
 Offset = Annotated[int, Range(0, C.max_records)]
 MaybeOffset = Annotated[int, Range(NONE, C.max_records)]
 Epoch = Annotated[int, Range(0, C.max_leader_epoch)]
@@ -64,7 +66,17 @@ BrokerEpoch = Annotated[int, Range(0, C.crashes + C.clean_stops)]
 MaybeBrokerEpoch = Annotated[int, Range(NONE, C.crashes + C.clean_stops)]
 PartitionEpoch = Annotated[
     int,
-    Range(0, 3 * C.fences + 3 * C.crashes + 5 * C.clean_stops + 2 * C.shrinks + C.elections + C.brokers),
+    Range(
+        0,
+        3 * C.fences
+        + 3 * C.crashes
+        + 5 * C.clean_stops
+        + 2 * C.shrinks
+        + C.elections
+        + C.brokers
+        + 5 * C.reassignments
+        + C.cancels,
+    ),
 ]
 ImageIndex = Annotated[int, Index(C.metadata_lag + 1)]
 RecordId = Annotated[int, Range(0, C.max_records)]
@@ -73,7 +85,7 @@ RecordIds = Annotated[int, BitSet(C.max_records + 1)]
 
 
 class Image(Record):
-    """The controller's state after one batch of its log, as far as brokers read it."""
+    """The controller's state after one batch of its log, as far as brokers read it. `missing` holds those without a replica."""
 
     leader: MaybeBroker
     leader_epoch: Epoch
@@ -81,6 +93,7 @@ class Image(Record):
     isr: Brokers
     fenced: Brokers
     stopping: Brokers
+    missing: Movable
     broker_epoch: Annotated[Array[BrokerEpoch], Per(Broker)]
 
 
@@ -121,8 +134,7 @@ class Replica(Record):
     `checked` holds the follower whose log end was found good enough for the ISR while the leader, which holds its lock,
     has still to look at the broker epoch (before KAFKA-15221). `recent` holds followers that were caught up within the lag
     time, if the leader waits for such. `truncating` is set
-    while a follower has still to ask where to cut its log (before Fetch carried the last epoch). `removed` is set when the
-    broker has learnt that it holds no replica any more.
+    while a follower has still to ask where to cut its log (before Fetch carried the last epoch).
     """
 
     life: Life
@@ -141,7 +153,6 @@ class Replica(Record):
     answer: FetchAnswer
     truncating: bool
     last_epoch_lost: bool
-    removed: bool
 
 
 class AlterPartition(Record):
@@ -178,12 +189,14 @@ class Budget(Record):
     elections: Annotated[int, Range(0, C.elections)]
     disk_swaps: Annotated[int, Range(0, C.disk_swaps)]
     resends: Annotated[int, Range(0, C.resends)]
+    reassignments: Annotated[int, Range(0, C.reassignments)]
+    cancels: Annotated[int, Range(0, C.cancels)]
 
 
 class State(Record):
     """The partition. `image[newest]` is the controller, with the fields beside it that brokers do not read.
 
-    `reassigned_in` is the leader epoch that the end of the reassignment opened, by which the removed broker learns of it.
+    `adding` and `removing` are the replicas that the reassignment under way adds and removes.
     `ghost_committed` holds the records below the highest high watermark of any leader, as first seen.
     `ghost_stale` holds members whose current incarnation never proved that it may be in the ISR.
     """
@@ -192,7 +205,8 @@ class State(Record):
     newest: ImageIndex
     elr: Brokers
     last_known_leader: MaybeBroker
-    reassigned_in: MaybeEpoch
+    adding: Movable
+    removing: Movable
     replica: Annotated[Array[Replica], Per(Broker)]
     alter_partitions: Annotated[Bag[AlterPartition], Size(C.alter_partitions)]
     late_fetches: Annotated[Bag[LateFetch], Size(C.late_fetches)]
@@ -208,17 +222,18 @@ class State(Record):
 def initial(s: State, c: C) -> None:
     """All brokers run with empty logs in leader epoch 0, and the ISR is the leader and the lowest other brokers.
 
-    With a reassignment under way the last broker, which it adds, is not among them.
+    Some may have no replica.
     """
     first = s.image[0]
     first.leader = c.initial_leader
     first.isr = bits.only(c.initial_leader)
     for broker in range(c.brokers):
-        is_added = c.reassignment and broker == c.brokers - 1
-        if broker != c.initial_leader and not is_added and bits.size(first.isr) < c.initial_isr:
+        is_spare = c.movable - c.spare <= broker < c.movable
+        if is_spare:
+            first.missing = bits.with_member(first.missing, broker)
+        elif broker != c.initial_leader and bits.size(first.isr) < c.initial_isr:
             first.isr = bits.with_member(first.isr, broker)
     s.last_known_leader = NONE
-    s.reassigned_in = NONE
     for r in s.replica:
         for f in r.follower:
             f.end = NONE
@@ -234,6 +249,8 @@ def initial(s: State, c: C) -> None:
     s.budget.elections = c.elections
     s.budget.disk_swaps = c.disk_swaps
     s.budget.resends = c.resends
+    s.budget.reassignments = c.reassignments
+    s.budget.cancels = c.cancels
 
 
 def newest(s: State) -> Image:
@@ -256,10 +273,22 @@ def leads(s: State, broker: int) -> bool:
     return is_running(s, broker) and local(s, broker).leader == broker
 
 
+def replicas(c: C, image: Image) -> int:
+    """Return the brokers that have a replica."""
+    return bits.everyone(c.brokers) & ~image.missing
+
+
+def effective_min_isr(c: C, image: Image) -> int:
+    """Return min ISR, which is at most the number of replicas (Partition.effectiveMinIsr, getTopicEffectiveMinIsr)."""
+    return c.min_isr if image.missing == 0 else min(c.min_isr, bits.size(replicas(c, image)))
+
+
 def follows(s: State, follower: int, leader: int) -> bool:
     """Say whether the follower runs, has a replica and fetches from `leader`."""
-    r = s.replica[follower]
-    return follower != leader and is_running(s, follower) and local(s, follower).leader == leader and not r.removed
+    image = local(s, follower)
+    return (
+        follower != leader and is_running(s, follower) and image.leader == leader and not bits.contains(image.missing, follower)
+    )
 
 
 def has_current_leader(s: State) -> bool:

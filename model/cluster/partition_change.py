@@ -1,0 +1,172 @@
+"""A change to the partition, as the controller makes every one of them: replicas, ISR, ELR and leader that go together.
+
+After PartitionChangeBuilder and PartitionReassignmentReplicas. A change is asked for with an ISR, and with other replicas if an
+operator moves them; what comes of it is written to the log as one image.
+"""
+
+from fencepost.model.cluster.constants import C, Completion
+from fencepost.model.cluster.state import Image, State, effective_min_isr, newest
+from fencepost.model.language import NONE, bits
+
+
+def active(c: C, image: Image) -> int:
+    """Return the brokers that are registered, not fenced and not shutting down (ClusterControlManager.isActive)."""
+    return bits.everyone(c.brokers) & ~image.fenced & ~image.stopping
+
+
+def first_of(c: C, members: int) -> int:
+    """Return the member with the lowest number, NONE if there is none."""
+    found = NONE
+    for broker in range(c.brokers):
+        if found == NONE and bits.contains(members, broker):
+            found = broker
+    return found
+
+
+def first_in_order(c: C, members: int, removing: int) -> int:
+    """Return the first member in the order of the replica list, NONE if there is none.
+
+    The target replicas come first, which operators list by their numbers here, then those that are to be removed
+    (PartitionReassignmentReplicas).
+    """
+    return first_of(c, members & ~removing if members & ~removing != 0 else members)
+
+
+def is_complete(c: C, isr: int, missing: int, adding: int, removing: int) -> bool:
+    """Say whether a reassignment ends with this ISR (PartitionReassignmentReplicas.maybeCompleteReassignment).
+
+    Up to 3.7 those that are added must be in it; since KAFKA-15665 all that stay; since KAFKA-19975 those that are added, and all
+    only if replicas get fewer. A reassignment that is replaced may have one broker in both lists: it is never in what is looked at.
+    """
+    kept = isr & ~removing
+    targets = bits.everyone(c.brokers) & ~missing & ~removing
+    fewer = bits.size(adding) < bits.size(removing)
+    needs_all = c.completion == Completion.ALL_TARGETS or (c.completion == Completion.ADDED_UNLESS_FEWER and fewer)
+    needed = targets if needs_all else adding
+    return adding | removing != 0 and (removing == 0 or kept != 0) and bits.is_subset(needed, kept)
+
+
+def completes(s: State, c: C, isr: int) -> bool:
+    """Say whether the reassignment under way ends with this ISR."""
+    return c.reassignments > 0 and is_complete(c, isr, newest(s).missing, s.adding, s.removing)
+
+
+def isr_after(s: State, c: C, isr: int) -> int:
+    """Return the ISR after a change that asks for this one: without the replicas that the end of a reassignment removes."""
+    return isr & ~s.removing if completes(s, c, isr) else isr
+
+
+def missing_after(s: State, c: C, isr: int) -> int:
+    """Return the brokers without a replica after a change that asks for this ISR."""
+    return newest(s).missing | s.removing if completes(s, c, isr) else newest(s).missing
+
+
+def elr_target(s: State, c: C, isr: int, missing: int, unclean: int) -> int:
+    """Return the eligible leader replicas that go with a new ISR (KIP-966, maybePopulateTargetElr).
+
+    Members that leave the ISR stay eligible while it is below min ISR, unless they may have lost records. Nothing there looks at
+    the target replicas, so members that are removed stay too (HYP-10).
+    """
+    if not c.elr or bits.size(isr) >= effective_min_isr(c, newest(s)):
+        return 0
+    stay = (s.elr | newest(s).isr) & ~isr & ~unclean
+    return stay & ~missing if c.elr_within_replicas else stay
+
+
+def elected(s: State, c: C, isr: int, elr: int, missing: int, acceptable: int) -> int:
+    """Return who leads after a change to this ISR and ELR, NONE if nobody can (PartitionChangeBuilder.electAnyLeader).
+
+    The leader stays if it may; then the first acceptable ISR member, or ELR member if the ISR is empty; then the last
+    known leader; then, if unclean elections are allowed, the first acceptable replica.
+    """
+    able = acceptable & ~missing
+    eligible = (isr if isr != 0 else elr) & able
+    if bits.contains(eligible, newest(s).leader):
+        return newest(s).leader
+    leader = first_in_order(c, eligible, s.removing)
+    if leader == NONE and may_elect_last_known(s, c, isr, elr, able):
+        leader = s.last_known_leader
+    if leader == NONE and c.unclean_election:
+        leader = first_in_order(c, able, s.removing)
+    return leader
+
+
+def may_elect_last_known(s: State, c: C, isr: int, elr: int, acceptable: int) -> bool:
+    """Say whether the last known leader may be elected: ISR and ELR are empty (PartitionChangeBuilder.canElectLastKnownLeader)."""
+    return (
+        c.elr
+        and c.last_known_leader
+        and isr == 0
+        and elr == 0
+        and s.last_known_leader != NONE
+        and (not c.last_known_leader_check or bits.contains(acceptable, s.last_known_leader))
+    )
+
+
+def epoch_after(s: State, c: C, isr: int, leader: int, missing: int) -> int:
+    """Return the leader epoch after a change: a new one if the leader changes or a replica is removed.
+
+    Before 3.6 also if the ISR shrinks.
+    """
+    image = newest(s)
+    shrinks = c.bump_leader_epoch_on_shrink and isr != 0 and image.isr & ~isr != 0
+    moves = c.election_opens_epoch and leader != image.leader
+    removes = c.removal_opens_epoch and missing & ~image.missing != 0
+    return image.leader_epoch + 1 if moves or shrinks or removes else image.leader_epoch
+
+
+def append_image(s: State) -> None:
+    """Append a copy of the controller's state to its log; the caller changes it."""
+    s.image[s.newest + 1] = s.image[s.newest]
+    s.newest += 1
+
+
+def change_partition(s: State, c: C, isr: int, elr: int, leader: int, missing: int, adding: int, removing: int) -> None:
+    """Write a changed partition into the newest image (PartitionChangeBuilder.build).
+
+    A leader from outside the ISR becomes the whole ISR, and empties the ELR if it was not in it. Without ELR the last
+    member stays in the ISR.
+    """
+    image = newest(s)
+    is_new_outsider = leader not in (NONE, image.leader) and not bits.contains(isr, leader)
+    keeps_last = isr == 0 and not c.elr
+    new_isr = bits.only(leader) if is_new_outsider else image.isr if keeps_last else isr
+    new_elr = bits.without(elr, leader) if bits.contains(elr, leader) else 0 if is_new_outsider else elr
+    loses_last = c.elr and new_isr == 0 and image.isr != 0
+    remembered = image.leader if loses_last and c.last_known_leader else s.last_known_leader
+    new_last_known = remembered if leader == NONE else NONE
+    moves = missing != image.missing or adding != s.adding or removing != s.removing
+    changes = new_isr != image.isr or new_elr != s.elr or leader != image.leader or new_last_known != s.last_known_leader
+    image.leader_epoch = epoch_after(s, c, isr, leader, missing)
+    image.isr = new_isr
+    image.leader = leader
+    image.partition_epoch += 1 if changes or moves else 0
+    image.missing = missing
+    s.adding = adding
+    s.removing = removing
+    s.elr = new_elr
+    s.last_known_leader = new_last_known
+    s.ghost_stale &= new_isr
+
+
+def change_isr(s: State, c: C, isr: int, elr: int, leader: int) -> None:
+    """Write a change that asks for this ISR, with what goes with it, and with the end of a reassignment that it brings."""
+    done = completes(s, c, isr)
+    missing = missing_after(s, c, isr)
+    change_partition(s, c, isr_after(s, c, isr), elr, leader, missing, 0 if done else s.adding, 0 if done else s.removing)
+
+
+def leader_after(s: State, c: C, isr: int, unclean: int, acceptable: int) -> int:
+    """Return who leads after a change that asks for this ISR; `unclean` may have lost records."""
+    missing = missing_after(s, c, isr)
+    return elected(s, c, isr_after(s, c, isr), elr_after(s, c, isr, unclean), missing, acceptable)
+
+
+def elr_after(s: State, c: C, isr: int, unclean: int) -> int:
+    """Return the eligible leader replicas after a change that asks for this ISR."""
+    return elr_target(s, c, isr_after(s, c, isr), missing_after(s, c, isr), unclean)
+
+
+def epoch_for(s: State, c: C, isr: int, leader: int) -> int:
+    """Return the leader epoch after a change that asks for this ISR and elects this leader."""
+    return epoch_after(s, c, isr_after(s, c, isr), leader, missing_after(s, c, isr))
