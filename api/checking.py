@@ -17,7 +17,7 @@ from fencepost.api.targets import Question, ask
 from fencepost.api.traces import way_of
 from fencepost.api.watching import Event, Watch, watched
 from fencepost.explorers.interrupts import BY_KEYBOARD, Stopped, cancelled_by
-from fencepost.explorers.verdict import Cause, Options, PropertyResult, Result, Verdict, cause_of, extended
+from fencepost.explorers.verdict import Cause, Options, PropertyResult, Result, Verdict, cause_of, extended, make_sure_number
 from fencepost.model.language.errors import DomainError, FencepostError, UsageError, nearest
 
 if TYPE_CHECKING:
@@ -78,6 +78,7 @@ def check(
         else ask(what, properties, constants=constants, version=version, only=only, more=more)
     )
     choose_engine(engine)
+    make_sure_number("grow", grow, 0, fractions=True)
     options = Options(
         workers=workers,
         compact=compact,
@@ -141,8 +142,9 @@ def explore(question: Question, engine: str, options: Options, watch: Watch, clu
                 return plain.search(found.machine, constants, question.properties, options)
         if engine == "spark":
             from fencepost.api.on_spark import search_on
-            from fencepost.explorers.spark.session import Cluster
+            from fencepost.explorers.spark.session import Cluster, look_for_spark
 
+            look_for_spark()
             return search_on(question, options, load(), watch, cluster or Cluster())
         from fencepost.explorers.native.search import search
 

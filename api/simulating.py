@@ -16,7 +16,7 @@ from fencepost.api.targets import Question, ask, spelt
 from fencepost.api.traces import trace_of_path
 from fencepost.api.watching import Event, Watch, watched
 from fencepost.explorers.interrupts import BY_KEYBOARD, CANCELLED, Stopped, cancelled_by
-from fencepost.explorers.verdict import Cause, Options, Verdict, cause_of
+from fencepost.explorers.verdict import Cause, Options, Verdict, cause_of, make_sure_number
 from fencepost.explorers.walk.sample import Plan, Sample, Sampled, nothing, sample
 
 if TYPE_CHECKING:
@@ -144,6 +144,9 @@ def simulate(
         if isinstance(what, Question)
         else ask(what, properties, constants=constants, version=version, only=only, more=more, walks=True)
     )
+    for name, value, least in (("walks", walks, 1), ("depth", depth, 1), ("workers", workers, 0)):
+        make_sure_number(name, value, least)
+    make_sure_number("budget", budget, 0, fractions=True)
     plan = Plan(seed, walks, depth, dict(weights or {}), workers, budget, stop_on_violation)
     watch = watched(progress)
     with cancelled_by(cancel):

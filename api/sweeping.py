@@ -159,9 +159,10 @@ def sweep(
     The walks of a cell are those of `simulate` with its constants and the same seed. `output` is a folder that keeps the walks,
     to which `resume` adds; `traces` a folder for the trace of each property that is violated, from its smallest cell.
     """
-    from fencepost.explorers.spark.session import Cluster
+    from fencepost.explorers.spark.session import Cluster, look_for_spark
     from fencepost.explorers.spark.walking import cell_of
 
+    look_for_spark()
     question = (
         what
         if isinstance(what, Question)

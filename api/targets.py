@@ -75,7 +75,8 @@ def ask(
         switches = (*((name, True) for name in on), *((name, False) for name in off))
         values = choose_constants(found.machine, version or None, (*texts, *settings), switches)
     file = str(what) if isinstance(what, str | Path) and is_file(str(what)) else ""
-    return Question(found, values, chosen_of(found, tuple(only), walks=walks), version, file)
+    chosen = (only,) if isinstance(only, str) else tuple(only)
+    return Question(found, values, chosen_of(found, chosen, walks=walks), version, file)
 
 
 def chosen_of(found: Protocol, only: tuple[str, ...], *, walks: bool = False) -> tuple[Property, ...]:

@@ -7,6 +7,7 @@ import json
 import threading
 from dataclasses import FrozenInstanceError
 from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
 import fencepost.api as f
 import pytest
@@ -14,6 +15,9 @@ from fencepost.explorers.verdict import Cause
 
 from tests.commands import data_of, fencepost, fixed
 from tests.machines import mailbox
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
 
 ROOT = Path(__file__).parent.parent
 MAILBOX = ROOT / "tests" / "machines" / "mailbox.py"
@@ -120,3 +124,35 @@ def test_the_package_is_light_until_something_is_asked() -> None:
 
 def test_everything_that_is_promised_is_there() -> None:
     assert all(hasattr(f, name) for name in f.__all__)
+
+
+@pytest.mark.parametrize(
+    ("wrong", "says"),
+    [
+        ({"budget": "10s"}, "budget was given '10s': write a number of seconds, 0 or more."),
+        ({"grow": "20s"}, "grow was given '20s': write a number of seconds, 0 or more."),
+        ({"memory": "8G"}, "memory was given '8G': write a number of bytes, 0 or more."),
+        ({"workers": "2"}, "workers was given '2': write a whole number, 0 or more."),
+        ({"max_depth": -1}, "max_depth was given -1: write a whole number, 1 or more."),
+    ],
+)
+def test_an_argument_of_another_type_is_refused_by_name(wrong: dict[str, Any], says: str) -> None:
+    with pytest.raises(f.UsageError) as refused:
+        f.check("kip320", replicas=2, **wrong)
+    assert str(refused.value) == says
+
+
+def test_walks_are_a_number() -> None:
+    with pytest.raises(f.UsageError, match="walks was given '5': write a whole number, 1 or more"):
+        f.simulate("kip320", walks="5")  # type: ignore[arg-type]
+
+
+def test_one_name_of_a_property_needs_no_list() -> None:
+    assert [item.name for item in f.check("kip320", replicas=2, only="weak-isr").properties] == ["weak-isr"]
+
+
+@pytest.mark.parametrize("ask", [lambda: f.check("kip320", engine="spark"), lambda: f.sweep("kip320", grid={"replicas": [2]})])
+def test_without_spark_it_is_named_with_how_to_install_it(ask: Callable[[], object], monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("importlib.util.find_spec", lambda _: None)
+    with pytest.raises(f.UsageError, match=r"Spark is not installed: run `pip install 'fencepost\[spark\]'`"):
+        ask()

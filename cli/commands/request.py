@@ -95,7 +95,7 @@ class Request:
             "workers": self.workers or 0,
             "budget": seconds(self.budget),
             "memory": size(self.memory),
-            **({} if self.of_catalogue else {"engine": self.engine, "cluster": cluster, "grow": seconds(self.grow)}),
+            **({} if self.of_catalogue else {"engine": self.engine, "cluster": cluster, "grow": seconds(self.grow, "--grow")}),
         }
 
     def builds(self) -> Builds | None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib.util
 import os
 import re
 import shutil
@@ -56,13 +57,18 @@ class Cluster:
         return not self.master or self.master.startswith("local")
 
 
+def look_for_spark() -> None:
+    """Raise UsageError where Spark, or what it sends rows with, is not installed."""
+    if not all(importlib.util.find_spec(name) for name in ("pyspark", "pyarrow")):
+        raise UsageError("Spark is not installed: run `pip install 'fencepost[spark]'`.")
+
+
 @contextmanager
 def spark(cluster: Cluster) -> Iterator[SparkContext]:
     """Start Spark and stop it again; raise UsageError where it cannot start, or its executors cannot run Fencepost."""
-    try:
-        from pyspark import SparkConf, SparkContext
-    except ImportError:
-        raise UsageError("Spark is not installed: run `pip install 'fencepost[spark]'`.") from None
+    look_for_spark()
+    from pyspark import SparkConf, SparkContext
+
     submitted = "PYSPARK_GATEWAY_PORT" in os.environ
     if not submitted:
         look_for_java()
