@@ -10,17 +10,22 @@ from typing import Any
 FOLDER = Path(__file__).parent
 
 
+def file_of(name: str) -> Path:
+    """Return the file of the figures of this name."""
+    return FOLDER / f"{name}.json"
+
+
 @cache
 def load(name: str) -> dict[str, Any]:
     """Return the figures of this name; none where nothing was measured. They are shared: do not change them."""
-    file = FOLDER / f"{name}.json"
+    file = file_of(name)
     found: dict[str, Any] = json.loads(file.read_text("utf-8")) if file.is_file() else {}
     return found
 
 
 def save(name: str, figures: dict[str, Any]) -> None:
     """Write the figures of this name, and forget what was read before."""
-    file = FOLDER / f"{name}.json"
+    file = file_of(name)
     file.parent.mkdir(exist_ok=True)
     file.write_text(text_of(figures) + "\n", "utf-8")
     load.cache_clear()

@@ -9,8 +9,9 @@ from fencepost.api.files import write_text
 from fencepost.api.pins import Figures, pinned, with_figures
 from fencepost.api.quantities import counted
 from fencepost.cli.status import Exit
+from fencepost.figures import store
 from fencepost.invariants.catalogue import file_of, runs
-from fencepost.invariants.reached import file_of_reached, with_reached
+from fencepost.invariants.reached import NAME, with_reached
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -31,12 +32,12 @@ def write_pins(done: Sequence[RunData], *, to_stderr: bool) -> Exit:
             left.append(item)
         elif with_figures(run, found := figures_of(item)) != run:
             changed.setdefault(file_of(run), {})[run.name] = found
-    text = with_reached(
+    reached = with_reached(
         runs(), {item["run"]: reached_in(item) for item in done if item not in left and "bounds_reached" in item}
     )
-    if text != file_of_reached().read_text("utf-8"):
-        write_text(file_of_reached(), text)
-        click.echo(f"{file_of_reached()}: the bounds that were reached. Review the diff before you keep it.", err=to_stderr)
+    if reached != store.load(NAME):
+        store.save(NAME, reached)
+        click.echo(f"{store.file_of(NAME)}: the bounds that were reached. Review the diff before you keep it.", err=to_stderr)
     for file, figures in changed.items():
         write_text(file, pinned(file.name, file.read_text("utf-8"), figures))
         click.echo(f"{file}: pinned {counted(len(figures), 'run')}. Review the diff before you keep it.", err=to_stderr)
