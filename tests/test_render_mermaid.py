@@ -9,7 +9,7 @@ import pytest
 from fencepost.counterexamples.reader import read
 from fencepost.counterexamples.render import render
 from fencepost.counterexamples.render.parties import parties
-from fencepost.counterexamples.render.story import FORGOTTEN, IN_FLIGHT, LOST, RECEIVED, Mail, Story, event_of, story
+from fencepost.counterexamples.render.story import FORGOTTEN, GONE, IN_FLIGHT, LOST, RECEIVED, Mail, Story, event_of, story
 from fencepost.counterexamples.replay import follow
 from fencepost.counterexamples.trace import ARCHIVE
 from fencepost.model.language.interpreter import Interpreter, Step
@@ -49,7 +49,7 @@ def test_every_step_of_an_archived_trace_is_taken_by_a_broker_or_the_controller(
 @pytest.mark.parametrize("file", FILES, ids=lambda file: file.stem)
 def test_every_message_is_sent_before_it_ends_and_what_is_not_received_is_said(file: Path) -> None:
     for flight in told(file).flights:
-        assert flight.fate in (RECEIVED, FORGOTTEN, LOST, IN_FLIGHT)
+        assert flight.fate in (RECEIVED, FORGOTTEN, LOST, IN_FLIGHT, GONE)
         assert (flight.fate == IN_FLIGHT) is (flight.ended == 0)
         assert flight.ended == 0 or flight.sent <= flight.ended
         assert (flight.fate == RECEIVED) is (flight.receiver is not None)
@@ -104,7 +104,8 @@ def test_a_message_that_the_network_loses_is_lost_and_equal_ones_are_told_apart(
     plain = Interpreter(mailbox.MACHINE, mailbox.C(clients=1))
     state, events = plain.initial_states()[0], []
     wanted = (mailbox.send, mailbox.send_again, mailbox.send_again, mailbox.lose_request, mailbox.serve)
-    mail, found = Mail(mailbox.State, state), parties(plain)
+    found = parties(plain)
+    mail = Mail(found, state)
     for number, item in enumerate(wanted, 1):
         step = Step(item, (0,)) if number < 4 else next(plain.steps(item, state))
         happened = plain.apply(state, step)

@@ -13,7 +13,7 @@ from fencepost.counterexamples.history import transitions
 from fencepost.counterexamples.prevention import known_as, preventions
 from fencepost.counterexamples.render.drawing import drawing
 from fencepost.counterexamples.render.pictures import Card, cards
-from fencepost.counterexamples.render.story import FORGOTTEN, LOST, story
+from fencepost.counterexamples.render.story import FORGOTTEN, GONE, LOST, story
 from fencepost.counterexamples.sources import place_of, promises
 from fencepost.counterexamples.violating_binding import violated_for, violating_binding
 
@@ -136,7 +136,7 @@ def _scene(history: Story, event: Event, shown: list[Card]) -> Scene:
         event.takes,
         event.sends,
         [item for item in history.flights if item.sent < number and (not item.ended or item.ended > number)],
-        [item for item in history.flights if item.ended == number and item.fate in (FORGOTTEN, LOST)],
+        [item for item in history.flights if item.ended == number and item.fate in (FORGOTTEN, LOST, GONE)],
         event.folded,
     )
 

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 from fencepost.counterexamples.folding import fold
 from fencepost.counterexamples.render.parties import ELSEWHERE
-from fencepost.counterexamples.render.story import FORGOTTEN, IN_FLIGHT, story
+from fencepost.counterexamples.render.story import FORGOTTEN, IN_FLIGHT, LOST, RECEIVED, story
 from fencepost.counterexamples.violating_binding import violated_for
 
 if TYPE_CHECKING:
@@ -86,11 +86,12 @@ def _event(event: Event) -> Iterator[str]:
 
 def _arrival(event: Event, flight: Flight) -> Iterator[str]:
     where = f"sent in step {flight.sent}" if flight.sent else "in flight from the start"
-    if flight.receiver is not None:
+    if flight.fate == RECEIVED:
         text = _text(f"{flight.name} {flight.text}", f"({where})")
         yield f"{_id(flight.sender or flight.receiver)}-){_id(flight.receiver)}: {text}"
     else:
-        yield f"Note over {_id(flight.sender or event.actor)}: {_text(f'{flight.name}, {where}, is lost')}"
+        how = "is lost" if flight.fate == LOST else f"is taken out of flight in step {event.number}"
+        yield f"Note over {_id(flight.sender or event.actor)}: {_text(f'{flight.name}, {where}, {how}')}"
 
 
 def _changed(found: Iterable[Change], lane: Lane | None) -> list[str]:

@@ -10,15 +10,16 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from fencepost.counterexamples.states import is_aside
-from fencepost.model.language.domains import NONE, Domain, Index, InFlight
+from fencepost.model.language.domains import NONE, Domain, Index, InFlight, domain_of
 from fencepost.model.language.records import ArrayOf, Nested, Scalar, fields
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Mapping
 
     from fencepost.model.language.actions import Action
     from fencepost.model.language.domains import Linear
     from fencepost.model.language.interpreter import Interpreter, Step
+    from fencepost.model.language.records import Key, Record
 
 ELSEWHERE = "environment"
 """The lane of steps that nobody in the protocol takes: what the network or an operator does."""
@@ -86,13 +87,53 @@ class Parties:
         """Return who takes a step: whom the action's name names first, or else whose own state it changes."""
         named = self.named(step)
         titles = {lane.title: lane for lane in self.lanes}
+        declared = self.plain.machine.cast.actors.get(step.action.name, "")
+        if declared:
+            return named.get(declared) or titles.get(declared)
         for word in step.action.name.split("_"):
             if word in named or word in titles:
                 return named.get(word) or titles[word]
         takes_message = any(isinstance(domain, InFlight) for _, domain in step.action.params)
+        receiver = None if self.may_lose(step) else self._receiver_of(step)
+        if receiver is not None:
+            return receiver
         own = [lane for lane in named.values() if lane in touched] or touched
         rest = [] if takes_message else list(named.values())
         return next(iter([*own, *rest]), None)
+
+    def may_lose(self, step: Step) -> bool:
+        """Say whether an action loses the messages that it takes."""
+        losses = self.plain.machine.cast.losses
+        if losses is not None:
+            return step.action.name in losses
+        return any(word in LOSING for word in step.action.name.split("_"))
+
+    def sender(self, record: type[Record], key: Key) -> Lane | None:
+        """Return from whom a message comes, by what the cast says."""
+        return self._declared(self.plain.machine.cast.senders, record, key)
+
+    def receiver(self, record: type[Record], key: Key) -> Lane | None:
+        """Return to whom a message goes, by what the cast says."""
+        return self._declared(self.plain.machine.cast.receivers, record, key)
+
+    def _receiver_of(self, step: Step) -> Lane | None:
+        for (_, domain), value in zip(step.action.params, step.args, strict=True):
+            if isinstance(domain, InFlight):
+                return self.receiver(self.plain.message_class(domain), value)
+        return None
+
+    def _declared(self, by_class: Mapping[str, str], record: type[Record], key: Key) -> Lane | None:
+        name = by_class.get(record.__name__)
+        if name is None:
+            return None
+        for (inner, field), value in zip(fields(record), key, strict=True):
+            if inner == name and isinstance(field, Scalar):
+                return self.indexed(field.domain, value)
+        return next((lane for lane in self.lanes if lane.title == name), None)
+
+
+LOSING = ("lose", "loses", "lost", "loss", "drop", "drops", "dropped")
+"""Words in the names of actions that lose messages, where the cast does not say which do."""
 
 
 def parties(plain: Interpreter) -> Parties:
@@ -109,14 +150,25 @@ def parties(plain: Interpreter) -> Parties:
         return lanes[-1]
 
     owner = add(machine.cast.owner) if machine.cast.owner else None
+    for noun, alias in machine.cast.parties.items():
+        which = None if alias is None else domain_of(alias)
+        if isinstance(which, Index):
+            count = which.count.value(plain.constants.values)
+            counts[_text(which.count)] = {index: add(f"{noun} {index}") for index in range(count)}
+        else:
+            add(noun)
+    known = {lane.title: lane for lane in lanes}
+    records |= {name: known[party] for name, party in machine.cast.fields.items()}
     for name, field in fields(machine.state):
-        if isinstance(field, ArrayOf) and not is_aside(name) and _text(field.length) in acting:
+        if isinstance(field, ArrayOf) and not is_aside(name) and _text(field.length) in {**acting, **counts}:
             of = _text(field.length)
             if of not in counts:
                 noun = machine.cast.names.get(name, acting[of] if isinstance(field.element, Scalar) else name)
                 counts[of] = {index: add(f"{noun} {index}") for index in range(schema.length(field))}
             arrays[name] = counts[of]
-        elif isinstance(field, Nested) and not is_aside(name) and owner is None:
+        elif (
+            isinstance(field, Nested) and not is_aside(name) and owner is None and name not in {*records, *machine.cast.nobodys}
+        ):
             records[name] = add(machine.cast.names.get(name, name))
     return Parties(plain, tuple(lanes), arrays, records, owner, counts)
 

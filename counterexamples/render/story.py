@@ -23,8 +23,9 @@ if TYPE_CHECKING:
     from fencepost.counterexamples.trace import Trace
     from fencepost.model.language.interpreter import Path, Step, Transition
 
-RECEIVED, FORGOTTEN, LOST, IN_FLIGHT = "received", "forgotten", "lost", "in flight"
-"""What became of a message: taken by a party, dropped by `normalize` or another step, or still there at the end."""
+RECEIVED, FORGOTTEN, LOST, IN_FLIGHT, GONE = "received", "forgotten", "lost", "in flight", "taken out"
+"""What became of a message: an action took it by its parameter (`lost` where that loses it), `normalize` dropped it, it is still
+there at the end, or a step took it out that was about something else."""
 
 
 @dataclass
@@ -91,7 +92,7 @@ def story(trace: Trace, path: Path) -> Story:
     """Return what happens in a trace, party by party."""
     plain = trace.interpreter()
     found = parties(plain)
-    mail = Mail(plain.machine.state, path.start)
+    mail = Mail(found, path.start)
     events = []
     for number, (before, happened) in enumerate(zip(path.states, transitions(trace, path), strict=False), 1):
         event = event_of(found, number, before, happened)
@@ -159,7 +160,9 @@ def _signals(found: Parties, event: Event) -> Iterator[Signal]:
 class Mail:
     """The messages in flight."""
 
-    def __init__(self, state: type[Record], start: Key) -> None:
+    def __init__(self, found: Parties, start: Key) -> None:
+        state = found.plain.machine.state
+        self.parties = found
         self.bags = [
             (place, name, field.record) for place, (name, field) in enumerate(fields(state)) if isinstance(field, BagOf)
         ]
@@ -172,6 +175,7 @@ class Mail:
     def send(self, bag: str, record: type[Record], key: Key, sender: Lane | None, number: int) -> Flight:
         """Note a new message."""
         self.counts[record] += 1
+        sender = self.parties.sender(record, key) or sender
         self.flights.append(Flight(self.counts[record], bag, record, key, sender, number, first=key))
         return self.flights[-1]
 
@@ -179,18 +183,27 @@ class Mail:
         """Note what a step takes out of the bags and puts into them; return both."""
         taken: list[Flight] = []
         sent: list[Flight] = []
-        held = set(happened.step.args)
+        params = zip(happened.step.action.params, happened.step.args, strict=True)
+        held = {(domain.bag, value) for (_, domain), value in params if isinstance(domain, InFlight)}
         event.brief = " ".join(self.briefly(happened.step))
         for place, name, record in self.bags:
             gone, come = _difference(before[place], happened.raw[place])
             for key in gone:
                 flight = self.flying(name, key)
-                flight.ended, flight.receiver = event.number, event.actor if key in held else None
-                flight.fate = RECEIVED if flight.receiver else LOST
+                flight.ended, flight.fate = event.number, self.fate(event, is_named=(name, key) in held)
+                if flight.fate == RECEIVED:
+                    flight.receiver = self.parties.receiver(record, key) or event.actor
                 taken.append(flight)
             sent += [self.send(name, record, key, event.actor, event.number) for key in come]
             self.normalize(name, happened.raw[place], happened.after[place], event.number)
         return taken, sent
+
+    def fate(self, event: Event, *, is_named: bool) -> str:
+        """Return what becomes of a message that a step takes out, by its parameter or not."""
+        losses = self.parties.plain.machine.cast.losses
+        if self.parties.may_lose(event.step) and (losses is not None or event.actor is None):
+            return LOST
+        return RECEIVED if is_named else GONE
 
     def briefly(self, step: Step) -> Iterator[str]:
         """Yield the parameters of a step as text, messages by their names."""

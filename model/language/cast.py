@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
+
+from fencepost.model.language.domains import Index, domain_of
+from fencepost.model.language.errors import ModelError, nearest
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -19,6 +22,13 @@ class Cast:
     `nobodys` are fields of the state that no party has, such as a counter of what was written. `current` names, for an
     array of what is remembered of the past, the field that says which element is the present one, and `views` names, for
     a field of a party, the array of which it is an index: what the party knows.
+
+    `parties` names who takes part, in this order, each with the alias of the index that says which of them
+    (`{"client": Client}`), or with None if there is one only; arrays of plain values with an element for each are theirs too.
+    `fields` gives fields of the state to parties that are one only: `{"holder": "server"}`. `actors` says, by the name of an
+    action, who takes it; `senders` and `receivers`, by the class of a message, from whom it comes and to whom it goes. Each
+    is a party, a parameter of the action or a field of the message. `losses` are the actions that lose the messages which they
+    take; without it, those whose names say that they lose or drop something and that nobody in the protocol takes.
     """
 
     owner: str = ""
@@ -27,7 +37,30 @@ class Cast:
     nobodys: tuple[str, ...] = ()
     current: Mapping[str, str] = field(default_factory=dict)
     views: Mapping[str, str] = field(default_factory=dict)
+    parties: Mapping[str, Any] = field(default_factory=dict)
+    fields: Mapping[str, str] = field(default_factory=dict)
+    actors: Mapping[str, str] = field(default_factory=dict)
+    senders: Mapping[str, str] = field(default_factory=dict)
+    receivers: Mapping[str, str] = field(default_factory=dict)
+    losses: tuple[str, ...] | None = None
+
+    def __post_init__(self) -> None:
+        """Refuse parties that are no index of anything, and fields of parties that there are not."""
+        for name, alias in self.parties.items():
+            if alias is not None and not isinstance(domain_of(alias), Index):
+                raise ModelError(
+                    f"Cast: party {name!r} was given {alias!r}, which does not say which of them: write an alias such as "
+                    "Annotated[int, Index(C.clients)], or None if there is one only."
+                )
+        for name, party in self.fields.items():
+            if self.parties.get(party, NOBODY_SUCH) is not None and party != self.owner:
+                alone = [item for item, alias in self.parties.items() if alias is None]
+                raise ModelError(
+                    f"Cast: field {name!r} was given to {party!r}, which is no party that there is one of only."
+                    f"{nearest(party, alone)} Write it in parties={{{party!r}: None}}."
+                )
 
 
+NOBODY_SUCH = object()
 NOBODY = Cast()
 """The cast of a machine that names none: the schema and the names of its actions tell."""

@@ -2,7 +2,7 @@
 
 from fencepost.model.consumers.propagation.constants import C, Propagation
 from fencepost.model.consumers.propagation.state import Phase, State, initial
-from fencepost.model.language import NONE, Machine, Version, action, require
+from fencepost.model.language import NONE, Cast, Machine, Version, action, require
 
 
 def is_stale(s: State, c: C) -> bool:
@@ -169,4 +169,19 @@ MACHINE = Machine(
         ),
     ),
     source="KIP-392, High watermark propagation; KAFKA-9731, KAFKA-9952, KAFKA-14334",
+    cast=Cast(
+        parties={"leader": None, "follower": None, "consumer": None},
+        fields={
+            **dict.fromkeys(("leader_end", "leader_high_watermark", "known_end", "other_end", "sent"), "leader"),
+            **dict.fromkeys(("end", "high_watermark"), "follower"),
+            **dict.fromkeys(("position", "is_parked"), "consumer"),
+        },
+        actors={
+            "other_follower_catches_up": "leader",
+            "parked_fetch_is_completed": "leader",
+            "parked_fetch_times_out": "leader",
+        },
+        arrows={"leader_gets_fetch": "follower", "follower_gets_answer": "leader", "consumer_fetches": "follower"},
+        nobodys=("fetch", "losses"),
+    ),
 )
