@@ -6,13 +6,23 @@ from fencepost.model.language import bits, sometimes
 from fencepost.model.language.actions import properties_in
 
 
-def learns(before: State, after: State, broker: int, *, has: bool) -> bool:
-    """Say whether a running broker learns in this step that it has a replica now, or has none any more."""
+def loses_its_replica(before: State, after: State, broker: int) -> bool:
+    """Say whether a running broker learns in this step that it has no replica any more."""
     return (
         is_running(before, broker)
         and is_running(after, broker)
-        and bits.contains(local(before, broker).missing, broker) == has
-        and bits.contains(local(after, broker).missing, broker) != has
+        and not bits.contains(local(before, broker).missing, broker)
+        and bits.contains(local(after, broker).missing, broker)
+    )
+
+
+def gets_a_replica(before: State, after: State, broker: int) -> bool:
+    """Say whether a running broker learns in this step that it has a replica now."""
+    return (
+        is_running(before, broker)
+        and is_running(after, broker)
+        and bits.contains(local(before, broker).missing, broker)
+        and not bits.contains(local(after, broker).missing, broker)
     )
 
 
@@ -37,13 +47,13 @@ def added_member_is_taken_back(before: State, after: State, c: C) -> bool:
 @sometimes
 def removed_replica_deletes_records(before: State, after: State, c: C) -> bool:
     """A broker learns that it has no replica any more, and deletes a log with records."""
-    return any(learns(before, after, broker, has=False) and before.replica[broker].end > 0 for broker in range(c.brokers))
+    return any(loses_its_replica(before, after, broker) and before.replica[broker].end > 0 for broker in range(c.brokers))
 
 
 @sometimes
 def added_replica_starts_empty(before: State, after: State, c: C) -> bool:
     """A broker without a replica learns that it has one, and starts with an empty log."""
-    return any(learns(before, after, broker, has=True) for broker in range(c.brokers))
+    return any(gets_a_replica(before, after, broker) for broker in range(c.brokers))
 
 
 PROPERTIES = properties_in(globals())
