@@ -114,20 +114,21 @@ def page(name: str) -> Iterator[str]:
         for item in ids:
             entry = entries()[item]
             yield from _claim(entry) if entry.kind == "claim" else _entry(entry)
-        yield ""
+        if entries()[ids[-1]].kind == "claim":
+            yield ""
     if name == "lineage":
         yield from _against_tlc()
 
 
 def _entry(entry: Entry) -> Iterator[str]:
     """Yield a guarantee, bug, hypothesis or question with its answer and its evidence."""
-    yield from (f"### {entry.id}", entry.sentence, "")
+    yield from (f"### {entry.id}", entry.sentence)
     parts = [f"**{STATUS[status(entry)]}.**", answer_of(entry)]
     parts += [f"Comes back with `{entry.switch}`."] if entry.switch else []
     parts += [f"Reference: {entry.reference}."] if entry.reference else []
     parts += [f"Source: {entry.source}."] if entry.source else []
     parts += [_proved(item.name, item.unbounded) for item in THEOREMS if entry.id in item.entries]
-    yield (" ".join(part for part in parts if part))
+    yield "- " + " ".join(part for part in parts if part)
     for line in _evidence(cases_of(entry)):
         yield "- " + line
     yield ""

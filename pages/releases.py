@@ -12,6 +12,7 @@ if TYPE_CHECKING:
 Row = list[str]
 FINDINGS = ("hyp-", "q3", "b16", "b07", "b26")
 """How the names of traces of open questions begin; all others are of known bugs, of planted ones, and examples."""
+TRACES_OF_A_ROW = 5
 ARCHIVE = "../counterexamples/archive/replication-"
 
 
@@ -26,13 +27,20 @@ def findings_why() -> tuple[Row, Iterable[Row]]:
 
 
 def known() -> tuple[Row, Iterable[Row]]:
-    """Return the verdict of each release on the other traces."""
-    return _verdicts(of_findings=False)
-
-
-def known_why() -> tuple[Row, Iterable[Row]]:
-    """Return why, for the other traces."""
+    """Return what the classes of which releases do with the other traces."""
     return _reasons(of_findings=False)
+
+
+def covers() -> tuple[Row, Iterable[Row]]:
+    """Return what was executed of whole state graphs."""
+    head = ["release", "with", "transitions executed", "steps", "differences", "compared steps a second"]
+    return head, (list(row.values()) for row in load("conformance")["covers"])
+
+
+def walks() -> tuple[Row, Iterable[Row]]:
+    """Return what was executed of random walks."""
+    head = ["release", "steps", "histories", "different pairs of a state and a step", "set aside", "differences"]
+    return head, (list(row.values()) for row in load("conformance")["walks"])
 
 
 def _verdicts(*, of_findings: bool) -> tuple[Row, Iterable[Row]]:
@@ -43,17 +51,25 @@ def _verdicts(*, of_findings: bool) -> tuple[Row, Iterable[Row]]:
 
 
 def _reasons(*, of_findings: bool) -> tuple[Row, Iterable[Row]]:
-    found = _settled(of_findings=of_findings)
-    return ["trace", "releases", "what the classes do"], (row for name, by in found.items() for row in _why(name, by))
+    """Return a row for each thing that classes do, with the traces that it is of."""
+    alike: dict[tuple[str, str, str], list[str]] = {}
+    for name, by in _settled(of_findings=of_findings).items():
+        for row in _why(by):
+            alike.setdefault(row, []).append(name)
+    return ["releases", "verdict", "what the classes do", "traces"], (
+        [*row, ", ".join(some)]
+        for row, names in alike.items()
+        for some in (names[at : at + TRACES_OF_A_ROW] for at in range(0, len(names), TRACES_OF_A_ROW))
+    )
 
 
-def _why(name: str, by: dict[str, tuple[str, str]]) -> Iterator[Row]:
-    """Yield each reason once, with the releases that it is of."""
-    reasons: dict[str, list[str]] = {}
-    for release, (_, why) in by.items():
-        reasons.setdefault(why, []).append(release)
-    for why, which in reasons.items():
-        yield [name, "all" if len(which) == len(by) else _span(which, list(by)), why]
+def _why(by: dict[str, tuple[str, str]]) -> Iterator[tuple[str, str, str]]:
+    """Yield each verdict and reason once, after the releases that it is of."""
+    reasons: dict[tuple[str, str], list[str]] = {}
+    for release, found in by.items():
+        reasons.setdefault(found, []).append(release)
+    for (verdict, why), which in reasons.items():
+        yield "all" if len(which) == len(by) else _span(which, list(by)), verdict, why
 
 
 def _settled(*, of_findings: bool) -> dict[str, dict[str, tuple[str, str]]]:
