@@ -56,7 +56,7 @@ def violating_binding(trace: Trace, path: Path) -> ViolatingBinding | None:
 
 def violated_for(trace: Trace, path: Path) -> str:
     """Return what a trace shows with the values for which it does: `weak-isr is violated for leader=1, offset=0`."""
-    values = trace.args_told or str(violating_binding(trace, path) or "")
+    values = "" if trace.args else str(violating_binding(trace, path) or "")
     return f"{trace.finding} for {values}" if values else trace.finding
 
 

@@ -21,8 +21,11 @@ from fencepost.model.language.interpreter import Interpreter, Path
 from tests.machines import lease
 
 if TYPE_CHECKING:
+    import pathlib
+
     from fencepost.model.language.actions import Action
 
+FILES = sorted(ARCHIVE.glob("*.trace"))
 GIVEN = (lease.wants, lease.wants, lease.give, lease.refuse, lease.take)
 
 
@@ -70,6 +73,46 @@ def test_arrows_follow_the_cast() -> None:
     lines = render("mermaid", history(*GIVEN)).splitlines()
     assert [line.split(":")[0].strip() for line in lines if "-)" in line] == ["P2-)P0", "P1-)P0", "P0-)P2"]
     assert "    participant E as environment" not in lines
+
+
+def test_the_cast_may_name_nobody_and_a_place_in_the_state() -> None:
+    found = told(history(*GIVEN[:4], cast=replace(lease.CAST, actors={"wants": "", "refuse": "last[holder]"})))
+    assert [event.actor and event.actor.title for event in found.events] == [None, None, "server", "client 1"]
+
+
+def test_a_step_tells_whom_the_cast_names() -> None:
+    found = told(history(*GIVEN[:1], cast=replace(lease.CAST, tells={"wants": "server"})))
+    [signal] = found.events[0].signals
+    assert (signal.sender.title, signal.receiver.title, signal.text) == ("client 0", "server", "told in step 1")
+    made = history(*GIVEN[:1], cast=replace(lease.CAST, tells={"wants": "server"}))
+    assert "    P1->>P0: told in step 1" in render("mermaid", made).splitlines()
+
+
+def test_a_place_that_the_state_does_not_have_is_refused() -> None:
+    with pytest.raises(ModelError) as refused:
+        told(history(*GIVEN[:1], cast=replace(lease.CAST, actors={"wants": "lease[who]"})))
+    assert str(refused.value) == "Cast: 'lease[who]' of action 'wants' has no place 'lease[who]' in State."
+
+
+LANES = {
+    "leader-discovery": ["controller", "broker", "client"],
+    "hints-and-tokens": ["controller", "broker", "client"],
+    "follower-reads": ["controller", "consumer", "replica"],
+    "metadata-reads": ["controller", "server", "client"],
+}
+
+
+@pytest.mark.parametrize("file", [file for file in FILES if file.stem.startswith(tuple(LANES))], ids=lambda file: file.stem)
+def test_whom_the_name_of_an_action_names_takes_it(file: pathlib.Path) -> None:
+    found = told(follow(read(file).trace))
+    protocol = next(name for name in LANES if file.stem.startswith(name))
+    nouns = [lane.title.partition(" ")[0] for lane in found.parties.lanes]
+    assert list(dict.fromkeys(nouns)) == LANES[protocol]
+    for event in found.events:
+        first = event.step.action.name.split("_")[0]
+        if first in nouns:
+            assert event.actor is not None
+            assert event.actor.title.partition(" ")[0] == first
 
 
 def test_without_a_cast_what_an_action_takes_by_its_parameter_is_received_all_the_same() -> None:

@@ -51,7 +51,7 @@ def _lines(made: Replay, history: Story) -> Iterator[str]:
             if flight.fate == FORGOTTEN and flight.ended == event.number:
                 yield f"Note over {_id(flight.sender)}: {_text(f'{flight.name} is dropped: it can no longer be observed')}"
     if loop is not None:
-        yield f"Note over {everyone}: {_text('nothing happens any more')}" if loop == len(history.events) else "end"
+        yield from () if loop == len(history.events) else ("end",)
     for flight in history.flights:
         if flight.fate == IN_FLIGHT:
             yield f"Note over {_id(flight.sender)}: {_text(f'{flight.name} is still in flight')}"
@@ -78,7 +78,7 @@ def _event(event: Event) -> Iterator[str]:
     for signal in event.signals:
         if signal.sender == actor:
             changed = _changed(event.changed.get(signal.receiver, ()), signal.receiver)
-            yield f"{_id(actor)}->>{_id(signal.receiver)}: {_text(*changed)}"
+            yield f"{_id(actor)}->>{_id(signal.receiver)}: {_text(*(changed or [signal.text]))}"
     for lane, changes in event.changed.items():
         if actor is None and lane is not None:
             yield f"Note over {_id(lane)}: {_text(*_changed(changes, lane))}"

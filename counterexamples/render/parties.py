@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from fencepost.counterexamples.states import is_aside
 from fencepost.model.language.domains import NONE, Domain, Index, InFlight, domain_of
+from fencepost.model.language.errors import ModelError
 from fencepost.model.language.records import ArrayOf, Nested, Scalar, fields
 
 if TYPE_CHECKING:
@@ -83,13 +84,38 @@ class Parties:
         """Say whether a field of the state belongs to no party: a ghost, a budget, or what the cast says."""
         return is_aside(field) or field in self.plain.machine.cast.nobodys
 
-    def actor(self, step: Step, touched: list[Lane]) -> Lane | None:
-        """Return who takes a step: whom the action's name names first, or else whose own state it changes."""
+    def meant(self, text: str, step: Step, state: Key) -> Lane | None:
+        """Return the party that the cast means: a party, a parameter, a field of the message, or what a path of a state holds."""
         named = self.named(step)
         titles = {lane.title: lane for lane in self.lanes}
-        declared = self.plain.machine.cast.actors.get(step.action.name, "")
-        if declared:
-            return named.get(declared) or titles.get(declared)
+        return named.get(text) or titles.get(text) or (self._at(text, step, state) if "." in text or "[" in text else None)
+
+    def _at(self, path: str, step: Step, key: Key) -> Lane | None:
+        """Return the party that a path such as `call[client].node` names; an index is a parameter or a field of the state."""
+        state = value = self.plain.schema.restore(key)
+        record: type[Record] = self.plain.machine.state
+        known = {name: item for (name, _), item in zip(step.action.params, step.args, strict=True)}
+        domain: Domain | None = None
+        for part in path.split("."):
+            name, _, index = part.rstrip("]").partition("[")
+            kind = dict(fields(record)).get(name)
+            if kind is None or (index and index not in known and not hasattr(state, index)):
+                raise ModelError(f"Cast: {path!r} of action {step.action.label!r} has no place {part!r} in {record.__name__}.")
+            value = getattr(value, name)
+            if index and isinstance(kind, ArrayOf):
+                value, kind = value[known[index] if index in known else getattr(state, index)], kind.element
+            if isinstance(kind, Nested):
+                record = kind.record
+            domain = kind.domain if isinstance(kind, Scalar) else None
+        return None if domain is None else self.indexed(domain, value)
+
+    def actor(self, step: Step, touched: list[Lane], before: Key) -> Lane | None:
+        """Return who takes a step: whom the cast or the action's name names first, or else whose own state it changes."""
+        declared = self.plain.machine.cast.actors.get(step.action.name)
+        if declared is not None:
+            return self.meant(declared, step, before)
+        named = self.named(step)
+        titles = {lane.title: lane for lane in self.lanes}
         for word in step.action.name.split("_"):
             if word in named or word in titles:
                 return named.get(word) or titles[word]
@@ -160,15 +186,15 @@ def parties(plain: Interpreter) -> Parties:
     known = {lane.title: lane for lane in lanes}
     records |= {name: known[party] for name, party in machine.cast.fields.items()}
     for name, field in fields(machine.state):
+        if name in records:
+            continue
         if isinstance(field, ArrayOf) and not is_aside(name) and _text(field.length) in {**acting, **counts}:
             of = _text(field.length)
             if of not in counts:
                 noun = machine.cast.names.get(name, acting[of] if isinstance(field.element, Scalar) else name)
                 counts[of] = {index: add(f"{noun} {index}") for index in range(schema.length(field))}
             arrays[name] = counts[of]
-        elif (
-            isinstance(field, Nested) and not is_aside(name) and owner is None and name not in {*records, *machine.cast.nobodys}
-        ):
+        elif isinstance(field, Nested) and not is_aside(name) and owner is None and name not in machine.cast.nobodys:
             records[name] = add(machine.cast.names.get(name, name))
     return Parties(plain, tuple(lanes), arrays, records, owner, counts)
 

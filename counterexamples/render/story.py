@@ -107,7 +107,7 @@ def event_of(found: Parties, number: int, before: Key, happened: Transition) -> 
     changed: dict[Lane | None, list[Change]] = {}
     for lane, change in _by_lane(found, record, before, happened.raw):
         changed.setdefault(lane, []).append(change)
-    actor = found.actor(happened.step, [lane for lane in changed if lane is not None])
+    actor = found.actor(happened.step, [lane for lane in changed if lane is not None], before)
     event = Event(
         number,
         happened.step,
@@ -116,7 +116,7 @@ def event_of(found: Parties, number: int, before: Key, happened: Transition) -> 
         changed,
         folded(record, happened.raw, happened.after),
     )
-    event.signals = list(_signals(found, event))
+    event.signals = list(_signals(found, event, before, happened.raw))
     return event
 
 
@@ -136,24 +136,25 @@ def _by_lane(found: Parties, record: type[Record], before: Key, after: Key) -> I
             yield found.of_field(change.label, change.name), change
 
 
-def _signals(found: Parties, event: Event) -> Iterator[Signal]:
+def _signals(found: Parties, event: Event, before: Key, after: Key) -> Iterator[Signal]:
     """Yield who learns what from whom: from whose state the action reads, and whose state it changes."""
     actor = event.actor
     if actor is None:
         return
-    titles = {lane.title: lane for lane in found.lanes}
-    named = found.named(event.step)
-    source = found.plain.machine.cast.arrows.get(event.step.action.name, "")
-    teacher = titles.get(source) or named.get(source)
+    named, cast, name = found.named(event.step), found.plain.machine.cast, event.step.action.name
+    teacher = found.meant(cast.arrows.get(name, ""), event.step, before)
+    pupil = found.meant(cast.tells.get(name, ""), event.step, after)
     if teacher is not None and teacher != actor:
         yield Signal(teacher, actor, "")
     for lane, changed in event.changed.items():
         if lane not in (None, actor, teacher):
             assert lane is not None
             yield Signal(actor, lane, ", ".join(dict.fromkeys(change.name for change in changed)))
+    if pupil is not None and pupil != actor and pupil not in event.changed:
+        yield Signal(actor, pupil, f"told in step {event.number}")
     for name, domain in event.step.action.params:
         other = None if isinstance(domain, InFlight) else named.get(name)
-        if other is not None and other not in (actor, teacher) and other not in event.changed and actor != found.owner:
+        if other is not None and other not in (actor, teacher, pupil) and other not in event.changed and actor != found.owner:
             yield Signal(other, actor, "")
 
 

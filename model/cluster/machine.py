@@ -137,6 +137,7 @@ MACHINE = Machine(
         owner="controller",
         names={"replica": "broker"},
         arrows={"broker_applies_metadata": "controller"},
+        actors={"operator_reassigns_replicas": "", "operator_cancels_reassignment": ""},
         nobodys=("written",),
         current={"image": "newest"},
         views={"applied": "image"},

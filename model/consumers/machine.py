@@ -3,7 +3,7 @@
 from fencepost.model.consumers import controller, fetching, offsets, replication, selection
 from fencepost.model.consumers.constants import C, Design, EpochEnd, refuse
 from fencepost.model.consumers.state import Doing, State, initial
-from fencepost.model.language import NONE, Machine, Version
+from fencepost.model.language import NONE, Cast, Machine, Version
 
 VERSIONS = (
     Version(
@@ -90,4 +90,18 @@ MACHINE = Machine(
     refuse=refuse,
     versions=VERSIONS,
     source="KIP-392, KIP-320, KIP-207; apache/kafka: Partition, ReplicaManager, FetchCollector, SubscriptionState",
+    cast=Cast(
+        owner="controller",
+        parties={"consumer": None},
+        fields={"consumer": "consumer"},
+        actors={
+            "leader_appends": "leader[newest]",
+            "leader_answers_follower": "leader[newest]",
+            "leader_reports_divergence": "leader[newest]",
+            "leader_tells_out_of_range": "leader[newest]",
+            "leader_prefers_replica": "leader[newest]",
+            "leader_shrinks_isr": "leader[newest]",
+            "preferred_replica_refuses_late": "consumer.late_from",
+        },
+    ),
 )

@@ -3,7 +3,7 @@
 from fencepost.model.controllers import brokers, deciding, quorum
 from fencepost.model.controllers.constants import C, refuse
 from fencepost.model.controllers.state import State, initial
-from fencepost.model.language import Machine
+from fencepost.model.language import Cast, Machine
 
 MACHINE = Machine(
     name="controller-failover",
@@ -36,4 +36,16 @@ MACHINE = Machine(
     refuse=refuse,
     source="apache/kafka 1eb7644: QuorumController, OffsetControlManager, ReplicationControlManager, KafkaRaftClient, "
     "NodeToControllerChannelManager, AlterPartitionManager, Partition; KIP-497, KIP-595, KIP-631",
+    cast=Cast(
+        actors=dict.fromkeys(
+            (
+                "controller_answers",
+                "controller_applies_alter_partition",
+                "controller_finds_replica_ineligible",
+                "controller_refuses_alter_partition",
+            ),
+            "broker[leader].request.to",
+        ),
+        tells={"leader_sends_request": "controller"},
+    ),
 )

@@ -26,8 +26,10 @@ class Cast:
     `parties` names who takes part, in this order, each with the alias of the index that says which of them
     (`{"client": Client}`), or with None if there is one only; arrays of plain values with an element for each are theirs too.
     `fields` gives fields of the state to parties that are one only: `{"holder": "server"}`. `actors` says, by the name of an
-    action, who takes it; `senders` and `receivers`, by the class of a message, from whom it comes and to whom it goes. Each
-    is a party, a parameter of the action or a field of the message. `losses` are the actions that lose the messages which they
+    action, who takes it ("": nobody in the protocol), and `tells` whom the one who acts tells something without a message in a
+    bag. `senders` and `receivers` say, by the class of a message, from whom it comes and to whom it goes. Each is a party, a
+    parameter of the action or a field of the message; with `actors`, `arrows` and `tells` it may be a path of the state
+    (`call[client].node`), before the step, and with `tells` after it. `losses` are the actions that lose the messages which they
     take; without it, those whose names say that they lose or drop something and that nobody in the protocol takes.
     """
 
@@ -40,6 +42,7 @@ class Cast:
     parties: Mapping[str, Any] = field(default_factory=dict)
     fields: Mapping[str, str] = field(default_factory=dict)
     actors: Mapping[str, str] = field(default_factory=dict)
+    tells: Mapping[str, str] = field(default_factory=dict)
     senders: Mapping[str, str] = field(default_factory=dict)
     receivers: Mapping[str, str] = field(default_factory=dict)
     losses: tuple[str, ...] | None = None

@@ -1,6 +1,6 @@
 """The quorum as one machine, and the versions that set its switches together."""
 
-from fencepost.model.language import Machine, Version
+from fencepost.model.language import Cast, Machine, Version
 from fencepost.model.quorum import broker, clock, election, follower, leader, network
 from fencepost.model.quorum.constants import C, Completion, refuse
 from fencepost.model.quorum.state import State, initial
@@ -49,4 +49,5 @@ MACHINE = Machine(
     refuse=refuse,
     versions=VERSIONS,
     source="apache/kafka: KafkaRaftClient, LeaderState, FollowerState, ThresholdPurgatory, MetadataLoader; KIP-595, KIP-853, KIP-1166",
+    cast=Cast(actors={"time_passes": "", "answer_is_lost": "", "parked_fetch_times_out": "node[follower].leader"}),
 )

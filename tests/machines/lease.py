@@ -40,6 +40,7 @@ class Grant(Record):
 class State(Record):
     granted: Annotated[int, Range(0, 3)]
     holder: MaybeClient
+    last: Annotated[Array[MaybeClient], Per(Client)]
     leased: Annotated[Array[bool], Per(Client)]
     asks: Annotated[Bag[Ask], Size(2)]
     grants: Annotated[Bag[Grant], Size(2)]
@@ -65,6 +66,7 @@ def give(s: State, c: C, m: Ask) -> None:
     require(s.holder == -1)
     s.granted += 1
     s.holder = m.by
+    s.last[m.by] = m.by
     s.grants.add(to=m.by)
     s.asks.remove(m)
 

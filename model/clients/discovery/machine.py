@@ -2,8 +2,8 @@
 
 from fencepost.model.clients.discovery import brokers, client, controller
 from fencepost.model.clients.discovery.constants import C, Endpoints, SkipsBackoff, refuse
-from fencepost.model.clients.discovery.state import State, initial
-from fencepost.model.language import Machine, Version
+from fencepost.model.clients.discovery.state import Broker, State, initial
+from fencepost.model.language import Cast, Machine, Version
 
 VERSIONS = (
     Version(
@@ -50,4 +50,21 @@ MACHINE = Machine(
     refuse=refuse,
     versions=VERSIONS,
     source="KIP-951; apache/kafka: Metadata, Sender, ProducerBatch, AbstractFetch, KafkaApis",
+    cast=Cast(
+        owner="controller",
+        parties={"broker": Broker, "client": None},
+        fields=dict.fromkeys(("known", "endpoint", "wants_refresh", "request", "refresh"), "client"),
+        actors={
+            "broker_answers_request": "request.broker",
+            "broker_answers_refresh": "refresh.broker",
+            "topic_is_recreated": "controller",
+            "backoff_ends": "client",
+        },
+        arrows={
+            "broker_learns": "controller",
+            "client_receives_response": "request.broker",
+            "client_applies_metadata": "refresh.broker",
+        },
+        tells={"client_sends_request": "broker", "client_refreshes": "broker", "client_refreshes_one_topic": "broker"},
+    ),
 )

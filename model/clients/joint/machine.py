@@ -2,8 +2,8 @@
 
 from fencepost.model.clients.joint import brokers, client
 from fencepost.model.clients.joint.constants import C, refuse
-from fencepost.model.clients.joint.state import State, initial
-from fencepost.model.language import Machine, Version
+from fencepost.model.clients.joint.state import Broker, State, initial
+from fencepost.model.language import Cast, Machine, Version
 
 VERSIONS = (
     Version("draft", "both texts as they are written: a metadata request is handled, and then checked", {}),
@@ -42,4 +42,31 @@ MACHINE = Machine(
     refuse=refuse,
     versions=VERSIONS,
     source="KIP-951; consistency token draft; apache/kafka: Metadata, KafkaApis",
+    cast=Cast(
+        owner="controller",
+        parties={"broker": Broker, "client": None},
+        fields=dict.fromkeys(("known", "token", "request", "refresh"), "client"),
+        actors={
+            **dict.fromkeys(("broker_handles_request", "broker_answers_request"), "request.broker"),
+            **dict.fromkeys(
+                (
+                    "broker_passes_refresh",
+                    "broker_refuses_refresh",
+                    "broker_reads_metadata",
+                    "broker_answers_refresh",
+                    "broker_answers_refresh_from_one_image",
+                ),
+                "refresh.broker",
+            ),
+            "topic_is_recreated": "controller",
+        },
+        arrows={
+            "broker_learns": "controller",
+            "client_receives_response": "request.broker",
+            "client_applies_metadata": "refresh.broker",
+            "client_drops_metadata": "refresh.broker",
+        },
+        tells={"client_sends_request": "request.broker", "client_refreshes": "refresh.broker"},
+        nobodys=("first",),
+    ),
 )

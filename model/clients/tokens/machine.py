@@ -62,5 +62,23 @@ MACHINE = Machine(
     refuse=refuse,
     versions=VERSIONS,
     source="Consistency token draft; apache/kafka: KafkaApis, BrokerMetadataPublisher, ForwardingManager, NetworkClient",
-    cast=Cast(owner="controller", names={"store": "client"}, nobodys=("letter",)),
+    cast=Cast(
+        owner="controller",
+        names={"store": "client"},
+        nobodys=("letter",),
+        actors=dict.fromkeys(
+            (
+                "server_answers",
+                "server_answers_from_one_image",
+                "server_passes_request",
+                "server_reads_metadata",
+                "server_reads_token_first",
+                "server_refuses_cluster",
+                "server_reports_stale_metadata",
+            ),
+            "call[client].node",
+        ),
+        arrows={"client_delivers_answer": "call[client].node"},
+        tells=dict.fromkeys(("client_reads", "client_retries", "client_writes"), "call[client].node"),
+    ),
 )
