@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 from fencepost.api.results import FORMAT
 from fencepost.api.targets import spelt
 from fencepost.api.traces import archived
+from fencepost.figures.store import load
 from fencepost.invariants.catalogue import entries, evidence, status, values_of
 from fencepost.invariants.protocols import protocol
 from fencepost.invariants.reached import reached_by
@@ -73,6 +74,12 @@ def cases_of(entry: Entry) -> tuple[Case, ...]:
     return found.cases if found else ()
 
 
+def classes_of(entry: Entry) -> list[dict[str, str]]:
+    """Return what Kafka's classes say to an entry: releases, their verdict, and what was seen; measured, not demanded."""
+    rows: list[dict[str, str]] = load("schemas").get("rows", [])
+    return [{name: row[name] for name in ("kafka", "verdict", "seen")} for row in rows if row["entry"] == entry.id]
+
+
 def answer_of(entry: Entry) -> str:
     """Return what was found in words, or why it is not known."""
     found = evidence().get(entry.id)
@@ -93,7 +100,10 @@ def catalogue_data() -> dict[str, Any]:
             {**_common(item), "switch": item.switch, "verdict": _hypothesis(item), "answer": answer_of(item)}
             for item in of_kind("hypothesis")
         ],
-        "claims": [{**_common(item), "same_as": list(item.same_as), "status": status(item)} for item in of_kind("claim")],
+        "claims": [
+            {**_common(item), "same_as": list(item.same_as), "classes": classes_of(item), "status": status(item)}
+            for item in of_kind("claim")
+        ],
     }
 
 

@@ -103,8 +103,9 @@ def evidence() -> dict[str, Evidence]:
 
 
 def status(entry: Entry) -> str:
-    """Return `holds`, `broken`, `settled`, `known-gap` or `open` for an entry, as its evidence says.
+    """Return `holds`, `broken`, `settled`, `not-built`, `known-gap` or `open` for an entry, as its evidence says.
 
+    What Kafka's classes decide is broken if it differs in any release that has it, and not built if none has.
     A bug holds if its variant fails as it must. A claim takes the status of what it is the same as.
     """
     found = evidence().get(entry.id)
@@ -112,8 +113,11 @@ def status(entry: Entry) -> str:
         inherited = [status(entries()[item]) for item in entry.same_as]
         settled = [item for item in inherited if item != "open"]
         return settled[0] if settled and len(settled) == len(inherited) else "open"
-    if found.gap and not found.cases:
+    if found.gap and not found.cases and not found.classes:
         return "known-gap"
     if entry.kind in ("bug", "hypothesis", "question"):
         return "settled"
+    if found.classes:
+        seen = set(found.classes.values())
+        return "broken" if "differs" in seen else "holds" if "holds" in seen else "not-built"
     return found.verdict or "holds"

@@ -33,6 +33,7 @@ What an entry says; all but the sentence may be missing:
     by         the properties that its runs are asked about, as the protocol's file of runs calls them; without it the entry's own id
     runs       the runs that decide it, by protocol. "kafka-4.0|kafka-4.1 3 brokers: G-S7" names two, in both versions; what follows
                the colon is what these are asked about instead
+    classes    what Kafka's classes and schemas must say, release by release: "not built: 3.9.2, 4.0.2; holds: 4.1.2"
     as         the entry whose runs, verdict and answer it has
     about      a table of any of these, for what is short: about = {source="KIP-903, Controller", depends=["alter_partition_version"]}
 
@@ -61,10 +62,12 @@ if TYPE_CHECKING:
 
 KINDS = ("always", "step", "leads-to", "bound", "bug", "hypothesis", "question", "claim")
 VERDICTS = ("broken", "confirmed", "refuted")
+CLASSES = ("holds", "differs", "not built")
 SHARED_KEYS = ("kind", "protocol", "source")
 ENTRY_KEYS = (
     *SHARED_KEYS,
     *("sentence", "reference", "switch", "depends", "same_as", "verdict", "answer", "gap", "by", "runs", "alone", "as"),
+    "classes",
 )
 
 
@@ -143,7 +146,15 @@ def _evidence(item: str, claims: Mapping[str, Claim], runs: Runs) -> Evidence | 
         claim = claims[other]
     cases = tuple({(case.run.name, case.prop): case for case in _cases(claim, runs)}.values())
     texts = {key: claim.said.get(key, "") for key in ("answer", "verdict", "gap")}
-    return Evidence(item, cases, **texts) if cases or any(texts.values()) else None
+    classes = _by_release(claim.said.get("classes", ""))
+    return Evidence(item, cases, **texts, classes=classes) if cases or classes or any(texts.values()) else None
+
+
+def _by_release(text: str) -> dict[str, str]:
+    """Return verdicts by release."""
+    parts = [part.partition(":") for part in text.split(";") if part]
+    only([verdict.strip() for verdict, _, _ in parts], CLASSES, "verdict of Kafka's classes")
+    return {release: verdict.strip() for verdict, _, releases in parts for release in words(releases)}
 
 
 def _cases(claim: Claim, runs: Runs) -> Iterator[Case]:

@@ -7,7 +7,7 @@ from collections import Counter
 from functools import cache
 from typing import TYPE_CHECKING
 
-from fencepost.api.evidence import answer_of, cases_of, constants_of, trace_of_case
+from fencepost.api.evidence import answer_of, cases_of, classes_of, constants_of, trace_of_case
 from fencepost.invariants.catalogue import entries, runs, sections, status
 from fencepost.invariants.reached import reached_by
 from fencepost.invariants.theorems import THEOREMS
@@ -23,10 +23,18 @@ STATUS = {
     "holds": "Holds",
     "broken": "Broken: the protocol does not keep it",
     "settled": "Settled",
+    "not-built": "Not built: no release has it",
     "known-gap": "Known gap",
     "open": "Open",
 }
-COLUMNS = {"holds": "hold", "broken": "broken", "settled": "settled", "known-gap": "known gaps", "open": "open"}
+COLUMNS = {
+    "holds": "hold",
+    "broken": "broken",
+    "settled": "settled",
+    "not-built": "not built",
+    "known-gap": "known gaps",
+    "open": "open",
+}
 PAGES = {
     "lineage": ("The published models", ("published models",)),
     "replication": ("Replication", ("Global", "across KIPs")),
@@ -78,7 +86,7 @@ def index() -> Iterator[str]:
         [f"[{PAGES[name][0]}](guarantees/{name}.md)", *(number(count[item]) if count[item] else "" for item in COLUMNS)]
         for name, count in counts.items()
     )
-    yield from table(("page", *COLUMNS.values()), rows, numbers=range(1, 6))
+    yield from table(("page", *COLUMNS.values()), rows, numbers=range(1, 7))
     broken = [
         item for item in entries().values() if status(item) == "broken" and item.kind in ("always", "step", "leads-to", "bound")
     ]
@@ -144,8 +152,14 @@ def _claim(entry: Entry) -> Iterator[str]:
         evidence = f"Same as {', '.join(link_to(name) for name in entry.same_as)}."
     else:
         evidence = " ".join(f"{line}." for line in _evidence(cases_of(entry)))
+    evidence = " ".join(part for part in (evidence, _classes(entry)) if part)
     parts = (f'<a id="{entry.id.lower()}"></a>**{entry.id}**, *{STATUS[status(entry)].lower()}*:', entry.sentence)
     yield "- " + " ".join(part for part in (*parts, answer_of(entry), evidence, f"({entry.source})") if part)
+
+
+def _classes(entry: Entry) -> str:
+    """Return what Kafka's classes say, by release."""
+    return " ".join(f"Kafka {row['kafka']}: {row['verdict']}, {row['seen']}." for row in classes_of(entry))
 
 
 def _evidence(cases: Sequence[Case]) -> Iterator[str]:

@@ -145,7 +145,7 @@ def test_the_counts_of_coverage_add_up() -> None:
     numbers = [int(number) for number in re.findall(r"\d+", total[1])]
     still_open = sum(status(entry) == "open" for entry in entries().values())
     assert numbers[0] == sum(numbers[1:]) == len(entries())
-    assert numbers[3] == still_open
+    assert numbers[4] == still_open
 
 
 def test_without_options_what_is_settled_is_shown_and_what_is_open_is_counted() -> None:

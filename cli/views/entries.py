@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from fencepost.api.evidence import KINDS, answer_of, cases_of, constants_of, of_kind, trace_of_case
+from fencepost.api.evidence import KINDS, answer_of, cases_of, classes_of, constants_of, of_kind, trace_of_case
 from fencepost.cli.views.console import heading, print_lines, print_rows, styled
 from fencepost.invariants.catalogue import status
 from fencepost.invariants.reached import reached_by
@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from fencepost.invariants.catalogue import Case, Entry
     from rich.console import Console
 
-_STYLES = {"holds": "green", "settled": "green", "broken": "red", "known-gap": "yellow"}
+_STYLES = {"holds": "green", "settled": "green", "not-built": "yellow", "broken": "red", "known-gap": "yellow"}
 
 
 def print_settled(console: Console) -> None:
@@ -39,6 +39,8 @@ def print_entry(console: Console, entry: Entry) -> None:
     _head(console, entry)
     if entry.same_as:
         print_lines(console, f"same as {', '.join(entry.same_as)}", indent=2)
+    for row in classes_of(entry):
+        print_lines(console, f"Kafka {row['kafka']}: {row['verdict']}, {row['seen']}", indent=2)
     for case in cases_of(entry):
         run = case.run
         console.print()
