@@ -5,7 +5,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from fencepost.api.evidence import KINDS, of_kind
-from fencepost.invariants.catalogue import entries, sections, status
+from fencepost.invariants.catalogue import entries, evidence, sections, status
+from fencepost.invariants.claim_files import CLASSES
 from fencepost.pages.guarantees import STATUS, link_to
 from fencepost.pages.markdown import NOTICE, number, table
 
@@ -24,6 +25,8 @@ def page() -> Iterator[str]:
     yield ""
     yield from table(("kind", "entries", "decided", "not built", "known gap", "open"), _counts(), numbers=range(1, 6))
     yield ""
+    yield f"Claims that Kafka's classes decide ({', '.join(CLASSES)}): {'; '.join(_by_release())}."
+    yield ""
     for title, ids in sections().items():
         yield from (f"## {title}", "")
         for word, label in STATUS.items():
@@ -32,6 +35,13 @@ def page() -> Iterator[str]:
                 links = ", ".join(link_to(name, "guarantees/") for name in mine)
                 yield f"- **{label.partition(':')[0]}** ({len(mine)}): {links}"
         yield ""
+
+
+def _by_release() -> Iterator[str]:
+    """Yield for each release how many claims hold, differ and are not built."""
+    found = [item.classes for item in evidence().values() if item.classes]
+    for release in dict.fromkeys(release for by in found for release in by):
+        yield f"{release}: {', '.join(str(sum(by.get(release) == word for by in found)) for word in CLASSES)}"
 
 
 def _counts() -> Iterator[list[str]]:

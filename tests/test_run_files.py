@@ -212,6 +212,7 @@ def test_shared_texts_stand_where_they_are_named(runs: Runs) -> None:
         ('verdict="broken"', 'verdict="wrong"', r"there is no verdict 'wrong'"),
         ('as="G-S7"', 'as="G-S8"', r"entry SEED-1: there is no entry 'G-S8'"),
         ('as="G-S7"', 'same_as=["G-S8"]', r"entry SEED-1: there is no entry 'G-S8'"),
+        ('gap = "{rule}"', 'classes = "hold: 4.1.2"', r"entry SEED-2: there is no verdict of Kafka's classes 'hold'"),
         ("Not so. {rule}", "Not so. {ruel}", r"there is no shared text 'ruel'\. Did you mean 'rule'"),
         ('source = "KAFKA-1"\n', "", r"entry B09: it has no source: write one"),
         ("switch =", "swich =", r"there is no key of an entry 'swich'\. Did you mean 'switch'"),

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
 from fencepost.conformance.driver import DriverError
 from fencepost.conformance.kafka import RELEASES
 from fencepost.conformance.schemas.checks import CHECKS
-from fencepost.conformance.schemas.classes import Classes, jars_of
+from fencepost.conformance.schemas.classes import RAFT, Classes, jars_of
 from fencepost.conformance.schemas.measure import measured
+from fencepost.conformance.schemas.quorum_fetches import FIELD
 from fencepost.figures.store import load
 from fencepost.invariants.catalogue import entries, evidence, status
 
@@ -53,6 +56,54 @@ def test_an_entry_is_shown_with_what_each_release_says() -> None:
     assert "SEED-1166-17 holds" in shown
     assert "Kafka 3.9.2, 4.0.2: not built" in shown
     assert "Kafka 4.1.2, 4.2.1, 4.3.1, 4.4.0: holds, int64 tag 1 from version 18 on" in shown
+
+
+class Told(Classes):
+    """Answers as a release could give them, without Java."""
+
+    def __init__(self, answers: dict[str, dict[str, Any]]) -> None:
+        self.answers = answers
+
+    def tell(self, line: str) -> dict[str, Any]:
+        return self.answers[line]
+
+
+READ = {"bytes": 9, "read": "FetchPartition(partition=0, highWatermark=9223372036854775807)"}
+EXPANSION = {
+    f"callers kafka.cluster.Partition {name}": {"callers": [caller]}
+    for name, caller in [
+        ("prepareIsrExpand", "Partition.maybeExpandIsr"),
+        ("maybeExpandIsr", "Partition.updateFollowerFetchState"),
+        ("updateFollowerFetchState", "Partition.fetchRecords"),
+    ]
+}
+TAGGED = {
+    "fields FetchRequestData": {"17": {"x": "int32"}, "18": {"x": "int32", FIELD: "int64 tag 1"}},
+    'trip FetchRequestData 17 {"topics": [{"partitions": [{"partition": 0, "highWatermark": 7}]}]}': READ,
+}
+
+
+@pytest.mark.parametrize(
+    ("entry", "answers", "changed"),
+    [
+        ("SEED-903-1", EXPANSION, {"callers": ["Partition.maybeExpandIsr", "Partition.makeLeader"]}),
+        (
+            "SEED-1166-4",
+            {f"code {RAFT} tryCompleteFetchRequest": {"refers": ["Isolation.UNCOMMITTED"]}},
+            {"refers": ["Isolation.COMMITTED"]},
+        ),
+        ("SEED-1166-17", TAGGED, {"17": {FIELD: "int64"}, "18": {FIELD: "int64"}}),
+        (
+            "SEED-1166-17",
+            dict(reversed(TAGGED.items())),
+            {"refused": "Attempted to write a non-default highWatermark at version 17"},
+        ),
+    ],
+)
+def test_a_release_that_does_otherwise_differs(entry: str, answers: dict[str, Any], changed: dict[str, Any]) -> None:
+    """The first answer is changed."""
+    assert CHECKS[entry](Told(answers)).verdict == "holds"
+    assert CHECKS[entry](Told({**answers, next(iter(answers)): changed})).verdict == "differs"
 
 
 @on_kafka

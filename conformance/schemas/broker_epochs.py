@@ -46,7 +46,7 @@ def epochs_instead_of_ids(kafka: Classes) -> Seen:
     ids = [version for version, found in fields.items() if IDS in found]
     epochs = [version for version, found in fields.items() if f"{EPOCHS}.broker_epoch" in found]
     what = f"of versions {span(list(fields))}, bare ids in {span(ids)}, ids with epochs in {span(epochs)}"
-    return holds_if(max(ids) == FIRST_EPOCHS - 1 and min(epochs) == FIRST_EPOCHS and ids + epochs == list(fields), what, what)
+    return holds_if(ids[-1:] == [FIRST_EPOCHS - 1] and ids + epochs == list(fields), what, what)
 
 
 @decides("SEED-903-14")
@@ -68,7 +68,7 @@ def replica_state(kafka: Classes) -> Seen:
     states = [version for version, found in fields.items() if "replica_state.replica_epoch" in found]
     tagged = all(" tag " in fields[version]["replica_state"] for version in states)
     what = f"of versions {span(list(fields))}, a plain replica id in {span(plain)}, a tagged replica state in {span(states)}"
-    return holds_if(tagged and plain[-1] == FIRST_STATE - 1 and plain + states == list(fields), what, what)
+    return holds_if(tagged and plain[-1:] == [FIRST_STATE - 1] and plain + states == list(fields), what, what)
 
 
 @decides("SEED-903-16")

@@ -63,4 +63,4 @@ def in_order(refers: list[str], *names: str) -> bool:
 
 def span(versions: list[int]) -> str:
     """Return versions in words, which stand together."""
-    return f"{versions[0]} to {versions[-1]}" if len(versions) > 1 else ", ".join(map(str, versions))
+    return f"{versions[0]} to {versions[-1]}" if len(versions) > 1 else ", ".join(map(str, versions)) or "none"

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from fencepost.conformance.schemas.checks import decides, holds_if, in_order, not_built
+from fencepost.conformance.schemas.checks import decides, holds_if, in_order, not_built, span
 from fencepost.conformance.schemas.classes import MESSAGES, RAFT
 
 if TYPE_CHECKING:
@@ -102,8 +102,12 @@ def tagged_and_ignorable(kafka: Classes) -> Seen:
     fields = kafka.fields("FetchRequestData")
     tagged = [version for version, found in fields.items() if " tag " in found.get(FIELD, "")]
     older = sent(kafka, FIRST - 1, 7)
-    what = f"{fields[FIRST][FIELD]} from version {min(tagged)} on; version {FIRST - 1} drops 7 without an error"
-    return holds_if(min(tagged) == FIRST and not older.refused and older.value("highWatermark") == LARGEST, what, older.refused)
+    dropped = not older.refused and older.value("highWatermark") == LARGEST
+    return holds_if(
+        tagged == [version for version in fields if version >= FIRST] and dropped,
+        f"{fields[FIRST][FIELD]} from version {FIRST} on; version {FIRST - 1} drops 7 without an error",
+        older.refused or f"tagged in version {span(tagged)}; version {FIRST - 1} {'drops' if dropped else 'keeps'} 7",
+    )
 
 
 @decides("SEED-1166-18")
@@ -125,7 +129,7 @@ def in_every_response(kafka: Classes) -> Seen:
     fields = kafka.fields("FetchResponseData")
     have = [version for version, found in fields.items() if RESPONSE_FIELD in found]
     sets = "FetchResponseData$PartitionData.setHighWatermark" in kafka.code(RAFT, "buildFetchResponse")
-    what = f"versions {min(have)} to {max(have)} of {min(fields)} to {max(fields)} have it; KafkaRaftClient.buildFetchResponse sets it"
+    what = f"versions {span(have)} of {span(list(fields))} have it; KafkaRaftClient.buildFetchResponse sets it"
     return holds_if(sets and len(have) == len(fields), what, what)
 
 
