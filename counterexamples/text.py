@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 
 from fencepost.counterexamples.history import folded, transitions
 from fencepost.counterexamples.layout import Folded, Sheet
+from fencepost.counterexamples.promises import kept
 from fencepost.counterexamples.states import changes, merged, parts, tables
 from fencepost.counterexamples.trace import WORST, promises_of
 from fencepost.counterexamples.violating_binding import violated_for
@@ -42,7 +43,9 @@ PROGRESS = ("end", "log_end_offset", "high_watermark", "leader_epoch", "leader",
 def render(trace: Trace, path: Path) -> RenderableType:
     """Return a trace for a terminal: header, initial state, steps, and what the end shows."""
     record = trace.protocol.machine.state
-    shown: list[RenderableType] = [*_header(trace), Text(), Text("Initial state", "bold"), *_initial(parts(record, path.start))]
+    promises = kept(trace, path)
+    shown: list[RenderableType] = [*_header(trace, explained=bool(promises)), Text()]
+    shown += [Text("Initial state", "bold"), *_initial(parts(record, path.start))]
     plain = trace.interpreter()
     for number, (before, happened) in enumerate(zip(path.states, transitions(trace, path), strict=False), 1):
         if path.loop == number - 1:
@@ -51,10 +54,12 @@ def render(trace: Trace, path: Path) -> RenderableType:
     if path.loop is not None:
         closing = f"and so on, as after step {path.loop}" if path.loop < len(path.steps) else "Nothing happens any more"
         shown += [Text(), Text(closing, "bold")]
+        if promises:
+            shown += [Text("It is fair:"), *(_indented(Text(line)) for line in promises)]
     return Group(*shown, Text(), *_end(trace, path))
 
 
-def _header(trace: Trace) -> Iterator[RenderableType]:
+def _header(trace: Trace, *, explained: bool) -> Iterator[RenderableType]:
     yield Text(trace.title, "bold")
     grid = Table.grid(padding=(0, 2))
     grid.add_column(style=QUIET)
@@ -65,7 +70,7 @@ def _header(trace: Trace) -> Iterator[RenderableType]:
         ("constants", trace.constants_text),
         ("normalize", "" if trace.normalize else "off"),
         ("for", trace.args_told),
-        *promises_of(trace.prop),
+        *(item for item in promises_of(trace.prop) if not explained or item[0] != "fairness"),
         ("removed", f"{trace.removed.name}: {trace.removed.condition}" if trace.removed else ""),
         ("source", trace.source),
         ("why", trace.why),

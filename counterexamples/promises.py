@@ -1,0 +1,106 @@
+"""Why a behaviour without end is fair: for each promise, the step that keeps it, or the state in which nothing is promised."""
+
+from __future__ import annotations
+
+from itertools import groupby
+from typing import TYPE_CHECKING, Any
+
+from fencepost.explorers.liveness.shown import instances
+from fencepost.model.language.domains import InFlight
+from fencepost.model.language.errors import DisabledError
+from fencepost.model.language.subset import check, guards_of
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from fencepost.counterexamples.trace import Trace
+    from fencepost.explorers.liveness.shown import Instance
+    from fencepost.model.language.fairness import Fairness
+    from fencepost.model.language.interpreter import Path, Step
+    from fencepost.model.language.records import Key
+
+
+def kept(trace: Trace, path: Path) -> list[str]:
+    """Return a line for each promise of a leads-to or at-most property that its loop keeps, and why; nothing without a loop.
+
+    Nothing either for a loop that is not fair: it costs more with each round, and a fair behaviour leaves it in the end.
+    """
+    if trace.prop is None or trace.prop.eventual is None or path.loop is None:
+        return []
+    found = _Kept(trace, path, path.loop)
+    return list(found.lines()) if found.is_fair() else []
+
+
+class _Kept:
+    """The promises about one loop: `states` are those of it, by the number of the step that leads there."""
+
+    def __init__(self, trace: Trace, path: Path, loop: int) -> None:
+        assert trace.prop is not None
+        self.prop, self.plain = trace.prop, trace.interpreter()
+        self.guards = guards_of(check(trace.protocol.machine, (trace.prop,)))
+        self.states = dict(enumerate(path.states[loop : max(loop + 1, len(path.states) - 1)], loop))
+        self.taken: dict[Instance, list[int]] = {}
+        for number, (before, step) in enumerate(zip(path.states[loop:], path.steps[loop:], strict=False), loop + 1):
+            for item in instances(self.plain, self.prop, [self.plain.apply(before, step)], before):
+                self.taken.setdefault(item, []).append(number)
+        self.enabled = {
+            number: instances(self.plain, self.prop, self.plain.transitions(key), key) for number, key in self.states.items()
+        }
+
+    def is_fair(self) -> bool:
+        """Say whether every promise is kept."""
+        often = set().union(*self.enabled.values()) - set(self.taken)
+        fair = self.prop.behaviour.fair
+        return not any(fair[item[0]].strong or all(item in found for found in self.enabled.values()) for item in often)
+
+    def lines(self) -> Iterator[str]:
+        """Yield each promise with the reason; values of `each` for which the reason is the same share a line."""
+        known = sorted(set().union(*self.enabled.values()), key=repr)
+        for number, fair in enumerate(self.prop.behaviour.fair):
+            own = [item for item in known if item[0] == number]
+            for why, group in groupby(sorted((self.why(item, fair), item[1]) for item in own), key=lambda pair: pair[0]):
+                which = [
+                    ", ".join(f"{name}={value}" for name, value in zip(fair.each, values, strict=True)) for _, values in group
+                ]
+                values = f" ({'; '.join(which)})" if any(which) else ""
+                yield f"{fair}{values}: {why}"
+            if not own:
+                first = next(iter(self.states))
+                yield f"{fair}: never enabled: {self.refusal(fair, first)}"
+
+    def why(self, item: Instance, fair: Fairness) -> str:
+        """Return why one promise is kept: it is taken, or there is a state in which it is not enabled."""
+        if item in self.taken:
+            steps = self.taken[item]
+            return f"taken in step {steps[0]}" if len(steps) == 1 else f"taken in steps {', '.join(map(str, steps))}"
+        number = next(number for number, found in self.enabled.items() if item not in found)
+        return f"not enabled {_after(number)}: {self.refusal(fair, number, item[1])}"
+
+    def refusal(self, fair: Fairness, number: int, values: tuple[Any, ...] | None = None) -> str:
+        """Return what keeps actions from happening in a state: the guard that lets most others pass before it."""
+        key = self.states[number]
+        where = "" if values is not None else f" {_after(number)}"
+        found: list[tuple[int, str]] = []
+        for action in fair.actions:
+            if action in self.prop.behaviour.without:
+                found.append((-1, f"{action.label} is left out of what the property is about"))
+                continue
+            steps = [step for step in self.plain.steps(action, key) if values in (None, self.plain.instance(fair, step))]
+            found += [(at, f"{text}{where}") for at, text in (self.answer(step, key) for step in steps)]
+            if not steps and any(isinstance(domain, InFlight) for _, domain in action.params):
+                found.append((-1, f"there is no message for {action.label}{where}"))
+        return max(found, key=lambda pair: pair[0], default=(0, f"there is no way to take it{where}"))[1]
+
+    def answer(self, step: Step, key: Key) -> tuple[int, str]:
+        """Return the number of the guard that refuses a step, and that it does."""
+        try:
+            self.plain.apply(key, step)
+        except DisabledError as error:
+            number = self.guards.refused(step.action, error)
+            texts = self.guards.texts(step.action)
+            return number, f"`require({texts[number]})` refuses" if number >= 0 else "its message is gone"
+        return len(self.guards.texts(step.action)), "it would change nothing"
+
+
+def _after(number: int) -> str:
+    return f"after step {number}" if number else "at the start"

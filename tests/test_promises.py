@@ -1,0 +1,105 @@
+"""Why the loop of a trace is fair: for each promise the step that keeps it, or the guard that refuses, and where."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+from fencepost.counterexamples.promises import kept
+from fencepost.counterexamples.reader import read
+from fencepost.counterexamples.replay import follow
+from fencepost.counterexamples.trace import ARCHIVE, Trace
+from fencepost.explorers.liveness.shown import Shown, retrace, shown
+from fencepost.explorers.verdict import Reach
+from fencepost.invariants.protocols import Protocol
+from fencepost.model.language import leads_to, weak
+from fencepost.model.language.interpreter import Interpreter, Step
+
+from tests.commands import fencepost
+from tests.machines import rooms
+from tests.traces import rooms_trace
+
+LOOPS = [file for file in sorted(ARCHIVE.glob("*.trace")) if "\nloop:" in file.read_text()]
+
+
+def lines_of(name: str) -> list[str]:
+    """Return what is said of an archived trace."""
+    made = follow(read(ARCHIVE / f"{name}.trace").trace)
+    return kept(made.trace, made.path)
+
+
+def test_a_promise_that_is_taken_says_in_which_step_and_one_never_enabled_by_which_guard() -> None:
+    assert lines_of("quorum-q4-loop") == [
+        "weak leader-handles-fetch for each leader, follower (leader=0, follower=2): taken in step 4",
+        "weak follower-appends for each follower (follower=2): taken in step 5",
+        "weak follower-truncates for each follower: never enabled: `require(f.fetch.phase == Phase.ANSWERED)` refuses after step 3",
+    ]
+
+
+def test_where_everything_may_stop_each_promise_names_the_guard_or_the_message_that_is_missing() -> None:
+    lines = lines_of("replication-b15-kafka-14144")
+    assert (
+        "weak broker-applies-metadata for each broker: never enabled: `require(index <= s.newest)` refuses after step 4"
+        in lines
+    )
+    assert any("never enabled: there is no message for leader-learns-change-applied after step 4" in line for line in lines)
+
+
+def test_a_step_that_would_change_nothing_is_not_promised() -> None:
+    assert lines_of("replication-b18-kafka-13858")[0].endswith("never enabled: it would change nothing after step 2")
+
+
+def test_a_weak_promise_is_explained_for_each_of_its_values_and_only_where_the_loop_is_fair() -> None:
+    plain = Interpreter(rooms.MACHINE, rooms.C(size=2))
+    start = plain.initial_states()[0]
+    prop = leads_to(
+        "all_lit", "All is lit.", when=rooms.is_dark, then=rooms.is_lit, fair=(weak(rooms.light, each="room"),), room=rooms.Room
+    )
+    path = retrace(
+        plain, start, [Step(rooms.light, (0,)), Step(rooms.darken, (0,)), Step(rooms.light, (1,)), Step(rooms.darken, (1,))], 0
+    )
+    away = retrace(plain, start, [Step(rooms.light, (0,)), Step(rooms.darken, (0,))], 0)
+    trace = Trace("Rooms", Protocol(rooms.MACHINE, (prop,)), rooms.C(size=2), prop, path.steps, args=(0,), loop=0)
+    assert kept(trace, path) == [
+        "weak light for each room (room=0): taken in step 1",
+        "weak light for each room (room=1): taken in step 3",
+    ]
+    assert kept(trace, away) == []  # room 1 could be lit all the time
+    lit = replace(trace, prop=replace(prop, eventual=replace(prop.behaviour, fair=(weak(rooms.darken, each="room"),))))
+    half = retrace(plain, start, path.steps[:1], None)
+    assert kept(lit, replace(half, loop=1)) == []  # room 0 could be dark all the time
+    assert kept(lit, replace(half, loop=0, states=(start,), steps=())) == [
+        "weak darken for each room: never enabled: `require(s.lit[room])` refuses at the start"
+    ]
+
+
+def test_a_weak_promise_that_is_enabled_now_and_then_names_the_state_and_the_guard() -> None:
+    first = lines_of("follower-reads-same-replica-again")[0]
+    assert first.startswith("weak consumer-reads or consumer-finds-offset-unavailable or ")
+    assert first.endswith(": not enabled after step 5: `require(s.replica[target(s)].epoch > consumer.epoch)` refuses")
+
+
+def test_without_a_promise_there_is_nothing_to_say() -> None:
+    trace = rooms_trace(rooms.gets_light)
+    assert kept(trace, follow(trace).path) == []
+
+
+@pytest.mark.parametrize("file", LOOPS, ids=lambda file: file.stem)
+def test_every_promise_of_an_archived_loop_is_explained_if_it_is_fair(file: object) -> None:
+    made = follow(read(file).trace)  # type: ignore[arg-type]
+    assert made.trace.prop is not None
+    lines = kept(made.trace, made.path)
+    literally = shown(made.trace.interpreter(), made.trace.prop, made.trace.args, made.path)
+    if (
+        isinstance(literally, Shown) and literally.reach is not Reach.NEVER
+    ):  # a round that costs more each time, and is left in the end
+        assert lines == []
+        return
+    for fair in made.trace.prop.behaviour.fair:
+        assert any(line.startswith(str(fair)) for line in lines)
+
+
+def test_the_page_of_a_trace_says_why_it_is_fair_and_names_the_promises_once() -> None:
+    page = " ".join(fencepost("show", str(ARCHIVE / "quorum-q4-loop.trace")).stdout.split())
+    assert "It is fair: weak leader-handles-fetch for each leader, follower (leader=0, follower=2): taken in step 4" in page
+    assert page.count("weak follower-appends for each follower") == 1
