@@ -21,13 +21,14 @@ from fencepost.model.language import action, bits, require
 
 @action(target=Movable)
 def operator_reassigns_replicas(s: State, c: C, target: int) -> None:
-    """An operator names the brokers that shall have the replicas; those that shall not keep theirs until the others are in the ISR.
+    """An operator names the brokers that shall have replicas (kafka-reassign-partitions --execute); others keep theirs until the end.
 
     ReplicationControlManager.changePartitionReassignment. `target` says which of the movable brokers; all others keep theirs. It may replace a reassignment under way. Then an empty list of replicas
     to add or to remove leaves the earlier list as it was, since the builder is given those only that are not empty. What the ISR
     allows already is done at once. A member of the ELR that is added again cannot be elected here: for a leader it is looked up
     among the replicas of before, which fails the request (PartitionRegistration.directory).
     """
+    require(s.budget.reassignments > 0, bound=C.reassignments)
     image = newest(s)
     wanted = target | (bits.everyone(c.brokers) & ~bits.everyone(c.movable))
     removing = replicas(c, image) & ~wanted if replicas(c, image) & ~wanted != 0 else s.removing
@@ -39,7 +40,6 @@ def operator_reassigns_replicas(s: State, c: C, target: int) -> None:
     elr = elr_target(s, c, isr, missing, 0)
     leader = elected(s, c, isr, elr, missing | image.missing, active(c, image))
     require(has_room(s, c), bound=C.metadata_lag)
-    require(s.budget.reassignments > 0, bound=C.reassignments)
     require(bits.size(wanted) >= c.least_replicas)
     require(missing != image.missing or adding != s.adding or removing != s.removing)
     require(image.isr != 0 or s.elr & wanted & image.missing & active(c, image) == 0)
@@ -51,11 +51,12 @@ def operator_reassigns_replicas(s: State, c: C, target: int) -> None:
 
 @action()
 def operator_cancels_reassignment(s: State, c: C) -> None:
-    """An operator takes a reassignment back: the replicas that it added go, those that it was to remove stay.
+    """An operator takes a reassignment back (--cancel): the replicas that it added go, those that it was to remove stay.
 
     ReplicationControlManager.cancelPartitionReassignment, PartitionReassignmentRevert. If nobody else is in the ISR, that would be
     an unclean election, and is refused without leave for such.
     """
+    require(s.budget.cancels > 0, bound=C.cancels)
     image = newest(s)
     missing = image.missing | s.adding
     stays = image.isr & ~s.adding
@@ -64,7 +65,6 @@ def operator_cancels_reassignment(s: State, c: C) -> None:
     elr = elr_target(s, c, isr, missing, 0)
     leader = elected(s, c, isr, elr, missing, active(c, image))
     require(has_room(s, c), bound=C.metadata_lag)
-    require(s.budget.cancels > 0, bound=C.cancels)
     require(s.adding | s.removing != 0)
     require(stays != 0 or (c.unclean_election and originals != 0))
     require(epoch_after(s, c, isr, leader, missing) <= c.max_leader_epoch, bound=C.max_leader_epoch)
