@@ -96,10 +96,10 @@ def test_a_page_tells_verdict_properties_reach_and_every_violation() -> None:
         "weak-isr                   always     violated: shortest trace 12 states\n  Whoever presumes to lead",
         "follower-truncates         sometimes  reached: shortest trace 6 states\n",
         "always: must be so in every reachable state; sometimes: a witness, which some reachable state or\nstep must show.\n",
-        "ends       444 states without a successor, normal where budgets are used up; --deadlock shows the\n",
-        "constants  replicas=2 log_size=2 max_records=2 max_leader_epoch=2\n",
-        "search     complete: every reachable state was visited\n",
-        "states     9,045 distinct, 21,447 generated, depth 18\n",
+        "ends            444 states without a successor, normal where budgets are used up; --deadlock shows\n",
+        "constants       replicas=2 log_size=2 max_records=2 max_leader_epoch=2\n",
+        "search          complete: every reachable state was visited\n",
+        "states          9,045 distinct, 21,447 generated, depth 18\n",
         "  552  controller-elect-leader\n",
         " 15,736  s.next_leader_epoch <= c.max_leader_epoch\n",
         "weak-isr is violated: the shortest trace has 12 states\n",
@@ -126,7 +126,7 @@ def test_fingerprints_never_claim_more_than_they_can() -> None:
     page = fencepost(*KIP320, "--compact").stdout
     assert page.startswith("kip320  holds, up to fingerprint collisions (at most 2.5e-14)\n")
     assert "leader-in-isr-or-none      always     holds, up to fingerprint collisions\n" in page
-    assert "search     complete: no state was left to visit\n" in page
+    assert "search          complete: no state was left to visit\n" in page
     assert "every reachable state was visited" not in page
     compact, exact = (data_of(fencepost(*KIP320, "--json", *more)) for more in (["--compact"], []))
     assert (compact["verdict"], compact["exact"], exact["exact"]) == ("holds", False, True)

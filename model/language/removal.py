@@ -48,8 +48,20 @@ class Guard:
         return f"{self.action} {self.number}{LETTERS[self.part - 1] if self.part else ''}"
 
 
+_FOUND: dict[tuple[Action, ...], tuple[Guard, ...]] = {}
+_MOST_FOUND = 32
+
+
 def guards(machine: Machine) -> tuple[Guard, ...]:
     """Return every guard of a machine, each followed by its parts, in the order of actions and of their text."""
+    if machine.actions not in _FOUND:
+        if len(_FOUND) >= _MOST_FOUND:
+            _FOUND.clear()
+        _FOUND[machine.actions] = _guards(machine)
+    return _FOUND[machine.actions]
+
+
+def _guards(machine: Machine) -> tuple[Guard, ...]:
     program = check(machine)
     found = []
     for item in machine.actions:
