@@ -58,7 +58,7 @@ def test_json_of_a_guarantee_has_the_keys_of_the_contract(data: dict[str, Any]) 
         "distinct": 1437076,
         "depth": 28,
         "profile": "quick",
-        "bounds_reached": None,
+        "bounds_reached": [{"constant": name, "value": 2} for name in ("log_size", "max_records", "max_leader_epoch")],
         "trace": "counterexamples/archive/kip320-first-try-weak-isr.trace",
     }
 
