@@ -82,7 +82,9 @@ KAFKAS: dict[tuple[str, str], Check] = {
         f"{_VALIDATE}: all epochs are current", ("", "INELIGIBLE_REPLICA")
     ),
     ("leader-appends", "leads(s, leader)"): Check("ReplicaManager.getPartitionOrException", ("NOT_LEADER_OR_FOLLOWER",)),
-    ("leader-appends", "bits.size(r.isr) >= c.min_isr"): Check("Partition.appendRecordsToLeader", ("NOT_ENOUGH_REPLICAS",)),
+    ("leader-appends", "bits.size(r.isr) >= effective_min_isr(c, local(s, leader))"): Check(
+        "Partition.appendRecordsToLeader", ("NOT_ENOUGH_REPLICAS",)
+    ),
     ("leader-handles-fetch", "serves(s, c, leader, follower)"): Check("Partition.localLogWithEpochOrThrow", _LEADER),
     ("leader-handles-fetch", "not is_stale_fetch(s, c, leader, follower, broker_epoch)"): Check(
         "Replica.updateFetchStateOrThrow", ("NOT_LEADER_OR_FOLLOWER",)
@@ -188,7 +190,8 @@ PHYSICAL: dict[tuple[str, str], str] = {
 _BUILT = "always true with the rules as built"
 _BUDGET = "a budget"
 _ROOM = "has_room(s, c)"
-_EPOCHS = "epoch_after(s, c, bits.without(image.isr, broker), leader) <= c.max_leader_epoch"
+_EPOCHS = "epoch_without(s, c, broker, leader) <= c.max_leader_epoch"
+_REASSIGNED = "replicas are removed by reassignments only, which are not driven"
 
 BOUNDS: dict[tuple[str, str], str] = {
     **dict.fromkeys(
@@ -208,13 +211,16 @@ BOUNDS: dict[tuple[str, str], str] = {
     **dict.fromkeys(
         (
             ("broker-stops", _EPOCHS),
-            ("broker-registers", "epoch_after(s, c, isr, leader) <= c.max_leader_epoch"),
+            ("broker-registers", "leader_epoch <= c.max_leader_epoch"),
             ("broker-registers", "not opens or image.leader_epoch < c.max_leader_epoch"),
             ("controller-fences-broker", _EPOCHS),
-            ("controller-unfences-broker", "epoch_after(s, c, image.isr, leader) <= c.max_leader_epoch"),
+            (
+                "controller-unfences-broker",
+                "leader == image.leader or epoch_for(s, c, image.isr, leader) <= c.max_leader_epoch",
+            ),
             ("controller-begins-shutdown", _EPOCHS),
             ("controller-elects-preferred", "image.leader_epoch < c.max_leader_epoch"),
-            ("controller-applies-alter-partition", "epoch_after(s, c, isr, leader) <= c.max_leader_epoch"),
+            ("controller-applies-alter-partition", "leader_epoch <= c.max_leader_epoch"),
         ),
         "the last leader epoch",
     ),
@@ -232,7 +238,12 @@ BOUNDS: dict[tuple[str, str], str] = {
         _BUILT,
     ),
     ("controller-fences-broker", "not bits.contains(image.fenced, broker)"): "a session that ends again changes nothing",
-    ("controller-elects-preferred", "broker == 0 or c.any_preferred"): "broker 0 is the preferred one",
+    (
+        "controller-elects-preferred",
+        "broker == first_in_order(c, replicas(c, image), s.removing) or c.any_preferred",
+    ): "broker 0 is the preferred one",
+    ("controller-applies-alter-partition", "bits.is_subset(m.isr, replicas(c, image))"): _REASSIGNED,
+    ("leader-handles-late-fetch", "not bits.contains(local(s, m.leader).missing, m.follower)"): _REASSIGNED,
     ("leader-handles-fetch", "brings_news(s, c, leader, follower)"): "a fetch without news changes nothing",
     ("follower-lags-too-long", "bits.contains(r.recent, follower)"): "a follower that lags already",
     ("leader-requests-shrink", "members != 0"): "a shrink of nobody",

@@ -100,7 +100,7 @@ class Seen:
 
     def _window(self, room: int) -> Key:
         found = [self._image(told) for told in self.images[self.frame.image :]]
-        empty = (0, 0, 0, 0, 0, 0, (0,) * self.brokers)
+        empty = (0, 0, 0, 0, 0, 0, 0, (0,) * self.brokers)
         return tuple(found + [empty] * (room - len(found)))
 
     def _image(self, told: list[Any]) -> Key:

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 MACHINE = PROTOCOLS["kip320"].machine
-VERBOSE = r"compiled +(cheap|optimized) code: (kept from an earlier time|in [\d.]+ m?s, \d+ MiB at most in the process that)"
+VERBOSE = r"compiled\s+(cheap|optimized)\s+code:\s+(kept\s+from\s+an\s+earlier\s+time|in\s+[\d.]+\s+m?s,\s+\d+\s+MiB\s+at\s+most\s+in\s+the)"
 
 
 @pytest.fixture

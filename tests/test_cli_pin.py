@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import json
+from functools import cache
 from typing import TYPE_CHECKING
 
 import pytest
 from fencepost.cli.commands import catalogue, pin
+from fencepost.figures import store
 from fencepost.invariants.catalogue import file_of, runs_of
 from fencepost.invariants.run_files import Runs
 
@@ -32,6 +34,8 @@ def put(monkeypatch: pytest.MonkeyPatch, folder: Path, text: str) -> Path:
     for module in (catalogue, pin):
         monkeypatch.setattr(module, "runs", lambda: tuple(Runs({"lineage.toml": text}).all))
     monkeypatch.setattr(pin, "file_of", lambda _: file)
+    monkeypatch.setattr(store, "FOLDER", folder / "figures")
+    monkeypatch.setattr(store, "load", cache(lambda _: {}))
     return file
 
 
@@ -43,6 +47,8 @@ def test_a_figure_that_differs_is_written(monkeypatch: pytest.MonkeyPatch, tmp_p
     assert result.exit_code == 0
     assert f"{file}: pinned 1 run. Review the diff before you keep it.\n" in result.stdout
     assert file.read_text() == FILE
+    reached = json.loads((tmp_path / "figures" / "reached.json").read_text())
+    assert [row["run"] for row in reached["kip320"]] == ["2/2/2/2"]
 
 
 def test_another_verdict_is_not_written_and_ends_with_status_1(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:

@@ -213,7 +213,7 @@ def spin(rounds: I64, begun: I64p) -> I64:
         h ^= h >> np.uint64(29)
     return np.int64(h >> np.uint64(40))
 """
-LONG_CALL = 200_000_000
+LONG_CALL = 4 * 200_000_000
 """Rounds that take about half a second."""
 
 

@@ -105,7 +105,7 @@ def _ended_by_signals() -> Iterator[None]:
     def end(number: int, _: object) -> NoReturn:
         raise KeyboardInterrupt(signal.Signals(number).name)
 
-    numbers = (signal.SIGTERM, signal.SIGHUP)
+    numbers = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
     before = [signal.signal(number, end) for number in numbers]
     try:
         yield
