@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 MACHINE = PROTOCOLS["kip320"].machine
-VERBOSE = r"compiled\s+(cheap|optimized)\s+code:\s+(kept\s+from\s+an\s+earlier\s+time|in\s+[\d.]+\s+m?s,\s+\d+\s+MiB\s+at\s+most\s+in\s+the)"
+VERBOSE = r"compiled\s+(cheap|optimized)\s+code:\s+(kept\s+from\s+an\s+earlier\s+time|in\s+[\d.]+\s+m?s,\s+[\d.]+\s+[MG]iB\s+at\s+most\s+in\s+the)"
 
 
 @pytest.fixture
