@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import json
 from dataclasses import replace
 
 import pytest
 from fencepost.counterexamples.promises import kept
 from fencepost.counterexamples.reader import read
+from fencepost.counterexamples.render import render
 from fencepost.counterexamples.replay import follow
 from fencepost.counterexamples.trace import ARCHIVE, Trace
 from fencepost.explorers.liveness.shown import Shown, retrace, shown
@@ -103,3 +105,16 @@ def test_the_page_of_a_trace_says_why_it_is_fair_and_names_the_promises_once() -
     page = " ".join(fencepost("show", str(ARCHIVE / "quorum-q4-loop.trace")).stdout.split())
     assert "It is fair: weak leader-handles-fetch for each leader, follower (leader=0, follower=2): taken in step 4" in page
     assert page.count("weak follower-appends for each follower") == 1
+
+
+def test_every_format_that_tells_a_story_says_why_its_loop_is_fair() -> None:
+    made = follow(read(ARCHIVE / "quorum-q4-loop.trace").trace)
+    why = "weak follower-appends for each follower (follower=2): taken in step 5"
+    page = render("html", made)
+    assert f"<li>{why}</li>" in page
+    assert page.count("weak follower-appends for each follower") == 1
+    notes = [line for line in render("mermaid", made).splitlines() if "It is fair:" in line]
+    assert len(notes) == 1
+    assert why in " ".join(notes[0].replace("<br/>", " ").split())
+    assert why in json.loads(render("itf", made))["#meta"]["fair"]
+    assert 'id="fair"' not in render("html", follow(rooms_trace(rooms.gets_light)))

@@ -227,3 +227,14 @@ def test_the_page_of_a_behaviour_without_end_says_what_is_repeated() -> None:
     assert f"The steps after step {trace.loop} are repeated for ever." in text
     assert "A lit room is dark in the end." in text
     assert "Nothing happens any more" in Page(render("html", follow(rooms_trace(rooms.gets_light)))).text
+
+
+def test_a_state_of_numbers_alone_has_cards_too() -> None:
+    trace = rooms_trace(rooms.goes_dark)
+    made = follow(trace)
+    shown = cards(parties(trace.interpreter()), made.path.start, made.path.start)
+    assert [card.title for card in shown] == ["room 0", "room 1"]
+    assert all(card.values for card in shown)
+    lamps = follow(lamps_trace())
+    [rest] = cards(parties(lamps.trace.interpreter()), lamps.path.start, lamps.path.start)
+    assert (rest.title, bool(rest.values)) == ("the rest", True)

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from fencepost.counterexamples.history import transitions
 from fencepost.counterexamples.prevention import known_as, preventions
+from fencepost.counterexamples.promises import kept
 from fencepost.counterexamples.render.drawing import drawing
 from fencepost.counterexamples.render.pictures import Card, cards
 from fencepost.counterexamples.render.story import FORGOTTEN, GONE, LOST, story
@@ -83,6 +84,7 @@ def _content(made: Replay, history: Story) -> dict[str, Any]:
         "finding": violated_for(trace, made.path),
         "states": made.path.length,
         "repeats": made.path.loop,
+        "fair": kept(trace, made.path),
         "culprit": violating_binding(trace, made.path),
         "drawing": drawing(history),
         "scenes": _scenes(made, history),

@@ -10,6 +10,7 @@ import json
 from collections import Counter
 from typing import TYPE_CHECKING, Any
 
+from fencepost.counterexamples.promises import kept
 from fencepost.counterexamples.states import log_ends
 from fencepost.counterexamples.violating_binding import violated_for
 from fencepost.model.language.domains import BitSet, Domain, Flag, InFlight, Member
@@ -71,6 +72,7 @@ def _meta(made: Replay, plain: Interpreter) -> dict[str, Any]:
         "property": trace.prop.name if trace.prop else "",
         "version": trace.version,
         "why": trace.why,
+        "fair": kept(trace, made.path),
     }
     return {name: value for name, value in found.items() if value}
 

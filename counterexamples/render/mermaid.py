@@ -9,6 +9,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from fencepost.counterexamples.folding import fold
+from fencepost.counterexamples.promises import kept
 from fencepost.counterexamples.render.parties import ELSEWHERE
 from fencepost.counterexamples.render.story import FORGOTTEN, IN_FLIGHT, LOST, RECEIVED, story
 from fencepost.counterexamples.violating_binding import violated_for
@@ -58,6 +59,9 @@ def _lines(made: Replay, history: Story) -> Iterator[str]:
     if made.path.loop is not None:
         again = f"the steps after step {made.path.loop} are repeated for ever"
         yield f"Note over {everyone}: {_text('nothing happens any more' if made.path.loop + 1 == made.path.length else again)}"
+    promises = kept(made.trace, made.path)
+    if promises:
+        yield f"Note over {everyone}: {_text('It is fair:', *promises)}"
     count = "1 state" if made.path.length == 1 else f"{made.path.length} states"
     yield f"Note over {everyone}: {_text(f'{violated_for(made.trace, made.path)}: {count}')}"
 

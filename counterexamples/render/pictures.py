@@ -5,17 +5,18 @@ What a step changed stands out: records that it appended or dropped, fields with
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass, field
 from itertools import zip_longest
 from typing import TYPE_CHECKING, NamedTuple
 
-from fencepost.counterexamples.states import parts
+from fencepost.counterexamples.states import Cell, parts
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from fencepost.counterexamples.render.parties import Lane, Parties
-    from fencepost.counterexamples.states import Cell, Part
+    from fencepost.counterexamples.states import Part
     from fencepost.model.language.records import Key
 
 MANY = 10
@@ -23,6 +24,8 @@ MANY = 10
 VITAL = ("life", "leader", "leader_epoch", "isr", "high_watermark", "partition_epoch", "fenced", "stopping", "broker_epoch")
 KNOWN = ("leader", "leader_epoch")
 """What a card tells of what a party knows."""
+ELEMENT = re.compile(r"\{[^}]*\}|[^,]+")
+"""An element of an array of numbers as it reads in a state; a set has commas of its own."""
 SAME, ADDED, DROPPED, STRAY = "same", "added", "dropped", "stray"
 
 
@@ -82,8 +85,7 @@ def cards(found: Parties, before: Key, after: Key) -> list[Card]:
             continue
         for one, other in zip(old.cells, new.cells, strict=True):
             if other.messages is None and other.name not in current.values():
-                lane = found.of_field("", other.name)
-                _value(made[lane], one, other, other.name, shown=lane is not None or one.text != other.text)
+                _own_field(made, found, one, other)
     for new in now:
         for name, array in found.plain.machine.cast.views.items() if new.label else ():
             seen = [_seen(rows, new.label, name, array) for rows in (old_rows, new_rows)]
@@ -93,6 +95,19 @@ def cards(found: Parties, before: Key, after: Key) -> list[Card]:
         old_row, new_row = (rows[f"{array}[{_own(state, pointer)}]"] for rows, state in ((old_rows, was), (new_rows, now)))
         _row(made[found.of_field(new_row.label, "")], old_row._replace(label=array), new_row._replace(label=array))
     return [card for card in made.values() if card.values or card.logs]
+
+
+def _own_field(made: dict[Lane | None, Card], found: Parties, old: Cell, new: Cell) -> None:
+    """Put a field of the state itself on the card of its owner; of an array with a value for each party, each on that party's card."""
+    lanes = found.arrays.get(new.name, {})
+    before, after = (ELEMENT.findall(cell.text[1:-1]) for cell in (old, new))
+    if not new.legend and lanes and len(lanes) == len(after):
+        for lane, one, other in zip(lanes.values(), before, after, strict=True):
+            _value(made[lane], Cell(new.name, one), Cell(new.name, other), new.name, shown=True)
+        return
+    owner = found.of_field("", new.name)
+    shown = owner is not None or not found.is_nobodys(new.name) or old.text != new.text
+    _value(made[owner], old, new, new.name, shown=shown)
 
 
 def _seen(rows: dict[str, Part], label: str, name: str, array: str) -> list[Cell]:
