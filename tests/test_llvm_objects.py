@@ -205,30 +205,29 @@ def with_bound(high: int) -> type[Constants]:
 
 SPIN = """
 @kernel
-def spin(rounds: I64, begun: I64p) -> I64:
-    h = np.uint64({})
-    begun[0] = 1
-    for _ in range(rounds):
-        h = h * np.uint64(0xFF51AFD7ED558CCD) + np.uint64(1)
-        h ^= h >> np.uint64(29)
-    return np.int64(h >> np.uint64(40))
+def spin(rounds: I64p, stop: I64p) -> I64:
+    while stop[0] == 0:
+        rounds[0] += 1
+    return stop[0] + {}
 """
-LONG_CALL = 4 * 200_000_000
-"""Rounds that take about half a second."""
 
 
 def test_code_stays_in_memory_as_long_as_a_call_of_it_runs() -> None:
-    made, begun = compiled(Unit(SPIN.format(7))), np.zeros(1, np.int64)
-    wanted = Library(made).kernels()["spin"](LONG_CALL, np.zeros(1, np.int64))
+    """The call ends only after the code has been let go, and other code has been loaded where it could lie."""
+    made = compiled(Unit(SPIN.format(7)))
+    rounds, stop = np.zeros(1, np.int64), np.zeros(1, np.int64)
     with ThreadPoolExecutor(1) as pool:
-        future = pool.submit(Library(made).kernels()["spin"], LONG_CALL, begun)
-        while not begun[0]:
-            time.sleep(0.001)
-        for number in range(5):
-            Library(compiled(Unit(TEXT.format(number))))
-            gc.collect()
-        assert not future.done()
-        assert future.result() == wanted
+        future = pool.submit(Library(made).kernels()["spin"], rounds, stop)
+        try:
+            while not rounds[0] and not future.done():
+                time.sleep(0.001)
+            for number in range(5):
+                Library(compiled(Unit(TEXT.format(number))))
+                gc.collect()
+            assert not future.done()
+        finally:
+            stop[0] = 1
+        assert future.result(timeout=60) == 8
 
 
 def test_functions_have_the_names_of_the_model_in_the_code_and_for_perf(
