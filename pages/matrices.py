@@ -15,6 +15,7 @@ from fencepost.model.language.fingerprint import texts
 if TYPE_CHECKING:
     from fencepost.invariants.catalogue import Run
     from fencepost.invariants.protocols import Protocol
+    from fencepost.model.language import Machine, Property
 
 BASES: dict[str, tuple[str, ...]] = {
     "kip320": ("3/2/2/2",),
@@ -113,11 +114,23 @@ def base_run(name: str, title: str) -> Run:
     return next(run for run in runs() if run.name == f"{name} {title}")
 
 
+_TEXTS: dict[tuple[int, ...], tuple[object, list[str]]] = {}
+"""The texts of machines that were asked for, and what must stay in memory for its identity to be its own."""
+
+
+def texts_of(machine: Machine, properties: tuple[Property, ...]) -> list[str]:
+    """Return the texts of a machine, which several pages ask for."""
+    key = (id(machine), *map(id, properties))
+    if key not in _TEXTS:
+        _TEXTS[key] = (machine, properties), texts(machine, properties)
+    return _TEXTS[key][1]
+
+
 def mark_of(found: Protocol) -> str:
     """Return what tells whether anything has changed that its matrices depend on: functions, schema, properties, constants."""
     asked = [(item.name, str(item.kind)) for item in found.properties]
     bases = [(title, *_question(found, title)) for title in BASES[found.name]]
-    return digest([*texts(found.machine, found.properties), repr(asked), repr(bases), repr((LEAST_STATES, TIMES))])
+    return digest([*texts_of(found.machine, found.properties), repr(asked), repr(bases), repr((LEAST_STATES, TIMES))])
 
 
 def _question(found: Protocol, title: str) -> tuple[list[tuple[str, int]], list[str]]:
@@ -135,10 +148,15 @@ def stale() -> list[str]:
 
 def measured() -> dict[str, Any]:
     """Return the matrices by protocol, in the form in which `fencepost ablate --json` prints them."""
-    found = {name: load(f"matrices/{name}") for name in BASES}
-    return {
-        name: {"mark": data["mark"], "bases": [_whole(base) for base in data["bases"]]} for name, data in found.items() if data
-    }
+    for name in BASES:
+        data = load(f"matrices/{name}")
+        if data and (name not in _READ or _READ[name][0] is not data):
+            _READ[name] = data, {"mark": data["mark"], "bases": [_whole(base) for base in data["bases"]]}
+    return {name: _READ[name][1] for name in BASES if load(f"matrices/{name}")}
+
+
+_READ: dict[str, tuple[dict[str, Any], dict[str, Any]]] = {}
+"""By protocol, what stands in its file and the matrices that it stands for."""
 
 
 def _whole(base: dict[str, Any]) -> dict[str, Any]:

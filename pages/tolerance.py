@@ -9,8 +9,8 @@ from fencepost.api.kept import digest
 from fencepost.api.targets import choose_constants
 from fencepost.figures.store import load
 from fencepost.invariants.protocols import protocol
-from fencepost.model.language.fingerprint import texts
 from fencepost.pages.markdown import NOTICE, table
+from fencepost.pages.matrices import texts_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -47,7 +47,7 @@ def mark_of(replicas: str) -> str:
     """Return what tells whether anything has changed that the figures depend on."""
     found = protocol("replication")
     values = [(name, int(value)) for name, value in constants_of(replicas).values.items()]
-    return digest([*texts(found.machine, found.select((PROPERTY,))), repr(values), repr((grid_of(replicas), MOST_STATES))])
+    return digest([*texts_of(found.machine, found.select((PROPERTY,))), repr(values), repr((grid_of(replicas), MOST_STATES))])
 
 
 def measured() -> dict[str, Any]:

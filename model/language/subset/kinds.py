@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 from dataclasses import dataclass, field
+from functools import cached_property
 from typing import TYPE_CHECKING, Any, NoReturn, Protocol
 
 from fencepost.model.language.records import ArrayOf, BagOf, FieldType, Nested, Record, Scalar
@@ -92,6 +93,13 @@ class Function:
     def name(self) -> str:
         """The Python name."""
         return self.python.__name__
+
+    @cached_property
+    def locals(self) -> frozenset[str]:
+        """The names that it binds."""
+        return frozenset(
+            item.id for item in ast.walk(self.node) if isinstance(item, ast.Name) and isinstance(item.ctx, ast.Store)
+        )
 
 
 def kind_of(kind: FieldType) -> Type:

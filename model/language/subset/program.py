@@ -8,6 +8,7 @@ import textwrap
 from dataclasses import dataclass
 from itertools import islice
 from typing import TYPE_CHECKING, Any
+from weakref import WeakKeyDictionary
 
 from fencepost.model.language.actions import Action, Property, require
 from fencepost.model.language.domains import Domain, InFlight
@@ -209,7 +210,18 @@ def _bag(state: type[Record], bag: str, item: Action, param: str) -> BagOf:
     return found
 
 
+_NODES: WeakKeyDictionary[Callable[..., Any], ast.FunctionDef] = WeakKeyDictionary()
+"""What was read: a function's text does not change, and many questions are asked of one model."""
+
+
 def _read(python: Callable[..., Any]) -> Function:
+    if python not in _NODES:
+        _NODES[python] = _parse(python)
+    return Function(python, _NODES[python], {})
+
+
+def _parse(python: Callable[..., Any]) -> ast.FunctionDef:
+    """Return the syntax tree of a function without its docstring, with the lines of its file."""
     try:
         lines, first = inspect.getsourcelines(python)
     except (OSError, TypeError):
@@ -225,7 +237,7 @@ def _read(python: Callable[..., Any]) -> Function:
     ast.increment_lineno(node, first - 1)
     if isinstance(node.body[0], ast.Expr) and isinstance(node.body[0].value, ast.Constant):
         node.body = node.body[1:] or [ast.copy_location(ast.Pass(), node.body[0])]
-    return Function(python, node, {})
+    return node
 
 
 def _check_guards(program: Program, made: Function) -> None:

@@ -28,9 +28,7 @@ class Scope:
         self.env: dict[str, Type] = dict(made.params)
         self.places = Places(self)
         self.stale: dict[str, str] = {}
-        self.locals = {
-            item.id for item in ast.walk(made.node) if isinstance(item, ast.Name) and isinstance(item.ctx, ast.Store)
-        }
+        self.locals = made.locals
 
     def refuse(self, node: ast.AST, what: str, instead: str) -> NoReturn:
         """Raise ModelError: place, line, caret, what is wrong, what to write."""
