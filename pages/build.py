@@ -12,10 +12,15 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 
+def whole_pages() -> dict[str, str]:
+    """Return the text of every page that is built as a whole, by its path."""
+    made = {**guarantees.pages(), "coverage.md": coverage.page(), **checks.pages()}
+    return {name: text_of(lines) for name, lines in made.items()}
+
+
 def pages(folder: Path | None = None) -> dict[str, str]:
     """Return the text of every built page by its path, and of the pages in the folder whose tables are built."""
-    whole = {**guarantees.pages(), "coverage.md": coverage.page(), **checks.pages()}
-    made = {name: text_of(lines) for name, lines in whole.items()}
+    made = whole_pages()
     if folder is not None:
         for file in sorted(folder.rglob("*.md")):
             name, text = file.relative_to(folder).as_posix(), file.read_text("utf-8")

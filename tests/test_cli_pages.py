@@ -10,10 +10,11 @@ from typing import TYPE_CHECKING, Any
 import pytest
 from fencepost.counterexamples.trace import ARCHIVE
 from fencepost.invariants.catalogue import entries, evidence, runs, sections, status
-from fencepost.pages.build import pages
+from fencepost.pages.build import whole_pages
 from fencepost.pages.guarantees import page_of
 from fencepost.pages.vacuity import family_of
 
+from tests.built_pages import built, built_once  # noqa: F401 (a fixture)
 from tests.commands import fencepost
 
 if TYPE_CHECKING:
@@ -72,9 +73,10 @@ def test_json_of_bugs_questions_and_hypotheses_has_their_own_words(data: dict[st
 @pytest.fixture(scope="module")
 def made() -> dict[str, str]:
     """The pages, built once."""
-    return pages()
+    return built()
 
 
+@pytest.mark.usefixtures("built_once")
 def test_written_pages_are_fresh_until_somebody_edits_them(tmp_path: Path, made: dict[str, str]) -> None:
     folder = tmp_path / "docs"
     assert guarantees("--check", str(folder)).exit_code == 1
@@ -89,11 +91,13 @@ def test_written_pages_are_fresh_until_somebody_edits_them(tmp_path: Path, made:
     assert differs.exit_code == 1
 
 
+@pytest.mark.usefixtures("built_once")
 def test_check_looks_into_docs_unless_told_otherwise(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     assert guarantees("--check").stdout.startswith("differs: docs/guarantees.md\n")
 
 
+@pytest.mark.usefixtures("built_once")
 def test_tables_inside_pages_of_the_folder_are_built_too(tmp_path: Path) -> None:
     page = tmp_path / "own.md"
     page.write_text("Before.\n\n<!-- cases LIN-1 -->\nold\n<!-- end -->\n\nAfter.\n")
@@ -105,7 +109,7 @@ def test_tables_inside_pages_of_the_folder_are_built_too(tmp_path: Path) -> None
 
 
 def test_pages_are_the_same_every_time(made: dict[str, str]) -> None:
-    assert pages() == made
+    assert whole_pages() == made
 
 
 def test_the_pages_of_guarantees_show_all_evidence(made: dict[str, str]) -> None:
@@ -141,8 +145,8 @@ def test_coverage_has_every_entry_under_its_heading_with_a_verdict_or_open(made:
     assert "- **Holds** (3): [LIN-1](guarantees/lineage.md#lin-1), " in text
 
 
-def test_the_counts_of_coverage_add_up() -> None:
-    total = re.search(r"\*\*all\*\* \| (.*) \|\n", pages()["coverage.md"])
+def test_the_counts_of_coverage_add_up(made: dict[str, str]) -> None:
+    total = re.search(r"\*\*all\*\* \| (.*) \|\n", made["coverage.md"])
     assert total
     numbers = [int(number) for number in re.findall(r"\d+", total[1])]
     still_open = sum(status(entry) == "open" for entry in entries().values())

@@ -11,12 +11,12 @@ from fencepost.figures.store import FOLDER, load, text_of
 from fencepost.invariants.protocols import PROTOCOLS
 from fencepost.model.language.errors import UsageError
 from fencepost.pages import tolerance
-from fencepost.pages.build import pages
 from fencepost.pages.histories import histories, history, history_of_faults
 from fencepost.pages.markdown import ROW
 from fencepost.pages.matrices import BASES, best_of, measured
 from fencepost.pages.tables import MARK, with_short_rows, with_tables
 
+from tests.built_pages import built
 from tests.commands import data_of, fencepost
 
 ROOT = Path(__file__).parent.parent
@@ -210,7 +210,7 @@ def test_an_entry_is_shown_with_every_run_and_all_its_constants() -> None:
 
 
 def test_the_pages_on_checks_have_every_guard_of_the_measured_protocols() -> None:
-    made = pages()
+    made = built()
     for name, data in measured().items():
         text = made[f"checks/{name}.md"]
         rows = best_of(data)

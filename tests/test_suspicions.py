@@ -16,6 +16,7 @@ from fencepost.invariants.protocols import PROTOCOLS
 from fencepost.model.language.actions import Kind
 from fencepost.pages import histories, kips, matrices, stale, tolerance, vacuity
 
+from tests.built_pages import built_once  # noqa: F401 (a fixture)
 from tests.commands import data_of, fencepost
 
 PLANTED = str(Path(__file__).parent / "machines" / "planted.py")
@@ -131,6 +132,7 @@ def test_a_changed_bound_of_the_grid_makes_the_counted_faults_stale(monkeypatch:
     assert tolerance.stale() == list(tolerance.SIZES)
 
 
+@pytest.mark.usefixtures("built_once")
 def test_stale_figures_are_named_with_their_model_and_fail_nothing(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     monkeypatch.setattr(matrices, "stale", lambda: ["kip320"])
     monkeypatch.setattr(tolerance, "stale", lambda: ["3"])
@@ -144,6 +146,7 @@ def test_stale_figures_are_named_with_their_model_and_fail_nothing(monkeypatch: 
     assert "`python -m benchmarks.matrices --faults 3`" in second
 
 
+@pytest.mark.usefixtures("built_once")
 def test_a_verdict_that_is_no_longer_true_fails_the_check(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     assert fencepost("guarantees", "--write", str(tmp_path)).exit_code == 0
     monkeypatch.setattr(matrices, "stale", lambda: ["kip320"])
@@ -193,6 +196,7 @@ def test_every_guarantee_that_holds_was_seen_to_fail_in_some_variant() -> None:
     assert vacuity.vacuous() == list(vacuity.UNBREAKABLE)
 
 
+@pytest.mark.usefixtures("built_once")
 def test_a_guarantee_without_evidence_fails_the_check_of_the_pages(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     before = vacuity.vacuous()
     monkeypatch.setattr(vacuity, "seen_to_fail", set)

@@ -1,0 +1,21 @@
+"""The pages of the documentation, built once in each process, for tests that change nothing of what they are built from."""
+
+from __future__ import annotations
+
+from functools import cache
+
+import pytest
+from fencepost.pages import build
+
+
+@cache
+def built() -> dict[str, str]:
+    """Return the pages; do not change them."""
+    return build.whole_pages()
+
+
+@pytest.fixture
+def built_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Let commands in this process write these pages, and compare with them."""
+    made = built()
+    monkeypatch.setattr(build, "whole_pages", lambda: dict(made))
