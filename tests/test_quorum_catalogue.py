@@ -8,6 +8,8 @@ from typing import TYPE_CHECKING
 
 import pytest
 from fencepost.explorers.judge import values_of
+from fencepost.explorers.native.search import search as native
+from fencepost.explorers.verdict import Options, Verdict
 from fencepost.invariants import quorum, quorum_answers, quorum_liveness
 from fencepost.invariants.catalogue import Profile, entries, evidence, runs_of
 from fencepost.model.quorum.machine import MACHINE
@@ -17,6 +19,7 @@ from tests.archive import archived, evidence_on, fired_in, lengths_of_archived
 from tests.search import Search
 
 if TYPE_CHECKING:
+    from fencepost.explorers.verdict import PropertyResult
     from fencepost.invariants.catalogue import Run
 
 pytestmark = pytest.mark.xdist_group("quorum")
@@ -101,14 +104,23 @@ def test_no_action_is_dead_and_small_runs_find_what_is_pinned() -> None:
     assert {name for name, count in fired.items() if not count} == set()
 
 
+@pytest.mark.parametrize("records", [1, pytest.param(2, marks=pytest.mark.long)])
 @pytest.mark.parametrize("title", ["2 voters and a broker", "2 voters and an observer, comparison only"])
-def test_the_plain_semantics_finds_what_the_engine_finds(title: str) -> None:
-    run = BY_NAME[f"quorum {title}"]
-    search = Search(MACHINE, values_of(run), quorum.PROPERTIES)
+def test_the_plain_semantics_finds_what_the_engine_finds(title: str, records: int) -> None:
+    values = {**values_of(BY_NAME[f"quorum {title}"]), "max_records": records}
+    found = native(MACHINE, MACHINE.set_constants(values), quorum.PROPERTIES, Options(workers=1))
+    search = Search(MACHINE, values, quorum.PROPERTIES)
     for _ in search.levels():
         pass
-    assert (search.found.distinct, search.found.depth) == (run.distinct, run.depth)
-    assert search.found.violated == dict(run.violated)
+    assert (search.found.distinct, search.found.depth) == (found.distinct, found.depth)
+    assert search.found.violated == {
+        item.name: length_of(item) for item in found.properties if item.verdict is Verdict.VIOLATED
+    }
+
+
+def length_of(item: PropertyResult) -> int:
+    assert item.path is not None
+    return item.path.length
 
 
 def test_the_quick_profile_shows_the_model() -> None:

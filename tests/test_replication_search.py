@@ -52,9 +52,9 @@ TWO_BROKERS = {
 }
 
 
-def explore(constants: Mapping[str, int]) -> Result:
+def explore(constants: Mapping[str, int], *, normalize: bool = True) -> Result:
     """Search a configuration to the end on the native engine."""
-    result = search(MACHINE, MACHINE.set_constants(constants), PROPERTIES, Options(workers=1))
+    result = search(MACHINE, MACHINE.set_constants(constants), PROPERTIES, Options(workers=1, normalize=normalize))
     assert result.complete
     return result
 
@@ -126,7 +126,7 @@ def test_kip_903_is_found_again_in_kafka_3_5_with_the_older_request() -> None:
 def test_normalizing_changes_no_verdict_and_no_length(name: str) -> None:
     """The window must be long enough for a run that drops nothing."""
     roomy = {"metadata_lag": 6, **TWO_BROKERS[name], "alter_partitions": 3, "late_fetches": 2}
-    with_it, without = explore_plainly(roomy), explore_plainly(roomy, normalize=False)
+    with_it, without = explore(roomy), explore(roomy, normalize=False)
     assert with_it.distinct <= without.distinct
     assert judged(with_it) == judged(without)
 

@@ -18,14 +18,14 @@ from fencepost.explorers.spark.tasks import run_tasks
 from fencepost.model.language.errors import UsageError
 
 from tests.commands import data_of, fencepost
-from tests.sparks import MARKS
+from tests.sparks import marks
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from pyspark import SparkContext
 
-pytestmark = MARKS
+pytestmark = marks("spark-sweep")
 PLANTED = str(Path(__file__).parent / "machines" / "planted.py")
 KIP320 = ("kip320", "--set", "replicas=2", "--set", "max_leader_epoch=1")
 

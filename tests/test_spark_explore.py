@@ -27,7 +27,7 @@ from fencepost.invariants.protocols import LINEAGE, protocol
 from tests.commands import start
 from tests.reported import CASES, outcome_of, written
 from tests.reported import found as reported
-from tests.sparks import MARKS
+from tests.sparks import marks
 
 if TYPE_CHECKING:
     import subprocess
@@ -37,8 +37,9 @@ if TYPE_CHECKING:
     from fencepost.explorers.verdict import Result
     from pyspark import SparkContext
 
-pytestmark = MARKS
-SMALL = {run.name: run for run in runs_of(*LINEAGE) if run.distinct is not None and run.distinct < 100_000 and not run.compact}
+pytestmark = marks("spark")
+SMALL = {run.name: run for run in runs_of(*LINEAGE) if run.title in ("2/2/2/1", "3/2/2/1")}
+"""`tox -e spark-long` takes every size."""
 
 
 @pytest.fixture(scope="module")

@@ -15,7 +15,7 @@ from fencepost.explorers.verdict import Options
 from fencepost.invariants.catalogue import runs_of
 from fencepost.invariants.protocols import LINEAGE, protocol
 
-from tests.sparks import MARKS
+from tests.sparks import marks
 from tests.test_spark_explore import alike, explored
 
 if TYPE_CHECKING:
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from fencepost.explorers.verdict import Result
     from pyspark import SparkContext
 
-pytestmark = [pytest.mark.long, *MARKS]
+pytestmark = [pytest.mark.long, *marks("spark")]
 SIZES = {run.name: run for run in runs_of(*LINEAGE)}
 
 

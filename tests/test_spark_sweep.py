@@ -23,7 +23,7 @@ from fencepost.explorers.walk.sample import Plan, sample
 from fencepost.invariants.protocols import protocol
 from fencepost.model.language.errors import UsageError
 
-from tests.sparks import MARKS
+from tests.sparks import marks
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 
     from pyspark.sql import SparkSession
 
-pytestmark = MARKS
+pytestmark = marks("spark-sweep")
 DEPTH, WALKS = 60, 2500
 GRID = ("replicas=2,3", "max_leader_epoch=1,2")
 

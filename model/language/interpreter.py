@@ -71,6 +71,7 @@ class Interpreter:
         self.machine, self.constants, self.bounded = machine, constants, bounded
         self.schema = Schema(machine.state, constants)
         self.normalize = machine.normalize if normalize else None
+        self._recent: tuple[tuple[Key | None, Any], tuple[Key | None, Any]] = (None, None), (None, None)
         self._domains = {
             name: self.schema.bounds(domain)
             for item in (machine.initial, *machine.actions)
@@ -132,7 +133,15 @@ class Interpreter:
 
     def holds(self, prop: Property, state: Key) -> bool:
         """Evaluate a predicate over states."""
-        return self._ask(prop, self.schema.restore(state), self.constants)
+        return self._ask(prop, self._read(state), self.constants)
+
+    def _read(self, key: Key) -> Any:
+        """Return a state that is only read: predicates are asked of the same two again and again."""
+        newest, other = self._recent
+        if newest[0] is key:
+            return newest[1]
+        self._recent = (other if other[0] is key else (key, self.schema.restore(key))), newest
+        return self._recent[0][1]
 
     def _ask(self, prop: Property, *args: Any) -> bool:
         return bool(self._guarded(prop, prop.function, *args))
@@ -142,23 +151,23 @@ class Interpreter:
         step = transition.step
         if prop.on is not None and prop.on.name != step.action.name:
             return True
-        state = self.schema.restore(before)
+        state = self._read(before)
         args = ()
         if prop.on is not None:
             args = tuple(self.argument(state, d, v) for (_, d), v in zip(step.action.params, step.args, strict=True))
-        return self._ask(prop, state, self.schema.restore(transition.raw), self.constants, *args)
+        return self._ask(prop, state, self._read(transition.raw), self.constants, *args)
 
     def says(self, prop: Property, predicate: Callable[..., bool] | None, state: Key, args: tuple[int, ...]) -> bool:
         """Evaluate a predicate of a property of whole behaviours; one that is None holds nowhere."""
         if predicate is None:
             return False
-        return bool(self._guarded(prop, predicate, self.schema.restore(state), self.constants, *args))
+        return bool(self._guarded(prop, predicate, self._read(state), self.constants, *args))
 
     def cost(self, prop: Property, before: Key, transition: Transition) -> int:
         """Return what a step costs on the way that an at-most property is about."""
         costs = prop.behaviour.costs
         if callable(costs):
-            states = (self.schema.restore(before), self.schema.restore(transition.after))
+            states = (self._read(before), self._read(transition.after))
             found = int(self._guarded(prop, costs, *states, self.constants))
         else:
             name = transition.step.action.name
@@ -242,8 +251,7 @@ class Interpreter:
 
     def _values(self, item: Action, name: str, domain: Domain | InFlight, before: Key) -> Any:
         if isinstance(domain, InFlight):
-            bag = getattr(self.schema.restore(before), domain.bag)
-            return list(dict.fromkeys(key_of(message) for message in bag))
+            return list(dict.fromkeys(key_of(message) for message in getattr(self._read(before), domain.bag)))
         low, high = self._domains[f"{item.name}.{name}"]
         return range(max(low, 0) if low == -1 else low, high + 1)
 

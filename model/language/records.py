@@ -89,7 +89,8 @@ class Array(list[T]):
     def __getitem__(self, index: Any) -> T:  # type: ignore[override]
         if type(index) is slice or not 0 <= index < len(self):
             raise DomainError(_outside(self._label, index, len(self)))
-        return typing.cast("T", list.__getitem__(self, index))
+        found: T = list.__getitem__(self, index)
+        return found
 
     def __setitem__(self, index: Any, value: Any) -> None:
         if type(index) is slice or not 0 <= index < len(self):
