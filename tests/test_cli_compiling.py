@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import re
 from typing import TYPE_CHECKING
+from weakref import WeakValueDictionary
 
 import pytest
 from fencepost.api import engines
+from fencepost.explorers.native.llvm import libraries
 from fencepost.invariants.protocols import PROTOCOLS
 from fencepost.model.language import ir
 
@@ -21,8 +23,9 @@ VERBOSE = r"compiled\s+(cheap|optimized)\s+code:\s+(kept\s+from\s+an\s+earlier\s
 
 @pytest.fixture
 def cold(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Nothing is compiled."""
+    """Nothing is compiled, nor in memory because another test of this process holds on to it."""
     monkeypatch.setenv("FENCEPOST_CACHE", str(tmp_path))
+    monkeypatch.setattr(libraries, "_loaded", WeakValueDictionary())
 
 
 @pytest.mark.usefixtures("cold")
