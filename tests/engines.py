@@ -60,12 +60,13 @@ class Engines:
         source = self.kernels.source
         self.layout, self.room = self.kernels.layout(self.constants), max(1, source.most_successors)
         self.rows = np.empty(self.room, self.layout.dtype)
+        self._checks, self._constants = self.kernels.checks(self.constants), self.kernels.constants(self.constants)
         self._encoded: dict[Key, bytes] = {}
 
     def native(self, key: Key, *, judge: bool = True) -> Seen:
         """Return what compiled code says of a state."""
         source, module = self.kernels.source, self.kernels.module
-        checks, c = self.kernels.checks(self.constants), self.kernels.constants(self.constants)
+        checks, c = self._checks.copy(), self._constants
         row = np.frombuffer(self.row(key), self.layout.dtype).copy()
         count_bounds(source, checks, (1 << len(source.bounds)) - 1)
         fired, refused = (np.zeros(max(1, many), np.int64) for many in (len(self.machine.actions), source.counters))

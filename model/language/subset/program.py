@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 import inspect
 import textwrap
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from itertools import islice
 from typing import TYPE_CHECKING, Any
 from weakref import WeakKeyDictionary
@@ -21,6 +21,7 @@ from fencepost.model.language.subset.statements import Statements
 
 if TYPE_CHECKING:
     from collections.abc import Callable
+    from types import TracebackType
 
     from fencepost.model.language.fairness import Fairness
     from fencepost.model.language.machine import Machine
@@ -303,6 +304,8 @@ class Guards:
     """By action: the constant that each guard stands for, None for a guard that is no bound."""
     declared: tuple[str, ...]
     """The constants that guards or effects stand for, in the order of the constants."""
+    numbers: dict[tuple[str, int], int] = field(default_factory=dict, compare=False)
+    """What was looked up: the guard of an action that raised at this instruction."""
 
     def texts(self, item: Action) -> list[str]:
         """Return the conditions of an action's guards, in order."""
@@ -312,14 +315,22 @@ class Guards:
         """Return the number of the guard that raised this DisabledError; -1 if a message was no longer in flight."""
         trace = error.__traceback__
         while trace is not None:
-            code = trace.tb_frame.f_code
-            if code is item.function.__code__:
-                line, _, column, _ = next(islice(code.co_positions(), trace.tb_lasti // 2, None))
-                for number, (start, last, _) in enumerate(self.found[item.name]):
-                    # Python leaves columns out under `-X no_debug_ranges`: then the line has to do
-                    if start == (line, column) or (column is None and start[0] <= trace.tb_lineno <= last):
-                        return number
+            if trace.tb_frame.f_code is item.function.__code__:
+                at = item.name, trace.tb_lasti
+                if at not in self.numbers:
+                    self.numbers[at] = self._number(item, trace)
+                if self.numbers[at] >= 0:
+                    return self.numbers[at]
             trace = trace.tb_next
+        return -1
+
+    def _number(self, item: Action, trace: TracebackType) -> int:
+        positions = item.function.__code__.co_positions()
+        line, _, column, _ = next(islice(positions, trace.tb_lasti // 2, None))
+        for number, (start, last, _) in enumerate(self.found[item.name]):
+            # Python leaves columns out under `-X no_debug_ranges`: then the line has to do
+            if start == (line, column) or (column is None and start[0] <= trace.tb_lineno <= last):
+                return number
         return -1
 
 
