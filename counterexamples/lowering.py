@@ -27,12 +27,12 @@ def sizes(machine: Machine) -> list[str]:
     """
     used: set[str] = set()
     for total in _bounds_of(machine.state):
-        used |= set(total.terms)
+        used |= total.names
     for item in (machine.initial, *machine.actions):
         for _, domain in item.params:
             if isinstance(domain, Domain):
                 for total in _bounds(domain):
-                    used |= set(total.terms)
+                    used |= total.names
     return [name for name, item in machine.constants.declared().items() if name in used and not item.spellings()]
 
 
@@ -48,7 +48,7 @@ def named(trace: Trace, name: str) -> int:
         value
         for step in trace.steps
         for (_, domain), value in zip(step.action.params, step.args, strict=True)
-        if isinstance(domain, Index) and name in domain.count.terms
+        if isinstance(domain, Index) and name in domain.count.names
     }
     return len(found)
 

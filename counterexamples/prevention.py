@@ -191,11 +191,11 @@ def _sizing(machine: Machine) -> set[str]:
 def _terms(field: FieldType) -> Iterator[str]:
     if isinstance(field, Scalar):
         bounds = (field.domain.low, field.domain.high) if isinstance(field.domain, Range) else ()
-        yield from (name for bound in bounds if isinstance(bound, Linear) for name in bound.terms)
+        yield from (name for bound in bounds if isinstance(bound, Linear) for name in bound.names)
     elif isinstance(field, Nested | BagOf):
         yield from (name for _, inner in fields(field.record) for name in _terms(inner))
     elif isinstance(field, ArrayOf):
-        yield from field.length.terms
+        yield from field.length.names
         yield from _terms(field.element)
 
 

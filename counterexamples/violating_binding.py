@@ -50,6 +50,14 @@ def violating_binding(trace: Trace, path: Path) -> ViolatingBinding | None:
         return None
     explained = _Explained()
     arguments = _arguments(trace, path, prop)
+    if prop.params:
+        every = trace.interpreter().values_of(prop.params)
+        values = next((item for item in every if not prop.function(*arguments, *item)), None)
+        if values is None:
+            return None
+        arguments += values
+        for (name, domain), value in zip(prop.params, values, strict=True):
+            explained.note(name, domain.show(value))
     explained.call(prop.function, arguments, wanted=True)
     return ViolatingBinding(tuple(explained.values.items()), explained.condition, explained.operands, explained.is_so)
 
@@ -209,24 +217,35 @@ def _bindings(generators: list[ast.comprehension], scope: Scope) -> Iterator[tup
 
 
 def _rounds(target: ast.expr, over: ast.expr, scope: Scope) -> Iterator[tuple[Scope, dict[str, str]]]:
-    """Yield the scope of each round of a loop, with its variable as text: a record of an array by its place."""
-    assert isinstance(target, ast.Name)
+    """Yield the scope of each round of a loop, with its variables as text: a record of an array by its place."""
     items = _value(over, scope)
     for index, item in enumerate(items):
         place = f"{ast.unparse(over).partition('.')[2]}[{index}]" if isinstance(items, Array) else ""
-        yield {**scope, target.id: item}, {target.id: _shown(item, place)}
+        found = dict(_named(target, item))
+        yield {**scope, **found}, {name: _shown(value, place) for name, value in found.items()}
+
+
+def _named(target: ast.expr, item: Any) -> Iterator[tuple[str, Any]]:
+    """Yield the variables of a loop with what they stand for."""
+    if isinstance(target, ast.Name):
+        yield target.id, item
+    elif isinstance(target, ast.Tuple):
+        for name, value in zip(target.elts, item, strict=True):
+            yield from _named(name, value)
 
 
 def _shown(value: Any, place: str) -> str:
     if isinstance(value, Record):
         kind = type(value).__mro__[1] if "_bounds" in vars(type(value)) else type(value)
         return place or show_message(kind, key_of(value))
+    if isinstance(value, Array):
+        return place or str(list(value))
     return f"{int(value)} ({place})" if place else str(int(value))
 
 
 def _operands(node: ast.expr, scope: Scope) -> str:
     """Return a comparison with numbers for its operands; empty where they are none."""
-    if not isinstance(node, ast.Compare):
+    if not isinstance(node, ast.Compare) or any(isinstance(item, ast.In | ast.NotIn) for item in node.ops):
         return ""
     values = [_value(item, scope) for item in (node.left, *node.comparators)]
     if not all(isinstance(value, int) for value in values):

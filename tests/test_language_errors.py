@@ -126,7 +126,7 @@ def test_a_field_without_a_domain_is_refused(annotation: Any, says: str) -> None
         fields(made)
     assert str(caught.value) == (
         f"Wrong.field: {says} is not a field type: write a domain alias, bool, an IntEnum, a record class, "
-        "Annotated[Array[element], Size(n)] or Annotated[Bag[record], Size(n)]."
+        "Annotated[Array[element], Size(n)], Annotated[Bag[record], Size(n)] or Annotated[Channel[record], Size(n)]."
     )
 
 

@@ -268,9 +268,7 @@ def _described(field: FieldType, rooms: Mapping[str, int], lows: Mapping[str, in
 
 def extent(value: Linear | int, rooms: Mapping[str, int], lows: Mapping[str, int]) -> tuple[int, int]:
     """Return the least and the greatest value of a sum for any constants of this shape."""
-    total = linear(value)
-    ends = [sorted((factor * lows[name], factor * rooms[name])) for name, factor in total.terms.items()]
-    return total.offset + sum(low for low, _ in ends), total.offset + sum(high for _, high in ends)
+    return linear(value).span(lows, rooms)
 
 
 def ends_of(domain: Domain, rooms: Mapping[str, int], lows: Mapping[str, int]) -> tuple[tuple[int, int], tuple[int, int]]:

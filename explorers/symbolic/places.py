@@ -34,7 +34,7 @@ from fencepost.explorers.symbolic.terms import (
     times,
     truth,
 )
-from fencepost.model.language.domains import BitSet, Domain, Index, Linear, Member, Range, linear
+from fencepost.model.language.domains import BitSet, Domain, Extreme, Index, Linear, Member, Range, linear
 from fencepost.model.language.domains import Flag as FlagDomain
 from fencepost.model.language.errors import UsageError
 from fencepost.model.language.records import ArrayOf, FieldType, Key, Nested, Record, Scalar, fields
@@ -381,7 +381,14 @@ class Lifting:
 
     def is_lifted(self, value: Linear | int) -> bool:
         """Say whether a sum of constants has no fixed value."""
-        return any(name in self.names for name in linear(value).terms)
+        found = linear(value)
+        for name in found.terms:
+            lifted = [inner for inner in name.names if inner in self.names] if isinstance(name, Extreme) else []
+            if lifted:
+                raise UsageError(
+                    f"--unbounded was given {lifted[0]!r}, of which the model takes {name}: leave {lifted[0]} bounded: write --set {lifted[0]}=N."
+                )
+        return any(name in self.names for name in found.terms)
 
     def bound(self, value: Linear | int) -> int | None:
         """Return the value of a sum of constants, None if it has no fixed one."""
@@ -395,7 +402,7 @@ class Lifting:
             most = self.names[name] if name in self.names and factor > 0 else None
             if name in self.names and most is None:
                 return None
-            total += factor * (int(self.constants.values[name]) if most is None else most)
+            total += factor * (Linear({name: 1}).value(self.constants.values) if most is None else most)
         return total
 
     def kind(self, label: str, domain: Domain) -> Kind:
@@ -491,7 +498,12 @@ def length_of(lifting: Lifting, length: Linear) -> Value:
     """Return a sum of constants as a number."""
     found: int | Num = length.offset
     for name, factor in length.terms.items():
-        found = plus(found, times(lifting.values[name], factor))
+        value = (
+            name.of(part.value(lifting.constants.values) for part in name.parts)
+            if isinstance(name, Extreme)
+            else lifting.values[name]
+        )
+        found = plus(found, times(value, factor))
     return found
 
 

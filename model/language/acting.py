@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import ast
 import inspect
+import textwrap
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
@@ -13,7 +15,7 @@ from fencepost.model.language.errors import DisabledError, ModelError
 from fencepost.model.language.names import look_at_name
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterator
 
     from fencepost.model.language.constants import Constant
 
@@ -36,16 +38,35 @@ def fits(condition: bool, /, *, bound: Constant[int]) -> bool:  # noqa: FBT001 (
     return bool(condition)
 
 
+_DRAWN: list[list[Any]] = []
+"""The values that the actions which are taken now will draw, those of the innermost last."""
+
+
+def choose(domain: Any, /) -> int:
+    """Draw a value in the middle of an action, on a line of its own: each value of the domain is tried.
+
+    `leader = choose(Broker)` stands at the top level of an action.
+    """
+    del domain  # the text is read for it
+    if not _DRAWN or not _DRAWN[-1]:
+        raise ModelError(
+            "choose() is called outside of an action that is taken: write `name = choose(Domain)` at the top of one."
+        )
+    return int(_DRAWN[-1].pop(0))
+
+
 @dataclass(frozen=True)
 class Action:
     """One step of the protocol: who does what, and why.
 
-    `params` are (name, domain) in order; every combination of values is tried in every state.
+    `params` are (name, domain) in order; every combination of values is tried in every state. The last `drawn` of them are not given
+    to the function: it draws them with `choose`.
     """
 
     name: str
     function: Callable[..., None]
     params: tuple[tuple[str, Domain | InFlight], ...]
+    drawn: int = 0
 
     @cached_property
     def label(self) -> str:
@@ -58,8 +79,15 @@ class Action:
         return summary_of(self.function)
 
     def __call__(self, *args: Any) -> None:
-        """Run the action on a plain state."""
-        self.function(*args)
+        """Run the action on a plain state: `args` are the state, the constants, and a value for each of `params`."""
+        if not self.drawn:
+            self.function(*args)
+            return
+        _DRAWN.append(list(args[-self.drawn :]))
+        try:
+            self.function(*args[: -self.drawn])
+        finally:
+            _DRAWN.pop()
 
     def named(self, name: str) -> Action:
         """Return the same action under another name."""
@@ -87,9 +115,40 @@ def action(**domains: Any) -> Callable[[Callable[..., None]], Action]:
             if found is None:
                 raise ModelError(f"action {function.__name__}: {annotation!r} is not a domain for parameter {name!r}.")
             params.append((name, found))
-        return Action(function.__name__, function, tuple(params))
+        drawn = list(_drawn(function))
+        for name, found in drawn:
+            if name in dict(params):
+                raise ModelError(f"action {function.__name__}: {name!r} is a parameter and is drawn: use another name.")
+            look_at_name(f"a value that action {function.__name__} draws", name)
+            params.append((name, found))
+        return Action(function.__name__, function, tuple(params), len(drawn))
 
     return make
+
+
+def _drawn(function: Callable[..., None]) -> Iterator[tuple[str, Domain]]:
+    """Yield the values that an action draws, with their domains: `name = choose(Domain)`."""
+    if not any(function.__globals__.get(name) is choose for name in function.__code__.co_names):
+        return
+    node = ast.parse(textwrap.dedent("".join(inspect.getsourcelines(function)[0]))).body[0]
+    assert isinstance(node, ast.FunctionDef)
+    for item in node.body:
+        if not isinstance(item, ast.Assign) or not is_choice(function, item.value) or not isinstance(item.targets[0], ast.Name):
+            continue
+        assert isinstance(item.value, ast.Call)
+        text = ast.unparse(item.value.args[0]) if len(item.value.args) == 1 else ""
+        domain = domain_of(eval(text, function.__globals__)) if text else None  # noqa: S307 (the model's own text)
+        if domain is None:
+            raise ModelError(
+                f"action {function.__name__}: {ast.unparse(item)!r} draws from something that is not a domain: "
+                "write choose(Broker), an alias such as Annotated[int, Index(C.brokers)]."
+            )
+        yield item.targets[0].id, domain
+
+
+def is_choice(function: Callable[..., Any], node: ast.AST) -> bool:
+    """Say whether a part of a function is a call of `choose`."""
+    return isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and function.__globals__.get(node.func.id) is choose
 
 
 def summary_of(function: Callable[..., Any]) -> str:

@@ -6,19 +6,21 @@ import inspect
 from dataclasses import dataclass
 from enum import StrEnum
 from functools import cached_property
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, overload
 
-from fencepost.model.language.acting import Action, action, fits, require, summary_of
+from fencepost.model.language.acting import Action, action, choose, fits, require, summary_of
 from fencepost.model.language.errors import ModelError
+from fencepost.model.language.fairness import parameters
 from fencepost.model.language.names import look_at_name
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
+    from fencepost.model.language.domains import Domain
     from fencepost.model.language.fairness import Eventual
 
 
-__all__ = ["Action", "Kind", "Property", "action", "always", "fits", "require", "sometimes", "step"]
+__all__ = ["Action", "Kind", "Property", "action", "always", "choose", "fits", "require", "sometimes", "step"]
 
 
 class Kind(StrEnum):
@@ -42,7 +44,8 @@ class Property:
     """A named predicate over states or over transitions. Two are the same only if they are one object.
 
     `on` limits a predicate over transitions to those of one action name, whose parameters it then takes too. A property of
-    whole behaviours says in `eventual` what it is about; its `function` is what must hold in the end.
+    whole behaviours says in `eventual` what it is about; its `function` is what must hold in the end. `params` are parameters of its
+    own: it must hold for each of their values, a witness for one.
     """
 
     name: str
@@ -52,6 +55,7 @@ class Property:
     on: Action | None = None
     eventual: Eventual | None = None
     text: str = ""
+    params: tuple[tuple[str, Domain], ...] = ()
 
     @cached_property
     def sentence(self) -> str:
@@ -69,22 +73,45 @@ class Property:
         return bool(self.function(*args))
 
 
-def always(function: Callable[..., bool]) -> Property:
-    """Make `(state, constants) -> bool` a property that must hold in every reachable state."""
-    return _property(Kind.ALWAYS, function, None)
+@overload
+def always(function: Callable[..., bool], /) -> Property: ...
+@overload
+def always(**domains: Any) -> Callable[[Callable[..., bool]], Property]: ...
+def always(function: Callable[..., bool] | None = None, /, **domains: Any) -> Any:
+    """Make `(state, constants) -> bool` a property that must hold in every reachable state.
+
+    `@always(broker=Broker)` makes one of `(state, constants, broker)`, which must hold for each broker.
+    """
+    return _made(Kind.ALWAYS, function, None, domains)
 
 
-def step(on: Action | None = None) -> Callable[[Callable[..., bool]], Property]:
-    """Make `(before, after, constants, *parameters) -> bool` a property of every transition (of action `on`)."""
-    return lambda function: _property(Kind.STEP, function, on)
+def step(on: Action | None = None, **domains: Any) -> Callable[[Callable[..., bool]], Property]:
+    """Make `(before, after, constants, *parameters) -> bool` a property of every transition (of action `on`).
+
+    Its parameters are those of the action, and then those that are given domains here.
+    """
+    return lambda function: _property(Kind.STEP, function, on, domains)
 
 
-def sometimes(function: Callable[..., bool]) -> Property:
-    """Make a witness: some reachable state `(state, constants)` or step `(before, after, constants)` satisfies it."""
-    return _property(Kind.SOMETIMES, function, None)
+@overload
+def sometimes(function: Callable[..., bool], /) -> Property: ...
+@overload
+def sometimes(**domains: Any) -> Callable[[Callable[..., bool]], Property]: ...
+def sometimes(function: Callable[..., bool] | None = None, /, **domains: Any) -> Any:
+    """Make a witness: some reachable state `(state, constants)` or step `(before, after, constants)` satisfies it.
+
+    `@sometimes(broker=Broker)` makes one of `(state, constants, broker)`, which some broker satisfies.
+    """
+    return _made(Kind.SOMETIMES, function, None, domains)
 
 
-def _property(kind: Kind, function: Callable[..., bool], on: Action | None) -> Property:
+def _made(kind: Kind, function: Callable[..., bool] | None, on: Action | None, domains: Mapping[str, Any]) -> Any:
+    if function is None:
+        return lambda found: _property(kind, found, on, domains)
+    return _property(kind, function, on, domains)
+
+
+def _property(kind: Kind, function: Callable[..., bool], on: Action | None, domains: Mapping[str, Any]) -> Property:
     look_at_name("a property", function.__name__)
     names = list(inspect.signature(function).parameters)
     over_steps = names[:2] == ["before", "after"]
@@ -94,10 +121,11 @@ def _property(kind: Kind, function: Callable[..., bool], on: Action | None) -> P
     if kind is Kind.ALWAYS and over_steps:
         raise ModelError(f"property {function.__name__}: it reads two states, so it is a step property: use @step().")
     extra = names[3:] if over_steps else names[2:]
-    wanted = [name for name, _ in on.params] if on else []
+    wanted = [*([name for name, _ in on.params] if on else []), *domains]
     if extra != wanted:
         raise ModelError(f"property {function.__name__}: its parameters {extra} should be {wanted}.")
-    return Property(function.__name__.replace("_", "-"), kind, function, over_steps, on)
+    params = parameters(f"property {function.__name__}", domains)
+    return Property(function.__name__.replace("_", "-"), kind, function, over_steps, on, params=params)
 
 
 def properties_in(module: Mapping[str, object]) -> tuple[Property, ...]:

@@ -11,13 +11,13 @@ from __future__ import annotations
 import typing
 from dataclasses import dataclass
 from enum import IntEnum
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Self
 
 from fencepost.model.language.errors import ModelError
 from fencepost.model.language.names import look_at_operators, look_at_spellings
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Iterable, Mapping
 
 NONE = -1
 """No broker, no epoch, no offset. It is never an index: using it as one is an error."""
@@ -32,11 +32,26 @@ class Linear:
 
     def value(self, values: Mapping[str, int]) -> int:
         """Return the sum for these values of the constants."""
-        return self.offset + sum(factor * int(values[name]) for name, factor in self.terms.items())
+        return self.offset + sum(factor * _value_of(name, values) for name, factor in self.terms.items())
+
+    @property
+    def names(self) -> set[str]:
+        """The constants that it depends on."""
+        return {inner for name in self.terms for inner in (name.names if isinstance(name, Extreme) else {name})}
+
+    def span(self, lows: Mapping[str, int], highs: Mapping[str, int]) -> tuple[int, int]:
+        """Return its least and its greatest value where constants are between these."""
+        low = high = self.offset
+        for name, factor in self.terms.items():
+            ends = name.span(lows, highs) if isinstance(name, Extreme) else (lows[name], highs[name])
+            least, most = sorted(factor * int(end) for end in ends)
+            low, high = low + least, high + most
+        return low, high
 
     def source(self) -> str:
         """Return the sum as Python text over a record `c` of constants."""
-        parts = [f"c.{name}" if factor == 1 else f"{factor} * c.{name}" for name, factor in self.terms.items()]
+        words = {name: name.source() if isinstance(name, Extreme) else f"c.{name}" for name in self.terms}
+        parts = [words[name] if factor == 1 else f"{factor} * {words[name]}" for name, factor in self.terms.items()]
         if self.offset or not parts:
             parts.append(str(self.offset))
         return "(" + " + ".join(parts) + ")"
@@ -58,6 +73,64 @@ class Linear:
 
     def __repr__(self) -> str:
         return self.source().strip("()").replace("c.", "")
+
+    def __lt__(self, other: object) -> bool:
+        raise ModelError(
+            f"{self!r} is compared with {other!r} where a model is declared, and has no value there: of sums of constants write "
+            "largest(C.a, C.b) or smallest(C.a, C.b) in place of max and min."
+        )
+
+    __gt__ = __le__ = __ge__ = __lt__
+
+
+class Extreme(str):
+    """The greatest or the least of some sums of constants: what stands in a sum in the place of a constant's name."""
+
+    __slots__ = ("greatest", "parts")
+    greatest: bool
+    parts: tuple[Linear, ...]
+
+    def __new__(cls, parts: tuple[Linear, ...], greatest: bool) -> Self:  # noqa: FBT001 (pickled by place)
+        """Make it, with its text."""
+        made = super().__new__(cls, f"{'largest' if greatest else 'smallest'}({', '.join(map(repr, parts))})")
+        made.parts, made.greatest = parts, greatest
+        return made
+
+    def __getnewargs__(self) -> tuple[tuple[Linear, ...], bool]:  # type: ignore[override]  # what makes it, not the text
+        """Return what it is made of."""
+        return self.parts, self.greatest
+
+    @property
+    def names(self) -> set[str]:
+        """The constants that it depends on."""
+        return {name for part in self.parts for name in part.names}
+
+    def of(self, values: Iterable[int]) -> int:
+        """Return the greatest or the least."""
+        return max(values) if self.greatest else min(values)
+
+    def span(self, lows: Mapping[str, int], highs: Mapping[str, int]) -> tuple[int, int]:
+        """Return its least and its greatest value where constants are between these."""
+        ends = [part.span(lows, highs) for part in self.parts]
+        return self.of(low for low, _ in ends), self.of(high for _, high in ends)
+
+    def source(self) -> str:
+        """Return it as Python text over a record `c` of constants."""
+        return f"{'max' if self.greatest else 'min'}({', '.join(part.source() for part in self.parts)})"
+
+
+def _value_of(name: str, values: Mapping[str, int]) -> int:
+    return name.of(part.value(values) for part in name.parts) if isinstance(name, Extreme) else int(values[name])
+
+
+def largest(*sums: Linear | int) -> Linear:
+    """Return the greatest of some sums of constants, for domains and sizes, such as `C.reads` and `C.writes`."""
+    return Linear({Extreme(tuple(map(linear, sums)), True): 1})
+
+
+def smallest(*sums: Linear | int) -> Linear:
+    """Return the least of some sums of constants, for domains and sizes."""
+    return Linear({Extreme(tuple(map(linear, sums)), False): 1})
 
 
 def linear(value: Linear | int) -> Linear:

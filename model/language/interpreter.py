@@ -113,12 +113,12 @@ class Interpreter:
         """Return the bounds that refuse a step of an action with so many guards, if no other guard does."""
         state = self.schema.restore(before)
         args = [self.argument(state, domain, value) for (_, domain), value in zip(step.action.params, step.args, strict=True)]
-        return refusing(step.action.function, [state, self.constants, *args], guards)
+        return refusing(step.action, [state, self.constants, *args], guards)
 
     def _take(self, state: Any, step: Step) -> Transition:
         args = [self.argument(state, domain, value) for (_, domain), value in zip(step.action.params, step.args, strict=True)]
         try:
-            step.action.function(state, self.constants, *args)
+            step.action(state, self.constants, *args)
             raw = self.schema.key(state)
             if self.normalize is None:
                 return Transition(step, raw, raw)
@@ -144,7 +144,10 @@ class Interpreter:
         return self._recent[0][1]
 
     def _ask(self, prop: Property, *args: Any) -> bool:
-        return bool(self._guarded(prop, prop.function, *args))
+        if not prop.params:
+            return bool(self._guarded(prop, prop.function, *args))
+        answers = (bool(self._guarded(prop, prop.function, *args, *values)) for values in self.values_of(prop.params))
+        return all(answers) if prop.kind.must_hold else any(answers)
 
     def holds_step(self, prop: Property, before: Key, transition: Transition) -> bool:
         """Evaluate a predicate over transitions; one that is limited to another action holds."""
@@ -178,7 +181,11 @@ class Interpreter:
 
     def arguments(self, prop: Property) -> list[tuple[int, ...]]:
         """Return every combination of values of a property's parameters."""
-        spans = [self.schema.bounds(domain) for _, domain in prop.behaviour.params]
+        return self.values_of(prop.behaviour.params)
+
+    def values_of(self, params: Iterable[tuple[str, Domain]]) -> list[tuple[int, ...]]:
+        """Return every combination of values of parameters."""
+        spans = [self.schema.bounds(domain) for _, domain in params]
         return list(product(*(range(max(low, 0) if low == NONE else low, high + 1) for low, high in spans)))
 
     def instance(self, fair: Fairness, step: Step) -> tuple[Any, ...] | None:

@@ -9,9 +9,9 @@ from __future__ import annotations
 
 import typing
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Generic, TypeVar
+from typing import TYPE_CHECKING, Annotated, Any, Generic, TypeVar
 
-from fencepost.model.language.domains import Domain, Linear, Size, domain_of, linear
+from fencepost.model.language.domains import BitSet, Domain, Linear, Range, Size, domain_of, linear
 from fencepost.model.language.errors import DomainError, ModelError, nearest
 from fencepost.model.language.names import look_at_name
 
@@ -64,9 +64,29 @@ class _RecordMeta(type):
 
 
 class Record(metaclass=_RecordMeta):
-    """Base of all record classes."""
+    """Base of all record classes.
+
+    A record that a model writes out, `Replica(end=3)`, is there to be stored in a place or to be compared with one: what it does not
+    name is cleared.
+    """
 
     __slots__ = ()
+    __hash__ = None  # type: ignore[assignment]  # records change
+
+    def __init__(self, /, **values: Any) -> None:
+        record = type(self)
+        known = dict(fields(record))
+        for name in values:
+            if name not in known:
+                raise ModelError(f"record {record.__name__} has no field {name!r}.{nearest(name, list(known))}")
+        for name, field in known.items():
+            cleared = 0 if isinstance(field, Scalar) else field.record() if isinstance(field, Nested) else CLEARED
+            setattr(self, name, values.get(name, cleared))
+
+    def __eq__(self, other: object) -> bool:
+        if not isinstance(other, Record) or _declared(type(self)) is not _declared(type(other)):
+            return NotImplemented
+        return all(_same(getattr(self, name), getattr(other, name), field) for name, field in fields(_declared(type(self))))
 
     def __getattr__(self, name: str) -> Any:
         record = type(self)
@@ -76,6 +96,15 @@ class Record(metaclass=_RecordMeta):
     def __repr__(self) -> str:
         inner = ", ".join(f"{name}={getattr(self, name)!r}" for name, _ in fields(type(self)))
         return f"{type(self).__name__}({inner})"
+
+
+class Members(int):
+    """A set of numbered things as a model reads it from a state: `broker in s.isr` asks whether it is a member."""
+
+    __slots__ = ()
+
+    def __contains__(self, item: int) -> bool:
+        return item >= 0 and int(self) >> item & 1 == 1
 
 
 class Array(list[T]):
@@ -143,10 +172,113 @@ class Bag(Generic[T]):
         self._items.sort(key=key_of)
 
 
+class Row(Record):
+    """An array that is an element of another one: a record with one field, `items`, which models do not see."""
+
+    __slots__ = ()
+
+    def __getitem__(self, index: Any) -> Any:
+        return self.items[index]
+
+    def __setitem__(self, index: Any, value: Any) -> None:
+        self.items[index] = value
+
+    def __iter__(self) -> Iterator[Any]:
+        yield from self.items
+
+    def __reversed__(self) -> Iterator[Any]:
+        yield from reversed(self.items)
+
+    def __len__(self) -> int:
+        return len(self.items)
+
+
+class Channel(Record, Generic[T]):
+    """Messages in order: what is added last is received last. A record with `items` and `items_end`, which models do not see."""
+
+    __slots__ = ()
+
+    def add(self, /, **values: Any) -> T:
+        """Put a message at the end and return it; fields that are not named are zero."""
+        mine: Any = self
+        if mine.items_end >= len(mine.items):
+            raise DomainError(
+                f"{mine.items._label}: the channel is full ({len(mine.items)} in flight). Raise the bound that sizes it."
+            )
+        message = mine.items[mine.items_end]
+        for name, value in values.items():
+            setattr(message, name, value)
+        mine.items_end += 1
+        return typing.cast("T", message)
+
+    def popleft(self) -> None:
+        """Take the first message out."""
+        mine: Any = self
+        if not mine.items_end:
+            raise DomainError(f"{mine.items._label}: the channel is empty: there is no message to take out.")
+        last = mine.items_end - 1
+        for index in range(last):
+            mine.items[index] = mine.items[index + 1]
+        mine.items[last] = _declared(type(mine.items[last]))()
+        mine.items_end = last
+
+    def clear(self) -> None:
+        """Take all messages out."""
+        mine: Any = self
+        for index in range(mine.items_end):
+            mine.items[index] = _declared(type(mine.items[index]))()
+        mine.items_end = 0
+
+    def __getitem__(self, index: int) -> T:
+        if not 0 <= index < self.items_end:
+            what = "NONE used as an index" if index == -1 else f"there is no message {int(index)}"
+            raise DomainError(f"{self.items._label}: {what}: the channel has {self.items_end}, numbered from 0.")
+        return typing.cast("T", self.items[index])
+
+    def __iter__(self) -> Iterator[T]:
+        """Go through the messages in order."""
+        for index in range(self.items_end):
+            yield self.items[index]
+
+    def __len__(self) -> int:
+        return int(self.items_end)
+
+
+def is_row(record: type[Record]) -> bool:
+    """Say whether a record class stands for an array inside an array."""
+    return issubclass(record, Row)
+
+
+def is_channel(record: type[Record]) -> bool:
+    """Say whether a record class stands for a channel."""
+    return issubclass(record, Channel)
+
+
+def _row(annotation: Any) -> type[Record]:
+    return _RecordMeta("Row", (Row,), {"__annotations__": {"items": annotation}, "__module__": __name__})
+
+
+def _channel(message: Any, size: Size) -> type[Record]:
+    annotations = {"items": Annotated[Array[message], size], "items_end": Annotated[int, Range(0, size.length)]}
+    return _RecordMeta("Channel", (Channel,), {"__annotations__": annotations, "__module__": __name__})
+
+
 def _outside(label: str, index: Any, length: int) -> str:
     shown = index if type(index) is slice else int(index)  # enum members and flags read as numbers, as in every engine
     what = "NONE used as an index" if index == -1 else f"index {shown!r} is outside the array"
     return f"{label}: {what}: it has {length} elements, numbered from 0."
+
+
+CLEARED = ()
+"""An array of a record that a model writes out: as long as its place, and cleared."""
+
+
+def _same(one: Any, other: Any, field: FieldType) -> bool:
+    """Say whether two fields have the same content."""
+    if not isinstance(field, ArrayOf) or (one is not CLEARED and other is not CLEARED):
+        return bool(one == other)
+    cleared = 0 if isinstance(field.element, Scalar) else field.element.record()
+    return all(item == cleared for item in (other if one is CLEARED else one))
 
 
 def _assign(target: Record, source: Any, label: str) -> None:
@@ -158,7 +290,10 @@ def _assign(target: Record, source: Any, label: str) -> None:
         if isinstance(field, ArrayOf):
             mine = getattr(target, name)
             for index in range(len(mine)):
-                mine[index] = value[index]
+                if value is CLEARED:
+                    mine[index] = field.element.record() if isinstance(field.element, Nested) else 0
+                else:
+                    mine[index] = value[index]
         else:
             setattr(target, name, value)
 
@@ -195,15 +330,20 @@ def _field_type(label: str, annotation: Any) -> FieldType:
         inner, *notes = typing.get_args(annotation)
         size = next((note for note in notes if isinstance(note, Size)), None)
         origin = typing.get_origin(inner)
-        if size is not None and origin in (Array, Bag):
-            element = _field_type(label, typing.get_args(inner)[0])
+        if size is not None and origin in (Array, Bag, Channel):
+            within = typing.get_args(inner)[0]
+            element = _field_type(label, within)
+            if origin is Array and isinstance(element, ArrayOf):
+                return ArrayOf(Nested(_row(within)), linear(size.length))
+            if origin is Channel and isinstance(element, Nested):
+                return Nested(_channel(within, size))
             if origin is Array and isinstance(element, Scalar | Nested):
                 return ArrayOf(element, linear(size.length))
             if origin is Bag and isinstance(element, Nested):
                 return BagOf(element.record, linear(size.length))
     raise ModelError(
         f"{label}: {annotation!r} is not a field type: write a domain alias, bool, an IntEnum, a record class, "
-        "Annotated[Array[element], Size(n)] or Annotated[Bag[record], Size(n)]."
+        "Annotated[Array[element], Size(n)], Annotated[Bag[record], Size(n)] or Annotated[Channel[record], Size(n)]."
     )
 
 
@@ -293,7 +433,7 @@ class Schema:
         if record in self._makers:
             return self._makers[record]
         bound = self._bind(record)
-        scope: dict[str, Any] = {"new": object.__new__, "bound": bound, "Array": Array, "Bag": Bag}
+        scope: dict[str, Any] = {"new": object.__new__, "bound": bound, "Array": Array, "Bag": Bag, "Members": Members}
         names = [f"k{number}" for number in range(len(fields(record)))]
         lines = [f"({', '.join(names)},) = key", "made = new(bound)"]
         for value, (name, field) in zip(names, fields(record), strict=True):
@@ -308,6 +448,8 @@ class Schema:
             elif isinstance(field, BagOf):
                 value_text = f"bag_{value}({value})"
                 scope[f"bag_{value}"] = self._bag_maker(field, label)
+            elif isinstance(field.domain, BitSet):
+                value_text = f"Members({value})"
             else:
                 value_text = value
             lines.append(f"set_{value}(made, {value_text})")
@@ -318,8 +460,10 @@ class Schema:
 
     def _array_maker(self, field: ArrayOf, label: str) -> Callable[[Key], Array[Any]]:
         element = field.element
-        make = self.maker(element.record) if isinstance(element, Nested) else None
-        check = None if isinstance(element, Nested) else _checker(*self.bounds(element.domain))
+        make: Callable[[Any], Any] | None = self.maker(element.record) if isinstance(element, Nested) else None
+        check = None if isinstance(element, Nested) else self._checker(element.domain)
+        if isinstance(element, Scalar) and isinstance(element.domain, BitSet):
+            make = Members
 
         def array(key: Key) -> Array[Any]:
             made: Array[Any] = Array(key if make is None else map(make, key))
@@ -338,13 +482,13 @@ class Schema:
 
         return bag
 
+    def _checker(self, domain: Domain) -> Callable[..., int]:
+        return _checker(*self.bounds(domain), Members if isinstance(domain, BitSet) else int)
+
     def _bind(self, kind: type[Record]) -> type[Record]:
         """Return the subclass of a record class that knows its bounds under these constants."""
         if kind not in self._bound:
-            checks = {
-                name: _checker(*self.bounds(field.domain)) if isinstance(field, Scalar) else None
-                for name, field in fields(kind)
-            }
+            checks = {name: self._checker(field.domain) if isinstance(field, Scalar) else None for name, field in fields(kind)}
             setters = {name: getattr(kind, name).__set__ for name, _ in fields(kind)}
             title = kind.__name__
 
@@ -363,13 +507,13 @@ class Schema:
         return self._bound[kind]
 
 
-def _checker(low: int, high: int) -> Callable[..., int]:
+def _checker(low: int, high: int, kind: type[int]) -> Callable[..., int]:
     def check(value: Any, label: str, index: int | None = None) -> int:
         number = int(value)
         if not low <= number <= high:
             place = label if index is None else f"{label}[{int(index)}]"
             raise DomainError(f"{place}: {number} is out of its domain {low}..{high}.")
-        return number
+        return number if kind is int else kind(number)
 
     return check
 
@@ -377,13 +521,13 @@ def _checker(low: int, high: int) -> Callable[..., int]:
 def _key_source(path: str, field: FieldType, depth: int = 0) -> str:
     """Return Python text that reads the key of `path`; written out because every plain step needs it."""
     if isinstance(field, Scalar):
-        return path
+        return f"int({path})" if isinstance(field.domain, BitSet) else path
     if isinstance(field, Nested):
         inner = "".join(f"{_key_source(f'{path}.{name}', item, depth)}, " for name, item in fields(field.record))
         return f"({inner})"
     variable = f"e{depth}"
     if isinstance(field, ArrayOf):
         if isinstance(field.element, Scalar):
-            return f"tuple({path})"
+            return f"tuple(map(int, {path}))" if isinstance(field.element.domain, BitSet) else f"tuple({path})"
         return f"tuple([{_key_source(variable, field.element, depth + 1)} for {variable} in {path}])"
     return f"tuple([{_key_source(variable, Nested(field.record), depth + 1)} for {variable} in {path}._items])"

@@ -67,7 +67,9 @@ class Expressions:
         for _ in range(depth):
             for text, record in list(found):
                 inner = [
-                    (f"{text}.{name}", kind.record) for name, kind in record.fields if kind.record is not None and not kind.bag
+                    (f"{text}.{name}", kind.record)
+                    for name, kind in record.fields
+                    if kind.record is not None and not kind.bag and not kind.channel
                 ]
                 found += [item for item in inner if item not in found]
         return found
@@ -121,6 +123,10 @@ class Expressions:
 
         if kind.element.domain is not None:
             return [(at, kind.element.domain)]
+        if kind.element.element is not None:
+            inner, row = kind.element, kind.element.element
+            assert row.domain is not None
+            return [(lambda: f"{at()}[{self.index(scope, inner.size, depth)}]", row.domain)]
         record = kind.element.record
         assert record is not None
         found = [(name, inner.domain) for name, inner in record.fields if inner.domain is not None]
@@ -148,7 +154,7 @@ class Expressions:
             return self.choices.pick(leaf)(scope, 0)
         more = [
             *leaf, self.arithmetic, self.field, self.condition, self.conditional, self.logic, self.builtin, self.helper, self.fold,
-            self.shift, self.length, self.unary, self.helper,
+            self.shift, self.length, self.unary, self.helper, self.extreme,
         ]  # fmt: skip
         return self.choices.pick(more)(scope, depth)
 
@@ -209,13 +215,16 @@ class Expressions:
     def length(self, scope: Scope, depth: int) -> str:
         """Return the length of an array or a bag."""
         known = [
-            f"{text}.{name}" for text, record in self.records(scope) for name, kind in record.fields if kind.element or kind.bag
+            f"{text}.{name}"
+            for text, record in self.records(scope)
+            for name, kind in record.fields
+            if kind.element or kind.bag or kind.channel
         ]
         return f"len({self.choices.pick(known)})" if known else self.literal(scope, depth)
 
     def condition(self, scope: Scope, depth: int) -> str:
         """Return a condition."""
-        what = self.choices.below(10 if depth > 0 else 4)
+        what = self.choices.below(13 if depth > 0 else 4)
         if what < 4:
             return self.compared(scope, depth, 1)
         if what == 4:
@@ -230,7 +239,58 @@ class Expressions:
             return f"({self.condition(scope, depth - 1)} and {self.condition(scope, depth - 1)})"
         if what == 8:
             return f"({self.condition(scope, depth - 1)} or {self.condition(scope, depth - 1)})"
+        if what == 9:
+            return self.membership(scope, depth)
+        if what == 10:
+            return self.equality(scope, depth)
         return self.fold(scope, depth, ["all", "any"])
+
+    def membership(self, scope: Scope, depth: int) -> str:
+        """Return `in` a tuple or a set of the module, a range, an array, or a set of the state."""
+        options = ["SOME", "RARE", f"range({self.number(scope, depth - 1)})", f"range(-1, {self.number(scope, depth - 1)})"]
+        for text, record in self.records(scope):
+            for name, kind in record.fields:
+                if kind.element is not None and kind.element.domain is not None:
+                    options.append(f"{text}.{name}")
+                elif kind.domain is not None and kind.domain.alias == "Things":
+                    options += [f"{text}.{name}"] * 2
+        return f"({self.number(scope, depth - 1)} {self.choices.pick(['in', 'not in'])} {self.choices.pick(options)})"
+
+    def equality(self, scope: Scope, depth: int) -> str:
+        """Return `==` or `!=` of two records, one of which may be written out, or of two arrays."""
+        word = self.choices.pick(["==", "!="])
+        kind = self.choices.pick(["P", "R"])
+        one, other = self.record(scope, kind, depth - 1), self.record(scope, kind, depth - 1)
+        if one is None or other is None:
+            return self.compared(scope, depth, 1)
+        record = next((found for _, found in self.records(scope) if found.name == kind), None)
+        if record is not None and self.choices.chance(50):
+            other = self.written(scope, record, lambda _: self.number(scope, depth - 1))
+        pair = [one, other] if self.choices.chance(70) else [other, one]
+        return f"({pair[0]} {word} {pair[1]})"
+
+    def written(self, scope: Scope, record: Record, value: Callable[[Domain], str]) -> str:
+        """Return a record that is written out."""
+        given = []
+        for name, kind in record.fields:
+            if kind.domain is not None and self.choices.chance(60):
+                given.append(f"{name}={value(kind.domain)}")
+            elif kind.record is not None and not kind.bag and self.choices.chance(60):
+                given.append(f"{name}={self.written(scope, kind.record, value)}")
+        return f"{record.name}({', '.join(given)})"
+
+    def extreme(self, scope: Scope, depth: int) -> str:
+        """Return the greatest or the least of a generator, or of an array."""
+        arrays = [
+            f"{text}.{name}"
+            for text, record in self.records(scope)
+            for name, kind in record.fields
+            if kind.element is not None and kind.element.domain is not None
+        ]
+        if arrays and self.choices.chance(30):
+            return f"{self.choices.pick(['max', 'min', 'sum'])}({self.choices.pick(arrays)})"
+        made = self.fold(scope, depth, ["max", "min"])
+        return f"{made[:4]}({made[4:-1]}), default={self.number(scope, depth - 2)})"
 
     def compared(self, scope: Scope, depth: int, orders: int) -> str:
         """Return a chain of comparisons."""
@@ -249,12 +309,32 @@ class Expressions:
             source, kind, below = self.source(inner, depth - 1)
             inner.forget(name)
             self.bind(inner, name, kind, below)
-            clauses.append(f"for {name} in {source}")
+            target, source = self.numbered(inner, name, source)
+            clauses.append(f"for {target} in {source}")
             if self.choices.chance(30):
                 clauses.append(f"if {self.condition(inner, depth - 2)}")
         word = self.choices.pick(words or ["sum", "any", "all"])
-        value = self.number(inner, depth - 1) if word == "sum" else self.condition(inner, depth - 1)
+        value = self.condition(inner, depth - 1) if word in ("any", "all") else self.number(inner, depth - 1)
         return f"{word}({value} {' '.join(clauses)})"
+
+    def numbered(self, scope: Scope, name: str, source: str) -> tuple[str, str]:
+        """Return a loop's variable and what it runs over, which may be numbered, paired or turned round."""
+        if source.endswith(".box") or not self.choices.chance(25):
+            return name, source
+        place = next(item for item in ("k1", "k2", "k3", "k4", "k5", "k6", "k7", "k8") if item not in scope.numbers)
+        what = self.choices.below(4)
+        if source.endswith(".pipe") and what in (1, 3):
+            what = 0
+        if what == 1:
+            return name, f"reversed({source})"
+        scope.numbers[place] = ""
+        scope.fixed = scope.fixed | {place}
+        if what == 0:
+            start = self.choices.pick(["", ", 1", ", start=c.k"])
+            return f"{place}, {name}", f"enumerate({source}{start})"
+        if what == 2:
+            return f"{place}, {name}", f"zip(range(c.k, -1, {self.choices.pick(['-1', '-2'])}), {source})"
+        return f"{place}, {name}", f"enumerate(reversed({source}))"
 
     def source(self, scope: Scope, depth: int) -> tuple[str, Type | None, str]:
         """Return what a loop runs over, what its items are (None: numbers), and what they stay below."""
@@ -264,7 +344,7 @@ class Expressions:
                 if kind.element is not None:
                     below = "c.n" if kind.element.domain is not None and kind.element.domain.alias == "Thing" else ""
                     options.append((f"{text}.{name}", kind.element, below))
-                elif kind.bag:
+                elif kind.bag or kind.channel:
                     options.append((f"{text}.{name}", Type(record=kind.record), ""))
         options += [(name, kind.element, "") for name, kind in scope.arrays.items()]
         bags = [item for item in options if item[0].endswith(".box")]

@@ -17,8 +17,8 @@ from enum import IntEnum
 from typing import Annotated
 
 from fencepost.model.language import (
-    NONE, Array, Bag, BitSet, Constants, InFlight, Index, Machine, Per, Range, Record, Size, action, always, bits, bound, capacity,
-    choice, fits, leads_to, require, shape, sometimes, step, strong, switch, weak,
+    NONE, Array, Bag, BitSet, Channel, Constants, InFlight, Index, Machine, Per, Range, Record, Size, action, always, bits, bound, capacity,
+    choice, choose, fits, largest, leads_to, require, shape, smallest, sometimes, step, strong, switch, weak,
 )
 
 
@@ -43,6 +43,8 @@ class C(Constants):
 
 
 FOUR = 4
+SOME = (0, 2, Sour.BAD)
+RARE = frozenset({{1, 3}})
 Small = Annotated[int, Range(-3, 3)]
 Offset = Annotated[int, Range(0, C.k)]
 Thing = Annotated[int, Index(C.n)]
@@ -51,6 +53,7 @@ Things = Annotated[int, BitSet(C.n)]
 Large = Annotated[int, Range(-1000000, 1000000)]
 Wide = Annotated[int, Range(-4611686018427387903, 4611686018427387903)]
 Counter = Annotated[int, Range(0, 3)]
+Widest = Annotated[int, Range(0, largest(C.k, C.n) + 1)]
 '''
 PARAMETERS = [("Thing", "c.n"), ("MaybeThing", "c.n"), ("Range(-1, 1)", ""), ("Range(0, C.b)", ""), ("Mood", "")]
 """Domains of parameters, with the length that their values stay below."""
@@ -84,7 +87,7 @@ class Author:
             *(record.text for record in self.records),
         ]
         parts += [
-            self.helper(number, 1 if number == 0 and choices.chance(75) else choices.below(6))
+            self.helper(number, 1 if number == 0 and choices.chance(75) else choices.below(7))
             for number in range(choices.below(5))
         ]
         parts.append(self.initial())
@@ -145,6 +148,8 @@ class Author:
             scope = Scope(records={"r": record}, numbers={v: ""}, fixed={"r", "c", v}, effects=True)
             lines = [f"def {name}(r, c, {v}):", *indented(self.statements.block(scope, 1, 2))]
             made = Helper(name, [record.name, "C", "int"], effect=True, returns=None)
+        elif what == 6:
+            lines, made = self.pair(name, v, scope)
         elif what == 4 and self.has_bag:  # sends
             scope.numbers[v] = ""
             scope.fixed |= {v}
@@ -157,6 +162,15 @@ class Author:
             made = Helper(name, [record.name, "C"], effect=False, returns="int")
         self.helpers.append(made)
         return "\n".join(lines)
+
+    def pair(self, name: str, v: str, scope: Scope) -> tuple[list[str], Helper]:
+        """Return a helper that gives two numbers."""
+        scope.numbers[v] = ""
+        scope.fixed |= {v}
+        pairs = [f"{self.expressions.number(scope, 1)}, {self.expressions.number(scope, 1)}" for _ in range(2)]
+        early = [f"if {self.expressions.condition(scope, 1)}:", f"    return {pairs[0]}"] if self.choices.chance(50) else []
+        lines = [f"def {name}(s, c, {v}):", *indented([*early, f"return {pairs[1]}"])]
+        return lines, Helper(name, ["State", "C", "int"], effect=False, returns="pair")
 
     def early(self, scope: Scope) -> list[str]:
         """Return an early return, or a loop with one, or nothing."""
@@ -207,7 +221,17 @@ class Author:
             scope.fixed.add("m")
             scope.received.add("m")
         first = dict(scope.numbers)
-        lines = ['"""Go on."""', "require(s.pc < 3, bound=C.n)", *self.guards(scope)]
+        lines = ['"""Go on."""', "require(s.pc < 3, bound=C.n)"]
+        drawn = []
+        for other in ("d1", "d2"):
+            if self.choices.chance(15):
+                domain, below = self.choices.pick(PARAMETERS)
+                drawn.append(other)
+                lines.append(f"{other} = choose({domain})")
+                scope.numbers[other] = first[other] = below
+                scope.fixed.add(other)
+            if other == "d1":
+                lines += self.guards(scope)
         scope.effects = True
         self.statements.added = False
         if received and self.choices.chance(70):
@@ -215,7 +239,11 @@ class Author:
         lines.append("s.pc += 1")
         lines += map(fitting, self.statements.block(scope, 2, 4))
         names = "".join(f", {item.split('=')[0]}" for item in domains)
-        self.given[name] = names, dict(scope.numbers.items() & first.items()), received
+        self.given[name] = (
+            names + "".join(f", {other}" for other in drawn),
+            dict(scope.numbers.items() & first.items()),
+            received,
+        )
         return "\n".join([f"@action({', '.join(domains)})", f"def {name}(s, c{names}):", *indented(lines)])
 
     def guards(self, scope: Scope) -> list[str]:
@@ -275,6 +303,13 @@ class Author:
                 if received:
                     scope.records["m"] = self.records[2]
                     scope.fixed.add("m")
+        if self.choices.chance(25) and "which" not in scope.numbers:
+            domain, below = self.choices.pick(PARAMETERS)
+            inner = word.partition("(")[2].rstrip(")")
+            word = f"{word.partition('(')[0]}({inner}{', ' if inner else ''}which={domain})"
+            head = f"{head[:-2]}, which):"
+            scope.numbers["which"] = below
+            scope.fixed.add("which")
         lines = ['"""A property."""']
         if what >= 2:
             lines.append("s = after")

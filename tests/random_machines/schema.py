@@ -36,6 +36,7 @@ DOMAINS = [
     Domain("bool", "0", "1"),
     Domain("Mood", "0", "2"),
     Domain("Sour", "-1", "1"),
+    Domain("Widest", "0", "max(c.k, c.n) + 1"),
     Domain("Large", "-1000000", "1000000"),
     WIDE,
 ]
@@ -43,13 +44,14 @@ DOMAINS = [
 
 @dataclass
 class Type:
-    """The type of a field: a number of a domain, a record, an array (`size` as text), or a bag."""
+    """The type of a field: a number of a domain, a record, an array (`size` as text), a bag, or a channel."""
 
     domain: Domain | None = None
     record: Record | None = None
     element: Type | None = None
     size: str = ""
     bag: bool = False
+    channel: bool = False
 
     @property
     def text(self) -> str:
@@ -59,6 +61,8 @@ class Type:
         if self.element is not None:
             return f"Annotated[Array[{self.element.text}], {SIZES[self.size]}]"
         assert self.record is not None
+        if self.channel:
+            return f"Annotated[Channel[{self.record.name}], Size({self.size})]"
         return f"Annotated[Bag[{self.record.name}], Size({self.size})]" if self.bag else self.record.name
 
 
@@ -75,7 +79,13 @@ class Record:
         return "\n".join([f"class {self.name}(Record):", *(f"    {name}: {kind.text}" for name, kind in self.fields)])
 
 
-SIZES = {"c.n": "Per(Thing)", "c.k": "Size(C.k)", "2": "Size(2)", "c.k + 1": "Size(C.k + 1)"}
+SIZES = {
+    "c.n": "Per(Thing)",
+    "c.k": "Size(C.k)",
+    "2": "Size(2)",
+    "c.k + 1": "Size(C.k + 1)",
+    "min(c.k, 2)": "Size(smallest(C.k, 2))",
+}
 """By length, as text in a function: the size as text in an annotation."""
 
 
@@ -117,6 +127,10 @@ def records(choices: Choices) -> list[Record]:
     state.fields.append((fresh(), array(choices, Type(record=outer))))
     if choices.chance(50):
         state.fields.append((fresh(), Type(record=outer)))
+    if choices.chance(40):
+        state.fields.append((fresh(), array(choices, array(choices, scalar(choices)))))
+    if choices.chance(40):
+        state.fields.append(("pipe", Type(record=message, channel=True, size=choices.pick(["2", "C.k"]))))
     if choices.chance(75):
         state.fields.append(("box", Type(record=message, bag=True, size=choices.pick(["2", "C.k", "3"]))))
     return [inner, outer, message, state]

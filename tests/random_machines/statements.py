@@ -53,7 +53,7 @@ class Statements:
             self.copy,
             self.add,
         ]
-        simple += [self.alias, self.digest]
+        simple += [self.alias, self.digest, self.write_out, self.unpack, self.pipe]
         compound = [self.branch, self.loop, self.loop]
         return self.choices.pick([*simple, *(compound if depth > 0 else [])])(scope, depth)
 
@@ -227,6 +227,9 @@ class Statements:
             return ["pass"]
         name = self.choices.pick(names)
         self.expressions.bind(inner, name, kind, below)
+        target, whole = self.expressions.numbered(inner, name, source)
+        if target != name and "k" in "".join(known for known in scope.numbers if known.startswith("k")):
+            target, whole = name, source
         body = self.block(inner, depth - 1, 2, loop=True)
         if source == "s.box" and kind is not None and not self.added and self.choices.chance(50):
             condition = self.expressions.condition(inner, 1)
@@ -237,7 +240,43 @@ class Statements:
             )
         for known in set(scope.numbers) & set(LOCALS) - scope.fixed:
             scope.numbers[known] = ""
-        return [f"for {name} in {source}:", *indented(body)]
+        return [f"for {target} in {whole}:", *indented(body)]
+
+    def write_out(self, scope: Scope, depth: int) -> list[str]:
+        """Store a record that is written out; names that refer to records are not used after that."""
+        kind = self.choices.pick(["P", "R"])
+        target = self.expressions.record(scope, kind)
+        if target is None or "(" in target.split("[")[0] or target.isidentifier() or target.split(".")[0] in scope.received:
+            return self.store(scope, depth)
+        text = self.expressions.written(scope, self.classes[kind], lambda domain: self.fitting(scope, domain))
+        self.refresh(scope)
+        return [f"{target} = {text}"]
+
+    def unpack(self, scope: Scope, depth: int) -> list[str]:
+        """Give two locals what a helper returns."""
+        known = [item for item in self.helpers if item.returns == "pair" and self.expressions.callable(scope, item)]
+        names = [self.target(scope), self.target(scope)]
+        if not known or names[0] == names[1]:
+            return self.store(scope, depth)
+        text = self.expressions.call(scope, self.choices.pick(known), 2)
+        for name in names:
+            scope.numbers[name] = ""
+        return [f"{', '.join(names)} = {text}"]
+
+    def pipe(self, scope: Scope, depth: int) -> list[str]:
+        """Put a message in a channel, or take one out."""
+        if "s" not in scope.records or not any(kind.channel for _, kind in scope.records["s"].fields):
+            return self.store(scope, depth)
+        fields = [(name, kind.domain) for name, kind in self.classes["M"].fields if kind.domain is not None]
+        what = self.choices.below(4)
+        if what < 2 or depth < 2:
+            given = ", ".join(f"{name}={self.fitting(scope, domain)}" for name, domain in fields if self.choices.chance(75))
+            lines = [f"s.pipe.add({given})"]
+            return lines if self.choices.chance(15) else ["if len(s.pipe) < 2:", *indented(lines)]
+        if what == 2:
+            lines = [f"s.out = max(-1000, min(1000, s.pipe[0].{fields[0][0]}))", "s.pipe.popleft()"]
+            return lines if self.choices.chance(15) else ["if len(s.pipe) > 0:", *indented(lines)]
+        return ["s.pipe.clear()"]
 
     def add(self, scope: Scope, depth: int) -> list[str]:
         """Put a message in flight, and perhaps write to it."""

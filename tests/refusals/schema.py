@@ -7,6 +7,7 @@ from fencepost.model.language import (
     NONE,
     Array,
     Bag,
+    Channel,
     Constants,
     Index,
     InFlight,
@@ -19,6 +20,7 @@ from fencepost.model.language import (
     always,
     bits,
     bound,
+    choose,
     fits,
     require,
     shape,
@@ -29,6 +31,7 @@ __all__ = [
     "LIMIT",
     "NONE",
     "PARAMETERS",
+    "Broker",
     "C",
     "Entry",
     "Message",
@@ -38,6 +41,7 @@ __all__ = [
     "action",
     "always",
     "bits",
+    "choose",
     "fits",
     "length_of",
     "machine",
@@ -101,6 +105,7 @@ class State(Record):
     letters: Annotated[Array[Message], Size(2)]
     box: Annotated[Bag[Message], Size(LIMIT)]
     outbox: Annotated[Bag[Message], Size(LIMIT)]
+    pipe: Annotated[Channel[Message], Size(LIMIT)]
     ghost_count: Small
 
 

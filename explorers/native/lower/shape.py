@@ -74,7 +74,7 @@ class Shape:
     def size(self, build: Builder, e: Value, value: Linear | int) -> Value:
         """Return a sum of constants."""
         total = linear(value)
-        if all(name in self.exact for name in total.terms):
+        if all(name in self.exact for name in total.names):
             return number(total.value(self.exact))
         least, most = extent(total, self.rooms, self.lows)
         return self.read(build, e, (tuple(total.terms.items()), total.offset), total.value, least, most)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 from typing import TYPE_CHECKING, Protocol
 
+from fencepost.model.language.ir import lifted, views
 from fencepost.model.language.ir.nodes import (
     Among,
     At,
@@ -14,7 +15,6 @@ from fencepost.model.language.ir.nodes import (
     Clause,
     Compare,
     Constant,
-    Element,
     Extreme,
     Failure,
     Field,
@@ -33,12 +33,17 @@ from fencepost.model.language.ir.nodes import (
     Unary,
     UnaryOp,
 )
-from fencepost.model.language.subset.kinds import INT, Arr, BagRef, Consts, Int, Nothing, Rec, element_of
+from fencepost.model.language.subset.kinds import INT, Arr, BagRef, Consts, Int, Nothing, Queue, Rec
+from fencepost.model.language.subset.kinds import Among as How
 from fencepost.model.language.subset.scope import Scope
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+    from typing import Any
+
     from fencepost.model.language import subset
-    from fencepost.model.language.ir.nodes import Expression, Failures, Source, Type
+    from fencepost.model.language.ir.nodes import Block, Expression, Failures, Source, Type
+    from fencepost.model.language.ir.views import Made
 
 _BINARY: dict[type[ast.operator], BinaryOp] = {
     ast.Add: BinaryOp.ADD,
@@ -61,7 +66,6 @@ _ORDERS: dict[type[ast.cmpop], Order] = {
     ast.GtE: Order.AT_LEAST,
 }
 NUMBER: Failures = frozenset([Failure.NUMBER])
-INDEX: Failures = frozenset([Failure.INDEX])
 _CHECKS: dict[BinaryOp, Failures] = {
     BinaryOp.ADD: NUMBER,
     BinaryOp.SUBTRACT: NUMBER,
@@ -76,8 +80,13 @@ class Functions(Protocol):
 
     checked: subset.Program
 
-    def function(self, made: subset.Function) -> int:
-        """Return the number of a function."""
+    def function(self, made: subset.Function, part: int | None = None) -> int:
+        """Return the number of a function; of one that returns a tuple, of what gives a part of it."""
+
+    def add(
+        self, python: Callable[..., Any], at: At, parameters: int, slots: tuple[Slot, ...], body: Block, returns: Type | None
+    ) -> int:
+        """Add a function that is not in the text, and return its number."""
 
 
 def where(node: ast.AST) -> At:
@@ -88,6 +97,8 @@ def where(node: ast.AST) -> At:
 
 def kind_of_value(kind: subset.Type | Nothing) -> Type | None:
     """Return the type of a value; None for nothing and for the constants, which are not a value."""
+    if isinstance(kind, Queue):
+        return Rec(kind.record)
     return kind if isinstance(kind, Int | Rec | Arr | BagRef) else None
 
 
@@ -100,8 +111,8 @@ class Expressions:
         self.slots: list[Slot] = []
         self.named: dict[tuple[str, Type], Slot] = {}
         """The slots of the function's own names: one for each type that a name has had."""
-        self.bound: list[dict[str, Slot]] = []
-        """The slots of generators' variables, the innermost generator last."""
+        self.bound: list[dict[str, Made]] = []
+        """What generators' variables stand for, the innermost generator last."""
 
     def slot(self, name: str, kind: Type) -> Slot:
         """Make a slot."""
@@ -134,8 +145,10 @@ class Expressions:
             case ast.Attribute():
                 return self.attribute(node)
             case ast.Subscript():
-                array = self.value(node.value)
-                return Element(array, self.value(node.slice), at=at, checks=INDEX, type=self.element(node))
+                owner = self.value(node.value)
+                if isinstance(owner.type, Rec):
+                    return lifted.message(self.lifted(node), owner, self.value(node.slice))
+                return views.element(owner, self.value(node.slice), at)
             case ast.BinOp():
                 return self.operation(node, node.op, self.value(node.left), self.value(node.right))
             case ast.UnaryOp():
@@ -152,10 +165,16 @@ class Expressions:
                 return self.call(node)
         raise AssertionError(ast.dump(node))
 
-    def name(self, node: ast.Name) -> Local:
+    def lifted(self, node: ast.AST) -> lifted.Lifted:
+        """Begin a helper that no model has written."""
+        return lifted.Lifted(self.functions, self.made.python, where(node))
+
+    def name(self, node: ast.Name) -> Expression:
         """Return what a name stands for: the innermost generator's variable, or the function's own."""
         inner = next((found[node.id] for found in reversed(self.bound) if node.id in found), None)
-        slot = self.own(node.id, self.kind(node)) if inner is None else inner
+        if inner is not None:
+            return inner()
+        slot = self.own(node.id, self.kind(node))
         return Local(slot, at=where(node), type=slot.type)
 
     def attribute(self, node: ast.Attribute) -> Expression:
@@ -164,14 +183,6 @@ class Expressions:
             return Constant(node.attr, at=where(node))
         owner = self.value(node.value)
         return Field(owner, node.attr, at=where(node), type=self.kind(node))
-
-    def element(self, node: ast.Subscript) -> Type:
-        """Return the type of an element."""
-        owner = self.kind(node.value)
-        assert isinstance(owner, Arr)
-        found = kind_of_value(element_of(owner.field))
-        assert found is not None
-        return found
 
     def operation(self, node: ast.AST, operator: ast.operator, left: Expression, right: Expression) -> Binary:
         """Return `left operator right`."""
@@ -193,14 +204,49 @@ class Expressions:
         return value
 
     def compare(self, node: ast.Compare) -> Expression:
-        """Return a chain of comparisons, or `in` a tuple."""
-        first = self.value(node.left)
+        """Return a chain of comparisons, `==` of records, or `in`."""
         if isinstance(node.ops[0], ast.In | ast.NotIn):
-            others = node.comparators[0]
-            assert isinstance(others, ast.Tuple)
-            return Among(first, tuple(map(self.value, others.elts)), isinstance(node.ops[0], ast.NotIn), at=where(node))
+            return self.among(node, negated=isinstance(node.ops[0], ast.NotIn))
+        if self.made.types[node.left] != INT:
+            found = self.same(node)
+            return Not(found, at=where(node)) if isinstance(node.ops[0], ast.NotEq) else found
+        first = self.value(node.left)
         rest = zip(node.ops, node.comparators, strict=True)
         return Compare(first, tuple((_ORDERS[type(order)], self.value(item)) for order, item in rest), at=where(node))
+
+    def among(self, node: ast.Compare, *, negated: bool) -> Expression:
+        """Return `in` or `not in`."""
+        first, others = self.value(node.left), node.comparators[0]
+        how = self.made.among.get(node)
+        if how is None:
+            others = self.made.sugar.get(others, others)
+            assert isinstance(others, ast.Tuple | ast.List | ast.Set)
+            return Among(first, tuple(map(self.value, others.elts)), negated, at=where(node))
+        ends = others.args if isinstance(others, ast.Call) and how is How.RANGE else [others]
+        found = lifted.among(self.lifted(node), how, first, [self.value(item) for item in ends])
+        return Not(found, at=where(node)) if negated else found
+
+    def same(self, node: ast.Compare) -> Expression:
+        """Return whether two records or arrays have the same content; one of the records may be written out."""
+        left, right = node.left, node.comparators[0]
+        if left in self.made.made or right in self.made.made:
+            place, whole = (right, left) if left in self.made.made else (left, right)
+            owner = self.value(place) if place is left else None
+            values = self.written(whole)
+            return lifted.same_as_written(self.lifted(node), owner or self.value(place), values, first=owner is not None)
+        return lifted.same(self.lifted(node), self.value(left), self.value(right))
+
+    def written(self, node: ast.expr, path: tuple[str, ...] = ()) -> dict[tuple[str, ...], Expression]:
+        """Return what a record that is written out says, by the paths of its fields."""
+        assert isinstance(node, ast.Call)
+        found: dict[tuple[str, ...], Expression] = {}
+        for item in node.keywords:
+            here = (*path, str(item.arg))
+            if item.value in self.made.made:
+                found.update(self.written(item.value, here))
+            else:
+                found[here] = self.value(item.value)
+        return found
 
     def call(self, node: ast.Call) -> Expression:
         """Return a call of a helper or a builtin."""
@@ -215,9 +261,15 @@ class Expressions:
         name = self.scope.global_of(node.func).__name__
         if name in ("all", "any", "sum"):
             return self.fold(node, FoldOp(name))
+        if name in ("min", "max") and len(node.args) == 1:
+            default = self.value(node.keywords[0].value) if node.keywords else None
+            fold = self.fold(node, FoldOp.SUM)
+            return lifted.extreme(self.lifted(node), fold, default, greatest=name == "max")
         arguments = tuple(map(self.value, node.args))
         match name:
             case "len":
+                if isinstance(arguments[0].type, Rec):
+                    return Field(arguments[0], "items_end", at=where(node))
                 return Length(arguments[0], at=where(node))
             case "abs":
                 return Unary(UnaryOp.ABSOLUTE, arguments[0], at=where(node), checks=NUMBER)
@@ -230,20 +282,48 @@ class Expressions:
 
     def fold(self, node: ast.Call, operator: FoldOp) -> Fold:
         """Return all(...), any(...) or sum(...); only the first source is evaluated outside the generator's scope."""
-        generator = node.args[0]
+        generator = self.made.sugar.get(node.args[0], node.args[0])
         assert isinstance(generator, ast.GeneratorExp)
         clauses = []
-        own: dict[str, Slot] = {}
+        own: dict[str, Made] = {}
         for number, clause in enumerate(generator.generators):
-            source = self.source(clause.iter)
+            slot, bound, source = self.clause(clause)
             if number == 0:
                 self.bound.append(own)
-            assert isinstance(clause.target, ast.Name)
-            slot = own[clause.target.id] = self.slot(clause.target.id, self.kind(clause.target))
+            own.update(bound)
             clauses.append(Clause(slot, source, tuple(map(self.value, clause.ifs)), at=where(clause.target)))
         value = self.value(generator.elt)
         self.bound.pop()
         return Fold(operator, tuple(clauses), value, at=where(node), checks=NUMBER if operator is FoldOp.SUM else frozenset())
+
+    def clause(self, clause: ast.comprehension) -> tuple[Slot, dict[str, Made], Source]:
+        """Return what a clause runs over, its slot, and what its variables stand for."""
+        at = where(clause.target)
+        if not self.is_view(clause.iter):
+            assert isinstance(clause.target, ast.Name)
+            source = self.source(clause.iter)
+            slot = self.slot(clause.target.id, self.kind(clause.target))
+            return slot, {clause.target.id: lambda: Local(slot, at=at, type=slot.type)}, source
+        around = list(self.bound)
+
+        def again(node: ast.expr) -> Made:
+            def made() -> Expression:
+                kept, self.bound = self.bound, list(around)
+                found = self.value(node)
+                self.bound = kept
+                return found
+
+            return made
+
+        view = views.view_of(self.made, clause.iter, again, at)
+        slot = self.slot("", INT)
+        items = named(clause.target, view.item(lambda: Local(slot, at=at)))
+        source = Numbers(Literal(0, at=at), view.count(), at=where(clause.iter))
+        return slot, {name.id: item for name, item in items}, source
+
+    def is_view(self, node: ast.expr) -> bool:
+        """Say whether a loop over this goes by number."""
+        return node in self.made.views
 
     def source(self, node: ast.expr) -> Source:
         """Return what a loop runs over."""
@@ -253,3 +333,13 @@ class Expressions:
         ends = [self.value(item) for item in node.args]
         start = ends[0] if len(ends) == 2 else Literal(0, at=where(node))
         return Numbers(start, ends[-1], at=where(node))
+
+
+def named(target: ast.expr, items: views.Items) -> list[tuple[ast.Name, Made]]:
+    """Return the variables of a loop with what they stand for."""
+    if isinstance(target, ast.Name):
+        assert callable(items)
+        return [(target, items)]
+    assert isinstance(target, ast.Tuple)
+    assert isinstance(items, tuple)
+    return [found for name, item in zip(target.elts, items, strict=True) for found in named(name, item)]

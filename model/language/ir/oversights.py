@@ -53,7 +53,7 @@ def _initial(machine: Machine) -> Iterator[ModelWarning]:
 def _unread(program: Program) -> Iterator[ModelWarning]:
     read = {item.name for made in program.functions for item in inside(made.body) if isinstance(item, nodes.Constant)}
     for found in _sums(program):
-        read |= set(linear(found).terms)
+        read |= linear(found).names
     machine = program.machine
     for function in (machine.refuse, machine.notes):
         read |= _names_read(function, set())
@@ -74,6 +74,8 @@ def _sums(program: Program) -> Iterator[Linear | int]:
         for item in action.parameters:
             yield from _sums_of(item.domain)
     for prop in program.asked:
+        for _, domain in prop.params:
+            yield from _sums_of(domain)
         if prop.eventual is not None:
             for _, domain in prop.eventual.params:
                 yield from _sums_of(domain)

@@ -37,7 +37,8 @@ class Box:
     """The values that the constants of a machine may have."""
 
     def __init__(self, declared: Mapping[str, Constant[int]]) -> None:
-        self.ends = {name: (int(item.low), int(item.high)) for name, item in declared.items()}
+        self.lows = {name: int(item.low) for name, item in declared.items()}
+        self.highs = {name: int(item.high) for name, item in declared.items()}
 
     def least(self, end: End) -> int:
         """Return the least value of an end."""
@@ -48,9 +49,7 @@ class Box:
         return end if isinstance(end, int) else self._extreme(end, 1)
 
     def _extreme(self, end: Linear, side: int) -> int:
-        return end.offset + sum(
-            factor * self.ends[name][side if factor > 0 else 1 - side] for name, factor in end.terms.items()
-        )
+        return end.span(self.lows, self.highs)[side]
 
     def at_most(self, one: End, other: End) -> bool:
         """Say whether one end is at most the other, whatever the constants are."""

@@ -5,7 +5,10 @@ from __future__ import annotations
 import ast
 from typing import TYPE_CHECKING
 
-from fencepost.model.language.ir.expressions import Expressions, Functions, kind_of_value, where
+from fencepost.model.language.acting import is_choice
+from fencepost.model.language.ir.channels import Channels
+from fencepost.model.language.ir.expressions import Expressions, Functions, kind_of_value, named, where
+from fencepost.model.language.ir.lifted import field_of
 from fencepost.model.language.ir.nodes import (
     Add,
     Assign,
@@ -22,22 +25,28 @@ from fencepost.model.language.ir.nodes import (
     Fill,
     For,
     If,
+    Length,
     Literal,
     Local,
+    Numbers,
     Remove,
     Require,
     Return,
     Store,
 )
+from fencepost.model.language.ir.views import view_of
 from fencepost.model.language.ir.walk import inside
-from fencepost.model.language.records import ArrayOf, Scalar, fields
+from fencepost.model.language.records import ArrayOf, Nested, Scalar, fields
 from fencepost.model.language.subset import is_require
-from fencepost.model.language.subset.kinds import INT, Arr, BagRef, Rec
+from fencepost.model.language.subset.kinds import CONSTS, INT, Arr, BagRef, Queue, Rec, Several
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping
+
     from fencepost.model.language import subset
     from fencepost.model.language.domains import Domain
-    from fencepost.model.language.ir.nodes import Block, Expression, Failures, Slot, Statement
+    from fencepost.model.language.ir.nodes import At, Block, Expression, Failures, Slot, Statement
+    from fencepost.model.language.ir.views import Made
 
 VALUE: Failures = frozenset([Failure.VALUE])
 
@@ -45,14 +54,16 @@ VALUE: Failures = frozenset([Failure.VALUE])
 class Statements:
     """The body of one function."""
 
-    def __init__(self, functions: Functions, made: subset.Function) -> None:
-        self.made = made
+    def __init__(self, functions: Functions, made: subset.Function, part: int | None = None) -> None:
+        self.made, self.part = made, part
         self.expressions = Expressions(functions, made)
         self.slots = self.expressions.slots
         for name, kind in made.params.items():
             known = kind_of_value(kind)
             if known is not None:
                 self.expressions.own(name, known)
+        for name in made.drawn:
+            self.expressions.own(name, INT)
         self.parameters = len(self.slots)
         self.prefix = 0
         self.guards = 0
@@ -83,9 +94,9 @@ class Statements:
             case ast.Continue():
                 return [Continue(at=at)]
             case ast.Return():
-                return [Return(None if node.value is None else self.expressions.value(node.value), at=at)]
+                return [Return(None if node.value is None else self.given(node.value), at=at)]
             case ast.Expr(value=ast.Call() as call):
-                return [self.effect(node, call)]
+                return self.channel(node, call, None) or [self.effect(node, call)]
             case ast.Assign():
                 return self.assign(node, node.targets[0], node.value)
             case ast.AnnAssign(value=ast.expr() as value):
@@ -95,8 +106,30 @@ class Statements:
             case ast.If():
                 return [If(self.expressions.value(node.test), self.block(node.body), self.block(node.orelse), at=at)]
             case ast.For():
-                return [self.loop(node)]
+                return self.view(node) if self.expressions.is_view(node.iter) else [self.loop(node)]
         raise AssertionError(ast.dump(node))
+
+    def given(self, node: ast.expr) -> Expression:
+        """Return what a helper gives back: of several values the one that this function is made for."""
+        if self.part is None:
+            return self.expressions.value(node)
+        if isinstance(node, ast.Tuple):
+            return self.expressions.value(node.elts[self.part])
+        assert isinstance(node, ast.Call)
+        arguments = self.arguments(node)
+        return self.part_of(node, arguments, self.part)
+
+    def arguments(self, node: ast.Call) -> list[Expression]:
+        """Return what a helper is given."""
+        kinds = self.made.calls[node].params.values()
+        return [self.expressions.value(item) for item, kind in zip(node.args, kinds, strict=True) if kind != CONSTS]
+
+    def part_of(self, node: ast.Call, arguments: list[Expression], part: int) -> Call:
+        """Return one of the values of a helper that gives several."""
+        callee = self.made.calls[node]
+        assert isinstance(callee.returns, Several)
+        number = self.expressions.functions.function(callee, part)
+        return Call(number, tuple(arguments), at=where(node), type=kind_of_value(callee.returns.items[part]) or INT)
 
     def effect(self, node: ast.Expr, call: ast.Call) -> Statement:
         """Return a guard, a change of a bag, or a call of a helper."""
@@ -131,14 +164,124 @@ class Statements:
     def assign(self, node: ast.stmt, target: ast.expr, value: ast.expr) -> list[Statement]:
         """Return an assignment: the value is evaluated before the target."""
         if isinstance(target, ast.Tuple):
+            if isinstance(value, ast.Call):
+                return self.unpack(node, target.elts, value)
             assert isinstance(value, ast.Tuple)
             return self.together(node, target.elts, value.elts)
+        if isinstance(target, ast.Name) and is_choice(self.made.python, value):
+            return []
         if isinstance(target, ast.Name):
             slot = self.target(target)
+            found = self.channel(node, value, slot)
+            if found:
+                return found
             changed = self.bag(node, value, slot)
             return [changed or Assign(slot, self.expressions.value(value), at=where(node))]
+        if value in self.made.made:
+            return self.write_out(node, target, value)
         given = self.expressions.value(value)
         return [self.store(node, self.place(target), given)]
+
+    def unpack(self, node: ast.stmt, targets: list[ast.expr], call: ast.Call) -> list[Statement]:
+        """Return `a, b = helper(...)`: a call for each value, all of the same arguments, and only then are they assigned."""
+        found: list[Statement] = []
+        arguments = [self.slotted(item, found) for item in self.arguments(call)]
+        slots = [self.target(item) for item in targets]
+        kept = []
+        for part, slot in enumerate(slots):
+            made = self.expressions.slot("", slot.type)
+            found.append(Assign(made, self.part_of(call, [item() for item in arguments], part), at=where(node)))
+            kept.append(made)
+        return [
+            *found,
+            *(
+                Assign(slot, Local(made, at=where(node), type=made.type), at=where(node))
+                for slot, made in zip(slots, kept, strict=True)
+            ),
+        ]
+
+    def slotted(self, value: Expression, before: list[Statement]) -> Made:
+        """Return an expression that is evaluated once, and may stand anywhere after that."""
+        slot = self.expressions.slot("", value.type)
+        before.append(Assign(slot, value, at=value.at))
+        return lambda: Local(slot, at=value.at, type=slot.type)
+
+    def write_out(self, node: ast.stmt, target: ast.expr, value: ast.expr) -> list[Statement]:
+        """Return a store of a record that is written out: all of its values, the place, then field by field."""
+        found: list[Statement] = []
+        values = {path: self.slotted(item, found) for path, item in self.expressions.written(value).items()}
+        place = self.slotted(self.place(target), found)
+        return [*found, *self.fill(where(node), place, values, ())]
+
+    def fill(self, at: At, place: Made, values: Mapping[tuple[str, ...], Made], path: tuple[str, ...]) -> Iterator[Statement]:
+        """Yield stores of all that is in a record: what is given by its path, and else 0."""
+        kind = place().type
+        assert isinstance(kind, Rec)
+        for name, field in fields(kind.record):
+            here = (*path, name)
+
+            def inner(name: str = name) -> Field:
+                return field_of(place(), name, at)
+
+            if isinstance(field, Scalar):
+                value = values[here]() if here in values else Literal(0, at=at)
+                yield Store(inner(), value, field.domain, at=at, checks=VALUE)
+            elif isinstance(field, Nested):
+                yield from self.fill(at, inner, values, here)
+            elif isinstance(field, ArrayOf):
+                yield self.clear(at, inner, field)
+
+    def clear(self, at: At, array: Made, field: ArrayOf) -> Statement:
+        """Return a loop that clears an array."""
+        slot = self.expressions.slot("", INT)
+        kind = Rec(field.element.record) if isinstance(field.element, Nested) else INT
+
+        def item() -> Element:
+            return Element(array(), Local(slot, at=at), at=at, checks=frozenset([Failure.INDEX]), type=kind)
+
+        if isinstance(field.element, Nested):
+            body = tuple(self.fill(at, item, {}, ()))
+        else:
+            body = (Store(item(), Literal(0, at=at), field.element.domain, at=at, checks=VALUE),)
+        return For(slot, Numbers(Literal(0, at=at), Length(array(), at=at), at=at), body, stores=False, at=at)
+
+    def channel(self, node: ast.stmt, call: ast.expr, slot: Slot | None) -> list[Statement]:
+        """Return `add`, `popleft` or `clear` of a channel; nothing where a call is something else."""
+        if not isinstance(call, ast.Call) or not isinstance(call.func, ast.Attribute) or call in self.made.calls:
+            return []
+        if not isinstance(self.made.types.get(call.func.value), Queue):
+            return []
+        found: list[Statement] = []
+        at = where(node)
+        channel = self.slotted(self.expressions.value(call.func.value), found)
+        change = Channels(channel, at, self.expressions.slot)
+        if call.func.attr == "clear":
+            return [*found, *self.fill(at, channel, {}, ())]
+        if call.func.attr == "popleft":
+            last = self.slotted(change.change(-1), found)
+            return [*found, change.count(last()), *change.moved(last), *self.fill(at, lambda: change.item(last()), {}, ())]
+        values = {str(item.arg): self.slotted(self.expressions.value(item.value), found) for item in call.keywords}
+        last = self.slotted(change.end(), found)
+        found.append(change.count(change.change(1)))
+        place = self.slotted(change.item(last()), found)
+        kinds = dict(fields(change.message))
+        for name, value in values.items():
+            kind = kinds[name]
+            assert isinstance(kind, Scalar)
+            found.append(Store(field_of(place(), name, at), value(), kind.domain, at=at, checks=VALUE))
+        return found if slot is None else [*found, Assign(slot, place(), at=at)]
+
+    def view(self, node: ast.For) -> list[Statement]:
+        """Return a loop that goes by number, and gives its variables the items at that number."""
+        found: list[Statement] = []
+        at = where(node.iter)
+        view = view_of(self.made, node.iter, lambda item: self.slotted(self.expressions.value(item), found), at)
+        slot = self.expressions.slot("", INT)
+        count = view.count()
+        items = named(node.target, view.item(lambda: Local(slot, at=at)))
+        first = [Assign(self.target(name), item(), at=where(name)) for name, item in items]
+        body = (*first, *self.block(node.body))
+        return [*found, For(slot, Numbers(Literal(0, at=at), count, at=at), body, stores=False, at=where(node))]
 
     def together(self, node: ast.stmt, targets: list[ast.expr], values: list[ast.expr]) -> list[Statement]:
         """Return `a, b = x, y`: all values are evaluated before the first target is assigned."""

@@ -8,17 +8,22 @@ from typing import TYPE_CHECKING
 
 from fencepost.model.language.ir.effects import reads_of, with_effects
 from fencepost.model.language.ir.expressions import kind_of_value, where
-from fencepost.model.language.ir.nodes import Fold, FoldOp, Logic, Require
+from fencepost.model.language.ir.lifted import Lifted, over_values
+from fencepost.model.language.ir.nodes import Fold, FoldOp, Local, Logic, Require, Return
 from fencepost.model.language.ir.program import Action, Behaviour, Function, Guard, Parameter, Program
 from fencepost.model.language.ir.ranges import with_ranges
 from fencepost.model.language.ir.statements import Statements
 from fencepost.model.language.subset import bounds_of, check, is_require
+from fencepost.model.language.subset.kinds import INT, Several
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+    from typing import Any
+
     from fencepost.model.language import subset
     from fencepost.model.language.actions import Action as ModelAction
     from fencepost.model.language.actions import Property
-    from fencepost.model.language.ir.nodes import Expression
+    from fencepost.model.language.ir.nodes import At, Block, Expression, Slot, Type
     from fencepost.model.language.machine import Machine
 
 
@@ -35,7 +40,7 @@ def translate(machine: Machine, properties: tuple[Property, ...] = ()) -> Progra
         initial,
         tuple(actions),
         None if checked.normalize is None else translation.function(checked.normalize),
-        {name: translation.function(item) for name, item in checked.properties.items()},
+        {item.name: translation.property(item, checked.properties[item.name]) for item in properties if item.eventual is None},
         {
             name: Behaviour(
                 None if item.when is None else translation.function(item.when),
@@ -62,24 +67,44 @@ class Translation:
         self.texts: dict[int, list[str]] = {}
         """By function: the conditions of its guards, as written."""
 
-    def function(self, made: subset.Function) -> int:
-        """Translate a function, if that was not done yet, and return its number."""
-        if made.python not in self.numbers:
-            statements = Statements(self, made)
+    def function(self, made: subset.Function, part: int | None = None) -> int:
+        """Translate a function, if that was not done yet, and return its number; `part` is one of the values that it gives."""
+        key = made.python, part
+        if key not in self.numbers:
+            statements = Statements(self, made, part)
             body = statements.body()
-            number = len(self.functions)
-            self.numbers[made.python] = number
+            kind = made.returns.items[part] if isinstance(made.returns, Several) and part is not None else made.returns
+            number = self.add(
+                made.python, where(made.node), statements.parameters, tuple(statements.slots), body, kind_of_value(kind)
+            )
+            self.numbers[key] = number
             self.prefixes[number] = statements.prefix
             self.texts[number] = [
                 ast.unparse(item.value.args[0])
                 for item in made.node.body
                 if isinstance(item, ast.Expr) and isinstance(item.value, ast.Call) and is_require(made, item)
             ]
-            slots = tuple(statements.slots)
-            returns = kind_of_value(made.returns)
-            parameters = slots[: statements.parameters]
-            self.functions.append(Function(number, made.python, where(made.node), parameters, slots, body, returns))
-        return self.numbers[made.python]
+        return self.numbers[key]
+
+    def add(
+        self, python: Callable[..., Any], at: At, parameters: int, slots: tuple[Slot, ...], body: Block, returns: Type | None
+    ) -> int:
+        """Add a function whose first slots are its parameters, and return its number."""
+        number = len(self.functions)
+        self.functions.append(Function(number, python, at, slots[:parameters], slots, body, returns))
+        return number
+
+    def property(self, item: Property, made: subset.Function) -> int:
+        """Translate a property of states or steps; with parameters it is about each of their values."""
+        number = self.function(made)
+        if not item.params:
+            return number
+        lifted = Lifted(self, made.python, where(made.node))
+        inner = self.functions[number].parameters
+        given = [lifted.read(lifted.given(Local(slot, at=lifted.at, type=slot.type))) for slot in inner[: -len(item.params)]]
+        found = over_values(lifted, number, given, item.params, every=item.kind.must_hold)
+        slots = tuple(lifted.slots)
+        return self.add(made.python, lifted.at, len(given), slots, (Return(found, at=lifted.at),), INT)
 
     def action(self, item: ModelAction, made: subset.Function) -> Action:
         """Return an action, its guards left out."""

@@ -7,11 +7,12 @@ import builtins
 import types
 from typing import TYPE_CHECKING
 
-from fencepost.model.language.actions import Action, Property, fits
+from fencepost.model.language.actions import Action, Property, choose, fits
 from fencepost.model.language.constants import MOST, Constants
 from fencepost.model.language.domains import NONE
 from fencepost.model.language.errors import nearest
-from fencepost.model.language.records import Scalar, fields
+from fencepost.model.language.records import Record, Scalar, fields
+from fencepost.model.language.subset import sources, written
 from fencepost.model.language.subset.kinds import (
     INT,
     NOTHING,
@@ -19,7 +20,9 @@ from fencepost.model.language.subset.kinds import (
     BagRef,
     Consts,
     Int,
+    Queue,
     Rec,
+    Several,
     Type,
     element_of,
     kind_of,
@@ -72,6 +75,8 @@ class Expressions:
         """Check that a name may be given a value of this type."""
         if name.id in self.scope.made.params:
             self.scope.refuse(name, f"this rebinds the parameter {name.id!r}", "use another name")
+        if name.id in self.scope.made.drawn:
+            self.scope.refuse(name, f"this rebinds {name.id!r}, which the action draws", "use another name")
         before = self.scope.env.get(name.id)
         if before is not None and before != kind:
             self.scope.refuse(name, f"{name.id!r} held {say(before)} and now gets {say(kind)}", "use another name")
@@ -80,7 +85,13 @@ class Expressions:
         """Check an expression that must be a number or a flag."""
         kind = self.value(node)
         if kind != INT:
-            self.scope.refuse(node, f"{say(kind)} stands where a number belongs", "read one of its fields")
+            instead = {
+                Several: "give its values names first: a, b = ...",
+                Arr: "read one of its elements",
+                BagRef: "loop over its messages",
+                Queue: "read one of its messages, as in s.channel[0].number",
+            }.get(type(kind), "read one of its fields")
+            self.scope.refuse(node, f"{say(kind)} stands where a number belongs", instead)
 
     def value(self, node: ast.expr) -> Type:
         """Check an expression and return its type."""
@@ -204,6 +215,8 @@ class Expressions:
                     f"use one of: {', '.join(known)}",
                 )
             return INT
+        if isinstance(owner, Queue):
+            self.scope.refuse(node, f"a channel has no field {node.attr!r}", "use add, popleft, clear, len, an index and for")
         if isinstance(owner, Rec):
             found_field = dict(fields(owner.record)).get(node.attr)
             if found_field is None:
@@ -223,7 +236,7 @@ class Expressions:
     def subscript(self, node: ast.Subscript) -> Type:
         """Check `array[index]`."""
         owner = self.value(node.value)
-        if not isinstance(owner, Arr):
+        if not isinstance(owner, Arr | Queue):
             self.scope.refuse(node, f"{say(owner)} is indexed", "index an array")
         with self.scope.places.holding(node.value):
             self.number(node.slice)
@@ -231,7 +244,7 @@ class Expressions:
         if literal is not None and literal < 0:
             what = "NONE is used as an index" if literal == NONE else f"{literal} is used as an index"
             self.scope.refuse(node.slice, what, "test for NONE first, and index with a number from 0")
-        return element_of(owner.field)
+        return Rec(owner.message) if isinstance(owner, Queue) else element_of(owner.field)
 
     def literal(self, node: ast.expr) -> int | None:
         """Return the number that an expression is for sure, or None."""
@@ -250,30 +263,32 @@ class Expressions:
         self.scope.made.types[node] = kind
         if isinstance(self.scope.made.types.get(node.value), Consts):
             self.scope.refuse(node, "a constant is assigned", "keep what changes in the state")
+        if isinstance(self.scope.made.types.get(node.value), Queue):
+            self.scope.refuse(node, "a message of a channel is replaced as a whole", "write its fields")
         self.scope.places.write(node, self.scope.places.find(node.value))
         return kind
 
     def compare(self, node: ast.Compare) -> Type:
-        """Check a comparison of numbers."""
-        self_kind = self.value(node.left)
-        for operator, other in zip(node.ops, node.comparators, strict=True):
-            if isinstance(operator, ast.In | ast.NotIn):
-                if not isinstance(other, ast.Tuple) or len(node.ops) != 1 or not other.elts:
-                    self.scope.refuse(
-                        other,
-                        "`in` is used with something else than a tuple of numbers",
-                        "write x in (A, B), or a helper of `bits`",
-                    )
-                for item in other.elts:
-                    self.number(item)
-                continue
+        """Check a comparison: of numbers, or `==` and `!=` of two records or arrays."""
+        for operator in node.ops:
             if isinstance(operator, ast.Is | ast.IsNot):
                 self.scope.refuse(node, "`is` is outside the modelling language", "compare numbers with ==")
-            kind = self.value(other)
-            if kind != INT or self_kind != INT:
-                self.scope.refuse(node, "records are compared as a whole", "compare their fields")
-        if self_kind != INT:
-            self.scope.refuse(node, "records are compared as a whole", "compare their fields")
+        if written.same(self, node):
+            return INT
+        if any(isinstance(item, ast.In | ast.NotIn) for item in node.ops):
+            self.number(node.left)
+            written.among(self, node)
+            return INT
+        sides = [node.left, *node.comparators]
+        kinds = self.in_order(sides)
+        if any(kind != INT for kind in kinds):
+            equality = len(node.ops) == 1 and isinstance(node.ops[0], ast.Eq | ast.NotEq)
+            if not equality:
+                self.scope.refuse(node, "records have no order", "compare two of them with == or !=, or compare their fields")
+            if kinds[0] != kinds[1] or not isinstance(kinds[0], Rec | Arr):
+                self.scope.refuse(
+                    node, f"{say(kinds[0])} is compared with {say(kinds[1])}", "compare numbers, or two records of one class"
+                )
         return INT
 
     def helpers(self, called: ast.expr) -> list[str]:
@@ -295,6 +310,8 @@ class Expressions:
             owner = self.value(root) if self.scope.global_of(root) is None else None
             if isinstance(owner, BagRef):
                 return self.bag_call(node, owner)
+            if isinstance(owner, Queue):
+                return self.channel_call(node, owner)
         found = self.scope.global_of(node.func)
         name = getattr(found, "__name__", ast.unparse(node.func))
         if found is getattr(builtins, name, None) and name in FOLDS:
@@ -303,6 +320,16 @@ class Expressions:
             return self.builtin(node, name)
         if found is fits:
             return self.fits(node)
+        if found is choose:
+            self.scope.refuse(
+                node, "`choose` stands inside an expression", "give what it draws a name: leader = choose(Broker)"
+            )
+        if isinstance(found, type) and issubclass(found, Record):
+            self.scope.refuse(
+                node,
+                f"a {found.__name__} is written out where it has no place",
+                "store it in a field or an element, or compare it with one",
+            )
         if isinstance(found, Action | Property):
             self.scope.refuse(
                 node, f"{ast.unparse(node.func)!r} is an action or a property", "put what both need into a helper"
@@ -368,41 +395,73 @@ class Expressions:
 
     def builtin(self, node: ast.Call, name: str) -> Type:
         """Check min, max, abs, len, int, bool."""
+        if name in ("min", "max") and len(node.args) == 1:
+            return self.fold(node, name)
         if node.keywords:
             self.scope.refuse(node, f"{name}() is called with keyword arguments", "pass numbers")
         if name not in ("min", "max") and len(node.args) != 1:
             self.scope.refuse(node, f"{name}() takes 1 argument and gets {len(node.args)}", "pass one")
         if name == "len":
             kind = self.value(node.args[0])
-            if not isinstance(kind, Arr | BagRef):
+            if not isinstance(kind, Arr | BagRef | Queue):
                 self.scope.refuse(node, f"len() of {say(kind)}", "take the length of an array or a bag")
             return INT
         for item in node.args:
             self.number(item)
         if name in ("min", "max") and len(node.args) < 2:
-            self.scope.refuse(node, f"{name}() of one argument", "pass two numbers or more, or write a loop")
+            self.scope.refuse(node, f"{name}() of nothing", "pass two numbers or more, an array, or a generator")
         return INT
 
     def fold(self, node: ast.Call, name: str) -> Type:
         """Check all(...), any(...), sum(...) over a generator."""
-        if len(node.args) != 1 or node.keywords or not isinstance(node.args[0], ast.GeneratorExp):
+        extreme = name in ("min", "max")
+        if len(node.args) != 1 or [item.arg for item in node.keywords] not in ([], ["default"] if extreme else []):
             self.scope.refuse(
                 node, f"{name}() is given something else than one generator", f"write {name}(condition for x in range(n))"
             )
         generator = node.args[0]
+        if not isinstance(generator, ast.GeneratorExp):
+            generator = self.generator_of(node, name)
         before, stale, of = dict(self.scope.env), dict(self.scope.stale), dict(self.scope.places.of)
         folding, self.folding = self.folding, name
         coming = self.coming
-        names = [item.target.id for item in generator.generators if isinstance(item.target, ast.Name)]
+        names = [sources.names_in(item.target) for item in generator.generators]
         for number, clause in enumerate(generator.generators, 1):
-            self.iterate(clause.target, clause.iter)
-            self.coming = (coming | set(names[number:])) - set(names[:number])
+            sources.iterate(self, clause.target, clause.iter)
+            later, now = ({name for part in half for name in part} for half in (names[number:], names[:number]))
+            self.coming = (coming | later) - now
             for test in clause.ifs:
                 self.number(test)
         self.number(generator.elt)
         self.folding, self.coming = folding, coming
         self.scope.env, self.scope.stale, self.scope.places.of = before, stale, of
+        for item in node.keywords:
+            self.number(item.value)
+        if (
+            extreme
+            and not node.keywords
+            and not all(sources.has_items(self, item.iter) and not item.ifs for item in generator.generators)
+        ):
+            self.scope.refuse(
+                node, f"{name}() may have nothing to choose from", f"write {name}(..., default=0), which is its value then"
+            )
         return INT
+
+    def generator_of(self, node: ast.Call, name: str) -> ast.GeneratorExp:
+        """Return a generator over an array that all, any, sum, min or max are given itself."""
+        array = node.args[0]
+        kind = self.value(array) if isinstance(array, ast.Name | ast.Attribute | ast.Subscript) else None
+        if not isinstance(kind, Arr) or not isinstance(kind.field.element, Scalar):
+            self.scope.refuse(
+                node,
+                f"{name}() is given something else than one generator",
+                f"write {name}({'number' if name in ('min', 'max', 'sum') else 'condition'} for x in range(n))",
+            )
+        target, value = ast.Name("item", ast.Store()), ast.Name("item", ast.Load())
+        clause = ast.comprehension(ast.copy_location(target, array), array, [], 0)
+        generator = ast.copy_location(ast.GeneratorExp(ast.copy_location(value, array), [clause]), array)
+        self.scope.made.sugar[array] = generator
+        return generator
 
     def bag_call(self, node: ast.Call, owner: BagRef) -> Type:
         """Check `s.bag.add(field=...)` and `s.bag.remove(m)`."""
@@ -418,25 +477,7 @@ class Expressions:
             )
         if node.func.attr == "add":
             self.scope.places.add(bags)
-            known = dict(fields(record))
-            if node.args:
-                self.scope.refuse(
-                    node, "a message is added with fields that are not named", "write s.bag.add(field=value, ...)"
-                )
-            for item in node.keywords:
-                if item.arg not in known:
-                    self.scope.refuse(
-                        item.value,
-                        f"message {record.__name__} has no field {item.arg!r}.{nearest(str(item.arg), list(known))}".rstrip(
-                            "."
-                        ),
-                        f"use one of: {', '.join(known)}",
-                    )
-                if not isinstance(known[item.arg], Scalar):
-                    self.scope.refuse(
-                        item.value, f"field {item.arg!r} is not a number", "fill it in through the reference that add() returns"
-                    )
-                self.number(item.value)
+            self.message(node, record, "s.bag.add")
             return Rec(record)
         if node.func.attr == "remove":
             if len(node.args) != 1 or self.value(node.args[0]) != Rec(record):
@@ -445,38 +486,45 @@ class Expressions:
             return NOTHING
         self.scope.refuse(node, f"a bag has no method {node.func.attr!r}", "use add, remove, len and for")
 
-    def iterate(self, target: ast.expr, source: ast.expr) -> None:
-        """Check what a loop or a generator runs over, and bind its variable."""
-        if not isinstance(target, ast.Name):
-            self.scope.refuse(target, "a loop unpacks its variable", "loop over one name")
-        if isinstance(source, ast.Call) and isinstance(source.func, ast.Name) and source.func.id == "range":
-            if self.scope.global_of(source.func) is not range:
-                self.scope.refuse(source.func, "'range' is something else in this module", "give that another name")
-            if not 1 <= len(source.args) <= 2 or source.keywords:
-                self.scope.refuse(source, "range() takes a stop, or a start and a stop", "write range(n) or range(a, b)")
-            for item in source.args:
-                self.number(item)
-            kind: Type = INT
-        else:
-            over = self.value(source)
-            if isinstance(over, Arr):
-                kind = element_of(over.field)
-            elif isinstance(over, BagRef):
-                kind = Rec(over.field.record)
-            else:
-                self.scope.refuse(
-                    source, "this loop runs over something else than a range, an array or a bag", "write range(n)"
-                )
-        self.declare(target, target.id)
-        if not self.folding:
-            self.rebind(target, kind)
-        self.scope.env[target.id] = kind
-        self.scope.made.types[target] = kind
-        inside = frozenset(f"{place}[]" for place in self.scope.places.find(source))
-        self.scope.places.name(target.id, inside if isinstance(kind, Rec) else frozenset())
+    def channel_call(self, node: ast.Call, owner: Queue) -> Type:
+        """Check `s.channel[i].add(field=...)`, `.popleft()` and `.clear()`."""
+        assert isinstance(node.func, ast.Attribute)
+        self.scope.made.writes = True
+        places = self.scope.places.find(node.func.value)
+        if node is not self.whole:
+            self.scope.refuse(
+                node,
+                "a channel is changed inside an expression",
+                "write it on a line of its own; `m = s.channel[0]` reads the first message",
+            )
+        if node.func.attr == "add":
+            self.message(node, owner.message, "s.channel.add")
+            self.scope.places.write(node, places)
+            return Rec(owner.message)
+        if node.func.attr not in ("popleft", "clear"):
+            self.scope.refuse(
+                node, f"a channel has no method {node.func.attr!r}", "use add, popleft, clear, len, an index and for"
+            )
+        if node.args or node.keywords:
+            self.scope.refuse(node, f"{node.func.attr}() takes nothing", f"write {ast.unparse(node.func)}()")
+        self.scope.places.write(node, places)
+        self.scope.places.overwrite([f"{place}[]" for place in places], ast.unparse(node))
+        return NOTHING
 
-    def enter(self, target: ast.expr, source: ast.expr) -> None:
-        """Note that a loop is entered."""
-        assert isinstance(target, ast.Name)
-        over = self.scope.places.find(source) if isinstance(self.scope.made.types.get(source), BagRef) else frozenset([""])
-        self.scope.places.loops.append((next(iter(over)), target.id))
+    def message(self, node: ast.Call, record: type[Record], what: str) -> None:
+        """Check the fields of a new message."""
+        known = dict(fields(record))
+        if node.args:
+            self.scope.refuse(node, "a message is added with fields that are not named", f"write {what}(field=value, ...)")
+        for item in node.keywords:
+            if item.arg not in known:
+                self.scope.refuse(
+                    item.value,
+                    f"message {record.__name__} has no field {item.arg!r}.{nearest(str(item.arg), list(known))}".rstrip("."),
+                    f"use one of: {', '.join(known)}",
+                )
+            if not isinstance(known[item.arg], Scalar):
+                self.scope.refuse(
+                    item.value, f"field {item.arg!r} is not a number", "fill it in through the reference that add() returns"
+                )
+            self.number(item.value)

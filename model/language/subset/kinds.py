@@ -5,9 +5,10 @@ from __future__ import annotations
 import ast
 from dataclasses import dataclass, field
 from functools import cached_property
+from enum import Enum
 from typing import TYPE_CHECKING, Any, NoReturn, Protocol
 
-from fencepost.model.language.records import ArrayOf, BagOf, FieldType, Nested, Record, Scalar
+from fencepost.model.language.records import ArrayOf, BagOf, FieldType, Nested, Record, Scalar, fields, is_channel, is_row
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -25,6 +26,19 @@ class Rec:
     """A reference to a record of this class."""
 
     record: type[Record]
+
+
+@dataclass(frozen=True)
+class Queue(Rec):
+    """A reference to a channel, which engines see as a record with an array of messages and their number."""
+
+    @property
+    def message(self) -> type[Record]:
+        """The class of the messages."""
+        items = dict(fields(self.record))["items"]
+        assert isinstance(items, ArrayOf)
+        assert isinstance(items.element, Nested)
+        return items.element.record
 
 
 @dataclass(frozen=True)
@@ -47,15 +61,30 @@ class Consts:
 
 
 @dataclass(frozen=True)
+class Several:
+    """What a helper gives that returns a tuple: numbers and references to records."""
+
+    items: tuple[Int | Rec, ...]
+
+
+@dataclass(frozen=True)
 class Nothing:
     """What a function without a value returns."""
 
 
-Type = Int | Rec | Arr | BagRef | Consts | Nothing
+Type = Int | Rec | Arr | BagRef | Consts | Several | Nothing
 INT, CONSTS, NOTHING = Int(), Consts(), Nothing()
 ARITHMETIC = (ast.Add, ast.Sub, ast.Mult, ast.BitAnd, ast.BitOr, ast.BitXor, ast.LShift, ast.RShift)
 BUILTINS = {"min", "max", "abs", "len", "int", "bool"}
 FOLDS = {"all", "any", "sum"}
+
+
+class Among(Enum):
+    """What `in` looks through."""
+
+    RANGE = "range"
+    ARRAY = "array"
+    SET = "set"
 
 
 @dataclass
@@ -84,6 +113,16 @@ class Function:
     """Whether a bag may be out of order afterwards."""
     bounds: dict[ast.AST, str] = field(default_factory=dict)
     """The constants that calls of `require` and `fits` stand for."""
+    sugar: dict[ast.AST, ast.expr] = field(default_factory=dict)
+    """What stands for an expression in fewer kinds of them: `max(s.ends)` is `max(item for item in s.ends)`."""
+    views: set[ast.AST] = field(default_factory=set)
+    """What loops run over by number: enumerate, zip, reversed, a range with a step, an array of arrays."""
+    made: dict[ast.AST, type[Record]] = field(default_factory=dict)
+    """Records that are written out: `Replica(end=3)`."""
+    among: dict[ast.AST, Among] = field(default_factory=dict)
+    """What `in` asks, where that is not a tuple written out."""
+    drawn: list[str] = field(default_factory=list)
+    """The values that an action draws with `choose`."""
     drops: ast.AST | None = None
     """A call of `fits`, here or in a helper that is called here."""
     guards: int = 0
@@ -107,7 +146,9 @@ def kind_of(kind: FieldType) -> Type:
     if isinstance(kind, Scalar):
         return INT
     if isinstance(kind, Nested):
-        return Rec(kind.record)
+        if is_row(kind.record):
+            return kind_of(dict(fields(kind.record))["items"])
+        return Queue(kind.record) if is_channel(kind.record) else Rec(kind.record)
     return Arr(kind) if isinstance(kind, ArrayOf) else BagRef(kind)
 
 
@@ -121,6 +162,8 @@ def say(kind: Type) -> str:
     match kind:
         case Int():
             return "a number"
+        case Queue():
+            return "a channel"
         case Rec():
             return f"a record {kind.record.__name__}"
         case Arr():
@@ -129,6 +172,8 @@ def say(kind: Type) -> str:
             return "a bag"
         case Consts():
             return "the constants"
+        case Several():
+            return "a tuple"
     return "nothing"
 
 

@@ -23,13 +23,13 @@ def look_at_numbers(machine: Machine) -> None:
     ends = {name: (int(item.low), int(item.high)) for name, item in machine.constants.declared().items()}
     for label, domain in (*_fields(machine.state, set()), *_parameters(machine)):
         if isinstance(domain, BitSet):
-            most = _ends(domain.count, ends)[1]
+            most = ends_of(domain.count, ends)[1]
             if most > BITS:
                 raise ModelError(f"{label}: a set of up to {most} things does not fit a number: have {BITS} at most.")
             continue
         sums = [domain.low, domain.high] if isinstance(domain, Range) else list(domain.bounds({}))
         for end in sums:
-            low, high = _ends(end, ends)
+            low, high = ends_of(end, ends)
             if low < -MOST or high > MOST:
                 raise ModelError(
                     f"{label}: its domain has an end from {low} to {high}, which does not fit a number: numbers go from {-MOST} to "
@@ -37,11 +37,10 @@ def look_at_numbers(machine: Machine) -> None:
                 )
 
 
-def _ends(value: Linear | int, ends: dict[str, tuple[int, int]]) -> tuple[int, int]:
+def ends_of(value: Linear | int, ends: dict[str, tuple[int, int]]) -> tuple[int, int]:
     """Return the least and the greatest value of a sum, whatever the constants are."""
-    total = linear(value)
-    sides = [sorted((factor * ends[name][0], factor * ends[name][1])) for name, factor in total.terms.items()]
-    return total.offset + sum(low for low, _ in sides), total.offset + sum(high for _, high in sides)
+    lows, highs = ({name: pair[side] for name, pair in ends.items()} for side in (0, 1))
+    return linear(value).span(lows, highs)
 
 
 def _fields(record: type[Record], seen: set[type[Record]]) -> Iterator[tuple[str, Domain]]:

@@ -12,7 +12,7 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
 from fencepost.model.language.domains import InFlight
-from fencepost.model.language.subset.kinds import Arr, BagRef, Function, Rec
+from fencepost.model.language.subset.kinds import Arr, BagRef, Function, Queue, Rec
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Iterator
@@ -69,6 +69,9 @@ class Places:
                 return self.find(node.body) | self.find(node.orelse)
             case ast.Call():
                 callee = self.scope.made.calls.get(node)
+                if callee is None and isinstance(node.func, ast.Attribute):
+                    if isinstance(self.scope.made.types.get(node.func.value), Queue):
+                        return frozenset(f"{place}[]" for place in self.find(node.func.value))
                 return frozenset([ADDED]) if callee is None else self.carried(node, callee, callee.gives)
         return frozenset()
 

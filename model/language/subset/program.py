@@ -14,7 +14,7 @@ from fencepost.model.language.actions import Action, Property, require
 from fencepost.model.language.domains import Domain, InFlight
 from fencepost.model.language.errors import ModelError, nearest
 from fencepost.model.language.records import ArrayOf, BagOf, Nested, Record, Scalar, fields
-from fencepost.model.language.subset.kinds import CONSTS, INT, NOTHING, BagRef, Function, Rec, Type, say
+from fencepost.model.language.subset.kinds import CONSTS, INT, NOTHING, Arr, BagRef, Function, Queue, Rec, Type, say
 from fencepost.model.language.subset.numbers import look_at_numbers
 from fencepost.model.language.subset.scope import Scope, place_of
 from fencepost.model.language.subset.statements import Statements
@@ -92,7 +92,7 @@ class Program:
     def _action(self, item: Action) -> Function:
         state = self.machine.state
         arguments: list[Type] = [Rec(state), CONSTS]
-        for name, domain in item.params:
+        for name, domain in item.params[: len(item.params) - item.drawn]:
             if isinstance(domain, InFlight):
                 arguments.append(Rec(_bag(state, domain.bag, item, name).record))
             else:
@@ -122,6 +122,7 @@ class Program:
                 Rec(_bag(self.machine.state, domain.bag, item.on, name).record) if isinstance(domain, InFlight) else INT
                 for name, domain in item.on.params
             )
+        arguments += (INT,) * len(item.params)
         return self._reading(item, item.function, arguments)
 
     def _reading(
@@ -265,12 +266,36 @@ def _check_guards(program: Program, made: Function) -> None:
                     f"a guard reads the ghost {node.attr!r}",
                     "ghosts are for properties: keep what the protocol knows in another field",
                 )
+            ghost = _ghost_compared(made, node)
+            if ghost:
+                scope.refuse(
+                    node,
+                    f"a guard compares records as a whole, the ghost {ghost!r} too",
+                    "compare the fields that the protocol knows",
+                )
             if callee is not None and callee.reads_ghost:
                 scope.refuse(
                     node,
                     f"a guard calls {callee.name}(), which reads the ghost {callee.reads_ghost!r}",
                     "ghosts are for properties only",
                 )
+
+
+def _ghost_compared(made: Function, node: ast.AST) -> str:
+    """Return a ghost in the records that a comparison is about."""
+    kind = made.types.get(node.left) if isinstance(node, ast.Compare) else None
+    if isinstance(kind, Arr) and isinstance(kind.field.element, Nested):
+        kind = Rec(kind.field.element.record)
+    return _ghost_in(kind.record) if isinstance(kind, Rec) else ""
+
+
+def _ghost_in(record: type[Record]) -> str:
+    for name, kind in fields(record):
+        inner = kind.element if isinstance(kind, ArrayOf) else kind
+        found = name if name.startswith("ghost_") else _ghost_in(inner.record) if isinstance(inner, Nested) else ""
+        if found:
+            return found
+    return ""
 
 
 def is_require(made: Function, statement: ast.stmt) -> bool:
@@ -290,7 +315,7 @@ def _is_write(made: Function, node: ast.AST) -> bool:
         isinstance(node, ast.Call)
         and isinstance(node.func, ast.Attribute)
         and node in made.types
-        and (isinstance(made.types.get(node.func.value), BagRef))
+        and (isinstance(made.types.get(node.func.value), BagRef | Queue))
     )
 
 

@@ -5,7 +5,8 @@ from __future__ import annotations
 import ast
 from typing import TYPE_CHECKING
 
-from fencepost.model.language.actions import require
+from fencepost.model.language.acting import is_choice, require
+from fencepost.model.language.subset import sources, written
 from fencepost.model.language.subset.expressions import ARITHMETIC, Expressions
 from fencepost.model.language.subset.kinds import (
     INT,
@@ -13,8 +14,10 @@ from fencepost.model.language.subset.kinds import (
     Arr,
     BagRef,
     Consts,
+    Int,
     Nothing,
     Rec,
+    Several,
     Type,
     say,
 )
@@ -42,7 +45,14 @@ class Statements:
             )
         for item in arguments.args:
             self.expressions.declare(item, item.arg)
-        if not self.block(node.body) and self.scope.made.returns != NOTHING:
+        early = self.block(node.body)
+        if isinstance(self.scope.made.returns, Several) and self.scope.made.writes:
+            self.scope.refuse(
+                node,
+                f"{self.scope.made.name}() returns a tuple and changes the state, and engines evaluate it once for each value",
+                "write a helper that reads, and another one that changes the state",
+            )
+        if not early and self.scope.made.returns != NOTHING:
             self.scope.refuse(node, f"{self.scope.made.name}() returns a value on some ways only", "return one on every way")
 
     def block(self, statements: list[ast.stmt]) -> bool:
@@ -91,7 +101,7 @@ class Statements:
 
     def give_back(self, node: ast.Return) -> None:
         """Check a return statement."""
-        given = NOTHING if node.value is None else self.expressions.value(node.value)
+        given = NOTHING if node.value is None else self.given(node.value)
         if isinstance(given, Arr | BagRef | Consts):
             self.scope.refuse(node, "a helper returns an array, a bag or the constants", "return a number, a flag or a record")
         if self.scope.is_action() and given != NOTHING:
@@ -102,6 +112,19 @@ class Statements:
         self.scope.made.returns = given
         if node.value is not None and isinstance(given, Rec):
             self.scope.made.gives |= self.scope.places.find(node.value)
+
+    def given(self, node: ast.expr) -> Type:
+        """Check what a helper returns: a value, or several."""
+        if not isinstance(node, ast.Tuple):
+            return self.expressions.value(node)
+        kinds = self.expressions.in_order(node.elts)
+        items = tuple(kind for kind in kinds if isinstance(kind, Int | Rec))
+        if len(items) < len(kinds) or not items:
+            self.scope.refuse(node, "a helper returns a tuple of something else than numbers and records", "return those")
+        for item, kind in zip(node.elts, kinds, strict=True):
+            if isinstance(kind, Rec):
+                self.scope.made.gives |= self.scope.places.find(item)
+        return Several(items)
 
     def effect(self, node: ast.expr) -> None:
         """Check an expression statement: a call of `require`, of a helper, or of a bag."""
@@ -126,6 +149,9 @@ class Statements:
     def assign(self, target: ast.expr, value: ast.expr, node: ast.stmt) -> None:
         """Check an assignment."""
         if isinstance(target, ast.Tuple):
+            if isinstance(value, ast.Call):
+                self.unpack(target, value, node)
+                return
             if not isinstance(value, ast.Tuple) or len(value.elts) != len(target.elts):
                 self.scope.refuse(
                     node, "this unpacks something other than a tuple of the same length", "write one assignment per name"
@@ -146,13 +172,21 @@ class Statements:
                 assert isinstance(name, ast.Name)
                 self.bind(name, kind, item)
             return
+        if isinstance(target, ast.Name) and is_choice(self.scope.made.python, value):
+            self.draw(target, node)
+            return
         if isinstance(target, ast.Name):
             self.expressions.whole = value
             self.bind(target, self.expressions.value(value), value)
             return
         if not isinstance(target, ast.Attribute | ast.Subscript):
             self.expressions.place(target)  # which refuses it
-        given_kind = self.expressions.value(value)
+        record = written.record_of(self.expressions, value)
+        if record is not None:
+            assert isinstance(value, ast.Call)
+            given_kind = written.write_out(self.expressions, value, record)
+        else:
+            given_kind = self.expressions.value(value)
         with self.scope.places.holding(*([value] if isinstance(given_kind, Rec) else [])):
             kind = self.expressions.place(target)
         if isinstance(kind, Arr | BagRef):
@@ -163,10 +197,41 @@ class Statements:
         if isinstance(kind, Rec):
             self.scope.places.overwrite(self.scope.places.find(target), f"{ast.unparse(target)} = ...")
 
+    def draw(self, name: ast.Name, node: ast.stmt) -> None:
+        """Check `name = choose(Domain)`."""
+        if not self.scope.is_action() or node not in self.scope.made.node.body:
+            self.scope.refuse(
+                node,
+                "`choose` stands inside an if, a loop or a helper",
+                "use it at the top level of an action, and what it drew anywhere",
+            )
+        if name.id in self.scope.env:
+            self.scope.refuse(name, f"{name.id!r} has a value already and is drawn", "use another name")
+        self.expressions.declare(name, name.id)
+        self.scope.env[name.id] = INT
+        self.scope.made.types[name] = INT
+        self.scope.made.drawn.append(name.id)
+
+    def unpack(self, target: ast.Tuple, value: ast.Call, node: ast.stmt) -> None:
+        """Check `a, b = helper(...)`."""
+        kind = self.expressions.value(value)
+        if not isinstance(kind, Several):
+            self.scope.refuse(node, f"this unpacks {say(kind)}", "write one name")
+        if len(kind.items) != len(target.elts):
+            self.scope.refuse(node, f"this unpacks {len(kind.items)} values into {len(target.elts)} names", "name each of them")
+        for name, item in zip(target.elts, kind.items, strict=True):
+            if not isinstance(name, ast.Name):
+                self.scope.refuse(node, "a tuple assignment writes to the state", "write one assignment per field")
+            self.bind(name, item, value)
+
     def bind(self, name: ast.Name, kind: Type, value: ast.expr) -> None:
         """Give a local name a value."""
         if isinstance(kind, Nothing):
             self.scope.refuse(value, "a name is given to what a helper without a value returns", "call it on a line of its own")
+        if isinstance(kind, Several):
+            self.scope.refuse(
+                value, f"{name.id!r} would be a tuple of {len(kind.items)}", f"unpack it: a, b = {ast.unparse(value)}"
+            )
         if isinstance(kind, Consts | BagRef):
             self.scope.refuse(value, f"a name is given to {say(kind)}", "write it out where it is used")
         self.expressions.declare(name, name.id)
@@ -223,10 +288,14 @@ class Statements:
         before, of = dict(self.scope.env), dict(self.scope.places.of)
         jumped, self.jumped = self.jumped, {}
         for _ in range(2):  # twice: what the first round overwrote is stale in the next
-            self.expressions.iterate(node.target, node.iter)
-            self.expressions.enter(node.target, node.iter)
-            over = isinstance(self.scope.made.types.get(node.iter), Arr)
-            with self.scope.places.holding(*([node.iter] if over else [])):
+            sources.iterate(self.expressions, node.target, node.iter)
+            over = (
+                self.scope.places.find(node.iter)
+                if isinstance(self.scope.made.types.get(node.iter), BagRef)
+                else frozenset([""])
+            )
+            self.scope.places.loops.append((next(iter(over)), node.target.id if isinstance(node.target, ast.Name) else ""))
+            with self.scope.places.holding(*sources.arrays_in(self.expressions, node.iter)):
                 self.block(node.body)
             self.scope.places.loops.pop()
             self.scope.stale.update(self.jumped)

@@ -1,0 +1,141 @@
+"""Records that are written out, records that are compared, and what `in` looks through."""
+
+from __future__ import annotations
+
+import ast
+import builtins
+from typing import TYPE_CHECKING, Any
+
+from fencepost.model.language.domains import BitSet
+from fencepost.model.language.errors import nearest
+from fencepost.model.language.records import ArrayOf, Nested, Record, Scalar, fields
+from fencepost.model.language.subset.kinds import INT, Among, Arr, Rec, Type, say
+
+if TYPE_CHECKING:
+    from fencepost.model.language.domains import Domain
+    from fencepost.model.language.subset.sources import Reader
+
+
+def record_of(reader: Reader, node: ast.expr) -> type[Record] | None:
+    """Return the class of a record that is written out: `Replica(end=3)`."""
+    found = reader.scope.global_of(node.func) if isinstance(node, ast.Call) else None
+    return found if isinstance(found, type) and issubclass(found, Record) else None
+
+
+def write_out(reader: Reader, node: ast.Call, record: type[Record]) -> Type:
+    """Check a record that is written out."""
+    scope, known = reader.scope, dict(fields(record))
+    if node.args:
+        scope.refuse(node, f"a {record.__name__} is made of values without names", f"write {record.__name__}(field=value, ...)")
+    for item in node.keywords:
+        kind = known.get(str(item.arg))
+        if kind is None:
+            scope.refuse(
+                item.value,
+                f"record {record.__name__} has no field {item.arg!r}.{nearest(str(item.arg), list(known))}".rstrip("."),
+                f"use one of: {', '.join(known)}",
+            )
+        inner = record_of(reader, item.value)
+        if isinstance(kind, Nested) and inner is kind.record:
+            assert isinstance(item.value, ast.Call)
+            write_out(reader, item.value, inner)
+        elif isinstance(kind, Scalar):
+            reader.number(item.value)
+        else:
+            what = "an array" if isinstance(kind, ArrayOf) else "a record"
+            scope.refuse(
+                item.value, f"field {item.arg!r} is {what}", "leave it out, which clears it, and fill it in after that"
+            )
+    scope.made.made[node] = record
+    scope.made.types[node] = Rec(record)
+    return Rec(record)
+
+
+def same(reader: Reader, node: ast.Compare) -> bool:
+    """Check `==` or `!=` of two records or two arrays; return whether it is that."""
+    if len(node.ops) != 1 or not isinstance(node.ops[0], ast.Eq | ast.NotEq):
+        return False
+    sides = [node.left, node.comparators[0]]
+    written = [record_of(reader, item) for item in sides]
+    if not any(written):
+        return False
+    if all(written):
+        reader.scope.refuse(node, "two records that are written out are compared", "compare one with a place of the state")
+    for side, record in zip(sides, written, strict=True):
+        if record is None:
+            kind = reader.value(side)
+        else:
+            assert isinstance(side, ast.Call)
+            kind = write_out(reader, side, record)
+        if kind != Rec(next(item for item in written if item)):
+            reader.scope.refuse(
+                node, f"{say(kind)} is compared with a record that is written out", "compare records of one class"
+            )
+    return True
+
+
+def among(reader: Reader, node: ast.Compare) -> None:
+    """Check `item in others`; the item was checked."""
+    scope, others = reader.scope, node.comparators[0]
+    if len(node.ops) != 1:
+        scope.refuse(node, "`in` stands in a chain of comparisons", "write `and` between them")
+    if isinstance(others, ast.Tuple | ast.List | ast.Set):
+        if not others.elts:
+            scope.refuse(others, "`in` looks through nothing", "write x in (A, B)")
+        for item in others.elts:
+            reader.number(item)
+        return
+    known = scope.global_of(others)
+    if isinstance(known, tuple | frozenset) and known and all(isinstance(item, int) for item in known):
+        values: list[ast.expr] = [ast.copy_location(ast.Constant(int(item)), others) for item in known]
+        for item in values:
+            reader.number(item)
+        scope.made.sugar[others] = ast.copy_location(ast.Tuple(values, ast.Load()), others)
+        return
+    if isinstance(known, list | set | dict):
+        scope.refuse(others, f"{ast.unparse(others)} is a {type(known).__name__}, which somebody may change", "make it a tuple")
+    if is_range(reader, others):
+        assert isinstance(others, ast.Call)
+        for item in others.args:
+            reader.number(item)
+        scope.made.among[node] = Among.RANGE
+        return
+    kind = reader.value(others) if not (isinstance(others, ast.Name) and known is not None) else None
+    if isinstance(kind, Arr) and isinstance(kind.field.element, Scalar):
+        scope.made.among[node] = Among.ARRAY
+    elif kind == INT and isinstance(domain_at(reader, others), BitSet):
+        scope.made.among[node] = Among.SET
+    elif kind == INT:
+        scope.refuse(
+            others,
+            "`in` is used with a number; a set is one too, and only where it is read from the state does Python know that it is a set",
+            f"write bits.contains({ast.unparse(others)}, {ast.unparse(node.left)})",
+        )
+    else:
+        scope.refuse(
+            others,
+            "`in` is used with something else than numbers in a tuple, a range, an array or a set of the state",
+            "write x in (A, B), or a helper of `bits`",
+        )
+
+
+def is_range(reader: Reader, node: ast.expr) -> bool:
+    """Say whether this is range(n) or range(a, b)."""
+    return (
+        isinstance(node, ast.Call)
+        and reader.scope.global_of(node.func) is builtins.range
+        and 1 <= len(node.args) <= 2
+        and not node.keywords
+    )
+
+
+def domain_at(reader: Reader, node: ast.expr) -> Domain | None:
+    """Return the domain of a place that is read as it is written."""
+    kind: Any = None
+    if isinstance(node, ast.Attribute):
+        owner = reader.scope.made.types.get(node.value)
+        kind = dict(fields(owner.record)).get(node.attr) if isinstance(owner, Rec) else None
+    elif isinstance(node, ast.Subscript):
+        owner = reader.scope.made.types.get(node.value)
+        kind = owner.field.element if isinstance(owner, Arr) else None
+    return kind.domain if isinstance(kind, Scalar) else None
