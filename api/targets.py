@@ -10,6 +10,7 @@ from importlib.machinery import SourceFileLoader
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NoReturn
 
+from fencepost.api.advice import instead_of, told
 from fencepost.api.places import USER_MODULE, near, of_model, placed
 from fencepost.invariants.protocols import PROTOCOLS, Protocol, protocol
 from fencepost.model.language.actions import Action, Property
@@ -234,7 +235,7 @@ def _run_file(path: Path) -> ModuleType:
     except SyntaxError as error:
         raise ModelError(_pointed_at(error, path)) from error
     except (Exception, SystemExit) as error:
-        raise ModelError(f"{placed(error, named=True)}. The file must run before its model can be read.") from error
+        raise ModelError(f"{placed(told(error), named=True)}. {instead_of(error)}") from error
     finally:
         sys.path.remove(str(path.resolve().parent))
     return module

@@ -94,13 +94,21 @@ class Action:
         return replace(self, name=name)
 
 
-def action(**domains: Any) -> Callable[[Callable[..., None]], Action]:
+def action(*given: Any, **domains: Any) -> Callable[[Callable[..., None]], Action]:
     """Make a function `(state, constants, *parameters)` an action; each parameter is given its domain.
 
     NONE is never tried as a parameter: a domain that starts at NONE gives the values from 0.
     """
+    if given:
+        named = getattr(given[0], "__name__", "") if inspect.isfunction(given[0]) else ""
+        raise ModelError(
+            f"@action stands above {named}() without parentheses: write @action(), with the domain of each parameter by its name."
+            if named
+            else "@action() was given a domain without a name: name the parameter that it is for, as in @action(broker=Broker)."
+        )
 
     def make(function: Callable[..., None]) -> Action:
+        look_at_first(f"action {function.__name__}", function, ("s", "c"))
         names = list(inspect.signature(function).parameters)[2:]
         if names != list(domains):
             raise ModelError(
@@ -113,7 +121,10 @@ def action(**domains: Any) -> Callable[[Callable[..., None]], Action]:
             look_at_name(f"a parameter of action {function.__name__}", name)
             found = annotation if isinstance(annotation, InFlight) else domain_of(annotation)
             if found is None:
-                raise ModelError(f"action {function.__name__}: {annotation!r} is not a domain for parameter {name!r}.")
+                raise ModelError(
+                    f"action {function.__name__}: {described(annotation)} is not a domain for parameter {name!r}: write an alias such as "
+                    "Annotated[int, Index(C.brokers)], Range(0, 3), bool, an IntEnum, or InFlight('bag') for a message of a bag."
+                )
             params.append((name, found))
         drawn = list(_drawn(function))
         for name, found in drawn:
@@ -149,6 +160,22 @@ def _drawn(function: Callable[..., None]) -> Iterator[tuple[str, Domain]]:
 def is_choice(function: Callable[..., Any], node: ast.AST) -> bool:
     """Say whether a part of a function is a call of `choose`."""
     return isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and function.__globals__.get(node.func.id) is choose
+
+
+def look_at_first(what: str, function: Callable[..., Any], first: tuple[str, ...]) -> None:
+    """Raise ModelError for a function that does not take the state (or two) and the constants."""
+    names = list(inspect.signature(function).parameters)
+    if len(names) < len(first):
+        wanted = ", ".join([*first])
+        raise ModelError(
+            f"{what} takes {', '.join(names) or 'nothing'}, and is given the state and the constants: write "
+            f"def {function.__name__}({wanted})."
+        )
+
+
+def described(item: object) -> str:
+    """Return what stands in the place of a domain."""
+    return item.__name__ if isinstance(item, type) else repr(item)
 
 
 def summary_of(function: Callable[..., Any]) -> str:

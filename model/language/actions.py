@@ -8,7 +8,7 @@ from enum import StrEnum
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, overload
 
-from fencepost.model.language.acting import Action, action, choose, fits, require, summary_of
+from fencepost.model.language.acting import Action, action, choose, fits, look_at_first, require, summary_of
 from fencepost.model.language.errors import ModelError
 from fencepost.model.language.fairness import parameters
 from fencepost.model.language.names import look_at_name
@@ -90,6 +90,8 @@ def step(on: Action | None = None, **domains: Any) -> Callable[[Callable[..., bo
 
     Its parameters are those of the action, and then those that are given domains here.
     """
+    if inspect.isfunction(on):
+        return _property(Kind.STEP, on, on, domains)  # which refuses it
     return lambda function: _property(Kind.STEP, function, on, domains)
 
 
@@ -113,17 +115,29 @@ def _made(kind: Kind, function: Callable[..., bool] | None, on: Action | None, d
 
 def _property(kind: Kind, function: Callable[..., bool], on: Action | None, domains: Mapping[str, Any]) -> Property:
     look_at_name("a property", function.__name__)
+    if on is not None and not isinstance(on, Action):
+        raise ModelError(
+            f"@step stands above {getattr(on, '__name__', on)}() without parentheses: write @step(), or @step(on=an_action)."
+        )
     names = list(inspect.signature(function).parameters)
     over_steps = names[:2] == ["before", "after"]
     expected = ["before", "after"] if kind is Kind.STEP else []
     if kind is Kind.STEP and not over_steps:
-        raise ModelError(f"property {function.__name__}: the first parameters must be {expected}, not {names[:2]}.")
+        raise ModelError(
+            f"property {function.__name__}: the first parameters must be {expected}, not {names[:2]}: write "
+            f"def {function.__name__}(before, after, c), or @always for what must hold in each state."
+        )
     if kind is Kind.ALWAYS and over_steps:
         raise ModelError(f"property {function.__name__}: it reads two states, so it is a step property: use @step().")
     extra = names[3:] if over_steps else names[2:]
     wanted = [*([name for name, _ in on.params] if on else []), *domains]
+    look_at_first(f"property {function.__name__}", function, ("before", "after", "c") if over_steps else ("s", "c"))
     if extra != wanted:
-        raise ModelError(f"property {function.__name__}: its parameters {extra} should be {wanted}.")
+        new = ", ".join(f"{name}=..." for name in extra if name not in wanted)
+        raise ModelError(
+            f"property {function.__name__}: its parameters {extra} should be {wanted}"
+            + (f": give each its domain above the function, @{kind.value}({new}), or leave it out." if new else ".")
+        )
     params = parameters(f"property {function.__name__}", domains)
     return Property(function.__name__.replace("_", "-"), kind, function, over_steps, on, params=params)
 

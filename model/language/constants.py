@@ -142,6 +142,11 @@ class Constants:
     def __init_subclass__(cls) -> None:
         taken = {"values", *(name for name in dir(Constants) if not name.startswith("__"))}
         for name, item in vars(cls).items():
+            if isinstance(item, int) and not name.startswith("_"):
+                raise ModelError(
+                    f"constants {cls.__name__}: {name} = {item!r} is a number and no constant of a run: write {name} = bound({int(item)}, "
+                    'low=0, high=..., meaning="..."), or move it out of the class.'
+                )
             if not isinstance(item, Constant):
                 continue
             look_at_name(f"a constant of {cls.__name__}", name)

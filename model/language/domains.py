@@ -71,6 +71,13 @@ class Linear:
     def __rmul__(self, factor: int) -> Linear:
         return self * factor
 
+    def __floordiv__(self, other: object) -> Linear:
+        raise ModelError(
+            f"{self!r} is divided where a model is declared: sums of constants have +, - and * by a number. Declare a constant of that size."
+        )
+
+    __truediv__ = __mod__ = __pow__ = __floordiv__
+
     def __repr__(self) -> str:
         return self.source().strip("()").replace("c.", "")
 
@@ -267,7 +274,9 @@ def Per(alias: Any) -> Size:  # noqa: N802 (reads as a type in annotations)
     """Return the size of an array that has one element per value of an `Index` alias."""
     domain = domain_of(alias)
     if not isinstance(domain, Index):
-        raise ModelError(f"Per() was given {alias!r}: it takes an alias such as Annotated[int, Index(C.brokers)].")
+        raise ModelError(
+            f"Per() was given {alias!r}: it takes an alias of an Index, such as Annotated[int, Index(C.brokers)]; of other lengths write Size(n)."
+        )
     return Size(domain.count)
 
 

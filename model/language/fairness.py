@@ -51,7 +51,7 @@ def _fairness(word: str, actions: tuple[Any, ...], each: str | tuple[str, ...]) 
         )
     for item in actions:
         if not isinstance(item, Action):
-            raise ModelError(f"{word}() was given {item!r}, which is not an action: name functions under @action(...).")
+            raise ModelError(f"{word}() was given {named(item)}, which is not an action: name functions under @action(...).")
         known = dict(item.params)
         for name in names:
             param, dot, field = name.partition(".")
@@ -66,6 +66,12 @@ def _fairness(word: str, actions: tuple[Any, ...], each: str | tuple[str, ...]) 
                     "or the name of a message, a dot and its field."
                 )
     return Fairness(word == "strong", tuple(actions), names)
+
+
+def named(item: object) -> str:
+    """Return what stands where an action or a promise belongs."""
+    name = getattr(item, "__name__", "")
+    return f"the function {name}" if name else repr(item)
 
 
 @dataclass(frozen=True)

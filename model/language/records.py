@@ -7,8 +7,12 @@ field or an array slot copies its content; two places never share one record.
 
 from __future__ import annotations
 
+import inspect
+import os
+import re
 import typing
 from dataclasses import dataclass
+from types import UnionType
 from typing import TYPE_CHECKING, Annotated, Any, Generic, TypeVar
 
 from fencepost.model.language.domains import BitSet, Domain, Linear, Range, Size, domain_of, linear
@@ -59,6 +63,16 @@ FieldType = Scalar | Nested | ArrayOf | BagOf
 
 class _RecordMeta(type):
     def __new__(mcs, name: str, bases: tuple[type, ...], namespace: dict[str, Any]) -> type:
+        for field in namespace.get("__annotations__", {}):
+            if field in namespace:
+                raise ModelError(
+                    f"{name}.{field} is given {namespace[field]!r}, and every field starts at 0: leave that out, and set it in the initial action."
+                )
+        for field, value in namespace.items():
+            if bases and isinstance(value, int) and not field.startswith("_"):
+                raise ModelError(
+                    f"{name}.{field} = {value!r} is no field: annotate it with its domain, as in `{field}: bool`, or move it out of the class."
+                )
         namespace.setdefault("__slots__", tuple(namespace.get("__annotations__", {})))
         return super().__new__(mcs, name, bases, namespace)
 
@@ -313,14 +327,32 @@ def fields(record: type[Record]) -> tuple[tuple[str, FieldType], ...]:
                 raise ModelError(
                     f"{owner.__name__}.{name}: the class that it is based on has a field of this name: rename one."
                 )
-            found.append((name, _field_type(f"{owner.__name__}.{name}", annotation)))
+            try:
+                found.append((name, _field_type(f"{owner.__name__}.{name}", annotation)))
+            except ModelError as error:
+                raise ModelError(pointed_at(owner, name, str(error))) from error
     _FIELDS[record] = tuple(found)
     return _FIELDS[record]
 
 
+def pointed_at(record: type[Record], name: str, said: str) -> str:
+    """Return a message about a field with its file, its line and a caret, where the text of the class can be read."""
+    if "^" in said:
+        return said  # a field of a record inside
+    try:
+        owner = next(item for item in record.__mro__ if name in vars(item).get("__annotations__", {}))
+        lines, first = inspect.getsourcelines(owner)
+        number = next(place for place, line in enumerate(lines) if re.match(rf"\s*{name}\s*:", line))
+        path = os.path.relpath(inspect.getsourcefile(owner) or "")
+    except (OSError, TypeError, StopIteration, ValueError):
+        return said
+    line = lines[number].strip()
+    return f"{path}:{first + number}: {said}\n  {line}\n  {'^' * len(line)}"
+
+
 def _field_type(label: str, annotation: Any) -> FieldType:
     if isinstance(annotation, str):
-        raise ModelError(f"{label}: a model file must not use `from __future__ import annotations`.")
+        raise ModelError(f"{label}: a model file must not use `from __future__ import annotations`: take it out.")
     domain = domain_of(annotation)
     if domain is not None:
         return Scalar(domain)
@@ -341,10 +373,49 @@ def _field_type(label: str, annotation: Any) -> FieldType:
                 return ArrayOf(element, linear(size.length))
             if origin is Bag and isinstance(element, Nested):
                 return BagOf(element.record, linear(size.length))
-    raise ModelError(
-        f"{label}: {annotation!r} is not a field type: write a domain alias, bool, an IntEnum, a record class, "
-        "Annotated[Array[element], Size(n)], Annotated[Bag[record], Size(n)] or Annotated[Channel[record], Size(n)]."
-    )
+    raise ModelError(f"{label}: {_spelt(annotation)} is not a field type: {_instead(annotation)}.")
+
+
+FIELD_TYPES = (
+    "write a domain alias, bool, an IntEnum, a record class, Annotated[Array[element], Size(n)], Annotated[Bag[record], Size(n)] or "
+    "Annotated[Channel[record], Size(n)]"
+)
+
+
+def _spelt(annotation: Any) -> str:
+    """Return an annotation as it reads in a model file."""
+    if isinstance(annotation, type) and typing.get_origin(annotation) is None:
+        return annotation.__name__
+    return re.sub(r"\b(fencepost|fencepost_user_)[\w.]*\.|\btyping\.", "", repr(annotation))
+
+
+def _instead(annotation: Any) -> str:
+    """Return what to write in the place of an annotation."""
+    origin = typing.get_origin(annotation)
+    if annotation is int:
+        return "give it its bounds, as in Annotated[int, Range(0, 3)] or Annotated[int, Index(C.brokers)]"
+    if annotation in (float, str):
+        return "use whole numbers, flags and members of an IntEnum"
+    if origin in (typing.Union, UnionType) and type(None) in typing.get_args(annotation):
+        return "NONE is a value of a domain: write Annotated[int, Index(C.brokers, none=True)], and compare with NONE"
+    if annotation in (list, tuple) or origin in (list, tuple):
+        return "write Annotated[Array[element], Size(n)], of a fixed length, or Per(Broker) for one element for each broker"
+    if annotation in (set, frozenset) or origin in (set, frozenset):
+        return "write Annotated[int, BitSet(C.brokers)], a set of numbered things"
+    if annotation is dict or origin is dict:
+        return "write an array with an element for each key: Annotated[Array[value], Per(Key)]"
+    if origin in (Array, Bag, Channel):
+        return f"say how long it is: Annotated[{_spelt(annotation)}, Size(n)], or Per(Broker) for one element for each broker"
+    if origin is typing.Annotated:
+        inner, *notes = typing.get_args(annotation)
+        within = typing.get_args(inner)[0] if typing.get_origin(inner) is Array else None
+        if typing.get_origin(typing.get_args(within)[0] if typing.get_args(within) else None) is Bag:
+            return "a bag is no element of an array: write one bag of the state whose messages have a field such as `to`"
+        sizes = [note for note in notes if isinstance(note, Linear | int)]
+        if sizes:
+            length = sizes[0].source().strip("()").replace("c.", "C.") if isinstance(sizes[0], Linear) else sizes[0]
+            return f"write the length as Size({length}), or Per(Broker) for one element for each broker"
+    return FIELD_TYPES
 
 
 def key_of(record: Any) -> Key:
@@ -406,13 +477,22 @@ class Schema:
 
     def zero(self, record: type[Record]) -> Key:
         """Return the key of a record with every field zero; raise ModelError where a domain lacks 0 or a size is below it."""
-        return tuple(self._zero_of(f"{record.__name__}.{name}", field) for name, field in fields(record))
+        found = []
+        for name, field in fields(record):
+            try:
+                found.append(self._zero_of(f"{record.__name__}.{name}", field))
+            except ModelError as error:
+                raise ModelError(pointed_at(record, name, str(error))) from error
+        return tuple(found)
 
     def _zero_of(self, label: str, field: FieldType) -> Any:
         if isinstance(field, Scalar):
             low, high = self.bounds(field.domain)
             if not low <= 0 <= high:
-                raise ModelError(f"{label}: its domain {low}..{high} lacks 0, which cleared records hold.")
+                wrong = (
+                    " and is empty: write the lower end first" if low > high else ", which cleared records hold: begin it at 0"
+                )
+                raise ModelError(f"{label}: its domain {low}..{high} lacks 0{wrong}.")
             return 0
         if isinstance(field, Nested):
             return self.zero(field.record)

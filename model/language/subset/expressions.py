@@ -9,10 +9,9 @@ from typing import TYPE_CHECKING
 
 from fencepost.model.language.actions import Action, Property, choose, fits
 from fencepost.model.language.constants import MOST, Constants
-from fencepost.model.language.domains import NONE
 from fencepost.model.language.errors import nearest
 from fencepost.model.language.records import Record, Scalar, fields
-from fencepost.model.language.subset import sources, written
+from fencepost.model.language.subset import hints, sources, written
 from fencepost.model.language.subset.kinds import (
     INT,
     NOTHING,
@@ -44,6 +43,8 @@ WORDS: dict[type[ast.expr], str] = {
     ast.ListComp: "a list",
     ast.SetComp: "a set",
     ast.DictComp: "a dict",
+    ast.Dict: "a dict",
+    ast.Set: "a set",
     ast.GeneratorExp: "a generator that is not in all(), any() or sum()",
     ast.Starred: "a star",
     ast.Lambda: "`lambda`",
@@ -103,9 +104,8 @@ class Expressions:
         match node:
             case ast.Constant():
                 if not isinstance(node.value, int):
-                    self.scope.refuse(
-                        node, f"{node.value!r} is outside the modelling language", "use whole numbers, flags and enum members"
-                    )
+                    instead = hints.constant(node.value)
+                    self.scope.refuse(node, f"{node.value!r} is outside the modelling language", instead)
                 if node.value > MOST:
                     self.scope.refuse(node, f"{node.value} does not fit a number", f"use at most {MOST}")
                 return INT
@@ -117,7 +117,7 @@ class Expressions:
                 return self.subscript(node)
             case ast.BinOp():
                 if not isinstance(node.op, (*ARITHMETIC, ast.FloorDiv, ast.Mod)):
-                    self.scope.refuse(node, "this operator is outside the modelling language", "use + - * // % & | ^ << >>")
+                    self.scope.refuse(node, "this operator is outside the modelling language", hints.operator(node.op))
                 self.number(node.left)
                 self.number(node.right)
                 self.divisor(node.op, node.right)
@@ -145,11 +145,7 @@ class Expressions:
             case ast.Call():
                 return self.call(node)
         word = WORDS.get(type(node), type(node).__name__.lower())
-        self.scope.refuse(
-            node,
-            f"{word} is outside the modelling language",
-            "use numbers, fields, comparisons, and, or, not, min, max, all, any, sum",
-        )
+        self.scope.refuse(node, f"{word} is outside the modelling language", hints.expression(node))
 
     def divisor(self, operator: ast.operator, node: ast.expr) -> None:
         """A divisor must be a positive literal: no engine then has to define division by zero. Nor may a shift lose bits."""
@@ -179,11 +175,9 @@ class Expressions:
         if found is None:
             known = [*self.scope.env, *self.scope.made.python.__globals__]
             hint = "" if self.scope.global_of(node) is not None else nearest(name, known)
-            self.scope.refuse(
-                node,
-                f"{name!r} is not a number, parameter or local here.{hint}".rstrip("."),
-                "pass what is needed as an argument",
-            )
+            what, instead = hints.name(node, self.scope.global_of(node))
+            hint = "" if instead is hints.CHANCE else hint
+            self.scope.refuse(node, f"{what}{hint}".rstrip("."), instead)
         self.scope.made.static[node] = self.fitting(node, found)
         return INT
 
@@ -202,7 +196,7 @@ class Expressions:
         if isinstance(root, ast.Name) and root.id not in self.scope.env and root.id not in self.scope.locals:
             found = self.scope.static(node)
             if found is None:
-                self.scope.refuse(node, f"{ast.unparse(node)!r} is not a number", "use an enum member or a module-level number")
+                self.scope.refuse(node, *hints.attribute(node, self.scope))
             self.scope.made.static[node] = self.fitting(node, found)
             return INT
         owner = self.value(node.value)
@@ -237,13 +231,18 @@ class Expressions:
         """Check `array[index]`."""
         owner = self.value(node.value)
         if not isinstance(owner, Arr | Queue):
-            self.scope.refuse(node, f"{say(owner)} is indexed", "index an array")
+            self.scope.refuse(
+                node,
+                f"{say(owner)} is indexed",
+                "loop over its messages, or receive one as a parameter, m=InFlight(...)"
+                if isinstance(owner, BagRef)
+                else "index an array",
+            )
         with self.scope.places.holding(node.value):
             self.number(node.slice)
         literal = self.literal(node.slice)
         if literal is not None and literal < 0:
-            what = "NONE is used as an index" if literal == NONE else f"{literal} is used as an index"
-            self.scope.refuse(node.slice, what, "test for NONE first, and index with a number from 0")
+            self.scope.refuse(node.slice, *hints.index(node, literal))
         return Rec(owner.message) if isinstance(owner, Queue) else element_of(owner.field)
 
     def literal(self, node: ast.expr) -> int | None:
@@ -272,7 +271,10 @@ class Expressions:
         """Check a comparison: of numbers, or `==` and `!=` of two records or arrays."""
         for operator in node.ops:
             if isinstance(operator, ast.Is | ast.IsNot):
-                self.scope.refuse(node, "`is` is outside the modelling language", "compare numbers with ==")
+                none = any(isinstance(item, ast.Constant) and item.value is None for item in node.comparators)
+                self.scope.refuse(
+                    node, "`is` is outside the modelling language", hints.IS_NONE if none else "compare numbers with =="
+                )
         if written.same(self, node):
             return INT
         if any(isinstance(item, ast.In | ast.NotIn) for item in node.ops):
@@ -331,23 +333,34 @@ class Expressions:
                 "store it in a field or an element, or compare it with one",
             )
         if isinstance(found, Action | Property):
+            kind = "an action" if isinstance(found, Action) else "a property"
             self.scope.refuse(
-                node, f"{ast.unparse(node.func)!r} is an action or a property", "put what both need into a helper"
+                node,
+                f"{ast.unparse(node.func)!r} is {kind}, which nothing in a model calls",
+                "put what both need into a helper",
             )
         if not isinstance(found, types.FunctionType):
             hint = nearest(name, [*self.helpers(node.func), *BUILTINS, *FOLDS]) if found is None else ""
             self.scope.refuse(
                 node,
                 f"{ast.unparse(node.func)!r} is not a helper that the language knows.{hint}".rstrip("."),
-                "call a function of a model file, or min, max, abs, len, all, any, sum",
+                hints.call(node, self.scope.made.types),
             )
         if node.keywords:
-            self.scope.refuse(node, "a helper is called with keyword arguments", "pass arguments by position")
+            given = ", ".join(ast.unparse(item) for item in (*node.args, *(item.value for item in node.keywords)))
+            self.scope.refuse(
+                node, "a helper is called with keyword arguments", f"pass them by position, as in {found.__name__}({given})"
+            )
         given = self.in_order(node.args)
         wanted = found.__code__.co_argcount
         if len(given) != wanted:
             words = f"{wanted} argument{'' if wanted == 1 else 's'}"
-            self.scope.refuse(node, f"{found.__name__}() takes {words} and gets {len(given)}", "pass them all")
+            named = ", ".join(found.__code__.co_varnames[:wanted])
+            self.scope.refuse(
+                node,
+                f"{found.__name__}() takes {words} and gets {len(given)}",
+                f"pass what it is declared with: {named or 'nothing'}",
+            )
         callee = self.scope.program.function(found, given)
         if callee.writes and self.folding:
             self.scope.refuse(node, f"{found.__name__}() changes the state inside {self.folding}()", "write a loop")
@@ -484,7 +497,13 @@ class Expressions:
                 self.scope.refuse(node, "remove() takes the message to remove", f"pass a {record.__name__} that was received")
             self.scope.places.remove(node, bags, ast.unparse(node))
             return NOTHING
-        self.scope.refuse(node, f"a bag has no method {node.func.attr!r}", "use add, remove, len and for")
+        instead = {
+            "append": "write s.bag.add(field=value, ...)",
+            "pop": "write s.bag.remove(m), of a message that was received or that a loop comes to",
+        }
+        self.scope.refuse(
+            node, f"a bag has no method {node.func.attr!r}", instead.get(node.func.attr, "use add, remove, len and for")
+        )
 
     def channel_call(self, node: ast.Call, owner: Queue) -> Type:
         """Check `s.channel[i].add(field=...)`, `.popleft()` and `.clear()`."""
@@ -515,7 +534,12 @@ class Expressions:
         """Check the fields of a new message."""
         known = dict(fields(record))
         if node.args:
-            self.scope.refuse(node, "a message is added with fields that are not named", f"write {what}(field=value, ...)")
+            first = next(iter(known), "field")
+            self.scope.refuse(
+                node,
+                "a message is added with fields that are not named",
+                f"write {what}({first}=..., ...), with its fields by name",
+            )
         for item in node.keywords:
             if item.arg not in known:
                 self.scope.refuse(

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import ast
 from dataclasses import dataclass, field
-from functools import cached_property
 from enum import Enum
+from functools import cached_property
 from typing import TYPE_CHECKING, Any, NoReturn, Protocol
 
 from fencepost.model.language.records import ArrayOf, BagOf, FieldType, Nested, Record, Scalar, fields, is_channel, is_row

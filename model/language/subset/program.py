@@ -7,26 +7,28 @@ import inspect
 import textwrap
 from dataclasses import dataclass, field
 from itertools import islice
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 from weakref import WeakKeyDictionary
 
 from fencepost.model.language.actions import Action, Property, require
 from fencepost.model.language.domains import Domain, InFlight
 from fencepost.model.language.errors import ModelError, nearest
-from fencepost.model.language.records import ArrayOf, BagOf, Nested, Record, Scalar, fields
+from fencepost.model.language.records import ArrayOf, BagOf, Nested, Record, Scalar, fields, pointed_at
 from fencepost.model.language.subset.kinds import CONSTS, INT, NOTHING, Arr, BagRef, Function, Queue, Rec, Type, say
 from fencepost.model.language.subset.numbers import look_at_numbers
 from fencepost.model.language.subset.scope import Scope, place_of
 from fencepost.model.language.subset.statements import Statements
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterable
     from types import TracebackType
 
     from fencepost.model.language.fairness import Fairness
     from fencepost.model.language.machine import Machine
 
 
+Named = TypeVar("Named")
+Looked = TypeVar("Looked")
 MOST_BOUNDS = 62
 """Bounds that a machine may have: compiled code keeps a set of them in a number."""
 
@@ -47,16 +49,39 @@ class Program:
         self.machine = machine
         self.functions: dict[Callable[..., Any], Function] = {}
         self._open: list[Callable[..., Any]] = []
+        self._refused: dict[str, ModelError] = {}
         _check_bags(machine.state)
         look_at_numbers(machine)
         _check_names("actions", [item.label for item in machine.actions])
         _check_names("properties", [item.name for item in properties])
-        self.initial = self._action(machine.initial)
-        self._keeps_all(self.initial, "in `initial`")
-        self.actions = {item.name: self._action(item) for item in machine.actions}
-        self.normalize = self._normalize(machine.normalize) if machine.normalize else None
-        self.properties = {item.name: self._property(item) for item in properties if item.eventual is None}
-        self.behaviours = {item.name: self._behaviour(item) for item in properties if item.eventual is not None}
+        initial = self._each([machine.initial], self._initial)
+        self.actions = self._each(machine.actions, self._action)
+        normalize = self._each([machine.normalize] if machine.normalize else [], self._normalize)
+        self.properties = self._each([item for item in properties if item.eventual is None], self._property)
+        self.behaviours = self._each([item for item in properties if item.eventual is not None], self._behaviour)
+        if len(self._refused) == 1:
+            raise next(iter(self._refused.values()))
+        if self._refused:
+            raise ModelError("\n\n".join(self._refused))
+        [self.initial] = initial.values()
+        self.normalize = next(iter(normalize.values()), None)
+
+    def _each(self, items: Iterable[Named], look: Callable[[Named], Looked]) -> dict[str, Looked]:
+        """Check things one by one and return what was found by name: what is refused in one does not hide the next."""
+        found = {}
+        for item in items:
+            name = item.name if isinstance(item, Action | Property) else "normalize"
+            try:
+                found[name] = look(item)
+            except ModelError as error:
+                self._refused.setdefault(str(error), error)
+                self._open.clear()
+        return found
+
+    def _initial(self, item: Action) -> Function:
+        made = self._action(item)
+        self._keeps_all(made, "in `initial`")
+        return made
 
     def function(self, python: Callable[..., Any], arguments: tuple[Type, ...]) -> Function:
         """Check a function called with arguments of these types."""
@@ -81,7 +106,13 @@ class Program:
             scope.refuse(made.node, f"{made.name}() reads a variable of the function around it: {free}", "pass an argument")
         names = [item.arg for item in made.node.args.args]
         if len(names) != len(arguments):
-            scope.refuse(made.node, f"{made.name}() takes {len(names)} arguments but gets {len(arguments)}", "pass them all")
+            words = f"{len(names)} argument{'' if len(names) == 1 else 's'}"
+            given = ", ".join(map(_called, arguments))
+            scope.refuse(
+                made.node,
+                f"{made.name}() takes {words} ({', '.join(names)}) and gets {len(arguments)}",
+                f"take what it is given: def {made.name}({given})",
+            )
         made.params = dict(zip(names, arguments, strict=True))
         self._open.append(python)
         Statements(Scope(self, made)).body()
@@ -143,7 +174,7 @@ class Program:
         known = [action.label for action in self.machine.actions]
         charged = () if costs is None or callable(costs) else tuple(name for name, _ in costs)
         for name in (*(action.name for action in about.mentioned), *charged):
-            if name not in self.actions:
+            if name not in [action.name for action in self.machine.actions]:
                 label = name.replace("_", "-")
                 raise ModelError(
                     f"property {item.name}: machine {self.machine.name!r} has no action {label!r}.{nearest(label, known)} "
@@ -157,6 +188,13 @@ class Program:
             self._reading(item, about.then, arguments),
             self._reading(item, costs, (state, state, CONSTS), "a number") if callable(costs) else None,
         )
+
+
+def _called(kind: Type) -> str:
+    """Return how a parameter of this type is usually called."""
+    if kind == CONSTS:
+        return "c"
+    return "s" if isinstance(kind, Rec) else "number"
 
 
 def check(machine: Machine, properties: tuple[Property, ...] = ()) -> Program:
@@ -188,7 +226,8 @@ def _check_each(machine: Machine, item: Property, fair: Fairness) -> None:
 def _check_bags(state: type[Record], inside: str = "") -> None:
     for name, item in fields(state):
         if isinstance(item, BagOf) and inside:
-            raise ModelError(f"{inside}.{name}: a bag must be a field of the state itself.")
+            said = f"{inside}.{name}: a bag must be a field of the state itself: write one there, whose messages have a field such as `to`."
+            raise ModelError(pointed_at(state, name, said))
         record = item.record if isinstance(item, Nested | BagOf) else None
         if isinstance(item, ArrayOf) and isinstance(item.element, Nested):
             record = item.element.record
@@ -206,8 +245,10 @@ def _bag(state: type[Record], bag: str, item: Action, param: str) -> BagOf:
     found = dict(fields(state)).get(bag)
     if not isinstance(found, BagOf):
         known = [name for name, kind in fields(state) if isinstance(kind, BagOf)]
+        code = item.function.__code__
         raise ModelError(
-            f"action {item.name}: InFlight({bag!r}) for {param!r}: the state has no such bag.{nearest(bag, known)}"
+            f"{place_of(code)}:{code.co_firstlineno}: action {item.name}: InFlight({bag!r}) for {param!r}: the state has no such bag.{nearest(bag, known)} Bags are: "
+            f"{', '.join(known) or 'none'}."
         )
     return found
 
@@ -230,10 +271,13 @@ def _parse(python: Callable[..., Any]) -> ast.FunctionDef:
         name = getattr(python, "__name__", repr(python))
         raise ModelError(f"{name}() has no source text, which the language reads. Instead, write it in a file.") from None
     text = textwrap.dedent("".join(lines))
-    node = ast.parse(text).body[0]
+    try:
+        node = ast.parse(text).body[0]
+    except SyntaxError:  # a lambda stands in the middle of something
+        node = ast.Pass()
     if not isinstance(node, ast.FunctionDef):
         raise ModelError(
-            f"{place_of(python.__code__)}:{first}: {python.__name__}() is not a plain function.\n"
+            f"{place_of(python.__code__)}:{first}: {'a lambda' if python.__name__ == '<lambda>' else f'{python.__name__}()'} is not a plain function.\n"
             f"  {lines[0].strip()}\n  {'^' * len(lines[0].strip())}\nInstead, write it with `def`."
         )
     ast.increment_lineno(node, first - 1)
@@ -254,7 +298,11 @@ def _check_guards(program: Program, made: Function) -> None:
         for node in ast.walk(statement):
             callee = made.calls.get(node)
             if isinstance(node, ast.Return):
-                scope.refuse(node, "this returns before the last `require`", "put all guards first")
+                scope.refuse(
+                    node,
+                    "this returns before the last `require`",
+                    "write the condition under which the action happens as a guard, require(condition), and put all guards first",
+                )
             if _is_write(made, node) or (callee is not None and callee.writes):
                 scope.refuse(node, "this changes the state before the last `require`", "put all guards first, then the writes")
             drops = node in made.bounds and not (isinstance(statement, ast.Expr) and node is statement.value)

@@ -6,7 +6,7 @@ import ast
 from typing import TYPE_CHECKING
 
 from fencepost.model.language.acting import is_choice, require
-from fencepost.model.language.subset import sources, written
+from fencepost.model.language.subset import hints, sources, written
 from fencepost.model.language.subset.expressions import ARITHMETIC, Expressions
 from fencepost.model.language.subset.kinds import (
     INT,
@@ -95,7 +95,7 @@ class Statements:
             case _:
                 word = ast.unparse(node).split(maxsplit=1)[0].strip(":")
                 self.scope.refuse(
-                    node, f"`{word}` is outside the modelling language", "use assignments, if, for, return and calls of helpers"
+                    node, f"`{word}` is outside the modelling language", hints.statement(node, in_action=self.scope.is_action())
                 )
         return False
 
@@ -129,10 +129,10 @@ class Statements:
     def effect(self, node: ast.expr) -> None:
         """Check an expression statement: a call of `require`, of a helper, or of a bag."""
         if not isinstance(node, ast.Call):
-            self.scope.refuse(node, "this computes a value and drops it", "assign it, or remove the line")
+            self.scope.refuse(node, "this computes a value and drops it", self.meant(node))
         if isinstance(node.func, ast.Name) and self.scope.global_of(node.func) is require:
             if len(node.args) != 1 or [item.arg for item in node.keywords] not in ([], ["bound"]):
-                self.scope.refuse(node, "`require` takes one condition", "write require(condition)")
+                self.scope.refuse(node, "`require` takes one condition", "write require(condition), a line for each")
             if node not in {item.value for item in self.scope.made.node.body if isinstance(item, ast.Expr)}:
                 self.scope.refuse(
                     node, "`require` stands inside an if, a loop or a helper's body", "use it at the top level of an action"
@@ -145,6 +145,17 @@ class Statements:
             return
         self.expressions.whole = node
         self.expressions.value(node)
+
+    def meant(self, node: ast.expr) -> str:
+        """Return what a line was meant to be that computes a value and drops it."""
+        last = isinstance(self.scope.made.node.body[-1], ast.Expr) and self.scope.made.node.body[-1].value is node
+        if isinstance(node, ast.Name) and self.scope.global_of(node) is require:
+            return "write require(condition)"
+        if last and not self.scope.is_action():
+            return f"write `return {ast.unparse(node)}`: a helper or a property gives its value with return"
+        if isinstance(node, ast.Compare) and len(node.ops) == 1 and isinstance(node.ops[0], ast.Eq):
+            return f"write `{ast.unparse(node.left)} = ...` to assign, or require({ast.unparse(node)}) for a guard"
+        return "assign it, or remove the line"
 
     def assign(self, target: ast.expr, value: ast.expr, node: ast.stmt) -> None:
         """Check an assignment."""

@@ -1,0 +1,77 @@
+"""Mistakes that a Python programmer makes in a first model, each with the whole of its answer.
+
+Each is an edit of `lease.py`. A file holds blocks: a title after `==`, the lines that were there after `-`, those that took their place
+after `+`, `---`, the answer. `python -m tests.mistakes` writes the answers again.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import sys
+import tempfile
+from pathlib import Path
+from typing import TYPE_CHECKING, NamedTuple
+
+from fencepost.api.targets import load_protocol
+from fencepost.cli.failures import explain
+from fencepost.explorers.plain import search
+from fencepost.explorers.verdict import Options
+from fencepost.model.language.errors import FencepostError
+from fencepost.model.language.subset import check
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+FOLDER = Path(__file__).parent
+MODEL = (FOLDER / "lease.py").read_text()
+
+
+class Mistake(NamedTuple):
+    """One edit of the model, and the answer that it gets."""
+
+    title: str
+    old: str
+    new: str
+    answer: str
+
+    @property
+    def text(self) -> str:
+        """The block."""
+        edit = [*(f"-{line}" for line in self.old.split("\n")), *(f"+{line}" for line in self.new.split("\n"))]
+        return "\n".join([f"== {self.title}", *edit, "---", self.answer, ""])
+
+
+def read(path: Path) -> Iterator[Mistake]:
+    """Yield the blocks of a file."""
+    for block in path.read_text().removeprefix("== ").split("\n== "):
+        title, rest = block.split("\n", 1)
+        edit, _, answer = rest.partition("\n---\n")
+        old, new = ("\n".join(line[1:] for line in edit.split("\n") if line.startswith(sign)) for sign in "-+")
+        yield Mistake(title, old, new, answer.strip("\n"))
+
+
+def every() -> list[Mistake]:
+    """Return all mistakes."""
+    return [item for path in sorted(FOLDER.glob("*.txt")) for item in read(path)]
+
+
+def answer(item: Mistake) -> str:
+    """Return what Fencepost says of a model with a mistake; empty if it accepts it."""
+    assert MODEL.count(item.old) == 1, item.title
+    with tempfile.TemporaryDirectory() as folder, contextlib.chdir(folder):
+        Path("lease.py").write_text(MODEL.replace(item.old, item.new))
+        try:
+            found = load_protocol(Path("lease.py"))
+            check(found.machine, found.properties)
+            search(found.machine, found.machine.set_constants({}), found.properties, Options(workers=1, max_states=20))
+        except FencepostError as error:
+            return explain(error)[1]
+        finally:
+            sys.modules.pop("fencepost_user_lease", None)
+    return ""
+
+
+def main() -> None:
+    """Write all answers again."""
+    for path in sorted(FOLDER.glob("*.txt")):
+        path.write_text("\n".join(item._replace(answer=answer(item)).text for item in read(path)))

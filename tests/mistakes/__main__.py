@@ -1,0 +1,5 @@
+"""Write all answers again."""
+
+from tests.mistakes import main
+
+main()
