@@ -113,7 +113,7 @@ def _made(kind: Kind, function: Callable[..., bool] | None, on: Action | None, d
     return _property(kind, function, on, domains)
 
 
-def _property(kind: Kind, function: Callable[..., bool], on: Action | None, domains: Mapping[str, Any]) -> Property:
+def _property(kind: Kind, function: Callable[..., bool], on: Any, domains: Mapping[str, Any]) -> Property:
     look_at_name("a property", function.__name__)
     if on is not None and not isinstance(on, Action):
         raise ModelError(

@@ -118,7 +118,8 @@ class Interpreter:
     def _take(self, state: Any, step: Step) -> Transition:
         args = [self.argument(state, domain, value) for (_, domain), value in zip(step.action.params, step.args, strict=True)]
         try:
-            step.action(state, self.constants, *args)
+            run = step.action if step.action.drawn else step.action.function
+            run(state, self.constants, *args)
             raw = self.schema.key(state)
             if self.normalize is None:
                 return Transition(step, raw, raw)

@@ -347,9 +347,9 @@ class Expressions:
                 hints.call(node, self.scope.made.types),
             )
         if node.keywords:
-            given = ", ".join(ast.unparse(item) for item in (*node.args, *(item.value for item in node.keywords)))
+            texts = ", ".join(ast.unparse(item) for item in (*node.args, *(item.value for item in node.keywords)))
             self.scope.refuse(
-                node, "a helper is called with keyword arguments", f"pass them by position, as in {found.__name__}({given})"
+                node, "a helper is called with keyword arguments", f"pass them by position, as in {found.__name__}({texts})"
             )
         given = self.in_order(node.args)
         wanted = found.__code__.co_argcount

@@ -107,11 +107,11 @@ class Program:
         names = [item.arg for item in made.node.args.args]
         if len(names) != len(arguments):
             words = f"{len(names)} argument{'' if len(names) == 1 else 's'}"
-            given = ", ".join(map(_called, arguments))
+            wanted = ", ".join(map(_called, arguments))
             scope.refuse(
                 made.node,
                 f"{made.name}() takes {words} ({', '.join(names)}) and gets {len(arguments)}",
-                f"take what it is given: def {made.name}({given})",
+                f"take what it is given: def {made.name}({wanted})",
             )
         made.params = dict(zip(names, arguments, strict=True))
         self._open.append(python)
