@@ -90,8 +90,9 @@ def step(on: Action | None = None, **domains: Any) -> Callable[[Callable[..., bo
 
     Its parameters are those of the action, and then those that are given domains here.
     """
-    if inspect.isfunction(on):
-        return _property(Kind.STEP, on, on, domains)  # which refuses it
+    given: Any = on
+    if inspect.isfunction(given):
+        return _property(Kind.STEP, given, given, domains)  # type: ignore[return-value]  # which refuses it
     return lambda function: _property(Kind.STEP, function, on, domains)
 
 

@@ -111,8 +111,7 @@ def _checked(
             )
     for word, items, kind in (("fair", fair, Fairness), ("without", without, Action)):
         if not isinstance(items, tuple):
-            shown = str(items)
-            raise ModelError(f"{what}: `{word}` is {shown}, alone: write a tuple, with its comma: ({word}_item,).")
+            raise ModelError(f"{what}: `{word}` is {items}, alone: write a tuple, with its comma: ({word}_item,).")
         for item in items:
             if not isinstance(item, kind):
                 instead = "weak(...) or strong(...)" if kind is Fairness else "an action"
