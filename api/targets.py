@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, NoReturn
 
 from fencepost.api.advice import instead_of, told
+from fencepost.api.kafka_names import by_meaning, meant
 from fencepost.api.places import USER_MODULE, near, of_model, placed
 from fencepost.invariants.protocols import PROTOCOLS, Protocol, protocol
 from fencepost.model.language.actions import Action, Property
@@ -280,7 +281,15 @@ def parse_setting(machine: Machine, option: str, text: str) -> tuple[str, int]:
         raise UsageError(
             f"{option} was given {text!r}, which has no value: write NAME=VALUE, such as {option} {_example(machine)}."
         )
-    return machine.setting(name, value)
+    if name.strip().replace("-", "_") in machine.constants.declared():
+        return machine.setting(name, value)
+    known = meant(machine, name)
+    if known:
+        return machine.setting(known, value)
+    try:
+        return machine.setting(name, value)
+    except UsageError as error:
+        raise UsageError(f"{error}{by_meaning(machine, name)}") from None
 
 
 def _switch(machine: Machine, text: str, *, on: bool) -> tuple[str, str]:
