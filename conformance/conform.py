@@ -8,12 +8,12 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from fencepost.conformance.binding import REPLICATION
 from fencepost.conformance.cover import Cover, state_graph
 from fencepost.conformance.lines import Coverage
-from fencepost.conformance.mapping import AS_DRIVEN, BEFORE_ELR, built, refuse
 from fencepost.conformance.noticed import Noticed
 from fencepost.conformance.refusals import try_refusals
-from fencepost.conformance.report import PROTOCOL, Report
+from fencepost.conformance.report import Report
 from fencepost.conformance.run import Run, transitions
 from fencepost.conformance.seeing import Seeing
 from fencepost.conformance.walking import walks
@@ -28,21 +28,11 @@ from fencepost.model.language.interpreter import Interpreter
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+    from fencepost.conformance.binding import Binding
     from fencepost.conformance.execute import Difference
     from fencepost.conformance.kafka import Release
     from fencepost.model.language.constants import Constants
 
-SMALL: dict[str, int] = {
-    "brokers": 2,
-    "max_records": 1,
-    "metadata_lag": 1,
-    "crashes": 1,
-    "fences": 1,
-    "shrinks": 1,
-    "late_fetches": 0,
-    "max_leader_epoch": 1,
-}
-"""The configuration whose whole state graph is covered unless another is asked for: 5,807 states."""
 MOST_STATES = 50_000
 """The plain semantics explores the state graph; a larger one takes it too long."""
 
@@ -61,29 +51,12 @@ class Request:
     """Whether the lines of Kafka's classes that are executed are counted."""
 
 
-def make_sure_drivable(version: str, constants: Constants) -> None:
-    """Raise UsageError if releases of this version of the model cannot be driven with these constants."""
-    why = refuse(constants, version)
-    if why:
-        raise UsageError(
-            f"Kafka cannot be compared with these constants: {why}. Its rules cannot be switched; leave these as the version has them."
-        )
-
-
-def as_built(version: str, constants: Constants) -> Constants:
-    """Return constants with the rules of this version of the model in place of those of a trace; sizes and budgets stay."""
-    values = {name: int(value) for name, value in constants.values.items()}
-    if version in BEFORE_ELR:
-        values["elr"] = 0
-    return named_protocol(PROTOCOL).machine.set_constants({**values, **AS_DRIVEN, **built(version)})
-
-
-def conform(release: Release, request: Request, tell: Callable[[str], None]) -> Report:
+def conform(bound: Binding, release: Release, request: Request, tell: Callable[[str], None]) -> Report:
     """Execute histories of the model on Kafka's classes and compare every state."""
-    make_sure_drivable(release.model, request.constants)
+    bound.make_sure_drivable(release.model, request.constants)
     with tempfile.TemporaryDirectory() as folder:
         coverage = Coverage(release, Path(folder)) if request.lines else None
-        run = Run(release, named_protocol(PROTOCOL).machine, request.constants, request.workers, coverage)
+        run = Run(bound, release, request.constants, request.workers, coverage)
         return _executed(run, request, tell)
 
 
@@ -93,7 +66,7 @@ def _executed(run: Run, request: Request, tell: Callable[[str], None]) -> Report
     if request.walks:
         tell(f"{request.walks:,} walks of up to {request.depth} steps")
         outcome = run.execute(walks(plain, request.walks, request.depth, request.seed), request.seconds)
-        return Report(run.release, request.constants, outcome)
+        return Report(run.bound, run.release, request.constants, outcome)
     tell("the state graph is explored")
     graph = state_graph(plain, MOST_STATES)
     if graph is None:
@@ -103,16 +76,18 @@ def _executed(run: Run, request: Request, tell: Callable[[str], None]) -> Report
         )
     tell(f"walks that take all {graph.number_of_edges():,} transitions between {len(graph):,} states")
     outcome = run.execute(Cover(graph).walks(), request.seconds)
-    return Report(run.release, request.constants, outcome, len(graph), graph.number_of_edges())
+    return Report(run.bound, run.release, request.constants, outcome, len(graph), graph.number_of_edges())
 
 
-def conform_trace(release: Release, path: Path) -> Report:
+def conform_trace(bound: Binding, release: Release, path: Path) -> Report:
     """Execute the history of a trace file."""
     trace = read(path).trace
-    if trace.protocol.name != PROTOCOL:
-        raise UsageError(f"{path} is of protocol {trace.protocol.name!r}, and only {PROTOCOL!r} is mapped to Kafka's classes.")
-    constants = as_built(release.model, trace.constants)
-    make_sure_drivable(release.model, constants)
+    if trace.protocol.name != bound.protocol:
+        raise UsageError(
+            f"{path} is of protocol {trace.protocol.name!r}, and {bound.protocol!r} was asked for: name the trace's."
+        )
+    constants = bound.as_built(release.model, trace.constants)
+    bound.make_sure_drivable(release.model, constants)
     if trace.removed is not None or not trace.normalize:
         raise UsageError(
             f"{path} is a history of another model (without a guard, or without `normalize`): take one of the whole model."
@@ -125,7 +100,7 @@ def conform_trace(release: Release, path: Path) -> Report:
             f"{path} has a step that the model refuses with Kafka's own rules, so Kafka is not expected to take it. "
             "Take a trace that was found with the constants of a version."
         )
-    outcome = Run(release, trace.protocol.machine, constants, 1).execute([history])
+    outcome = Run(bound, release, constants, 1).execute([history])
     prop, states = trace.prop, [initial, *(item.after for item in history)]
     happens = prop is not None and bool(history) and not outcome.times and not outcome.tally.aside
     shown = ""
@@ -133,16 +108,16 @@ def conform_trace(release: Release, path: Path) -> Report:
         shown = f"{prop.name} {'holds' if plain.holds(prop, states[-1]) else 'is violated'} at the end"
     elif happens and prop is not None and prop.kind is Kind.STEP:
         shown = f"{prop.name} {'holds' if plain.holds_step(prop, states[-2], history[-1]) else 'is violated'} at the end"
-    return Report(release, constants, outcome, finding=shown)
+    return Report(bound, release, constants, outcome, finding=shown)
 
 
 def conform_tries(
     release: Release, version: str, refusals: int, seed: int, tell: Callable[[str], None], *, ablate: bool
 ) -> Noticed:
     """Try what checks and rules refuse on Kafka's classes: those of each variant of the model, and `refusals` that are drawn."""
-    machine = named_protocol(PROTOCOL).machine
+    machine = REPLICATION.machine
     base = machine.set_constants(dict(machine.version(version).values))
-    make_sure_drivable(release.model, base)
+    REPLICATION.make_sure_drivable(release.model, base)
     report = Noticed(release, machine)
     began = time.monotonic()
     if ablate:
@@ -156,7 +131,7 @@ def conform_tries(
 def write_differences(report: Report, folder: Path) -> None:
     """Write each difference as a trace: its history replays on the model, and again on Kafka by `fencepost conform --trace`."""
     for number, (kind, found) in enumerate(sorted(report.outcome.differences.items()), 1):
-        path = folder / f"{PROTOCOL}-{report.release.version}-difference-{number}.trace"
+        path = folder / f"{report.bound.protocol}-{report.release.version}-difference-{number}.trace"
         write(path, trace_of(report, found))
         report.traces[kind] = str(path)
 
@@ -166,7 +141,7 @@ def trace_of(report: Report, found: Difference) -> Trace:
     told = "; ".join(f"{name} is {kafka} in Kafka and {model} in the model" for name, model, kafka in found.rows)
     return Trace(
         title=f"Kafka {report.release.version} departs from the model after {found.action}",
-        protocol=named_protocol(PROTOCOL),
+        protocol=named_protocol(report.bound.protocol),
         constants=report.constants,
         prop=None,
         steps=found.steps,

@@ -11,7 +11,7 @@ from collections import Counter
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
-from fencepost.conformance.execute import Execution
+from fencepost.conformance.brokers import Brokers
 
 if TYPE_CHECKING:
     from fencepost.conformance.driver import Driver
@@ -59,7 +59,7 @@ class Hidden:
         self.fields.update(differing)
 
 
-class Watched(Execution):
+class Watched(Brokers):
     """An execution that looks at all of Kafka's fields after each step."""
 
     def __init__(self, driver: Driver, plain: Interpreter, hidden: Hidden) -> None:

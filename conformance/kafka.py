@@ -11,11 +11,15 @@ import tempfile
 import zipfile
 from dataclasses import dataclass
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from fencepost.conformance import moved
 from fencepost.conformance.moved import adapted, classes_in, lines_for
 from fencepost.explorers.cache_folder import cache_folder
 from fencepost.model.language.errors import UsageError, nearest
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping
 
 RELEASES: dict[str, str] = {
     "3.9.2": "kafka-3.9",
@@ -27,7 +31,7 @@ RELEASES: dict[str, str] = {
 }
 """The releases that the driver knows, each with the model's version that it is compared with."""
 JAVA = 17
-SOURCES = Path(__file__).parent / "java"
+HERE = Path(__file__).parent
 MAVEN_SECONDS = 300
 """How long Maven may take; it downloads some 50 MB the first time."""
 COMPILER_SECONDS = 120
@@ -58,6 +62,50 @@ POM = """\
 """
 
 
+TEST_POM = """\
+<project xmlns="http://maven.apache.org/POM/4.0.0">
+  <modelVersion>4.0.0</modelVersion>
+  <groupId>fencepost</groupId>
+  <artifactId>kafka-test-jars</artifactId>
+  <version>1</version>
+  <dependencies>
+    <dependency>
+      <groupId>org.apache.kafka</groupId>
+      <artifactId>{artifact}</artifactId>
+      <version>{version}</version>
+      <classifier>test</classifier>
+      <exclusions>
+        <exclusion>
+          <groupId>*</groupId>
+          <artifactId>*</artifactId>
+        </exclusion>
+      </exclusions>
+    </dependency>
+  </dependencies>
+</project>
+"""
+
+
+@dataclass(frozen=True)
+class Harness:
+    """A driver of some of Kafka's classes: the releases that it knows with the model's version of each, its sources, its class.
+
+    `tests` is the artifact of Kafka whose test jar it needs, if it needs one.
+    """
+
+    releases: Mapping[str, str]
+    main: str
+    sources: tuple[Path, ...]
+    tests: str = ""
+
+    def model_of(self, version: str) -> str:
+        """Return the version of the model that a release is compared with: that of the newest one if it is not known."""
+        return self.releases.get(version, list(self.releases.values())[-1])
+
+
+BROKERS = Harness(RELEASES, "fencepost.Driver", (HERE / "loop", HERE / "java"))
+
+
 @dataclass(frozen=True)
 class Release:
     """A release of Kafka with the driver compiled against it. `model` is the model's version that it is compared with."""
@@ -66,6 +114,9 @@ class Release:
     model: str
     jars: Path
     classes: Path
+    harness: Harness = BROKERS
+    more: tuple[Path, ...] = ()
+    """Further folders of jars that the driver needs."""
     warning: str = ""
     options: tuple[str, ...] = ()
     """More options for Java."""
@@ -73,12 +124,12 @@ class Release:
     @property
     def known(self) -> list[str]:
         """The releases that the driver was written for."""
-        return list(RELEASES)
+        return list(self.harness.releases)
 
     def command(self, folder: str) -> list[str]:
         """Return the command that starts the driver, with `folder` for the brokers' files."""
-        path = os.pathsep.join([str(self.classes), f"{self.jars}{os.sep}*"])
-        return [tool("java"), *JAVA_OPTIONS, *self.options, "-cp", path, "fencepost.Driver", folder]
+        path = os.pathsep.join([str(self.classes), *(f"{where}{os.sep}*" for where in (self.jars, *self.more))])
+        return [tool("java"), *JAVA_OPTIONS, *self.options, "-cp", path, self.harness.main, folder]
 
 
 def tool(name: str) -> str:
@@ -114,24 +165,26 @@ def lacking() -> str:
     return "" if shutil.which("mvn") else "Maven (`mvn`) was not found, which brings Kafka's jars."
 
 
-def release(version: str | None, jars: Path | None = None) -> Release:
+def release(version: str | None, jars: Path | None = None, harness: Harness = BROKERS) -> Release:
     """Return a release of Kafka by its number, by a folder of jars, or both; its driver is compiled if it was not yet."""
-    version, jars, warning = located(version, jars)
-    return Release(version, model_of(version), jars, compiled(version, jars), warning)
+    version, jars, warning = located(version, jars, harness)
+    more = with_tests(version, jars, harness)
+    classes = compiled(version, jars, harness.sources, *more)
+    return Release(version, harness.model_of(version), jars, classes, harness, more, warning)
 
 
-def located(version: str | None, jars: Path | None = None) -> tuple[str, Path, str]:
+def located(version: str | None, jars: Path | None = None, harness: Harness = BROKERS) -> tuple[str, Path, str]:
     """Return the version, the folder of jars and a warning for a release by its number, by a folder of jars, or both."""
     java_version()
+    known = ", ".join(harness.releases)
     if jars is None:
         if version is None:
+            raise UsageError(f"no release of Kafka was given: write --kafka with one of {known}, or --jars with a folder.")
+        if version not in harness.releases:
+            lacks = f" Kafka {version} has no test jar of {harness.tests}." if harness.tests and version in RELEASES else ""
             raise UsageError(
-                f"no release of Kafka was given: write --kafka with one of {', '.join(RELEASES)}, or --jars with a folder."
-            )
-        if version not in RELEASES:
-            raise UsageError(
-                f"Kafka {version} is not a release that the driver knows.{nearest(version, list(RELEASES))} "
-                f"Write one of {', '.join(RELEASES)}, or give a folder of jars with --jars."
+                f"Kafka {version} is not a release that the driver knows.{lacks}{nearest(version, list(harness.releases))} "
+                f"Write one of {known}, or give a folder of jars with --jars."
             )
         return version, by_maven(version), ""
     told = version_of(jars)
@@ -139,13 +192,22 @@ def located(version: str | None, jars: Path | None = None) -> tuple[str, Path, s
         raise UsageError(
             f"--kafka says {version}, and the jars in {jars} are Kafka {told}: write --kafka {told} or leave it out."
         )
-    unknown = f"Kafka {told} is not a release that the driver knows; it is compared with the model's {model_of(told)}."
-    return told, jars, "" if told in RELEASES else unknown
+    unknown = f"Kafka {told} is not a release that the driver knows; it is compared with the model's {harness.model_of(told)}."
+    return told, jars, "" if told in harness.releases else unknown
+
+
+def with_tests(version: str, jars: Path, harness: Harness) -> tuple[Path, ...]:
+    """Return a folder with the test jar that a driver needs, which Maven brings the first time; none if it is among the jars."""
+    name = harness.tests
+    if not name or list(jars.glob(f"{name}-*-test.jar")):
+        return ()
+    pom = TEST_POM.format(artifact=name, version=version)
+    return (brought(pom, cache_folder() / "kafka" / version / f"{name}-test", f"the test jar of {name} {version}"),)
 
 
 def model_of(version: str) -> str:
-    """Return the version of the model that a release is compared with: that of the newest one if it is not known."""
-    return RELEASES.get(version, list(RELEASES.values())[-1])
+    """Return the version of the model that brokers and the controller of a release are compared with."""
+    return BROKERS.model_of(version)
 
 
 def version_of(folder: Path) -> str:
@@ -195,14 +257,14 @@ def brought(pom: str, jars: Path, what: str) -> Path:
     return jars
 
 
-def compiled(version: str, jars: Path, folder: Path = SOURCES, *more: Path) -> Path:
+def compiled(version: str, jars: Path, folders: Iterable[Path], *more: Path) -> Path:
     """Return a folder with the driver's classes for these jars, compiled if it was not yet.
 
-    `folder` has the sources, and `more` are further folders of jars that they need.
+    `folders` have the sources, and `more` are further folders of jars that they need.
     """
-    sources = sorted(folder.rglob("*.java"))
+    sources = {source.relative_to(folder): source for folder in folders for source in sorted(folder.rglob("*.java"))}
     digest = hashlib.sha256()
-    for path in sources:
+    for path in sources.values():
         digest.update(path.read_bytes())
     digest.update(Path(moved.__file__).read_bytes())
     for jar in sorted(jars.glob("*.jar")):
@@ -213,8 +275,7 @@ def compiled(version: str, jars: Path, folder: Path = SOURCES, *more: Path) -> P
     classes.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
     with tempfile.TemporaryDirectory(dir=classes.parent) as work:
         made = Path(work) / "classes"
-        texts = {source.relative_to(folder): source for source in sources}
-        written = _written(texts, Path(work) / "java", version, classes_in(jars))
+        written = _written(sources, Path(work) / "java", version, classes_in(jars))
         among = os.pathsep.join(f"{where}{os.sep}*" for where in (jars, *more))
         command = [tool("javac"), "-nowarn", "-Xlint:none", "--release", str(JAVA), "-cp", among, "-d", str(made)]
         done = run([*command, *map(str, written)], COMPILER_SECONDS, "javac")

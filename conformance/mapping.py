@@ -10,31 +10,18 @@ A model's image is the metadata log up to the end of what one action of the cont
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+from fencepost.conformance.execute import Act
 from fencepost.model.cluster.constants import Checkpoint, FencedAnswers, Field, Loss, Truncation, UncleanShutdown
 from fencepost.model.cluster.machine import VERSIONS
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
     from fencepost.conformance.seen import Seen
     from fencepost.model.language.constants import Constants
 
 UNKNOWN = -1
 """The number of a message that is not in flight in Kafka: the driver knows none of this number and does nothing."""
-
-
-@dataclass(frozen=True)
-class Act:
-    """What one action of the model does to Kafka's classes: `does` in words, `line` for the driver.
-
-    Actions with the same line are one event of which Kafka decides the outcome.
-    """
-
-    does: str
-    line: Callable[..., str]
 
 
 def _request(seen: Seen, m: tuple[Any, ...]) -> int:
@@ -171,6 +158,12 @@ NOT_COMPARED: dict[str, str] = {
 }
 """Fields that are taken from the model, and why. `replica.` stands for the fields of each broker."""
 
+ASIDE = (
+    "the logs diverge over an epoch without records",
+    "a broker that is down and not fenced yet holds up a controlled shutdown",
+)
+"""What Kafka refuses where the model does not, by limits that `LIMITS` explains."""
+
 LIMITS: tuple[str, ...] = (
     (
         "The model has no leader epochs without records in a log's epochs. A follower that led and wrote nothing names such an epoch in its "
@@ -196,10 +189,7 @@ def refuse(c: Constants, version: str) -> str | None:
     for name, why in AROUND.items():
         if int(getattr(values, name)):
             return f"{name} is set: {why}"
-    wanted = {**AS_DRIVEN, **built(version)}
-    if version in BEFORE_ELR:
-        wanted["elr"] = 0
-    for name, value in wanted.items():
+    for name, value in rules(version).items():
         if int(getattr(values, name)) != value:
             return f"{name} is set otherwise than Kafka is built or driven ({name}={value})"
     if values.restart_high_watermark == Checkpoint.LOG_START:
@@ -260,6 +250,12 @@ AS_BUILT: dict[str, int] = {
 }
 """The switches of the model that are Kafka's rules, as 4.1 has them; `built` has those of others."""
 
+
+def rules(version: str) -> dict[str, int]:
+    """Return the constants that a version of the model has as Kafka is built and driven."""
+    return {**AS_DRIVEN, **built(version), **({"elr": 0} if version in BEFORE_ELR else {})}
+
+
 BEFORE_ELR = ("kafka-3.9",)
 """Versions of the model whose releases have no eligible leader replicas outside of tests."""
 
@@ -276,6 +272,18 @@ def built(version: str) -> dict[str, int]:
     changed = dict(next(item.values for item in VERSIONS if item.name == version))
     return {name: int(changed.get(name, value)) for name, value in AS_BUILT.items()}
 
+
+SMALL: dict[str, int] = {
+    "brokers": 2,
+    "max_records": 1,
+    "metadata_lag": 1,
+    "crashes": 1,
+    "fences": 1,
+    "shrinks": 1,
+    "late_fetches": 0,
+    "max_leader_epoch": 1,
+}
+"""The configuration whose whole state graph is covered unless another is asked for: 5,807 states."""
 
 SET_UP: tuple[str, ...] = ("brokers", "min_isr", "elr", "unclean_election", "initial_leader", "initial_isr")
 """Constants that Kafka is set up with; all others are bounds, budgets, or `loss`, which says what a crash leaves on disk."""

@@ -11,9 +11,9 @@ from collections import Counter
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
+from fencepost.conformance.brokers import Brokers
 from fencepost.conformance.chances import Ground, Variant
 from fencepost.conformance.driver import Driver
-from fencepost.conformance.execute import Execution
 from fencepost.conformance.guards import Whose, whose
 from fencepost.conformance.seeing import GROUNDS, ground_of
 from fencepost.conformance.trying import Tried, tried
@@ -22,6 +22,7 @@ from fencepost.model.language.removal import guards
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
 
+    from fencepost.conformance.execute import Execution
     from fencepost.conformance.kafka import Release
     from fencepost.model.language.constants import Constants
     from fencepost.model.language.machine import Machine
@@ -82,7 +83,7 @@ def try_refusals(
             ground = ground_of(machine, base, values)
             left = number * (place + 1) // len(sizes) - found.tries
             tell(f"{left:,} refusals in {ground.space.states:,} states")
-            execution = Execution(driver, ground.plain)
+            execution = Brokers(driver, ground.plain)
             for variant in variants:
                 _try(found, ground, execution, variant, left // len(variants) + 1, chance)
     return found

@@ -5,22 +5,22 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
-from fencepost.conformance.mapping import LIMITS, NOT_COMPARED, NOT_DRIVEN
-
 if TYPE_CHECKING:
+    from fencepost.conformance.binding import Binding
     from fencepost.conformance.kafka import Release
     from fencepost.conformance.run import Outcome
     from fencepost.model.language.constants import Constants
 
 FORMAT = 1
 PROTOCOL = "replication"
-"""The protocol that is mapped to Kafka's classes."""
+"""The protocol whose checks are taken out, and whose findings are settled."""
 
 
 @dataclass
 class Report:
     """What came of it. `transitions` counts those of the state graph, 0 where it was not made."""
 
+    bound: Binding
     release: Release
     constants: Constants
     outcome: Outcome
@@ -43,7 +43,7 @@ class Report:
         tally = self.outcome.tally
         return {
             "format": FORMAT,
-            "protocol": PROTOCOL,
+            "protocol": self.bound.protocol,
             "kafka": self.release.version,
             "model": self.release.model,
             "constants": self.constants.shown(),
@@ -56,10 +56,10 @@ class Report:
             "settled": tally.settled,
             "actions": [{"name": name, "executed": count} for name, count in sorted(tally.actions.items())],
             "not_compared": [
-                *({"field": name, "why": why} for name, why in NOT_COMPARED.items()),
-                *({"action": name.replace("_", "-"), "why": why} for name, why in NOT_DRIVEN.items()),
+                *({"field": name, "why": why} for name, why in self.bound.not_compared.items()),
+                *({"action": name.replace("_", "-"), "why": why} for name, why in self.bound.not_driven.items()),
             ],
-            "limits": list(LIMITS),
+            "limits": list(self.bound.limits),
             "set_aside": [{"why": why, "histories": count} for why, count in sorted(tally.aside.items())],
             "differences": [
                 {

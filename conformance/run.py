@@ -10,19 +10,19 @@ from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
 from fencepost.conformance.driver import Driver
-from fencepost.conformance.execute import Execution, Tally
+from fencepost.conformance.execute import Tally
 from fencepost.model.language.errors import DisabledError, DomainError
 from fencepost.model.language.interpreter import Interpreter
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
-    from fencepost.conformance.execute import Difference
+    from fencepost.conformance.binding import Binding
+    from fencepost.conformance.execute import Difference, Execution
     from fencepost.conformance.kafka import Release
     from fencepost.conformance.lines import Coverage, Lines
     from fencepost.model.language.constants import Constants
     from fencepost.model.language.interpreter import Step, Transition
-    from fencepost.model.language.machine import Machine
     from fencepost.model.language.records import Key
 
 MOST_KINDS = 20
@@ -53,15 +53,16 @@ class Outcome:
 
 
 class Run:
-    """Histories of one machine under one set of constants, executed by some drivers at once.
+    """Histories of one protocol under one set of constants, executed by some drivers at once.
 
     Each driver is a process with a cluster of its own, and a thread here that feeds it.
     """
 
     def __init__(
-        self, release: Release, machine: Machine, constants: Constants, workers: int, coverage: Coverage | None = None
+        self, bound: Binding, release: Release, constants: Constants, workers: int, coverage: Coverage | None = None
     ) -> None:
-        self.release, self.machine, self.constants, self.workers, self.coverage = release, machine, constants, workers, coverage
+        self.bound, self.release, self.constants, self.workers, self.coverage = bound, release, constants, workers, coverage
+        self.machine = bound.machine
         self.outcome = Outcome()
         self._lock = threading.Lock()
         self._failed: BaseException | None = None
@@ -103,7 +104,7 @@ class Run:
 
     def _work(self, driver: Driver, waiting: Iterator[Iterable[Transition]], end: float | None) -> None:
         plain = Interpreter(self.machine, self.constants)
-        execution = Execution(driver, plain)
+        execution = self.bound.follow(driver, plain)
         initial = plain.initial_states()[0]
         try:
             while (history := self._next(waiting, end)) is not None:

@@ -10,9 +10,9 @@ from dataclasses import dataclass, field, replace
 from enum import StrEnum
 from typing import TYPE_CHECKING, Any
 
+from fencepost.conformance.brokers import Brokers
 from fencepost.conformance.chances import Ground, Variant
 from fencepost.conformance.driver import Driver
-from fencepost.conformance.execute import Execution
 from fencepost.conformance.guards import KAFKAS, SHADOWED, Whose, reason, whose
 from fencepost.conformance.mapping import AS_BUILT, AS_DRIVEN
 from fencepost.conformance.trying import Tried, tried
@@ -21,6 +21,7 @@ from fencepost.model.language.removal import guards
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
 
+    from fencepost.conformance.execute import Execution
     from fencepost.conformance.kafka import Release
     from fencepost.model.language.constants import Constants
     from fencepost.model.language.machine import Machine
@@ -160,7 +161,7 @@ class Seeing:
                     break
                 ground = ground_of(self.machine, self.base, sizes)
                 self.tell(f"{len(waiting)} checks and rules are sought out in {ground.space.states:,} states")
-                execution = Execution(driver, ground.plain)
+                execution = Brokers(driver, ground.plain)
                 for row in waiting:
                     self._look_at(row, ground, execution)
         return self.rows

@@ -6,9 +6,9 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import TYPE_CHECKING
 
+from fencepost.conformance.binding import REPLICATION
+from fencepost.conformance.brokers import Brokers
 from fencepost.conformance.chances import Chance, after, can_be_tried
-from fencepost.conformance.conform import as_built
-from fencepost.conformance.execute import Execution
 from fencepost.conformance.mapping import ACTIONS, NOT_DRIVEN, refuse
 from fencepost.conformance.report import PROTOCOL
 from fencepost.conformance.trying import tried
@@ -17,6 +17,7 @@ from fencepost.model.language.interpreter import Interpreter, Step
 
 if TYPE_CHECKING:
     from fencepost.conformance.driver import Driver
+    from fencepost.conformance.execute import Execution
     from fencepost.counterexamples.trace import Trace
     from fencepost.model.language.interpreter import Transition
     from fencepost.model.language.records import Key
@@ -51,16 +52,16 @@ def settled(driver: Driver, trace: Trace) -> Settled:
     why = _not_driven(driver, trace)
     if why:
         return Settled(Verdict.NOT_DRIVEN, why)
-    plain = Interpreter(trace.protocol.machine, as_built(driver.release.model, trace.constants))
+    plain = Interpreter(trace.protocol.machine, REPLICATION.as_built(driver.release.model, trace.constants))
     initial = plain.initial_states()[0]
     history: list[Transition] = []
     at = initial
     for step in trace.steps:
         if after(plain, at, step) is None:
-            return _refused(Execution(driver, plain), history, at, step)
+            return _refused(Brokers(driver, plain), history, at, step)
         history.append(plain.apply(at, step))
         at = history[-1].after
-    execution = Execution(driver, plain)
+    execution = Brokers(driver, plain)
     found = execution.run(initial, history)
     if found is not None:
         return Settled(
@@ -77,7 +78,7 @@ def _not_driven(driver: Driver, trace: Trace) -> str:
         return f"it is of protocol {trace.protocol.name}"
     if trace.removed is not None or not trace.normalize:
         return "it is a history of the model without a guard, or without `normalize`"
-    why = refuse(as_built(driver.release.model, trace.constants), driver.release.model)
+    why = refuse(REPLICATION.as_built(driver.release.model, trace.constants), driver.release.model)
     if why:
         return why
     if trace.constants.values["any_preferred"] and any(

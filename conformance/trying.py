@@ -9,7 +9,6 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from fencepost.conformance.chances import refused
-from fencepost.conformance.execute import GOING_DOWN
 
 if TYPE_CHECKING:
     from fencepost.conformance.chances import Chance
@@ -50,7 +49,7 @@ def tried(execution: Execution, chance: Chance) -> Tried | None:
     others = [item for item in plain.transitions(chance.at) if item.step != chance.step]
     same = [item.after for item in others if execution.line_of(item.step) == line]
     did = execution.ask(line)
-    if chance.step.action.name in GOING_DOWN and chance.model is not None:
+    if execution.leaves_late(chance.step) and chance.model is not None:
         execution.lose_late(chance.model)
     why = execution.why
     like_model, answer = _as_the_model(execution, chance, same, [item.after for item in others])

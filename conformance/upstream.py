@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from fencepost.conformance.conform import as_built, make_sure_drivable
+from fencepost.conformance.binding import REPLICATION
 from fencepost.conformance.kafka import model_of
 from fencepost.conformance.moved import adapted, classes_in, lines_for
 from fencepost.conformance.report import PROTOCOL
@@ -59,8 +59,8 @@ def kafka_test(trace: Trace, name: str = "", release: tuple[str, Path] | None = 
             f"the trace is of protocol {trace.protocol.name!r}, and only {PROTOCOL!r} is mapped to Kafka's classes."
         )
     model = model_of(release[0] if release is not None else NEWEST)
-    constants = as_built(model, trace.constants)
-    make_sure_drivable(model, constants)
+    constants = REPLICATION.as_built(model, trace.constants)
+    REPLICATION.make_sure_drivable(model, constants)
     plain = Interpreter(trace.protocol.machine, constants)
     path = _path(plain, trace.steps)
     if len(path) < len(trace.steps):

@@ -6,10 +6,11 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
-from fencepost.conformance.conform import SMALL
+from fencepost.conformance.binding import REPLICATION
+from fencepost.conformance.brokers import Brokers
 from fencepost.conformance.driver import Driver
-from fencepost.conformance.execute import Execution
 from fencepost.conformance.kafka import release
+from fencepost.conformance.mapping import SMALL
 from fencepost.conformance.report import Report
 from fencepost.conformance.run import shortened, transitions
 from fencepost.counterexamples.replay import replay
@@ -107,7 +108,7 @@ def test_a_model_with_another_rule_differs_and_the_shortest_history_replays(driv
     from fencepost.conformance.run import Outcome
 
     found = interpreter(waits_for_joining=0)  # Kafka counts followers as caught up; this model does not
-    execution = Execution(driver, found)
+    execution = Brokers(driver, found)
     initial = found.initial_states()[0]
     difference = execution.run(initial, [])
     assert difference is not None
@@ -115,7 +116,7 @@ def test_a_model_with_another_rule_differs_and_the_shortest_history_replays(driv
     short = shortened(execution, initial, difference)
     outcome = Outcome(differences={short.kind: short})
     outcome.times[short.kind] += 1
-    report = Report(release(KAFKA), found.constants, outcome)
+    report = Report(REPLICATION, release(KAFKA), found.constants, outcome)
     assert report.verdict == "differs"
     conform.write_differences(report, tmp_path)
     (path,) = tmp_path.iterdir()
@@ -136,7 +137,7 @@ def test_a_cluster_that_is_set_up_again_is_as_a_new_process(driver: Driver) -> N
     assert history is not None
 
     def dumps(where: Driver) -> list[object]:
-        execution, found = Execution(where, plain), []
+        execution, found = Brokers(where, plain), []
         assert execution.begin(initial) is None
         for place, item in enumerate(history):
             assert execution.step(steps[:place], item) is None

@@ -6,13 +6,13 @@ import random
 from pathlib import Path
 
 import pytest
-from fencepost.conformance.conform import SMALL
+from fencepost.conformance.brokers import Brokers
 from fencepost.conformance.cover import Cover, state_graph
 from fencepost.conformance.driver import Driver
-from fencepost.conformance.execute import Execution
 from fencepost.conformance.hidden import NAMED, Hidden, Watched
 from fencepost.conformance.kafka import RELEASES, release
 from fencepost.conformance.lines import counted
+from fencepost.conformance.mapping import SMALL
 from fencepost.conformance.settled import Verdict, settled
 from fencepost.conformance.walking import walks
 from fencepost.counterexamples.reader import read
@@ -86,7 +86,7 @@ def test_a_reset_leaves_kafka_as_a_new_process_has_it_whatever_was_done_before()
 
     def dumps(driver: Driver, history: list[Transition]) -> list[dict[str, str]]:
         found = []
-        execution = Execution(driver, plain)
+        execution = Brokers(driver, plain)
         assert execution.begin(initial) is None
         for place, item in enumerate(history):
             assert execution.step([taken.step for taken in history[:place]], item) is None

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import pytest
-from fencepost.conformance.conform import SMALL
+from fencepost.conformance.brokers import Brokers
 from fencepost.conformance.cover import Cover, state_graph
 from fencepost.conformance.driver import Driver
-from fencepost.conformance.execute import Execution
 from fencepost.conformance.kafka import release
+from fencepost.conformance.mapping import SMALL
 from fencepost.invariants.protocols import protocol
 from fencepost.model.language.interpreter import Interpreter
 
@@ -29,7 +29,7 @@ def test_heap_threads_and_files_stay_bounded_over_a_million_steps() -> None:
     initial = plain.initial_states()[0]
     used = []
     with Driver(release(KAFKA)) as driver:
-        execution = Execution(driver, plain)
+        execution = Brokers(driver, plain)
         while execution.tally.steps < STEPS:
             for history in histories:
                 assert execution.run(initial, history) is None

@@ -18,6 +18,7 @@ from fencepost.model.language.errors import UsageError
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+    from fencepost.conformance.binding import Binding
     from fencepost.conformance.kafka import Release
     from fencepost.conformance.noticed import Noticed
     from fencepost.conformance.report import Report
@@ -49,29 +50,28 @@ SHOWN = 8
 def conform(protocol: str, kafka: str | None, jars: str | None, **given: Any) -> Exit:
     """Execute what PROTOCOL allows on the classes of Apache Kafka, and compare the whole state after every step.
 
-    A controller and brokers of Kafka's classes run in one Java process, without network and without threads. By default
+    A controller and brokers of Kafka's classes, or nodes of its raft client, run in one Java process, without network and without threads. By default
     walks that together take every transition of a small state graph are executed.
 
     \b
     Exit status: 0 Kafka does as the model does, 1 they differ, 2 bad input (or no Java, no Maven, no such
     release), 3 the time was over before the end.
     """  # noqa: D301 (\b is the mark by which click keeps lines)
+    from fencepost.conformance.binding import binding
     from fencepost.conformance.conform import write_differences
     from fencepost.conformance.kafka import release
-    from fencepost.conformance.report import PROTOCOL
 
-    if protocol != PROTOCOL:
-        raise UsageError(f"protocol {protocol!r} is not mapped to Kafka's classes. Only `{PROTOCOL}` is.")
+    bound = binding(protocol)
     folder = Path(given["output"]) if given["output"] else None
     if folder is not None:
         make_sure_folder(folder)
-    found = release(kafka, Path(jars) if jars else None)
+    found = release(kafka, Path(jars) if jars else None, bound.harness)
     tell = (lambda _: None) if given["quiet"] else _tell
     if found.warning:
         tell(found.warning)
     if given["ablate"] or given["refusals"]:
-        return _tries(found, tell, given)
-    reports = _reports(found, tell, given)
+        return _tries(bound, found, tell, given)
+    reports = _reports(bound, found, tell, given)
     for report in reports:
         if folder is not None:
             write_differences(report, folder)
@@ -83,14 +83,14 @@ def conform(protocol: str, kafka: str | None, jars: str | None, **given: Any) ->
     return worst_exit([ENDS[report.verdict] for report in reports])
 
 
-def _reports(found: Release, tell: Callable[[str], None], given: dict[str, Any]) -> list[Report]:
+def _reports(bound: Binding, found: Release, tell: Callable[[str], None], given: dict[str, Any]) -> list[Report]:
     from fencepost.conformance.conform import Request, conform_trace
     from fencepost.conformance.conform import conform as execute
 
     if given["files"]:
-        return [conform_trace(found, Path(file)) for file in given["files"]]
+        return [conform_trace(bound, found, Path(file)) for file in given["files"]]
     request = Request(
-        constants=_constants(found.model, given),
+        constants=_constants(bound, found.model, given),
         walks=given["walks"] or 0,
         depth=given["depth"],
         seed=given["seed"],
@@ -98,13 +98,16 @@ def _reports(found: Release, tell: Callable[[str], None], given: dict[str, Any])
         workers=given["workers"] or os.cpu_count() or 1,
         lines=given["lines"],
     )
-    return [execute(found, request, tell)]
+    return [execute(bound, found, request, tell)]
 
 
-def _tries(found: Release, tell: Callable[[str], None], given: dict[str, Any]) -> Exit:
+def _tries(bound: Binding, found: Release, tell: Callable[[str], None], given: dict[str, Any]) -> Exit:
     """Try what the model without one of its checks allows, or what it refuses, and show what Kafka did."""
     from fencepost.conformance.conform import conform_tries
+    from fencepost.conformance.report import PROTOCOL
 
+    if bound.protocol != PROTOCOL:
+        raise UsageError(f"--ablate and --refusals are for `{PROTOCOL}`: whose each guard is, is written down for it alone.")
     if given["files"] or given["walks"] or given["settings"] or given["with_"] or given["without"]:
         raise UsageError(
             "--ablate and --refusals choose their histories and constants themselves: leave out --trace, --walks, --set, --with and --without."
@@ -119,15 +122,12 @@ def _tries(found: Release, tell: Callable[[str], None], given: dict[str, Any]) -
     return ENDS[report.verdict]
 
 
-def _constants(model: str, given: dict[str, Any]) -> Constants:
+def _constants(bound: Binding, model: str, given: dict[str, Any]) -> Constants:
     """Return the constants: a small configuration of the version that the release is compared with, and what was set."""
-    from fencepost.conformance.conform import SMALL
-    from fencepost.conformance.report import PROTOCOL
-
-    small = {} if given["walks"] else SMALL
+    small = {} if given["walks"] else bound.small
     named = {text.partition("=")[0].strip().replace("-", "_") for text in given["settings"]}
     usual = tuple(f"{name}={value}" for name, value in small.items() if name not in named)
-    target = Target(PROTOCOL, (*usual, *given["settings"]), given["version"] or model, given["with_"], given["without"])
+    target = Target(bound.protocol, (*usual, *given["settings"]), given["version"] or model, given["with_"], given["without"])
     return target.question().constants
 
 

@@ -88,7 +88,7 @@ def kit(version: str | None, jars: Path | None = None) -> Kit:
     """Return what a cluster of a release needs; Maven brings what is not there yet."""
     version, jars, warning = located(version, jars)
     more = _more(version, jars)
-    return Kit(version, jars, more, _tools(version, jars), compiled(version, jars, SOURCES, more), None, warning)
+    return Kit(version, jars, more, _tools(version, jars), compiled(version, jars, (SOURCES,), more), None, warning)
 
 
 def _more(version: str, jars: Path) -> Path:

@@ -99,7 +99,7 @@ final class Dump {
 
     String json() {
         StringBuilder out = new StringBuilder("{");
-        found.forEach((path, value) -> out.append(out.length() > 1 ? "," : "").append(Driver.quote(path)).append(':').append(Driver.quote(value)));
+        found.forEach((path, value) -> out.append(out.length() > 1 ? "," : "").append(Loop.quote(path)).append(':').append(Loop.quote(value)));
         return out.append('}').toString();
     }
 }

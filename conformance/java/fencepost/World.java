@@ -37,16 +37,16 @@ final class World {
     private static final String HOLLOW = "the logs diverge over an epoch without records";
 
     /** The driver's own refusal: nothing of Kafka was asked. */
-    static final class Untried extends RuntimeException {
+    static final class Untried extends Loop.Untried {
         Untried(String why) {
-            super(why, null, false, false);
+            super(why);
         }
     }
 
     /** A refusal that a class of Kafka gave. */
-    static final class Refused extends RuntimeException {
+    static final class Refused extends Loop.Refused {
         Refused(String why) {
-            super(why, null, false, false);
+            super(why);
         }
     }
 

@@ -1,0 +1,95 @@
+"""Histories of `replication` on a controller and brokers of Kafka's classes."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from fencepost.conformance.execute import Difference, Execution
+from fencepost.conformance.mapping import ACTIONS, ASIDE, reset
+from fencepost.conformance.seen import REPLICA, STATE, Frame, Seen
+from fencepost.model.cluster.state import Life
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from fencepost.model.language.interpreter import Step, Transition
+    from fencepost.model.language.records import Key
+
+GOING_DOWN = ("broker_crashes", "broker_stops")
+"""Actions that leave a fetch behind."""
+
+
+class Brokers(Execution):
+    """One cluster of Kafka's classes that follows the model."""
+
+    acts = ACTIONS
+    asides = ASIDE
+    seen: Seen
+
+    def look(self) -> Seen:
+        """Return what is seen before anything is."""
+        constants: Any = self.plain.constants
+        return Seen(constants.brokers, constants.max_records, constants.metadata_lag)
+
+    def reset(self) -> str:
+        """Return the line that sets up a cluster."""
+        return reset(self.plain.constants)
+
+    def frame(self, initial: Key) -> None:
+        """Note the first image's partition epoch."""
+        self.seen.frame = Frame(0, self.seen.images[0][2] - initial[STATE["image"]][0][2])
+
+    def leaves_late(self, step: Step) -> bool:
+        """Say whether a broker goes down in this step: its fetch may still be on its way."""
+        return step.action.name in GOING_DOWN
+
+    def lose_late(self, expected: Key) -> None:
+        """Let fetches never arrive that the model has no room for."""
+        for number in self._left(expected, "late"):
+            self.ask(f"lose {number}")
+
+    def settle(self, steps: tuple[Step, ...], transition: Transition) -> Difference | None:
+        """Do in Kafka what `normalize` takes for granted, and compare again.
+
+        Requests that must be refused are refused, answers that nobody waits for arrive, late fetches that nobody serves are
+        refused, and metadata that a follower reads alike is applied. None of it may change anything else.
+        """
+        raw, after = transition.raw, transition.after
+        newest = STATE["newest"]
+        images = STATE["image"]
+        shift = raw[newest] - after[newest]
+        down = raw[images][raw[newest]][2] - after[images][after[newest]][2]
+        self.seen.frame = Frame(self.seen.frame.image + shift, self.seen.frame.epoch + down)
+        for line in list(self._due(after)):
+            did = self.ask(line)
+            must = line.startswith(("alter", "late"))
+            if must and did == "done":
+                return Difference(steps, (("normalize", f"`{line}` is refused for good", "it is done"),))
+        left = self._left(after, "requests")
+        for number in left:
+            lost = any(
+                other not in left for other in self.seen.answered_copies(number)
+            )  # the other copy's answer is the one that counts
+            self.ask(f"{'drop' if lost else 'answer'} {number}")
+        return self.compare(steps, after)
+
+    def _due(self, after: Key) -> Iterator[str]:
+        for broker, r in enumerate(after[STATE["replica"]]):
+            index = self.seen.frame.image + r[REPLICA["applied"]]
+            if r[REPLICA["life"]] == Life.RUNNING and self.seen.state["brokers"][broker]["applied"] < index:
+                yield f"apply {broker} {index}"
+        for number in self._left(after, "requests"):
+            if not self.seen.answered(number):
+                yield f"alter {number}"
+        for number in self._left(after, "late"):
+            yield f"late {number}"
+            yield f"lose {number}"
+
+    def _left(self, after: Key, which: str) -> list[int]:
+        """Return the numbers of messages that are in flight in Kafka and not in the model any more."""
+        found = self.seen.requests() if which == "requests" else self.seen.late_fetches()
+        kept = list(after[STATE["alter_partitions" if which == "requests" else "late_fetches"]])
+        left = []
+        for message, numbers in found.items():
+            left += numbers[kept.count(message) :]
+        return left

@@ -1,0 +1,1 @@
+"""The metadata quorum, held against Kafka's KafkaRaftClient."""

@@ -1,0 +1,16 @@
+package org.apache.kafka.raft;
+
+/** Pre-votes, which there are since 4.0 (KIP-996). */
+final class FencepostPreVote {
+    private FencepostPreVote() { }
+
+    static boolean asks() {
+        return false;  // until 3.9
+        return true;  // since 4.0
+    }
+
+    static boolean isProspective(QuorumState quorum) {
+        return false;  // until 3.9
+        return quorum.isProspective();  // since 4.0
+    }
+}

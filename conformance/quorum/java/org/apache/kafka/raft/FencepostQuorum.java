@@ -1,0 +1,341 @@
+package org.apache.kafka.raft;
+
+import fencepost.Loop;
+import java.util.ArrayList;
+import java.util.HashMap;
+import java.util.List;
+import java.util.Map;
+import org.apache.kafka.common.KafkaException;
+import org.apache.kafka.common.message.VoteResponseData;
+
+/** A quorum of nodes in one process, and the messages between them: each is delivered when a line says so, or never. */
+public final class FencepostQuorum implements Loop.Driven {
+    private static final int MOST_ROUNDS = 12;
+
+    private final List<FencepostNode> nodes = new ArrayList<>();
+    private final Map<Integer, FencepostFetch> late = new HashMap<>();
+    private int lastLate;
+    private int written;
+
+    public static void main(String[] arguments) throws Exception {
+        Loop.run(arguments[0], new FencepostQuorum());
+    }
+
+    @Override
+    public void act(String action, int[] n) {
+        switch (action) {
+            case "reset": reset(n[0], n[1]); break;
+            case "elect": elect(n[0], n[1]); break;
+            case "stand": stand(node(n[0])); break;
+            case "vote": vote(node(n[0]), node(n[1])); break;
+            case "win": win(node(n[0])); break;
+            case "learn": learn(node(n[0]), node(n[1])); break;
+            case "restart": restart(node(n[0]), false); break;
+            case "wipe": restart(node(n[0]), true); break;
+            case "append": append(node(n[0]), written + 1); written++; break;
+            case "append-no-op": append(node(n[0]), n[1]); break;
+            case "fetch": fetch(node(n[0]), node(n[1])); break;
+            case "expire": expire(node(n[0])); break;
+            case "take": take(node(n[0])); break;
+            case "lose-answer": loseAnswer(node(n[0])); break;
+            case "late": late(n[0]); break;
+            case "lose": late.remove(n[0]); break;
+            default: throw new IllegalArgumentException("an action that this driver does not know: " + action);
+        }
+    }
+
+    private FencepostNode node(int id) {
+        return nodes.get(id);
+    }
+
+    /** Node 0 leads in epoch 1, elected by the first voters, and nobody has heard of it. */
+    private void reset(int size, int voters) {
+        nodes.clear();
+        late.clear();
+        lastLate = 0;
+        written = 0;
+        for (int id = 0; id < size; id++) {
+            nodes.add(new FencepostNode(id, voters));
+        }
+        elect(0, (1 << (voters / 2 + 1)) - 1);
+    }
+
+    private boolean leads(FencepostNode node) {
+        return node.failed.isEmpty() && node.quorum().isLeader();
+    }
+
+    /** A node that stops fetching may have left a fetch on its way. */
+    private void leaveBehind(FencepostNode node, FencepostFetch fetch) {
+        if (fetch != null && fetch.isSent() && !(fetch == node.fetch && node.quorum().epoch() == fetch.asked().currentLeaderEpoch())) {
+            late.put(lastLate++, fetch);
+        }
+    }
+
+    private void elect(int candidate, int electors) {
+        List<FencepostNode> others = new ArrayList<>();
+        int seen = node(candidate).quorum().epoch();
+        Map<FencepostNode, FencepostFetch> fetches = new HashMap<>();
+        for (FencepostNode node : nodes) {
+            if ((electors >> node.id & 1) == 1) {
+                seen = Math.max(seen, node.quorum().epoch());
+                fetches.put(node, node.fetch);
+                if (node.id != candidate) {
+                    others.add(node);
+                }
+            }
+        }
+        for (FencepostNode elector : others) {
+            hearNothing(elector, node(candidate));
+        }
+        win(node(candidate), others, seen + 1);
+        fetches.forEach(this::leaveBehind);
+    }
+
+    /** Since 4.0 who hears from a leader, or leads, grants no pre-vote: such an elector must have waited too long. */
+    private void hearNothing(FencepostNode elector, FencepostNode candidate) {
+        if (FencepostPreVote.asks() && elector.quorum().epoch() >= candidate.quorum().epoch()) {
+            if (elector.quorum().isLeader()) {
+                throw new Loop.Refused("a leader grants a pre-vote only after it has resigned");
+            }
+            if (elector.quorum().isFollower()) {
+                elector.sleep(FencepostNode.FETCH_MS);
+            }
+        }
+    }
+
+    private void win(FencepostNode candidate, List<FencepostNode> electors, int epoch) {
+        for (int round = 0; round < MOST_ROUNDS; round++) {
+            if (candidate.quorum().isLeader() && candidate.quorum().epoch() == epoch) {
+                return;
+            }
+            if (candidate.quorum().epoch() > epoch) {
+                throw new Loop.Refused("a leader that has resigned skips an epoch before it stands again");
+            }
+            boolean asks = FencepostPreVote.isProspective(candidate.quorum()) || candidate.quorum().isCandidate();
+            boolean early = candidate.quorum().isCandidate() && candidate.quorum().epoch() < epoch;
+            if (asks && !(early && electors.stream().noneMatch(one -> one.quorum().epoch() > candidate.quorum().epoch()))) {
+                Map<Integer, RaftRequest.Outbound> asked = new HashMap<>(candidate.votes);
+                for (FencepostNode elector : electors) {
+                    ask(candidate, elector, asked.get(elector.id));
+                }
+                candidate.replies.forEach((voter, reply) -> reply(candidate, asked.get(voter), reply));
+                candidate.replies.clear();
+                candidate.votes.clear();
+                candidate.poll();
+            } else {
+                candidate.votes.clear();
+                candidate.sleep(candidate.quorum().isLeader() ? FencepostNode.CHECK_QUORUM_MS : FencepostNode.FETCH_MS);
+                candidate.poll();  // from resigned it goes on to prospective at once
+            }
+        }
+        throw new Loop.Refused("it is not elected: " + candidate.quorum().leaderAndEpoch());
+    }
+
+    /** A request for a vote arrives; the answer waits among the candidate's replies. */
+    private void ask(FencepostNode candidate, FencepostNode voter, RaftRequest.Outbound request) {
+        if (request == null) {
+            throw new Loop.Untried("no request for this vote is on its way");
+        }
+        RaftRequest.Inbound inbound = FencepostFetch.inbound(request, voter);
+        inbound.completion.whenComplete((response, error) -> candidate.replies.put(voter.id, response));
+        voter.client.handle(inbound);
+        voter.poll();
+    }
+
+    private static void reply(FencepostNode candidate, RaftRequest.Outbound asked, RaftResponse.Outbound reply) {
+        asked.completion.complete(new RaftResponse.Inbound(asked.correlationId(), reply.data(), asked.destination()));
+    }
+
+    private static boolean grants(RaftResponse.Outbound reply) {
+        return ((VoteResponseData) reply.data()).topics().get(0).partitions().get(0).voteGranted();
+    }
+
+    private void stand(FencepostNode node) {
+        FencepostFetch before = node.fetch;
+        int epoch = node.quorum().epoch();
+        for (int round = 0; round < MOST_ROUNDS && node.quorum().epoch() == epoch; round++) {
+            node.replies.clear();
+            node.votes.clear();
+            node.sleep(FencepostNode.FETCH_MS);
+        }
+        leaveBehind(node, before);
+        if (!node.quorum().isCandidate()) {
+            throw new Loop.Refused("it is no candidate");
+        }
+    }
+
+    private void vote(FencepostNode voter, FencepostNode candidate) {
+        FencepostFetch before = voter.fetch;
+        ask(candidate, voter, candidate.votes.get(voter.id));
+        leaveBehind(voter, before);
+        if (!grants(candidate.replies.get(voter.id))) {
+            candidate.replies.remove(voter.id);
+            throw new Loop.Refused("the vote is not granted");
+        }
+    }
+
+    private void win(FencepostNode candidate) {
+        candidate.replies.forEach((voter, reply) -> reply(candidate, candidate.votes.get(voter), reply));
+        candidate.poll();
+        if (!candidate.quorum().isLeader()) {
+            throw new Loop.Refused("it has not won");
+        }
+        candidate.replies.clear();
+    }
+
+    private void learn(FencepostNode node, FencepostNode leader) {
+        FencepostFetch before = node.fetch;
+        if (node.quorum().isFollower() && node.quorum().epoch() == leader.quorum().epoch() && node.fetch == null) {
+            node.poll();  // it finds in the file of its election state whom it has followed
+        } else if (node.votes()) {
+            RaftRequest.Outbound begin = leader.begins.get(node.id);
+            if (begin == null) {
+                throw new Loop.Untried("no BeginQuorumEpoch is on its way");
+            }
+            node.client.handle(FencepostFetch.inbound(begin, node));
+            node.poll();
+        } else {
+            node.random.next = leader.id;
+            node.sleep(FencepostNode.FETCH_MS);
+            if (node.fetch == before || node.fetch.to != leader.id) {
+                throw new Loop.Untried("it does not ask this node for the leader");
+            }
+            node.fetch.deliver(leader);
+            node.fetch.request.completion.complete(node.fetch.taken());
+            node.poll();
+        }
+        leaveBehind(node, before);
+    }
+
+    private void restart(FencepostNode node, boolean loses) {
+        FencepostFetch before = node.fetch;
+        if (loses) {
+            node.loseDisk();
+        } else {
+            node.start();
+        }
+        leaveBehind(node, before);
+    }
+
+    private void append(FencepostNode leader, int record) {
+        if (!leads(leader)) {
+            throw new Loop.Refused("NOT_LEADER");
+        }
+        leader.client.prepareAppend(leader.quorum().epoch(), List.of(String.valueOf(record)));
+        leader.client.schedulePreparedAppend();
+        leader.poll();
+    }
+
+    private void fetch(FencepostNode leader, FencepostNode follower) {
+        FencepostFetch fetch = follower.fetch;
+        if (fetch == null || !fetch.isSent() || fetch.to != leader.id) {
+            throw new Loop.Untried("no fetch to this node is on its way");
+        }
+        fetch.deliver(leader);
+        refuse(fetch);
+    }
+
+    private static void refuse(FencepostFetch fetch) {
+        if (fetch.error() != org.apache.kafka.common.protocol.Errors.NONE) {
+            throw new Loop.Refused(fetch.error().name());
+        }
+    }
+
+    private void expire(FencepostNode follower) {
+        if (follower.fetch == null || !follower.fetch.isParked()) {
+            throw new Loop.Untried("no fetch is parked");
+        }
+        follower.fetch.expire();
+    }
+
+    private void take(FencepostNode follower) {
+        FencepostFetch fetch = follower.fetch;
+        if (fetch == null || !fetch.isAnswered()) {
+            throw new Loop.Untried("no answer is there");
+        }
+        fetch.request.completion.complete(fetch.taken());
+        try {
+            follower.poll();
+        } catch (KafkaException | IllegalArgumentException e) {
+            if (!String.valueOf(e.getMessage()).contains("below the current high watermark")) {
+                throw e;
+            }
+            follower.failed = e.getMessage();
+        }
+    }
+
+    /** The follower waits for as long as a request may take, and asks again. */
+    private void loseAnswer(FencepostNode follower) {
+        FencepostFetch fetch = follower.fetch;
+        if (fetch == null || !fetch.isAnswered()) {
+            throw new Loop.Untried("no answer is there");
+        }
+        follower.random.next = fetch.to;
+        follower.sleep(FencepostNode.REQUEST_MS);
+        if (follower.fetch == fetch || follower.fetch.to != fetch.to) {
+            throw new Loop.Untried("it does not ask this node again");
+        }
+    }
+
+    private void late(int number) {
+        FencepostFetch fetch = late.remove(number);
+        if (fetch == null) {
+            throw new Loop.Untried("the fetch is not there");
+        }
+        fetch.deliver(node(fetch.to));
+        refuse(fetch);
+    }
+
+    @Override
+    public String state() {
+        List<String> shown = new ArrayList<>();
+        nodes.forEach(node -> shown.add(shown(node)));
+        List<String> left = new ArrayList<>();
+        late.forEach((number, fetch) -> left.add(
+            "[" + number + "," + fetch.to + "," + fetch.from + "," + fetch.asked().currentLeaderEpoch() + ","
+                + fetch.asked().fetchOffset() + "," + fetch.asked().lastFetchedEpoch() + "]"));
+        return "{\"written\":" + written + ",\"nodes\":[" + String.join(",", shown) + "],\"late\":[" + String.join(",", left) + "]}";
+    }
+
+    private String shown(FencepostNode node) {
+        QuorumState quorum = node.quorum();
+        List<String> log = new ArrayList<>();
+        node.entries().forEach(entry -> log.add("[" + entry[0] + "," + entry[1] + "]"));
+        List<String> known = new ArrayList<>();
+        int granted = 0;
+        if (quorum.isLeader()) {
+            LeaderState<String> state = quorum.leaderStateOrThrow();
+            state.voterStates().forEach((voter, replica) -> replica.endOffset().ifPresent(end -> {
+                if (voter != node.id) {
+                    known.add("[" + voter + "," + end.offset() + "]");
+                }
+            }));
+        }
+        if (quorum.isCandidate()) {
+            granted = 1 << node.id;
+            for (Map.Entry<Integer, RaftResponse.Outbound> reply : node.replies.entrySet()) {
+                granted |= grants(reply.getValue()) ? 1 << reply.getKey() : 0;
+            }
+        }
+        return "{\"role\":" + (quorum.isLeader() ? 2 : quorum.isCandidate() ? 1 : 0)
+            + ",\"epoch\":" + quorum.epoch()
+            + ",\"leader\":" + leader(node)
+            + ",\"voted\":" + node.votedFor()
+            + ",\"granted\":" + granted
+            + ",\"failed\":" + (node.failed.isEmpty() ? 0 : 1)
+            + ",\"log\":[" + String.join(",", log) + "]"
+            + ",\"hw\":" + quorum.highWatermark().map(LogOffsetMetadata::offset).orElse(-1L)
+            + ",\"start\":" + (quorum.isLeader() ? quorum.leaderStateOrThrow().epochStartOffset() : 0)
+            + ",\"known\":[" + String.join(",", known) + "]"
+            + ",\"fetch\":" + (node.fetch == null ? "[0]" : node.fetch.state()) + "}";
+    }
+
+    /** Whom a node fetches from, if that one leads in its epoch. */
+    private int leader(FencepostNode node) {
+        if (!node.quorum().isFollower() || node.fetch == null || node.fetch.asked().currentLeaderEpoch() != node.quorum().epoch()) {
+            return -1;
+        }
+        FencepostNode leader = node(node.fetch.to);
+        return leads(leader) && leader.quorum().epoch() == node.quorum().epoch() ? leader.id : -1;
+    }
+}
