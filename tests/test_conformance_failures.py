@@ -130,9 +130,9 @@ def test_jars_of_another_release_than_was_asked_for_are_refused(tmp_path: Path) 
 
 
 def test_other_protocols_are_not_mapped() -> None:
-    found = fencepost("conform", "quorum", "--kafka", KAFKA)
+    found = fencepost("conform", "kip320", "--kafka", KAFKA)
     assert found.exit_code == 2
-    assert "Only `replication` is" in found.stderr
+    assert "Only `replication` and `quorum` are" in found.stderr
 
 
 @on_kafka

@@ -67,7 +67,7 @@ def test_nodes_of_kafka_take_every_transition_of_an_epoch_as_the_model_does() ->
 def test_nodes_of_kafka_elect_diverge_and_truncate_as_the_model_says(driver: Driver) -> None:
     plain = interpreter(KAFKA)
     execution = Nodes(driver, plain)
-    for history in walks(plain, 25, 40, 1):
+    for history in walks(plain, 15, 40, 1):
         assert execution.run(plain.initial_states()[0], history) is None
     assert execution.tally.actions.keys() >= {"quorum-elects", "node-learns-leader", "leader-handles-fetch", "follower-appends"}
 
