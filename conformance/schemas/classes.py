@@ -33,7 +33,7 @@ class Jars(Release):
 def jars_of(version: str) -> Jars:
     """Return a release with the program compiled against it, once."""
     version, jars, warning = located(version)
-    return Jars(version, model_of(version), jars, compiled(version, jars, (SOURCES,)), warning)
+    return Jars(version, model_of(version), jars, compiled(version, jars, (SOURCES,)), warning=warning)
 
 
 @dataclass(frozen=True)
