@@ -61,6 +61,7 @@ def test_the_list_of_hops_is_that_of_a_check() -> None:
         "ARCHITECTURE.md",
         "docs/language.md",
         "docs/own-model.md",
+        "docs/classics.md",
         "docs/api.md",
         "docs/ci.md",
         "docs/json.md",

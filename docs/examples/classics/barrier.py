@@ -1,0 +1,55 @@
+"""A barrier: processes wait for each other, and go on together.
+
+`Barrier` of the TLA+ examples. Its last action changes all processes in one step, which is a loop here.
+"""
+
+from typing import Annotated
+
+from fencepost.model.language import Array, Constants, Index, Machine, Per, Record, action, require, shape, sometimes, step
+
+
+class C(Constants):
+    processes = shape(6, low=1, high=12, meaning="processes")
+
+
+Process = Annotated[int, Index(C.processes)]
+
+
+class State(Record):
+    waits: Annotated[Array[bool], Per(Process)]
+
+
+@action()
+def initial(s: State, c: C) -> None:
+    """Nobody waits."""
+
+
+@action(process=Process)
+def arrive(s: State, c: C, process: int) -> None:
+    """A process comes to the barrier."""
+    require(not s.waits[process])
+    s.waits[process] = True
+
+
+@action()
+def go_on(s: State, c: C) -> None:
+    """All processes are there, and leave."""
+    require(all(s.waits))
+    for process in range(c.processes):
+        s.waits[process] = False
+
+
+@step()
+def nobody_leaves_early(before: State, after: State, c: C) -> bool:
+    """No process leaves while another one is still to come."""
+    return all(before.waits) or all(after.waits[process] for process in range(c.processes) if before.waits[process])
+
+
+@sometimes
+def all_wait(s: State, c: C) -> bool:
+    """All processes are there."""
+    return all(s.waits)
+
+
+MACHINE = Machine("barrier", "Processes that wait for each other", State, C, initial, (arrive, go_on))
+PROPERTIES = (nobody_leaves_early, all_wait)

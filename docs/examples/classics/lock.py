@@ -1,0 +1,80 @@
+"""A lock: what Peterson's algorithm, and every other one that excludes processes from each other, must look like from outside.
+
+`Lock` of the TLA+ examples.
+"""
+
+from enum import IntEnum
+from typing import Annotated
+
+from fencepost.model.language import Array, Constants, Index, Machine, Per, Record, action, always, require, shape, sometimes
+
+
+class C(Constants):
+    processes = shape(2, low=1, high=6, meaning="processes")
+
+
+Process = Annotated[int, Index(C.processes)]
+
+
+class At(IntEnum):
+    RESTING = 0
+    WAITING = 1
+    CRITICAL = 2
+    LEAVING = 3
+
+
+class State(Record):
+    at: Annotated[Array[At], Per(Process)]
+    locked: bool
+
+
+@action()
+def initial(s: State, c: C) -> None:
+    """All processes rest, and the lock is free."""
+
+
+@action(process=Process)
+def want(s: State, c: C, process: int) -> None:
+    """A process has rested."""
+    require(s.at[process] == At.RESTING)
+    s.at[process] = At.WAITING
+
+
+@action(process=Process)
+def lock(s: State, c: C, process: int) -> None:
+    """It takes the lock, if that is free."""
+    require(s.at[process] == At.WAITING)
+    require(not s.locked)
+    s.at[process] = At.CRITICAL
+    s.locked = True
+
+
+@action(process=Process)
+def finish(s: State, c: C, process: int) -> None:
+    """It has done what it wanted to do."""
+    require(s.at[process] == At.CRITICAL)
+    s.at[process] = At.LEAVING
+
+
+@action(process=Process)
+def unlock(s: State, c: C, process: int) -> None:
+    """It frees the lock."""
+    require(s.at[process] == At.LEAVING)
+    s.at[process] = At.RESTING
+    s.locked = False
+
+
+@always
+def at_most_one_has_the_lock(s: State, c: C) -> bool:
+    """As many processes have the lock as it is locked: one or none."""
+    return sum(at in (At.CRITICAL, At.LEAVING) for at in s.at) == s.locked
+
+
+@sometimes
+def one_waits_for_another(s: State, c: C) -> bool:
+    """A process waits while another one has the lock."""
+    return s.locked and any(at == At.WAITING for at in s.at)
+
+
+MACHINE = Machine("lock", "Processes that share a lock", State, C, initial, (want, lock, finish, unlock))
+PROPERTIES = (at_most_one_has_the_lock, one_waits_for_another)

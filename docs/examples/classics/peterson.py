@@ -1,0 +1,160 @@
+"""Peterson's algorithm: two processes exclude each other with a flag each and one shared number.
+
+The steps are those of the TLA+ examples' `Peterson`, one for each label. A program counter is a field with an enum, and a step from label to
+label is an action.
+"""
+
+from enum import IntEnum
+from typing import Annotated
+
+from fencepost.model.language import (
+    Array,
+    Constants,
+    Index,
+    Machine,
+    Per,
+    Record,
+    action,
+    always,
+    leads_to,
+    require,
+    sometimes,
+    switch,
+    weak,
+)
+
+
+class C(Constants):
+    gives_way = switch(default=True, meaning="a process that wants to enter lets the other one go first")
+
+
+Process = Annotated[int, Index(2)]
+
+
+class At(IntEnum):
+    RESTING = 0
+    RAISING = 1
+    GIVING_WAY = 2
+    WAITING = 3
+    CRITICAL = 4
+    LEAVING = 5
+
+
+class State(Record):
+    at: Annotated[Array[At], Per(Process)]
+    flag: Annotated[Array[bool], Per(Process)]
+    turn: Process
+
+
+@action()
+def initial(s: State, c: C) -> None:
+    """Both processes rest."""
+
+
+@action(process=Process)
+def want(s: State, c: C, process: int) -> None:
+    """A process has rested."""
+    require(s.at[process] == At.RESTING)
+    s.at[process] = At.RAISING
+
+
+@action(process=Process)
+def raise_flag(s: State, c: C, process: int) -> None:
+    """A process shows that it wants to enter."""
+    require(s.at[process] == At.RAISING)
+    s.at[process] = At.GIVING_WAY
+    s.flag[process] = True
+
+
+@action(process=Process)
+def give_way(s: State, c: C, process: int) -> None:
+    """It gives the turn to the other one."""
+    require(s.at[process] == At.GIVING_WAY)
+    s.at[process] = At.WAITING
+    s.turn = 1 - process if c.gives_way else process
+
+
+@action(process=Process)
+def enter(s: State, c: C, process: int) -> None:
+    """It enters where the other one does not want to, or has given way since."""
+    require(s.at[process] == At.WAITING)
+    require(not s.flag[1 - process] or s.turn == process)
+    s.at[process] = At.CRITICAL
+
+
+@action(process=Process)
+def finish(s: State, c: C, process: int) -> None:
+    """It has done what it wanted to do."""
+    require(s.at[process] == At.CRITICAL)
+    s.at[process] = At.LEAVING
+
+
+@action(process=Process)
+def lower_flag(s: State, c: C, process: int) -> None:
+    """It leaves."""
+    require(s.at[process] == At.LEAVING)
+    s.at[process] = At.RESTING
+    s.flag[process] = False
+
+
+def is_inside(s: State, process: int) -> bool:
+    """Say whether a process has entered and not left."""
+    return s.at[process] in (At.CRITICAL, At.LEAVING)
+
+
+@always
+def at_most_one_is_inside(s: State, c: C) -> bool:
+    """The processes are not both inside; fails without `gives_way`."""
+    return not (is_inside(s, 0) and is_inside(s, 1))
+
+
+@always
+def flags_show_who_wants_to_be_inside(s: State, c: C) -> bool:
+    """The flag is up from the step that raises it to the one that lowers it."""
+    return all(s.flag[process] == (s.at[process] >= At.GIVING_WAY) for process in range(2))
+
+
+@always
+def whoever_is_inside_has_the_turn(s: State, c: C) -> bool:
+    """A process is inside if the turn is its own or the other one has not given way yet; fails without `gives_way`."""
+    return all(s.turn == process or s.at[1 - process] <= At.GIVING_WAY for process in range(2) if is_inside(s, process))
+
+
+@sometimes
+def both_wait(s: State, c: C) -> bool:
+    """Both processes wait, and the turn decides."""
+    return all(at == At.WAITING for at in s.at)
+
+
+def wants_to_enter(s: State, c: C, process: int) -> bool:
+    return s.at[process] == At.RAISING
+
+
+def has_entered(s: State, c: C, process: int) -> bool:
+    return s.at[process] == At.CRITICAL
+
+
+whoever_wants_enters = leads_to(
+    "whoever-wants-enters",
+    "A process that wants to enter does, if no process stops for ever but while it rests.",
+    when=wants_to_enter,
+    then=has_entered,
+    fair=(weak(raise_flag, give_way, enter, finish, lower_flag, each="process"),),
+    process=Process,
+)
+
+MACHINE = Machine(
+    "peterson",
+    "Peterson's algorithm for two processes",
+    State,
+    C,
+    initial,
+    (want, raise_flag, give_way, enter, finish, lower_flag),
+)
+PROPERTIES = (
+    at_most_one_is_inside,
+    flags_show_who_wants_to_be_inside,
+    whoever_is_inside_has_the_turn,
+    both_wait,
+    whoever_wants_enters,
+)

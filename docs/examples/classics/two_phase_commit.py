@@ -1,0 +1,145 @@
+"""Two-phase commit: a coordinator decides for all resource managers, once all of them have said that they are prepared.
+
+Lamport's `TwoPhase`, which Stateright counts too. A message that was sent stays, and may be received again and again: messages
+are sets and flags, and nothing needs to be lost. A message that is received for the second time is a step that changes nothing; it is
+counted as one, as TLC does.
+"""
+
+from enum import IntEnum
+from typing import Annotated
+
+from fencepost.model.language import (
+    Array,
+    BitSet,
+    Constants,
+    Index,
+    Machine,
+    Per,
+    Record,
+    action,
+    always,
+    bits,
+    require,
+    shape,
+    sometimes,
+    switch,
+)
+
+
+class C(Constants):
+    managers = shape(3, low=1, high=6, meaning="resource managers")
+    waits_for_all = switch(default=True, meaning="the coordinator commits only if every manager is prepared")
+
+
+Manager = Annotated[int, Index(C.managers)]
+Managers = Annotated[int, BitSet(C.managers)]
+
+
+class Phase(IntEnum):
+    WORKING = 0
+    PREPARED = 1
+    COMMITTED = 2
+    ABORTED = 3
+
+
+class Decision(IntEnum):
+    OPEN = 0
+    COMMIT = 1
+    ABORT = 2
+
+
+class State(Record):
+    phase: Annotated[Array[Phase], Per(Manager)]
+    decision: Decision
+    known_prepared: Managers
+    prepared_sent: Managers
+    commit_sent: bool
+    abort_sent: bool
+
+
+@action()
+def initial(s: State, c: C) -> None:
+    """Every manager is working, and nothing was sent."""
+
+
+@action(manager=Manager)
+def prepare(s: State, c: C, manager: int) -> None:
+    """A manager prepares, and says so."""
+    require(s.phase[manager] == Phase.WORKING)
+    s.phase[manager] = Phase.PREPARED
+    s.prepared_sent = bits.with_member(s.prepared_sent, manager)
+
+
+@action(manager=Manager)
+def choose_to_abort(s: State, c: C, manager: int) -> None:
+    """A manager that is not prepared aborts on its own, and says nothing."""
+    require(s.phase[manager] == Phase.WORKING)
+    s.phase[manager] = Phase.ABORTED
+
+
+@action(manager=Manager)
+def hear_of_prepared(s: State, c: C, manager: int) -> None:
+    """The coordinator learns that a manager is prepared."""
+    require(s.decision == Decision.OPEN)
+    require(bits.contains(s.prepared_sent, manager))
+    s.known_prepared = bits.with_member(s.known_prepared, manager)
+
+
+@action()
+def decide_to_commit(s: State, c: C) -> None:
+    """The coordinator commits, as every manager is prepared."""
+    require(s.decision == Decision.OPEN)
+    require(s.known_prepared == bits.everyone(c.managers) or not c.waits_for_all)
+    s.decision = Decision.COMMIT
+    s.commit_sent = True
+
+
+@action()
+def decide_to_abort(s: State, c: C) -> None:
+    """The coordinator aborts, for whatever reason."""
+    require(s.decision == Decision.OPEN)
+    s.decision = Decision.ABORT
+    s.abort_sent = True
+
+
+@action(manager=Manager)
+def commit(s: State, c: C, manager: int) -> None:
+    """A manager is told to commit, and does."""
+    require(s.commit_sent)
+    s.phase[manager] = Phase.COMMITTED
+
+
+@action(manager=Manager)
+def abort(s: State, c: C, manager: int) -> None:
+    """A manager is told to abort, and does."""
+    require(s.abort_sent)
+    s.phase[manager] = Phase.ABORTED
+
+
+@always
+def decisions_agree(s: State, c: C) -> bool:
+    """No manager aborts where another one commits; fails without `waits_for_all`."""
+    return not (any(phase == Phase.ABORTED for phase in s.phase) and any(phase == Phase.COMMITTED for phase in s.phase))
+
+
+@sometimes
+def all_commit(s: State, c: C) -> bool:
+    """Every manager commits."""
+    return all(phase == Phase.COMMITTED for phase in s.phase)
+
+
+@sometimes
+def all_abort(s: State, c: C) -> bool:
+    """Every manager aborts, although all were prepared."""
+    return all(phase == Phase.ABORTED for phase in s.phase) and s.prepared_sent == bits.everyone(c.managers)
+
+
+MACHINE = Machine(
+    "two-phase-commit",
+    "A coordinator that decides for all resource managers",
+    State,
+    C,
+    initial,
+    (prepare, choose_to_abort, hear_of_prepared, decide_to_commit, decide_to_abort, commit, abort),
+)
+PROPERTIES = (decisions_agree, all_commit, all_abort)
