@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from fencepost.api.counterexample import Counterexample, State, Step
     from fencepost.api.differing import DiffResult, diff
     from fencepost.api.faulting import FaultsResult, faults
+    from fencepost.api.holding import Held, InHand, in_hand
     from fencepost.api.listing import Protocols, list_protocols
     from fencepost.api.proof_report import ProveResult
     from fencepost.api.proving import prove
@@ -47,6 +48,7 @@ _HOMES = {
     "fencepost.api.counterexample": "Counterexample State Step",
     "fencepost.api.differing": "DiffResult diff",
     "fencepost.api.faulting": "FaultsResult faults",
+    "fencepost.api.holding": "Held InHand in_hand",
     "fencepost.api.listing": "Protocols list_protocols",
     "fencepost.api.proof_report": "ProveResult",
     "fencepost.api.proving": "prove",
@@ -74,6 +76,8 @@ __all__ = [
     "ExpectationError",
     "FaultsResult",
     "FencepostError",
+    "Held",
+    "InHand",
     "MismatchError",
     "ModelError",
     "Protocol",
@@ -93,6 +97,7 @@ __all__ = [
     "check",
     "diff",
     "faults",
+    "in_hand",
     "list_protocols",
     "prove",
     "replay",

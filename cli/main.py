@@ -23,6 +23,9 @@ LISTED = {
         "simulate": ("simulate:simulate", "Check a protocol by random walks."),
         "prove": ("prove:prove", "Prove properties for every epoch and any number of steps, with z3."),
     },
+    "Begin": {
+        "new": ("new:new", "Write a small model and its test, to be edited into your own."),
+    },
     "Understand": {
         "list": ("listing:list_protocols", "Show protocols, constants, actions and properties."),
         "show": ("replay:show", "Show a counterexample."),

@@ -1,0 +1,56 @@
+"""A model to begin with: a small running one, with a test, under a name of one's own."""
+
+from __future__ import annotations
+
+import inspect
+import re
+from pathlib import Path
+
+from fencepost.api.files import write_text
+from fencepost.model import first
+from fencepost.model.language.errors import UsageError
+
+TEST = '''"""The model of {name}: run it with `pytest {test}`."""
+
+import fencepost.api as f
+from {module} import MACHINE, PROPERTIES
+
+
+def test_two_clients_take_turns(fencepost) -> None:
+    fencepost.check(MACHINE, PROPERTIES, clients=2)
+
+
+def test_who_holds_the_lock_keeps_it() -> None:
+    lock = f.in_hand(MACHINE, PROPERTIES, clients=2)
+    state = lock.state(
+        holder=0,
+        session={{0: {{"phase": "holding"}}, 1: {{"phase": "waiting"}}}},
+        messages=[{{"client": 1, "kind": "ask"}}],
+    )
+    assert lock.why_not(state, "server-grants", m={{"client": 1}}) == "`require(s.holder == NONE)` refuses"
+    after = lock.take(state, "client-releases", client=0)
+    assert lock.holds(after, "one-holds")
+    assert state.changes_to(after) == ["messages + {{client=0,kind=release}}", "session[0].phase holding -> idle"]
+'''
+
+
+def new(name: str, folder: str | Path = ".") -> tuple[Path, Path]:
+    """Write a small running model to NAME.py, and a test of it to test_NAME.py; return both files."""
+    module = name.removesuffix(".py").replace("-", "_").lower()
+    if not re.fullmatch(r"[a-z][a-z0-9_]*", module):
+        raise UsageError(f"{name!r} does not name a model: write a word such as my-protocol, of letters, digits and dashes.")
+    files = Path(folder) / f"{module}.py", Path(folder) / f"test_{module}.py"
+    for file in files:
+        if file.exists():
+            raise UsageError(f"there is a file {file} already: write another name, or move it away.")
+    label = module.replace("_", "-")
+    text = inspect.getsource(first)
+    _, docstring, rest = text.split('"""', 2)
+    told = re.sub(r"\n\n`fencepost new NAME`.*", "", docstring, flags=re.DOTALL)
+    hint = (
+        "Edit it into a model of your own: change the records, then the actions, then say what must be so.\n"
+        f"`fencepost check {module}.py` finds what is not, and shows how it happens.\n"
+    )
+    write_text(files[0], f'"""{told}\n\n{hint}"""{rest}'.replace('    "lock",\n', f'    "{label}",\n'))
+    write_text(files[1], TEST.format(name=label, module=module, test=files[1].name))
+    return files

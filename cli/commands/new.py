@@ -1,0 +1,24 @@
+"""`fencepost new NAME`: a model to begin with."""
+
+from __future__ import annotations
+
+import click
+from fencepost.api.starting import new as written
+from fencepost.cli.commands.options import command
+from fencepost.cli.status import Exit
+from fencepost.cli.views.console import print_text
+
+
+@command()
+@click.argument("name", metavar="NAME")
+def new(name: str) -> Exit:
+    """Write a small running model to NAME.py and a test of it to test_NAME.py, in this folder.
+
+    It has messages, a value that may be NONE, a budget of faults, and properties of every kind: edit it into a model of your own.
+
+    \b
+    Exit status: 0 they were written, 2 bad input, or there are files of these names.
+    """  # noqa: D301 (\b is the mark by which click keeps lines)
+    model, test = written(name)
+    print_text(f"{model}: a model; `fencepost check {model}` checks it\n{test}: its tests; `pytest {test}` runs them\n")
+    return Exit.AS_EXPECTED

@@ -1,0 +1,45 @@
+"""A model to begin with runs as it is, and so does its test."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from fencepost.api.starting import new
+from fencepost.api.targets import load_protocol
+from fencepost.model.language.errors import UsageError
+
+from tests.commands import fencepost
+
+
+def test_a_new_model_and_its_test_run_as_they_are(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    made = fencepost("new", "two-phase")
+    assert made.exit_code == 0
+    assert "fencepost check two_phase.py" in made.stdout
+    found = load_protocol(Path("two_phase.py"))
+    assert (found.name, len(found.properties)) == ("two-phase", 6)
+    assert "fencepost new" not in Path("two_phase.py").read_text()
+    ran = subprocess.run(
+        [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", "test_two_phase.py"],
+        capture_output=True,
+        text=True,
+        check=False,
+        env=dict(os.environ),
+    )
+    assert "2 passed" in ran.stdout, ran.stdout
+
+
+def test_a_new_model_overwrites_nothing(tmp_path: Path) -> None:
+    new("lease", tmp_path)
+    with pytest.raises(UsageError, match=r"there is a file .*lease\.py already: write another name"):
+        new("lease", tmp_path)
+
+
+@pytest.mark.parametrize("name", ["../lease", "1st", "", "a b"])
+def test_a_name_that_is_none_is_refused(name: str) -> None:
+    with pytest.raises(UsageError, match="does not name a model: write a word"):
+        new(name)
