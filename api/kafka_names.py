@@ -27,8 +27,8 @@ def meant(machine: Machine, name: str) -> str:
     return next((item for item in SETTINGS.get(dotted, ()) if item in known), "")
 
 
-def by_meaning(machine: Machine, name: str) -> str:
-    """Return a sentence with the constants whose meaning has words of a name; an empty string if none has."""
+def by_meaning(machine: Machine, name: str, said: str) -> str:
+    """Return a sentence with the constants whose meaning has words of a name; an empty string if none has, or if that was said."""
     words = {word[:5] for word in re.split(r"[^a-z0-9]+", name.lower()) if len(word) > 3}
     scores = {
         found: sum(word in f"{found} {constant.meaning}".lower() for word in words)
@@ -36,4 +36,5 @@ def by_meaning(machine: Machine, name: str) -> str:
     }
     best = max(scores.values(), default=0)
     close = [found for found, score in scores.items() if score == best > 0][:3]
-    return f" By its meaning it may be {' or '.join(close)}." if close else ""
+    known = any(f"mean {item!r}" in said for item in close)
+    return f" By its meaning it may be {' or '.join(close)}." if close and not known else ""

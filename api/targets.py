@@ -289,8 +289,7 @@ def parse_setting(machine: Machine, option: str, text: str) -> tuple[str, int]:
     try:
         return machine.setting(name, value)
     except UsageError as error:
-        more = "" if "Did you mean" in str(error) else by_meaning(machine, name)
-        raise UsageError(f"{error}{more}") from None
+        raise UsageError(f"{error}{by_meaning(machine, name, str(error))}") from None
 
 
 def _switch(machine: Machine, text: str, *, on: bool) -> tuple[str, str]:
