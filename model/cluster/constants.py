@@ -115,7 +115,7 @@ class C(Constants):
     )
     cancels = bound(0, low=0, high=3, meaning="times that an operator cancels a reassignment")
     movable = bound(0, low=0, high=5, meaning="brokers of which operators add and remove replicas: the first")
-    least_replicas = bound(1, low=1, high=5, meaning="replicas that operators leave the partition at least")
+    least_replicas = bound(0, low=0, high=5, meaning="replicas that operators leave the partition at least, and never none")
     spare = bound(0, low=0, high=4, meaning="of these, brokers without a replica at the start: the last")
 
     # initial state

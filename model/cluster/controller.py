@@ -66,10 +66,10 @@ def controller_fences_broker(s: State, c: C, broker: int) -> None:
     ReplicationControlManager.handleBrokerFenced. Timeouts may strike any broker, running or not.
     """
     image = newest(s)
-    leader = leader_without(s, c, broker)
     require(has_room(s, c), bound=C.metadata_lag)
     require(s.budget.fences > 0, bound=C.fences)
     require(not bits.contains(image.fenced, broker))
+    leader = leader_without(s, c, broker)
     require(epoch_without(s, c, broker, leader) <= c.max_leader_epoch, bound=C.max_leader_epoch)
     append_image(s)
     remove_from_isr(s, c, broker, leader)
@@ -86,12 +86,12 @@ def controller_unfences_broker(s: State, c: C, broker: int) -> None:
     shut down is never unfenced (BrokerHeartbeatManager.calculateNextBrokerState).
     """
     image = newest(s)
-    acceptable = bits.with_member(active(c, image), broker)
-    leader = leader_after(s, c, image.isr, 0, acceptable) if image.leader == NONE else image.leader
     require(has_room(s, c), bound=C.metadata_lag)
     require(is_running(s, broker))
     require(bits.contains(image.fenced, broker))
     require(not bits.contains(image.stopping, broker))
+    acceptable = bits.with_member(active(c, image), broker)
+    leader = leader_after(s, c, image.isr, 0, acceptable) if image.leader == NONE else image.leader
     require(leader == image.leader or epoch_for(s, c, image.isr, leader) <= c.max_leader_epoch, bound=C.max_leader_epoch)
     if bits.contains(image.isr, broker) or not c.unfencing_needs_isr:
         append_image(s)
@@ -108,11 +108,11 @@ def controller_begins_shutdown(s: State, c: C, broker: int) -> None:
     ReplicationControlManager.handleBrokerInControlledShutdown.
     """
     image = newest(s)
-    leader = leader_without(s, c, broker)
     require(has_room(s, c), bound=C.metadata_lag)
     require(s.budget.clean_stops > 0, bound=C.clean_stops)
     require(is_running(s, broker))
     require(bits.contains(active(c, image), broker))
+    leader = leader_without(s, c, broker)
     require(epoch_without(s, c, broker, leader) <= c.max_leader_epoch, bound=C.max_leader_epoch)
     append_image(s)
     remove_from_isr(s, c, broker, leader)
@@ -202,10 +202,6 @@ def controller_applies_alter_partition(s: State, c: C, m: AlterPartition) -> Non
     was sent again goes to the connection that its sender has closed.
     """
     image = newest(s)
-    isr = isr_after(s, c, m.isr)
-    elr = elr_after(s, c, m.isr, 0)
-    leader = leader_after(s, c, m.isr, 0, active(c, image)) if completes(s, c, m.isr) else m.leader
-    leader_epoch = epoch_for(s, c, m.isr, leader)
     require(has_room(s, c), bound=C.metadata_lag)
     require(is_sent(m))
     require(m.broker_epoch == image.broker_epoch[m.leader] or not c.request_epoch_checks)
@@ -213,6 +209,10 @@ def controller_applies_alter_partition(s: State, c: C, m: AlterPartition) -> Non
     require(m.leader == image.leader)
     require(m.partition_epoch == image.partition_epoch or not c.request_epoch_checks)
     require(is_eligible(c, image, m))
+    isr = isr_after(s, c, m.isr)
+    elr = elr_after(s, c, m.isr, 0)
+    leader = leader_after(s, c, m.isr, 0, active(c, image)) if completes(s, c, m.isr) else m.leader
+    leader_epoch = epoch_for(s, c, m.isr, leader)
     require(leader_epoch <= c.max_leader_epoch, bound=C.max_leader_epoch)
     require(bits.is_subset(m.isr, replicas(c, image)))
     joined = isr & ~image.isr

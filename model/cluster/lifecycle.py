@@ -72,7 +72,6 @@ def broker_stops(s: State, c: C, broker: int) -> None:
     it is leaving; at once if it is fenced, or asks for the first time and leads nothing.
     """
     image = newest(s)
-    leader = leader_without(s, c, broker)
     asked = bits.contains(image.stopping, broker)
     waits = asked and not bits.contains(image.fenced, broker)
     require(has_room(s, c), bound=C.metadata_lag)
@@ -80,6 +79,7 @@ def broker_stops(s: State, c: C, broker: int) -> None:
     require(image.leader != broker)
     require(asked or s.budget.clean_stops > 0, bound=C.clean_stops)
     require(not waits or is_known_to_leave(s, c, broker))
+    leader = leader_without(s, c, broker)
     require(epoch_without(s, c, broker, leader) <= c.max_leader_epoch, bound=C.max_leader_epoch)
     append_image(s)
     remove_from_isr(s, c, broker, leader)
@@ -101,6 +101,9 @@ def broker_registers(s: State, c: C, broker: int, checkpoint: int) -> None:
     """
     r = s.replica[broker]
     image = newest(s)
+    require(has_room(s, c), bound=C.metadata_lag)
+    require(not is_running(s, broker))
+    require(bits.contains(image.fenced, broker) or not c.fenced_before_registration)
     unclean = is_unclean(s, c, broker)
     isr = bits.without(image.isr, broker) if unclean or c.registration_leaves_isr else image.isr
     changes = isr != image.isr or (unclean and bits.contains(s.elr, broker))
@@ -110,9 +113,6 @@ def broker_registers(s: State, c: C, broker: int, checkpoint: int) -> None:
     leader_epoch = epoch_for(s, c, isr, leader) if changes else image.leader_epoch
     opens = c.registration_opens_epoch and leader_epoch == image.leader_epoch
     partition_epoch = image.partition_epoch + 1
-    require(has_room(s, c), bound=C.metadata_lag)
-    require(not is_running(s, broker))
-    require(bits.contains(image.fenced, broker) or not c.fenced_before_registration)
     require(leader_epoch <= c.max_leader_epoch, bound=C.max_leader_epoch)
     require(not opens or image.leader_epoch < c.max_leader_epoch, bound=C.max_leader_epoch)
     require(checkpoint <= r.high_watermark)

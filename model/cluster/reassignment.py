@@ -40,7 +40,7 @@ def operator_reassigns_replicas(s: State, c: C, target: int) -> None:
     elr = elr_target(s, c, isr, missing, 0)
     leader = elected(s, c, isr, elr, missing | image.missing, active(c, image))
     require(has_room(s, c), bound=C.metadata_lag)
-    require(bits.size(wanted) >= c.least_replicas)
+    require(bits.size(wanted) >= max(1, c.least_replicas))
     require(missing != image.missing or adding != s.adding or removing != s.removing)
     require(image.isr != 0 or s.elr & wanted & image.missing & active(c, image) == 0)
     require(epoch_after(s, c, isr, leader, missing) <= c.max_leader_epoch, bound=C.max_leader_epoch)
