@@ -82,7 +82,7 @@ KAFKAS: dict[tuple[str, str], Check] = {
         f"{_VALIDATE}: all epochs are current", ("", "INELIGIBLE_REPLICA")
     ),
     ("leader-appends", "leads(s, leader)"): Check("ReplicaManager.getPartitionOrException", ("NOT_LEADER_OR_FOLLOWER",)),
-    ("leader-appends", "bits.size(r.isr) >= effective_min_isr(c, local(s, leader))"): Check(
+    ("leader-appends", "bits.size(r.isr) >= min_isr_of(s, c, leader)"): Check(
         "Partition.appendRecordsToLeader", ("NOT_ENOUGH_REPLICAS",)
     ),
     ("leader-handles-fetch", "serves(s, c, leader, follower)"): Check("Partition.localLogWithEpochOrThrow", _LEADER),
@@ -191,6 +191,7 @@ _BUILT = "always true with the rules as built"
 _BUDGET = "a budget"
 _ROOM = "has_room(s, c)"
 _EPOCHS = "epoch_without(s, c, broker, leader) <= c.max_leader_epoch"
+_SAME_MIN_ISR = "min ISR is changed by operators only, which is not driven"
 _REASSIGNED = "replicas are removed by reassignments only, which are not driven"
 
 BOUNDS: dict[tuple[str, str], str] = {
@@ -243,6 +244,8 @@ BOUNDS: dict[tuple[str, str], str] = {
         "broker == first_in_order(c, replicas(c, image), s.removing) or c.any_preferred",
     ): "broker 0 is the preferred one",
     ("controller-applies-alter-partition", "bits.is_subset(m.isr, replicas(c, image))"): _REASSIGNED,
+    ("broker-applies-metadata", "r.raised == old.raised or c.publishing != Publishing.TOPICS_FIRST"): _SAME_MIN_ISR,
+    ("broker-applies-metadata", "r.raised == new.raised or c.publishing != Publishing.CONFIGS_FIRST"): _SAME_MIN_ISR,
     ("leader-handles-late-fetch", "not bits.contains(local(s, m.leader).missing, m.follower)"): _REASSIGNED,
     ("leader-handles-fetch", "brings_news(s, c, leader, follower)"): "a fetch without news changes nothing",
     ("follower-lags-too-long", "bits.contains(r.recent, follower)"): "a follower that lags already",
@@ -287,6 +290,18 @@ UNSEEN: dict[str, str] = {
     "rollback_on=timeout": "it differs only in an action that no release has, and that is not driven",
     "answers_are_lost": "it is about connections that break, and the network client is not among the classes here",
     "fenced_answers": "OffsetForLeaderEpoch, which it is about, is not asked since IBP 2.7",
+    "elr_within_replicas": _REASSIGNED,
+    "removal_opens_epoch": _REASSIGNED,
+    **dict.fromkeys(
+        (
+            "publishing",
+            "answers_carry_min_isr",
+            "elr_judged_by",
+            "min_isr_opens_partition_epoch",
+            "leaderless_elr_is_cleared",
+        ),
+        _SAME_MIN_ISR,
+    ),
     "fetches_report": "leaders read the field only with `reported_high_watermark_counts`",
 }
 """Rules whose turning shows nowhere in what is driven, and why; by constant, or by constant and value."""

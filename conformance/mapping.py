@@ -116,6 +116,9 @@ NOT_DRIVEN: dict[str, str] = {
     "leader_gives_up_waiting": "no release does this",
     "operator_reassigns_replicas": "reassignments are not driven",
     "operator_cancels_reassignment": "reassignments are not driven",
+    "operator_raises_min_isr": "min ISR does not change",
+    "operator_lowers_min_isr": "min ISR does not change",
+    "broker_applies_configs": "min ISR does not change",
     "follower_trusts_diverging_answer": "only before KAFKA-14704",
 }
 """Actions that nothing is done for, and why. None of them is enabled with the constants that `refuse` lets through."""
@@ -148,6 +151,7 @@ FIELDS: dict[str, str] = {
 NOT_COMPARED: dict[str, str] = {
     "adding": "reassignments are not driven",
     "removing": "reassignments are not driven",
+    "replica.raised": "min ISR does not change",
     "replica.checked": "always empty since KAFKA-15221",
     "replica.truncating": "always off since IBP 2.7",
     "replica.last_epoch_lost": "always off since KAFKA-15510",
@@ -232,6 +236,8 @@ AS_BUILT: dict[str, int] = {
     "reported_high_watermark_counts": 0,
     "isr_from_metadata": 1,
     "answers_are_lost": 0,
+    "publishing": 0,
+    "answers_carry_min_isr": 0,
     "metadata_in_shutdown": 1,
     "acknowledge_after_leadership": 0,
     "request_epoch_checks": 1,
@@ -244,6 +250,9 @@ AS_BUILT: dict[str, int] = {
     "bump_leader_epoch_on_shrink": 0,
     "removal_opens_epoch": 1,
     "elr_within_replicas": 0,
+    "elr_judged_by": 0,
+    "min_isr_opens_partition_epoch": 0,
+    "leaderless_elr_is_cleared": 1,
     "last_known_leader": 1,
     "last_known_leader_check": 1,
     "unclean_shutdown": int(UncleanShutdown.PREVIOUS_EPOCH),
@@ -262,6 +271,8 @@ BEFORE_ELR = ("kafka-3.9",)
 AROUND: dict[str, str] = {
     "reassignments": NOT_DRIVEN["operator_reassigns_replicas"],
     "spare": NOT_DRIVEN["operator_reassigns_replicas"],
+    "raises": NOT_DRIVEN["operator_raises_min_isr"],
+    "lowers": NOT_DRIVEN["operator_lowers_min_isr"],
     "disk_swaps": NOT_DRIVEN["disk_is_swapped"],
 }
 """Constants that add what is not driven, and why it is not."""

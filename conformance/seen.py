@@ -55,7 +55,7 @@ class Seen:
         error, leader, broker_epoch, leader_epoch, partition_epoch, isr, members, _ = told
         status = STATUS.get(error, Status.REFUSED)
         epochs = tuple(members) if status in (Status.SENT, Status.STRAY) else (0,) * self.brokers
-        return (int(status), leader, broker_epoch, leader_epoch, partition_epoch - self.frame.epoch, isr, epochs)
+        return (int(status), leader, broker_epoch, leader_epoch, partition_epoch - self.frame.epoch, isr, 0, epochs)
 
     def answered(self, number: int) -> bool:
         """Say whether the controller has answered this request."""
@@ -100,12 +100,12 @@ class Seen:
 
     def _window(self, room: int) -> Key:
         found = [self._image(told) for told in self.images[self.frame.image :]]
-        empty = (0, 0, 0, 0, 0, 0, 0, (0,) * self.brokers)
+        empty = (0, 0, 0, 0, 0, 0, 0, 0, (0,) * self.brokers)
         return tuple(found + [empty] * (room - len(found)))
 
     def _image(self, told: list[Any]) -> Key:
         leader, leader_epoch, partition_epoch, isr, fenced, stopping, epochs = told
-        return (leader, leader_epoch, partition_epoch - self.frame.epoch, isr, fenced, stopping, 0, tuple(epochs))
+        return (leader, leader_epoch, partition_epoch - self.frame.epoch, isr, fenced, stopping, 0, 0, tuple(epochs))
 
     def _replica(self, told: dict[str, Any], expected: Key) -> Key:
         r = list(expected)

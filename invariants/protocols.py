@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from fencepost.invariants import (
+    configuration,
     controller_failover,
     controller_failover_live,
     follower_reads,
@@ -94,7 +95,7 @@ _PROPERTIES = {
 }
 """The properties of each machine; those not named are the published models, which share theirs."""
 _ON_REQUEST = {
-    "replication": (*reassignment.PROPERTIES, *replication_liveness.PROPERTIES),
+    "replication": (*configuration.PROPERTIES, *reassignment.PROPERTIES, *replication_liveness.PROPERTIES),
     "controller-failover": (*controller_failover.ON_REQUEST, *controller_failover_live.PROPERTIES),
     "quorum": (*quorum_liveness.PROPERTIES, *quorum_answers.PROPERTIES),
     "metadata-reads": metadata_reads_live.PROPERTIES,

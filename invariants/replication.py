@@ -22,6 +22,7 @@ from fencepost.model.cluster.state import (
     is_sent,
     leads,
     local,
+    min_isr_of,
     newest,
     replicas,
 )
@@ -177,7 +178,7 @@ def isr_is_sane(s: State, c: C) -> bool:
         and bits.is_subset(image.isr, replicas(c, image))
         and (is_last or image.isr & ~active(c, image) == 0)
         and s.elr & image.isr == 0
-        and (s.elr & replicas(c, image) == 0 or bits.size(image.isr) < effective_min_isr(c, image))
+        and (s.elr & replicas(c, image) == 0 or bits.size(image.isr) < effective_min_isr(c, image, image.raised))
     )
 
 
@@ -207,7 +208,7 @@ def maximal_isr_covers_isr(s: State, c: C) -> bool:
     if not has_current_leader(s):
         return True
     r = s.replica[newest(s).leader]
-    min_isr = effective_min_isr(c, local(s, newest(s).leader))
+    min_isr = min_isr_of(s, c, newest(s).leader)
     may_commit = not c.high_watermark_needs_min_isr or bits.size(r.isr) >= min_isr
     return bits.is_subset((newest(s).isr | s.elr) & replicas(c, newest(s)), maximal_isr(c, r)) or not may_commit
 

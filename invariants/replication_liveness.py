@@ -17,6 +17,7 @@ from fencepost.model.language.actions import properties_in
 
 PROGRESS = (
     weak(metadata.broker_applies_metadata, each="broker"),
+    weak(metadata.broker_applies_configs, each="broker"),
     weak(
         leader.leader_handles_fetch,
         leader.leader_reports_divergence,

@@ -15,7 +15,6 @@ import re
 from typing import TYPE_CHECKING, Any
 
 from fencepost.api.evidence import answer_of, cases_of, of_kind, trace_of_case
-from fencepost.api.quantities import counted
 from fencepost.figures.store import load
 from fencepost.invariants.catalogue import entries, runs, status
 from fencepost.invariants.protocols import protocol
@@ -183,15 +182,6 @@ def _shown(run: Run) -> dict[str, Any]:
     return constants_of(run)
 
 
-def _versions() -> tuple[Row, Iterable[Row]]:
-    rows = []
-    for run in (run for run in runs() if run.version and run.protocol == "replication"):
-        first = min(run.violated, key=lambda name: run.violated[name], default="")
-        fails = f"{counted(len(run.violated), 'property', 'properties')}, first {first}" if first else "nothing"
-        rows.append([run.name, fails, _number(run.violated.get(first)), _number(run.distinct), _number(run.depth)])
-    return ["run", "fails", "shortest", "distinct", "depth"], rows
-
-
 def _settings(name: str = "replication") -> tuple[Row, Iterable[Row]]:
     machine = protocol(name).machine
     names = list(dict.fromkeys(name for version in machine.versions for name in version.values))
@@ -291,7 +281,6 @@ def _largest() -> tuple[Row, Iterable[Row]]:
 
 _WORDS: dict[str, Callable[[], tuple[Row, Iterable[Row]]]] = {
     "bugs": _bugs,
-    "versions": _versions,
     "settings": _settings_by_version,
     "stands-for": _stands_for,
     "switches": _switches,

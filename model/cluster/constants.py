@@ -90,6 +90,27 @@ class Completion(IntEnum):
     ADDED_UNLESS_FEWER = 2
 
 
+class Publishing(IntEnum):
+    """In which order a broker applies what an image says of the partition and of its configuration (BrokerMetadataPublisher).
+
+    Topics first is how Kafka does it. Together: a partition has the min ISR of the image that its ISR is from.
+    """
+
+    TOPICS_FIRST = 0
+    CONFIGS_FIRST = 1
+    TOGETHER = 2
+
+
+class Judging(IntEnum):
+    """By which min ISR the controller fills the ELR: its own; the smaller one of its own and that of the leader that asks; or the
+    smallest one that a broker may still act on, as heartbeats say which metadata it has applied.
+    """  # noqa: D205 (one sentence)
+
+    OWN = 0
+    SMALLER = 1
+    HEARTBEATS = 2
+
+
 class C(Constants):
     """What a run of the replication model may set."""
 
@@ -114,6 +135,8 @@ class C(Constants):
         0, low=0, high=4, meaning="times that an operator starts a reassignment, or replaces the one under way"
     )
     cancels = bound(0, low=0, high=3, meaning="times that an operator cancels a reassignment")
+    raises = bound(0, low=0, high=2, meaning="times that an operator raises min ISR by one")
+    lowers = bound(0, low=0, high=2, meaning="times that an operator lowers min ISR by one")
     movable = bound(0, low=0, high=5, meaning="brokers of which operators add and remove replicas: the first")
     least_replicas = bound(0, low=0, high=5, meaning="replicas that operators leave the partition at least, and never none")
     spare = bound(0, low=0, high=4, meaning="of these, brokers without a replica at the start: the last")
@@ -177,6 +200,13 @@ class C(Constants):
     answers_are_lost = switch(
         default=False, meaning="a request is sent again after its connection broke: an answer to the first is lost"
     )
+    publishing = choice(
+        Publishing.TOPICS_FIRST,
+        meaning="brokers apply partitions and their min ISR: topics-first, configs-first (HYP-11), together",
+    )
+    answers_carry_min_isr = switch(
+        default=False, meaning="with an ISR that it has asked for a leader gets the min ISR by which it was judged (HYP-11)"
+    )
     metadata_in_shutdown = switch(
         default=True, meaning="a broker that is shutting down applies metadata (KAFKA-13858, KAFKA-14296)"
     )
@@ -218,6 +248,13 @@ class C(Constants):
     elr_within_replicas = switch(
         default=False, meaning="with ELR: who is removed from the replicas is not eligible any more (HYP-10)"
     )
+    elr_judged_by = choice(Judging.OWN, meaning="with ELR, the min ISR of the controller is: own, smaller, heartbeats (HYP-11)")
+    min_isr_opens_partition_epoch = switch(
+        default=False, meaning="a change of min ISR opens a partition epoch, not only if it clears an ELR (HYP-11)"
+    )
+    leaderless_elr_is_cleared = switch(
+        default=True, meaning="a change of min ISR clears the ELR of a partition without a leader too (HYP-12)"
+    )
     last_known_leader = switch(default=True, meaning="with ELR: the last leader is elected when ISR and ELR are empty")
     last_known_leader_check = switch(default=True, meaning="the last known leader must be active (KAFKA-19522)")
     unclean_shutdown = choice(
@@ -241,6 +278,8 @@ def refuse(c: C) -> str | None:
         return f"spare={c.spare} is more than movable={c.movable}, and only those brokers can be given a replica: write movable={c.spare}."
     if c.least_replicas > c.brokers:
         return f"least_replicas={c.least_replicas} is more than brokers={c.brokers}: write as many at most."
+    if c.answers_carry_min_isr and c.publishing != Publishing.TOGETHER:
+        return "answers_carry_min_isr=on gives a partition a min ISR of its own: write publishing=together."
     if c.movable - c.spare <= c.initial_leader < c.movable:
         return f"initial_leader={c.initial_leader} has no replica with movable={c.movable} and spare={c.spare}: take another."
     return None

@@ -4,7 +4,7 @@ After ReplicationControlManager and ClusterControlManager; `partition_change.py`
 changes something appends one image to the window and so needs room in it: brokers lag by at most `metadata_lag` images.
 """
 
-from fencepost.model.cluster.constants import C
+from fencepost.model.cluster.constants import C, Judging
 from fencepost.model.cluster.partition_change import (
     active,
     append_image,
@@ -22,6 +22,7 @@ from fencepost.model.cluster.state import (
     Image,
     State,
     Status,
+    effective_min_isr,
     is_copy,
     is_running,
     is_sent,
@@ -210,7 +211,8 @@ def controller_applies_alter_partition(s: State, c: C, m: AlterPartition) -> Non
     require(m.partition_epoch == image.partition_epoch or not c.request_epoch_checks)
     require(is_eligible(c, image, m))
     isr = isr_after(s, c, m.isr)
-    elr = elr_after(s, c, m.isr, 0)
+    suffices = c.elr_judged_by == Judging.SMALLER and bits.size(isr) >= effective_min_isr(c, image, min(m.raised, image.raised))
+    elr = 0 if suffices else elr_after(s, c, m.isr, 0)
     leader = leader_after(s, c, m.isr, 0, active(c, image)) if completes(s, c, m.isr) else m.leader
     leader_epoch = epoch_for(s, c, m.isr, leader)
     require(leader_epoch <= c.max_leader_epoch, bound=C.max_leader_epoch)
@@ -226,9 +228,9 @@ def controller_applies_alter_partition(s: State, c: C, m: AlterPartition) -> Non
     change_isr(s, c, m.isr, elr, leader)
     s.ghost_stale |= stale
     if leader != m.leader:
-        answer(s, m, Status.REFUSED)
+        answer(s, c, m, Status.REFUSED)
     elif same_epoch and not is_awaited_elsewhere:
-        answer(s, m, Status.APPLIED)
+        answer(s, c, m, Status.APPLIED)
     else:
         s.alter_partitions.remove(m)
 
@@ -243,7 +245,7 @@ def controller_finds_replica_ineligible(s: State, c: C, m: AlterPartition) -> No
     require(is_sent(m))
     require(passes_epoch_checks(c, image, m))
     require(not is_eligible(c, image, m))
-    answer(s, m, Status.INELIGIBLE)
+    answer(s, c, m, Status.INELIGIBLE)
 
 
 @action(m=InFlight("alter_partitions"))
@@ -255,14 +257,16 @@ def controller_refuses_alter_partition(s: State, c: C, m: AlterPartition) -> Non
     """
     require(is_sent(m))
     require(not passes_epoch_checks(c, newest(s), m))
-    answer(s, m, Status.APPLIED if is_repeated(c, newest(s), m) else Status.REFUSED)
+    answer(s, c, m, Status.APPLIED if is_repeated(c, newest(s), m) else Status.REFUSED)
 
 
-def answer(s: State, m: AlterPartition, status: int) -> None:
+def answer(s: State, c: C, m: AlterPartition, status: int) -> None:
     """Turn a request into the controller's answer to it; only the leader's own fields matter from then on.
 
     The answer to a stray copy goes to a connection that is closed.
     """
+    is_carried = c.answers_carry_min_isr and status == Status.APPLIED
+    raised = newest(s).raised if is_carried else 0
     s.alter_partitions.remove(m)
     if m.status == Status.SENT:
         s.alter_partitions.add(
@@ -272,4 +276,5 @@ def answer(s: State, m: AlterPartition, status: int) -> None:
             leader_epoch=m.leader_epoch,
             partition_epoch=m.partition_epoch,
             isr=m.isr,
+            raised=raised,
         )

@@ -14,11 +14,11 @@ from fencepost.model.cluster.state import (
     Replica,
     State,
     Status,
-    effective_min_isr,
     follows,
     is_copy,
     leads,
     local,
+    min_isr_of,
     newest,
 )
 from fencepost.model.language import NONE, InFlight, action, bits, require
@@ -84,7 +84,7 @@ def advance_high_watermark(s: State, c: C, leader: int) -> None:
     Since 3.7 it stands while the committed ISR is below min ISR.
     """
     r = s.replica[leader]
-    min_isr = effective_min_isr(c, local(s, leader))
+    min_isr = min_isr_of(s, c, leader)
     if c.high_watermark_needs_min_isr and bits.size(r.isr) < min_isr:
         return
     reached = r.end
@@ -188,6 +188,7 @@ def request(s: State, c: C, leader: int, isr: int) -> None:
         leader_epoch=image.leader_epoch,
         partition_epoch=r.partition_epoch,
         isr=isr,
+        raised=r.raised,
     )
     for member in range(c.brokers):
         if bits.contains(isr, member) and member != leader:
@@ -443,6 +444,8 @@ def leader_learns_change_applied(s: State, c: C, m: AlterPartition) -> None:
     forget_copies(s, c, m)
     s.alter_partitions.remove(m)
     r.isr = m.isr
+    if c.answers_carry_min_isr:
+        r.raised = m.raised
     r.partition_epoch = m.partition_epoch + 1
     r.proposed_isr = 0
     advance_high_watermark(s, c, m.leader)

@@ -34,6 +34,7 @@ def halt(s: State, broker: int, life: Life) -> None:
     r.truncating = False
     r.last_epoch_lost = False
     r.applied = 0
+    r.raised = 0
     r.life = life
 
 

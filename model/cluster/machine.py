@@ -1,7 +1,17 @@
 """The replication protocol as one machine, and the Kafka versions that set its switches together."""
 
-from fencepost.model.cluster import controller, follower, leader, lifecycle, metadata, network, producer, reassignment
-from fencepost.model.cluster.constants import C, Checkpoint, Completion, UncleanShutdown, refuse
+from fencepost.model.cluster import (
+    configuration,
+    controller,
+    follower,
+    leader,
+    lifecycle,
+    metadata,
+    network,
+    producer,
+    reassignment,
+)
+from fencepost.model.cluster.constants import C, Checkpoint, Completion, Judging, Publishing, UncleanShutdown, refuse
 from fencepost.model.cluster.state import State, initial
 from fencepost.model.language import Cast, Machine, Version
 
@@ -88,6 +98,11 @@ def notes(c: C) -> tuple[str, ...]:
         found.append(
             "elr_within_replicas is off, as Kafka's code reads: a violation may come from HYP-10; `--with elr_within_replicas` closes it."
         )
+    if c.elr and c.raises + c.lowers > 0 and c.elr_judged_by != Judging.HEARTBEATS and c.publishing != Publishing.TOGETHER:
+        found.append(
+            "publishing is not together, nor elr_judged_by=heartbeats, as Kafka's code reads: a violation may come from HYP-11; "
+            "`--set elr_judged_by=heartbeats` closes it."
+        )
     return tuple(found)
 
 
@@ -108,10 +123,13 @@ MACHINE = Machine(
         controller.controller_elects_preferred,
         reassignment.operator_reassigns_replicas,
         reassignment.operator_cancels_reassignment,
+        configuration.operator_raises_min_isr,
+        configuration.operator_lowers_min_isr,
         controller.controller_applies_alter_partition,
         controller.controller_finds_replica_ineligible,
         controller.controller_refuses_alter_partition,
         metadata.broker_applies_metadata,
+        metadata.broker_applies_configs,
         producer.leader_appends,
         leader.leader_handles_fetch,
         leader.leader_reports_divergence,
@@ -136,8 +154,16 @@ MACHINE = Machine(
     cast=Cast(
         owner="controller",
         names={"replica": "broker"},
-        arrows={"broker_applies_metadata": "controller"},
-        actors={"operator_reassigns_replicas": "", "operator_cancels_reassignment": ""},
+        arrows={"broker_applies_metadata": "controller", "broker_applies_configs": "controller"},
+        actors=dict.fromkeys(
+            (
+                "operator_reassigns_replicas",
+                "operator_cancels_reassignment",
+                "operator_raises_min_isr",
+                "operator_lowers_min_isr",
+            ),
+            "",
+        ),
         nobodys=("written",),
         current={"image": "newest"},
         views={"applied": "image"},

@@ -4,11 +4,11 @@ After ReplicaManager.applyDelta, Partition.makeLeader and Partition.makeFollower
 """
 
 from fencepost.model.cluster import log
-from fencepost.model.cluster.constants import C, FencedAnswers, Truncation
+from fencepost.model.cluster.constants import C, FencedAnswers, Publishing, Truncation
 from fencepost.model.cluster.follower import forget_answer
 from fencepost.model.cluster.leader import advance_high_watermark, fail_writes, forget_followers, forget_leadership, start_epoch
 from fencepost.model.cluster.network import leave_fetch_behind
-from fencepost.model.cluster.state import Answer, Broker, Image, ImageIndex, Replica, State, is_running, newest
+from fencepost.model.cluster.state import Answer, Broker, Image, ImageIndex, Replica, State, is_running, local, newest
 from fencepost.model.language import NONE, action, bits, require
 
 
@@ -24,9 +24,27 @@ def broker_applies_metadata(s: State, c: C, broker: int, index: int) -> None:
     require(is_running(s, broker))
     require(r.applied < index)
     require(index <= s.newest)
+    require(r.raised == old.raised or c.publishing != Publishing.TOPICS_FIRST)
+    require(r.raised == new.raised or c.publishing != Publishing.CONFIGS_FIRST)
     require(r.checked == 0 or not changes)
     if c.metadata_in_shutdown or not bits.contains(newest(s).stopping, broker):
         apply_image(s, c, broker, index)
+
+
+@action(broker=Broker, index=ImageIndex)
+def broker_applies_configs(s: State, c: C, broker: int, index: int) -> None:
+    """A running broker takes over the min ISR of an image: after what it says of the partition, or before (DynamicConfigPublisher).
+
+    That alone does not make a leader try its high watermark.
+    """
+    r = s.replica[broker]
+    require(r.raised != s.image[index].raised)
+    require(c.publishing != Publishing.TOGETHER)
+    require(is_running(s, broker))
+    require(index <= s.newest)
+    require(r.applied == index if c.publishing == Publishing.TOPICS_FIRST else r.applied < index)
+    require(r.raised == local(s, broker).raised or c.publishing == Publishing.TOPICS_FIRST)
+    r.raised = s.image[index].raised
 
 
 def apply_image(s: State, c: C, broker: int, index: int) -> None:
@@ -45,6 +63,8 @@ def apply_image(s: State, c: C, broker: int, index: int) -> None:
     if had and not has:
         delete_replica(s, c, broker)
     r.applied = index
+    if c.publishing == Publishing.TOGETHER and (new.leader != broker or new.partition_epoch >= r.partition_epoch):
+        r.raised = new.raised
     if changes and new.leader == broker:
         make_leader(s, c, broker, was_leader, in_new_epoch)
     elif changes and has:
@@ -56,6 +76,7 @@ def start_from(s: State, c: C, broker: int) -> None:
     r = s.replica[broker]
     r.applied = s.newest
     image = s.image[s.newest]
+    r.raised = image.raised
     if bits.contains(image.missing, broker):
         log.truncate(r, 0)
     elif image.leader == broker:

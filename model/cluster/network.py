@@ -96,6 +96,7 @@ def leader_resends_request(s: State, c: C, m: AlterPartition) -> None:
         partition_epoch=m.partition_epoch,
         isr=m.isr,
     )
+    copy.raised = m.raised
     for member in range(c.brokers):
         copy.member_epoch[member] = m.member_epoch[member]
     s.budget.resends -= 1
@@ -119,6 +120,8 @@ def is_moot(s: State, c: C, m: AlterPartition) -> bool:
 def is_read_alike(s: State, broker: int, index: int, later: int) -> bool:
     """Say whether a broker that leads by neither of two images would act alike on both: without a replica in any case."""
     one, other = s.image[index], s.image[later]
+    if one.raised != other.raised:
+        return False
     if bits.contains(one.missing | other.missing, broker):
         return bits.contains(one.missing & other.missing, broker)
     return broker not in (one.leader, other.leader) and one.leader_epoch == other.leader_epoch and one.leader == other.leader
@@ -127,7 +130,7 @@ def is_read_alike(s: State, broker: int, index: int, later: int) -> bool:
 def normalize(s: State, c: C) -> None:
     """Forget what nobody can observe.
 
-    A broker that does not lead reads only leader, leader epoch and whether it has a replica, so it has applied all images that agree
+    A broker that does not lead reads only leader, leader epoch, min ISR and whether it has a replica, so it has applied all images that agree
     with its own in these. Requests that the controller must refuse are refused at once; refusals that change nothing, answers that
     nobody waits for and late fetches that no leader will serve are dropped. Images that all running brokers have passed
     are dropped too, and partition epochs are counted from the oldest image that is kept.
@@ -150,6 +153,7 @@ def drop_moot_messages(s: State, c: C) -> None:
     for m in s.alter_partitions:
         if m.status == Status.SENT and is_refused(s, c, m):
             m.status = Status.REFUSED
+            m.raised = 0
             for member in range(c.brokers):
                 m.member_epoch[member] = 0
     for _ in range(c.alter_partitions):
@@ -204,5 +208,6 @@ def clear_image(s: State, c: C, index: int) -> None:
     image.fenced = 0
     image.stopping = 0
     image.missing = 0
+    image.raised = 0
     for broker in range(c.brokers):
         image.broker_epoch[broker] = 0

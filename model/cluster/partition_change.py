@@ -4,8 +4,8 @@ After PartitionChangeBuilder and PartitionReassignmentReplicas. A change is aske
 operator moves them; what comes of it is written to the log as one image.
 """
 
-from fencepost.model.cluster.constants import C, Completion
-from fencepost.model.cluster.state import Image, State, effective_min_isr, newest
+from fencepost.model.cluster.constants import C, Completion, Judging
+from fencepost.model.cluster.state import Image, State, effective_min_isr, is_running, newest
 from fencepost.model.language import NONE, bits
 
 
@@ -61,13 +61,33 @@ def missing_after(s: State, c: C, isr: int) -> int:
     return newest(s).missing | s.removing if completes(s, c, isr) else newest(s).missing
 
 
+def judged_raise(s: State, c: C) -> int:
+    """Return which min ISR the controller fills the ELR by: as much above the first one.
+
+    Brokers report in heartbeats how far they have applied metadata, after all of it was published (MetadataLoader); so the
+    controller could know which values any broker may still act on, which leads or may be elected. Here it knows at once, and
+    knows that a broker is down.
+    """
+    least = newest(s).raised
+    if c.elr_judged_by == Judging.HEARTBEATS:
+        oldest = s.newest
+        for broker in range(c.brokers):
+            if is_running(s, broker):
+                oldest = min(oldest, s.replica[broker].applied)
+                least = min(least, s.replica[broker].raised)
+        for index in range(s.newest):
+            if index >= oldest:
+                least = min(least, s.image[index].raised)
+    return least
+
+
 def elr_target(s: State, c: C, isr: int, missing: int, unclean: int) -> int:
     """Return the eligible leader replicas that go with a new ISR (KIP-966, maybePopulateTargetElr).
 
     Members that leave the ISR stay eligible while it is below min ISR, unless they may have lost records. Nothing there looks at
     the target replicas, so members that are removed stay too (HYP-10).
     """
-    if not c.elr or bits.size(isr) >= effective_min_isr(c, newest(s)):
+    if not c.elr or bits.size(isr) >= effective_min_isr(c, newest(s), judged_raise(s, c)):
         return 0
     stay = (s.elr | newest(s).isr) & ~isr & ~unclean
     return stay & ~missing if c.elr_within_replicas else stay

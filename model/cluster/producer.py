@@ -3,7 +3,7 @@
 from fencepost.model.cluster import log
 from fencepost.model.cluster.constants import C
 from fencepost.model.cluster.leader import advance_high_watermark
-from fencepost.model.cluster.state import Broker, State, effective_min_isr, leads, local
+from fencepost.model.cluster.state import Broker, State, leads, local, min_isr_of
 from fencepost.model.language import action, bits, require
 
 
@@ -16,7 +16,7 @@ def leader_appends(s: State, c: C, leader: int) -> None:
     r = s.replica[leader]
     require(s.written < c.max_records, bound=C.max_records)
     require(leads(s, leader))
-    require(bits.size(r.isr) >= effective_min_isr(c, local(s, leader)))
+    require(bits.size(r.isr) >= min_isr_of(s, c, leader))
     require(r.checked == 0)
     record = s.written + 1
     r.waiting[r.end] = record

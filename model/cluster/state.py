@@ -75,13 +75,17 @@ PartitionEpoch = Annotated[
         + C.elections
         + C.brokers
         + 5 * C.reassignments
-        + C.cancels,
+        + C.cancels
+        + C.raises
+        + C.lowers,
     ),
 ]
 ImageIndex = Annotated[int, Index(C.metadata_lag + 1)]
 RecordId = Annotated[int, Range(0, C.max_records)]
 """Records are numbered from 1 in the order in which leaders append them; 0 is no record."""
 RecordIds = Annotated[int, BitSet(C.max_records + 1)]
+Raise = Annotated[int, Range(-1 * C.lowers, C.raises)]
+"""By how much min ISR is above the value that it starts with; always 0 if no operator changes it."""
 
 
 class Image(Record):
@@ -94,6 +98,7 @@ class Image(Record):
     fenced: Brokers
     stopping: Brokers
     missing: Movable
+    raised: Raise
     broker_epoch: Annotated[Array[BrokerEpoch], Per(Broker)]
 
 
@@ -134,11 +139,13 @@ class Replica(Record):
     `checked` holds the follower whose log end was found good enough for the ISR while the leader, which holds its lock,
     has still to look at the broker epoch (before KAFKA-15221). `recent` holds followers that were caught up within the lag
     time, if the leader waits for such. `truncating` is set
-    while a follower has still to ask where to cut its log (before Fetch carried the last epoch).
+    while a follower has still to ask where to cut its log (before Fetch carried the last epoch). `raised` gives the min ISR that it
+    acts on, which may be that of another image than the one applied.
     """
 
     life: Life
     applied: ImageIndex
+    raised: Raise
     log: Annotated[Array[Entry], Size(C.max_records)]
     end: Offset
     high_watermark: Offset
@@ -156,7 +163,7 @@ class Replica(Record):
 
 
 class AlterPartition(Record):
-    """A leader's request to change the ISR, later the controller's answer to it."""
+    """A leader's request to change the ISR, later the controller's answer to it; `raised` gives the sender's min ISR."""
 
     status: Status
     leader: Broker
@@ -164,6 +171,7 @@ class AlterPartition(Record):
     leader_epoch: Epoch
     partition_epoch: PartitionEpoch
     isr: Brokers
+    raised: Raise
     member_epoch: Annotated[Array[MaybeBrokerEpoch], Per(Broker)]
 
 
@@ -191,6 +199,8 @@ class Budget(Record):
     resends: Annotated[int, Range(0, C.resends)]
     reassignments: Annotated[int, Range(0, C.reassignments)]
     cancels: Annotated[int, Range(0, C.cancels)]
+    raises: Annotated[int, Range(0, C.raises)]
+    lowers: Annotated[int, Range(0, C.lowers)]
 
 
 class State(Record):
@@ -251,6 +261,8 @@ def initial(s: State, c: C) -> None:
     s.budget.resends = c.resends
     s.budget.reassignments = c.reassignments
     s.budget.cancels = c.cancels
+    s.budget.raises = c.raises
+    s.budget.lowers = c.lowers
 
 
 def newest(s: State) -> Image:
@@ -278,9 +290,15 @@ def replicas(c: C, image: Image) -> int:
     return bits.everyone(c.brokers) & ~image.missing
 
 
-def effective_min_isr(c: C, image: Image) -> int:
+def effective_min_isr(c: C, image: Image, raised: int) -> int:
     """Return min ISR, which is at most the number of replicas (Partition.effectiveMinIsr, getTopicEffectiveMinIsr)."""
-    return c.min_isr if image.missing == 0 else min(c.min_isr, bits.size(replicas(c, image)))
+    min_isr = c.min_isr + raised
+    return min_isr if image.missing == 0 else min(min_isr, bits.size(replicas(c, image)))
+
+
+def min_isr_of(s: State, c: C, broker: int) -> int:
+    """Return the min ISR that a running broker acts on."""
+    return effective_min_isr(c, local(s, broker), s.replica[broker].raised)
 
 
 def follows(s: State, follower: int, leader: int) -> bool:

@@ -1,0 +1,49 @@
+"""What operators do with the topic's configuration: they raise and lower min.insync.replicas while it is in use.
+
+After ConfigurationControlManager.incrementalAlterConfigs. The record goes through the controller's log like any other, so everybody
+acts on it once it was applied there: the controller at once, each broker later.
+"""
+
+from fencepost.model.cluster.constants import C
+from fencepost.model.cluster.controller import has_room
+from fencepost.model.cluster.partition_change import append_image
+from fencepost.model.cluster.state import State, newest
+from fencepost.model.language import NONE, action, require
+
+
+@action()
+def operator_raises_min_isr(s: State, c: C) -> None:
+    """An operator raises min.insync.replicas by one, at most to the number of brokers: above that nothing changes."""
+    require(s.budget.raises > 0, bound=C.raises)
+    require(has_room(s, c), bound=C.metadata_lag)
+    require(c.min_isr + newest(s).raised < c.brokers)
+    s.budget.raises -= 1
+    change_min_isr(s, c, 1)
+
+
+@action()
+def operator_lowers_min_isr(s: State, c: C) -> None:
+    """An operator lowers min.insync.replicas by one."""
+    require(s.budget.lowers > 0, bound=C.lowers)
+    require(has_room(s, c), bound=C.metadata_lag)
+    require(c.min_isr + newest(s).raised > 1)
+    s.budget.lowers -= 1
+    change_min_isr(s, c, -1)
+
+
+def change_min_isr(s: State, c: C, by: int) -> None:
+    """Write another min ISR, and with it a ClearElrRecord: nobody is eligible by the old one any more.
+
+    ReplicationControlManager.removeTopicElrs: it forgets the last known leader too, and writes only to partitions that have something
+    to forget, which opens a partition epoch. Who leads nothing now, and is forgotten, leads nothing for ever (HYP-12).
+    """
+    has_something = s.elr != 0 or s.last_known_leader != NONE
+    forgets = c.elr and has_something and (newest(s).leader != NONE or c.leaderless_elr_is_cleared)
+    append_image(s)
+    image = newest(s)
+    image.raised += by
+    if forgets:
+        s.elr = 0
+        s.last_known_leader = NONE
+    if forgets or c.min_isr_opens_partition_epoch:
+        image.partition_epoch += 1
