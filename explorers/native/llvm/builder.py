@@ -99,6 +99,15 @@ class Builder:
         self.lines.append(f"  {register} = {instruction}")
         return register
 
+    def mark(self) -> tuple[int, int, str | None]:
+        """Return where the function stands, for `undo`."""
+        return len(self.lines), len(self.slots), self.at
+
+    def undo(self, before: tuple[int, int, str | None]) -> None:
+        """Forget what was written since."""
+        lines, slots, self.at = before
+        del self.lines[lines:], self.slots[slots:]
+
     def begin(self, label: str) -> None:
         """Go on in another block."""
         self.lines.append(f"{label}:")

@@ -12,7 +12,8 @@ from fencepost.explorers.native.lower.bounds import Trying
 from fencepost.explorers.native.lower.choosing import Choosing
 from fencepost.explorers.native.lower.code import Code
 from fencepost.explorers.native.lower.loops import counted, only_if
-from fencepost.explorers.native.lower.module import CHECKS, NUMBERS, PLAIN, ROWS, Module, symbol
+from fencepost.explorers.native.lower.module import BYTES, CHECKS, NUMBERS, PLAIN, ROWS, Module, symbol
+from fencepost.explorers.native.lower.sieve import Sieve
 from fencepost.model.language.actions import Kind
 from fencepost.model.language.ir import Compute, Guarded, Over, nest
 from fencepost.model.language.ir.nodes import Call, Fits
@@ -59,7 +60,7 @@ class Acting(Choosing):
     PARAMETERS: tuple[tuple[str, Type], ...] = (
         ("size", Sort.NUMBER), ("start", Sort.NUMBER), ("first", Sort.NUMBER), ("number", Sort.NUMBER), ("out", ROWS),
         ("hashes", _WORDS), ("parents", Vector(CELLS["u32"], 0)), ("codes", NUMBERS), ("n", Sort.NUMBER), ("fired", NUMBERS),
-        ("refused", NUMBERS), ("found", NUMBERS), ("alive", Vector(CELLS["u8"], 0)),
+        ("refused", NUMBERS), ("found", NUMBERS), ("alive", BYTES), ("columns", BYTES),
     )  # fmt: skip
 
     def __init__(self, module: Module, wanted: Wanted, place: int) -> None:
@@ -94,13 +95,11 @@ class Acting(Choosing):
         self.waiting = build.slot(Sort.NUMBER) if self.trying else None
         if self.waiting is not None:
             build.keep(self.waiting, number(0))
-        with counted(build, number(0), self.given["size"]) as item:
-            self.state = build.read(*build.element(self.states, item.at))
-            self.row = build.wrapped("+", self.given["start"], item.at)
-            self.code.bind(self.made.parameters[0], self.state)
-            self.where_there_are_values(item.following)
-            self.at = item.at
-            self.step(0, item.following, effect)
+        if self.wanted.masks is not None or not Sieve(self).write(effect):
+            with counted(build, number(0), self.given["size"]) as item:
+                self.enter(item.at)
+                self.where_there_are_values(item.following)
+                self.step(0, item.following, effect)
         if self.waiting is not None:
             given = [self.given["size"], build.kept(self.waiting, Sort.NUMBER), self.given["refused"]]
             build.call(f"@{self.trying}", Sort.NOTHING, [self.e, self.c, self.states, *given])
@@ -112,6 +111,12 @@ class Acting(Choosing):
         build.give(after)
         module.texts.append(build.text())
         return self.name
+
+    def enter(self, at: Value) -> None:
+        """Make a state of the block the one at hand."""
+        self.at, self.state = at, self.build.read(*self.build.element(self.states, at))
+        self.row = self.build.wrapped("+", self.given["start"], at)
+        self.code.bind(self.made.parameters[0], self.state)
 
     def increase(self, array: str, index: Value, by: Value) -> None:
         """Add to an element of an array of counts."""

@@ -2,18 +2,24 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, NamedTuple
 
+from fencepost.explorers.native.layout import WORD
+from fencepost.explorers.native.llvm.builder import Builder
+from fencepost.explorers.native.llvm.checks import RARE
 from fencepost.explorers.native.llvm.types import Sort, Value, Vector, number
 from fencepost.explorers.native.lower.actions import Acting, Wanted
+from fencepost.explorers.native.lower.columns import Columns
+from fencepost.explorers.native.lower.lanes import LANES, Unsuited
 from fencepost.explorers.native.lower.loops import counted, only_if
-from fencepost.explorers.native.lower.module import BLOCK
+from fencepost.explorers.native.lower.module import BLOCK, BYTES, PLAIN
+from fencepost.explorers.native.lower.shape import ERROR
 from fencepost.model.language.actions import Kind
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterator, Sequence
 
-    from fencepost.explorers.native.llvm.builder import Builder
     from fencepost.explorers.native.lower.module import Module
     from fencepost.model.language.actions import Property
 
@@ -25,6 +31,12 @@ EXPAND = (
 """The parameters of `expand` and how they are passed; `codes` only where steps are numbered."""
 JUDGE = (("e", "Checks"), ("rows", "Rows"), ("first", "I64"), ("last", "I64"), ("c", "Constants"), ("found", "I64p"))
 
+CODES = (
+    ("Expand", tuple(kind for name, kind in EXPAND if name != "codes"), "I64"),
+    ("Judge", tuple(kind for _, kind in JUDGE), "None"),
+)
+"""Their types, for kernels that call them by address."""
+
 
 def write_expand(module: Module, wanted: Wanted) -> None:
     """Write `expand`: all successors of the states first..last-1 of one owner, behind the `n` that there are; return how many."""
@@ -32,14 +44,42 @@ def write_expand(module: Module, wanted: Wanted) -> None:
     parameters = [item for item in EXPAND if item[0] != "codes" or wanted.code is not None]
     build, given = module.kernel("expand", parameters, "I64")
     given.setdefault("codes", Value("null", Vector(number(0).type, 0)))  # type: ignore[arg-type]
-    e, first, last = given["e"], given["first"], given["last"]
-    block = Value(build.room(BLOCK * module.state.bytes), Vector(module.state, BLOCK))
-    with counted(build, number(0), build.least([build.wrapped("-", last, first), number(BLOCK)])) as item:
-        module.rows.clear(build, build.read(*build.element(block, item.at)))
-    count, start = build.slot(Sort.NUMBER), build.slot(Sort.NUMBER)
+    columns, count = write_columns(module, "columns"), build.slot(Sort.NUMBER)
     build.keep(count, given["n"])
+    with blocks(module, build, given) as block:
+        if module.bounds is not None:
+            with counted(build, number(0), block.size) as item:
+                module.bounds.clear(build, given["e"], item.at)
+        if columns:
+            build.call(f"@{columns}", Sort.NOTHING, [block.states, block.beside, groups(build, block.size)])
+        values = {**given, "size": block.size, "start": block.first, "columns": block.beside}
+        for name in acting:
+            values["n"] = build.kept(count, Sort.NUMBER)
+            passed = [values[parameter] for parameter, _ in Acting.PARAMETERS]
+            build.keep(count, build.call(f"@{name}", Sort.NUMBER, [given["e"], given["c"], block.states, *passed]))
+    module.finish(build, build.kept(count, Sort.NUMBER))
+
+
+class Block(NamedTuple):
+    """States at hand, unpacked: how many, and the row of the first; `beside` is room for their columns."""
+
+    states: Value
+    beside: Value
+    first: Value
+    size: Value
+
+
+@contextmanager
+def blocks(module: Module, build: Builder, given: dict[str, Value]) -> Iterator[Block]:
+    """Run what is built inside for the states first..last-1, block by block."""
+    e, first, last = given["e"], given["first"], given["last"]
+    states = Value(build.room(BLOCK * module.state.bytes), Vector(module.state, BLOCK))
+    beside = Value(build.room(BLOCK * module.state.bytes), BYTES)
+    many = build.wrapped("*", groups(build, build.wrapped("-", last, first)), number(LANES))
+    with counted(build, number(0), build.least([many, number(BLOCK)])) as item:
+        module.rows.clear(build, build.read(*build.element(states, item.at)))
+    start, top, body, end = build.slot(Sort.NUMBER), build.label(), build.label(), build.label()
     build.keep(start, first)
-    top, body, end = build.label(), build.label(), build.label()
     build.jump(top)
     build.begin(top)
     at = build.kept(start, Sort.NUMBER)
@@ -48,32 +88,157 @@ def write_expand(module: Module, wanted: Wanted) -> None:
     size = build.least([build.wrapped("-", last, at), number(BLOCK)])
     with counted(build, number(0), size) as item:
         row = module.rows.row(build, e, given["rows"], build.wrapped("+", at, item.at))
-        module.rows.unpack(build, e, row, build.read(*build.element(block, item.at)))
-        if module.bounds is not None:
-            module.bounds.clear(build, e, item.at)
-    values = {**given, "size": size, "start": at}
-    for name in acting:
-        passed = [values[parameter] for parameter, _ in Acting.PARAMETERS]
-        passed[[parameter for parameter, _ in Acting.PARAMETERS].index("n")] = build.kept(count, Sort.NUMBER)
-        build.keep(count, build.call(f"@{name}", Sort.NUMBER, [e, given["c"], block, *passed]))
+        module.rows.unpack(build, e, row, build.read(*build.element(states, item.at)))
+    yield Block(states, beside, at, size)
     build.keep(start, build.wrapped("+", at, number(BLOCK)))
     build.jump(top)
     build.begin(end)
-    module.finish(build, build.kept(count, Sort.NUMBER))
+
+
+def groups(build: Builder, states: Value) -> Value:
+    """Return how many groups of states stand side by side in columns."""
+    return build.shifted(">>", build.wrapped("+", states, number(LANES - 1)), number(LANES.bit_length() - 1))
+
+
+def write_columns(module: Module, name: str) -> str:
+    """Write the function that puts the states of a block into columns, as far as conditions read them, and return its name."""
+    used, module.columns = module.columns, set()
+    if not used:
+        return ""
+    states = Vector(module.state, 0)
+    build = Builder(name, [states, BYTES, Sort.NUMBER], attributes=f"noinline {PLAIN}")
+    block, beside, many = build.arguments
+    wide = sorted(item for item in used if item[1] > 1)
+    words = sorted({offset // WORD for offset, size in used if size == 1})
+    with counted(build, number(0), many) as item:
+        first = build.wrapped("*", item.at, number(LANES))
+        sources = [build.element(block, build.wrapped("+", first, number(n)))[0] for n in range(LANES)]
+        target = build.scaled(beside.text, Vector(module.state, LANES), item.at)
+        for word in words:
+            at = [build.offset(source, WORD * word) for source in sources]
+            write_bytes(build, at, build.offset(target, LANES * WORD * word))
+        for offset, size in wide:
+            for n, source in enumerate(sources):
+                value = build.value(f"load i{8 * size}, ptr {build.offset(source, offset)}, align 1")
+                build.emit(f"store i{8 * size} {value}, ptr {build.offset(target, LANES * offset + n * size)}, align 1")
+    module.finish(build)
+    return build.name
+
+
+def write_bytes(build: Builder, sources: list[str], target: str) -> None:
+    """Write eight columns of bytes: those of a word of each state. Rows are interleaved until each byte stands with its like."""
+    half, lanes = LANES // 2, f"<{LANES} x i8>"
+    rows = [build.value(f"load <{half} x i8>, ptr {source}, align 8") for source in sources]
+    low = ", ".join(f"i32 {n // 2 + LANES // 2 * (n % 2)}" for n in range(LANES))
+    rows = [
+        build.value(f"shufflevector <{half} x i8> {rows[n]}, <{half} x i8> {rows[n + half]}, <{LANES} x i32> <{low}>")
+        for n in range(half)
+    ]
+    distance = half // 2
+    while distance:
+        mixed = []
+        for part in range(0, len(rows), 2 * distance):
+            for n in range(part, part + distance):
+                for first in (0, half):
+                    places = ", ".join(f"i32 {first + m // 2 + LANES * (m % 2)}" for m in range(LANES))
+                    shuffled = f"shufflevector {lanes} {rows[n]}, {lanes} {rows[n + distance]}, <{LANES} x i32> <{places}>"
+                    mixed.append((part, first, n, build.value(shuffled)))
+        rows = [text for *_, text in sorted(mixed, key=lambda item: item[:3])]
+        distance //= 2
+    for n, row in enumerate(rows):
+        build.emit(f"store {lanes} {row}, ptr {build.offset(target, LANES * n)}, align 16")
 
 
 def write_judge(module: Module, properties: Sequence[Property]) -> None:
-    """Write `judge`: `found[k]` falls to the number of the first state that decides property k."""
+    """Write `judge`: `found[k]` falls to the number of the first state that decides property k.
+
+    Properties are judged in columns where they can be. Where a check fails in a group of states, these are judged once more, one
+    after the other: it may have failed behind the state that decides the property.
+    """
 
     def visit(build: Builder, given: dict[str, Value], at: Value, state: Value) -> None:
         for place, prop in enumerate(properties):
-            address, memory = build.element(given["found"], number(place))
-            with only_if(build, build.compared("<", at, build.read(address, memory))):
-                holds = module.predicate(build, given, module.program.properties[prop.name], [state])
-                with only_if(build, holds if prop.kind is Kind.SOMETIMES else build.negated(holds)):
-                    build.write(address, memory, at)
+            judge_state(module, build, given, place, prop, at, state)
 
-    module.over_states("judge", [("found", "I64p")], visit)
+    module.over_states("judge_states", [("found", "I64p")], visit)
+    build, given = module.kernel("judge", JUDGE)
+    e = given["e"]
+    columns = Columns(module, build, e, given["c"])
+    before = build.mark()
+    suited = [prop for prop in properties if is_suited(module, columns, prop)]
+    build.undo(before)
+    reads, module.columns = bool(module.columns), set()
+    if not suited:
+        build.call("@judge_states", Sort.NOTHING, list(given.values()))
+        module.finish(build)
+        return
+    with blocks(module, build, given) as block:
+        if reads:
+            build.call("@columns.judge", Sort.NOTHING, [block.states, block.beside, groups(build, block.size)])
+        with counted(build, number(0), groups(build, block.size)) as item:
+            group = build.wrapped("*", item.at, number(LANES))
+            first = build.wrapped("+", block.first, group)
+            size = build.least([build.wrapped("-", block.size, group), number(LANES)])
+            columns.base = build.scaled(block.beside.text, Vector(module.state, LANES), item.at)
+            for place, prop in enumerate(properties):
+                if prop in suited:
+                    judge_group(columns, given, place, prop, first, size)
+                    continue
+                with counted(build, number(0), size) as lane:
+                    state = build.read(*build.element(block.states, build.wrapped("+", group, lane.at)))
+                    judge_state(module, build, given, place, prop, build.wrapped("+", first, lane.at), state)
+            with only_if(build, module.failed(build, e), RARE):
+                module.note(build, e, ERROR, number(0))
+                again = {**given, "first": first, "last": build.wrapped("+", first, size)}
+                build.call("@judge_states", Sort.NOTHING, list(again.values()))
+                with only_if(build, module.failed(build, e)):
+                    build.give()
+    module.finish(build)
+    write_columns(module, "columns.judge")
+
+
+def is_suited(module: Module, columns: Columns, prop: Property) -> bool:
+    """Say whether a property can be judged in columns; what that writes is of no use."""
+    read = set(module.columns)
+    try:
+        judge_in_columns(module, columns, prop)
+    except Unsuited:
+        module.columns = read
+        return False
+    return True
+
+
+def judge_in_columns(module: Module, columns: Columns, prop: Property) -> Value:
+    """Return the states that decide a property, as bits."""
+    function = module.program.functions[module.program.properties[prop.name]]
+    columns.slots[function.parameters[0]] = columns.state()
+    holds = columns.as_flag(columns.body(function.body))
+    return columns.bits(holds if prop.kind is Kind.SOMETIMES else columns.negated(holds))
+
+
+def judge_group(columns: Columns, given: dict[str, Value], place: int, prop: Property, first: Value, size: Value) -> None:
+    """Judge a group of states by a property, as far as they come before the first one that is known to decide it."""
+    build = columns.build
+    address, memory = build.element(given["found"], number(place))
+    before = build.greatest([build.wrapped("-", build.read(address, memory), first), number(0)])
+    many = build.least([before, size])._replace(low=0, high=LANES)
+    with only_if(build, build.compared(">", many, number(0))):
+        columns.active = build.wrapped("-", build.shifted("<<", number(1), many), number(1))
+        decides = build.bitwise("&", judge_in_columns(columns.module, columns, prop), columns.active)
+        with only_if(build, build.compared("!=", decides, number(0))):
+            lane = Value(build.value(f"call i64 @llvm.cttz.i64(i64 {decides.text}, i1 true)"), Sort.NUMBER, 0, LANES)
+            build.write(address, memory, build.wrapped("+", first, lane))
+
+
+def judge_state(
+    module: Module, build: Builder, given: dict[str, Value], place: int, prop: Property, at: Value, state: Value
+) -> None:
+    """Judge a state by a property."""
+    address, memory = build.element(given["found"], number(place))
+    with only_if(build, build.compared("<", at, build.read(address, memory))):
+        holds = module.predicate(build, given, module.program.properties[prop.name], [state])
+        with only_if(build, holds if prop.kind is Kind.SOMETIMES else build.negated(holds)):
+            build.write(address, memory, at)
 
 
 def write_look(module: Module, views: Sequence[Property]) -> None:

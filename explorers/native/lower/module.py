@@ -29,6 +29,7 @@ PLAIN = 'nounwind "no-builtins"'
 CHECKS = Vector(CELLS["i64"], 0)
 ROWS = Vector(CELLS["u64"], 0)
 NUMBERS = Vector(CELLS["i64"], 0)
+BYTES = Vector(CELLS["u8"], 0)
 BLOCK = 64
 """States that are unpacked at a time: they fit the fastest cache, and a call of an action is worth its while."""
 
@@ -66,6 +67,8 @@ class Module:
         self.rows = Rows(self.state, first)
         self.switches: dict[tuple[int, int], int] = {}
         self.bounds: Counting | None = None
+        self.columns: set[tuple[int, int]] = set()
+        """The numbers of a state that conditions read in columns: their places and bytes."""
         self._written: dict[int, str] = {}
         self._plain = Plain(program.functions)
 

@@ -1,0 +1,232 @@
+"""Numbers and flags of several states at once: a number is a register with one lane for each of `LANES` states."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from fencepost.explorers.native.llvm.builder import ends
+from fencepost.explorers.native.llvm.types import GREATEST, LEAST, Sort, Value, number
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from fencepost.explorers.native.llvm.builder import Builder
+    from fencepost.explorers.native.llvm.types import Memory
+
+LANES = 16
+"""States side by side: as many as bytes fit the registers that every processor has."""
+MOST_WAYS = 8
+"""Places that an index may name, or shifts that a count may ask for, where that differs from lane to lane."""
+_WIDTHS = (8, 16, 32, 64)
+_SIGNS = {"==": "eq", "!=": "ne", "<": "slt", "<=": "sle", ">": "sgt", ">=": "sge"}
+_BITWISE = {"&": "and", "|": "or", "^": "xor"}
+BITS = f"<{LANES} x i1>"
+ALL = f"<{', '.join(['i1 true'] * LANES)}>"
+NONE = "zeroinitializer"
+
+
+class Unsuited(Exception):  # noqa: N818 (no error)
+    """An expression that is evaluated state by state."""
+
+
+@dataclass(frozen=True)
+class Lanes:
+    """A number in each lane, and between which ends all of them lie."""
+
+    text: str
+    bits: int
+    low: int
+    high: int
+
+
+@dataclass(frozen=True)
+class Mask:
+    """A flag in each lane."""
+
+    text: str
+
+
+@dataclass(frozen=True)
+class Places:
+    """A place in each lane: the last of the ways whose flag is set there; the first has none. `offsets` are where they may be in a state."""
+
+    ways: tuple[tuple[Mask | None, str], ...]
+    memory: Memory
+    offsets: frozenset[int]
+
+
+Thing = Value | Lanes | Mask | Places
+"""What an expression is: a number or a flag that is the same in all lanes, or one of the others."""
+
+
+class Lanewise:
+    """Writes operations on numbers and flags in lanes; what is the same in all lanes stays one number, or one flag."""
+
+    def __init__(self, build: Builder) -> None:
+        self.build = build
+
+    # -- numbers
+
+    def as_number(self, found: Thing) -> Value | Lanes:
+        """Return a number, flags as 0 and 1."""
+        if isinstance(found, Places):
+            raise Unsuited
+        if isinstance(found, Mask):
+            return Lanes(self.build.value(f"zext {BITS} {found.text} to <{LANES} x i8>"), 8, 0, 1)
+        return self.build.number(found) if isinstance(found, Value) else found
+
+    def lanes(self, value: Value | Lanes, bits: int) -> str:
+        """Return a number in lanes of so many bits, in which it fits."""
+        build = self.build
+        kind = f"<{LANES} x i{bits}>"
+        if isinstance(value, Lanes):
+            if value.bits == bits:
+                return value.text
+            name = "sext" if value.bits < bits else "trunc"
+            return build.value(f"{name} <{LANES} x i{value.bits}> {value.text} to {kind}")
+        if value.low == value.high:
+            return f"<{', '.join([f'i{bits} {value.low}'] * LANES)}>"
+        text = value.text if bits == max(_WIDTHS) else build.value(f"trunc i64 {value.text} to i{bits}")
+        one = build.value(f"insertelement {kind} zeroinitializer, i{bits} {text}, i64 0")
+        return build.value(f"shufflevector {kind} {one}, {kind} zeroinitializer, <{LANES} x i32> zeroinitializer")
+
+    def together(self, values: Sequence[Value | Lanes], low: int = 0, high: int = 0) -> tuple[int, list[str]]:
+        """Return numbers in lanes that hold them all, and what lies between two ends."""
+        bits = width(min([low, *(item.low for item in values)]), max([high, *(item.high for item in values)]))
+        return bits, [self.lanes(item, bits) for item in values]
+
+    def sum(self, sign: str, left: Value | Lanes, right: Value | Lanes) -> Thing:
+        """Return a sum, a difference or a product, where it fits 64 bits for sure."""
+        low, high = _ends(sign, left, right)
+        if low < LEAST or high > GREATEST:
+            raise Unsuited
+        if isinstance(left, Value) and isinstance(right, Value):
+            return self.build.wrapped(sign, left, right)
+        bits, (one, other) = self.together([left, right], low, high)
+        name = {"+": "add", "-": "sub", "*": "mul"}[sign]
+        return Lanes(self.build.value(f"{name} <{LANES} x i{bits}> {one}, {other}"), bits, low, high)
+
+    def bitwise(self, sign: str, left: Value | Lanes, right: Value | Lanes) -> Thing:
+        """Return `left sign right` of &, | and ^."""
+        if isinstance(left, Value) and isinstance(right, Value):
+            return self.build.bitwise(sign, left, right)
+        bits, (one, other) = self.together([left, right])
+        low, high = -(1 << (bits - 1)), (1 << (bits - 1)) - 1
+        if left.low >= 0 and right.low >= 0:
+            low, high = 0, (1 << max(left.high, right.high).bit_length()) - 1
+        elif sign == "&" and max(left.low, right.low) >= 0:
+            low, high = 0, left.high if left.low >= 0 else right.high
+        return Lanes(self.build.value(f"{_BITWISE[sign]} <{LANES} x i{bits}> {one}, {other}"), bits, low, high)
+
+    def shifted(self, sign: str, value: Value | Lanes, count: Value | Lanes) -> Thing:
+        """Return a shift by a count that is no less than 0 for sure, and no more than the bits of a lane."""
+        most = max(_WIDTHS) - 1
+        if count.low < 0 or count.high > most or (sign == "<<" and (value.low < 0 or value.high << count.high > GREATEST)):
+            raise Unsuited
+        if isinstance(value, Value) and isinstance(count, Value):
+            return self.build.shifted(sign, value, count)
+        if isinstance(count, Value):
+            return self.moved(sign, value, count)
+        if count.high - count.low >= MOST_WAYS:
+            raise Unsuited
+        found = self.as_number(self.moved(sign, value, number(count.low)))
+        for by in range(count.low + 1, count.high + 1):
+            found = self.chosen(
+                self.compared("==", count, number(by)), self.as_number(self.moved(sign, value, number(by))), found
+            )
+        return found
+
+    def moved(self, sign: str, value: Value | Lanes, count: Value) -> Thing:
+        """Return a shift by the same count in all lanes."""
+        shifts = [end << by if sign == "<<" else end >> by for end in (value.low, value.high) for by in (count.low, count.high)]
+        low, high = min(shifts), max(shifts)
+        bits = max(width(min(low, value.low), max(high, value.high)), width(0, 1 << (count.high - 1) if count.high else 0))
+        name = "shl" if sign == "<<" else "ashr"
+        return Lanes(
+            self.build.value(f"{name} <{LANES} x i{bits}> {self.lanes(value, bits)}, {self.lanes(count, bits)}"),
+            bits,
+            low,
+            high,
+        )
+
+    def extreme(self, one: Value | Lanes, other: Value | Lanes, *, greatest: bool) -> Value | Lanes:
+        """Return the lesser or the greater of two numbers."""
+        if isinstance(one, Value) and isinstance(other, Value):
+            return self.build.greatest([one, other]) if greatest else self.build.least([one, other])
+        return self.chosen(self.compared(">" if greatest else "<", one, other), one, other, greatest=greatest)
+
+    def chosen(self, test: Value | Mask, yes: Value | Lanes, no: Value | Lanes, *, greatest: bool | None = None) -> Lanes:
+        """Return one of two numbers in each lane."""
+        bits, (one, other) = self.together([yes, no])
+        kind = f"<{LANES} x i{bits}>"
+        condition = f"{BITS} {test.text}" if isinstance(test, Mask) else f"i1 {self.build.flag(test).text}"
+        ends_ = (min, max) if greatest is None else (max, max) if greatest else (min, min)
+        low, high = ends_[0](yes.low, no.low), ends_[1](yes.high, no.high)
+        return Lanes(self.build.value(f"select {condition}, {kind} {one}, {kind} {other}"), bits, low, high)
+
+    # -- flags
+
+    def as_flag(self, found: Thing) -> Value | Mask:
+        """Return whether a number is not 0."""
+        if isinstance(found, Places):
+            raise Unsuited
+        if isinstance(found, Lanes):
+            return self.compared("!=", found, number(0))
+        return self.build.flag(found) if isinstance(found, Value) else found
+
+    def compared(self, sign: str, left: Value | Lanes, right: Value | Lanes) -> Value | Mask:
+        """Return a comparison of two numbers."""
+        if isinstance(left, Value) and isinstance(right, Value):
+            return self.build.compared(sign, left, right)
+        bits, (one, other) = self.together([left, right])
+        return Mask(self.build.value(f"icmp {_SIGNS[sign]} <{LANES} x i{bits}> {one}, {other}"))
+
+    def mask(self, found: Value | Mask) -> Mask:
+        """Return a flag in each lane."""
+        if isinstance(found, Mask):
+            return found
+        known = {"true": ALL, "false": NONE}.get(found.text)
+        return Mask(known or self.build.value(f"select i1 {found.text}, {BITS} {ALL}, {BITS} {NONE}"))
+
+    def both(self, one: Value | Mask, other: Value | Mask) -> Value | Mask:
+        """Return `one and other`."""
+        return self.joined("&", one, other)
+
+    def either(self, one: Value | Mask, other: Value | Mask) -> Value | Mask:
+        """Return `one or other`."""
+        return self.joined("|", one, other)
+
+    def joined(self, sign: str, one: Value | Mask, other: Value | Mask) -> Value | Mask:
+        """Return `one sign other`."""
+        decides = "false" if sign == "&" else "true"
+        for item, rest in ((one, other), (other, one)):
+            if isinstance(item, Value) and item.text in ("true", "false"):
+                return item if item.text == decides else rest
+        if isinstance(one, Value) and isinstance(other, Value):
+            return self.build.joined(sign, one, other)
+        return Mask(self.build.value(f"{_BITWISE[sign]} {BITS} {self.mask(one).text}, {self.mask(other).text}"))
+
+    def negated(self, found: Value | Mask) -> Value | Mask:
+        """Return `not found`."""
+        if isinstance(found, Value):
+            return self.build.negated(found)
+        return Mask(self.build.value(f"xor {BITS} {found.text}, {ALL}"))
+
+    def bits(self, found: Value | Mask) -> Value:
+        """Return flags as the bits of a number, the first lane's lowest."""
+        text = self.build.value(f"bitcast {BITS} {self.mask(found).text} to i{LANES}")
+        return Value(self.build.value(f"zext i{LANES} {text} to i64"), Sort.NUMBER, 0, (1 << LANES) - 1)
+
+
+def width(low: int, high: int) -> int:
+    """Return how many bits a lane needs for numbers between two ends."""
+    found = next((bits for bits in _WIDTHS if -(1 << (bits - 1)) <= low and high < 1 << (bits - 1)), None)
+    if found is None:
+        raise Unsuited
+    return found
+
+
+def _ends(sign: str, left: Value | Lanes, right: Value | Lanes) -> tuple[int, int]:
+    one, other = (Value("", Sort.NUMBER, item.low, item.high) for item in (left, right))
+    return ends(sign, one, other)
