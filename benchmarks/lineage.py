@@ -33,9 +33,9 @@ if TYPE_CHECKING:
 SIZE = {"replicas": 3, "log_size": 2, "max_records": 2, "max_leader_epoch": 2}
 PLAIN_SIZE = {**SIZE, "max_leader_epoch": 1}
 KERNELS = {
-    "expand": "expand (guards, effects, hashes)",
+    "expand_pieces": "expand (guards, effects, hashes)",
     "insert": "table (insert, compare)",
-    "judge": "properties",
+    "judge_pieces": "properties",
     "rebuild": "table (grow)",
 }
 
@@ -140,7 +140,6 @@ def _shares(kernels: Kernels) -> Table:
             finally:
                 spent[name] += time.perf_counter() - began
 
-        run.bound = lambda *arguments: timed(name, kernel.bound(*arguments))  # type: ignore[attr-defined]
         return run
 
     module = SimpleNamespace(**vars(kernels.module))

@@ -47,6 +47,7 @@ class Graph:
         self._found = np.empty((ROUND, room), np.int64)
         self._degrees, self._place = np.zeros(BATCH, np.int64), np.empty(room, np.int64)
         self._count = [0] * ROUND
+        self._nothing = np.full(1, -1, np.int64)
 
     def build(self) -> Rows:
         """Expand every state and return the graph."""
@@ -74,7 +75,7 @@ class Graph:
         part = search.partitions[owner]
         count = module.expand(
             worker.checks, part.rows, first, last, 0, self.c, buffers.rows[batch],
-            buffers.hashes[batch], buffers.parents[batch], self._code[batch], 0, worker.fired, worker.refused, worker.ends,
+            buffers.hashes[batch], buffers.parents[batch], self._code[batch], 0, worker.fired, worker.refused, self._nothing,
             worker.alive,
         )  # fmt: skip
         if worker.checks[0]:
@@ -125,8 +126,8 @@ class Graph:
     def _worker(self) -> Worker:
         guards = max(1, len(self.steps.source.guards))
         checks = self.steps.checks(self.search.constants)
-        fired, refused, ends = (np.zeros(n, np.int64) for n in (len(self.search.machine.actions), guards, 2))
-        return Worker(checks, fired, refused, ends, np.zeros(BATCH, np.uint8))
+        fired, refused = (np.zeros(n, np.int64) for n in (len(self.search.machine.actions), guards))
+        return Worker(checks, fired, refused, np.zeros(BATCH, np.uint8), self._nothing, self._nothing)
 
     # -- states
 

@@ -13,6 +13,7 @@ from fencepost.explorers.native.generate import Source, generate
 from fencepost.explorers.native.llvm.libraries import is_kept, library
 from fencepost.explorers.native.llvm.objects import CHEAP, LEVEL, has_fast_bits
 from fencepost.explorers.native.llvm.unit import Unit
+from fencepost.explorers.native.lower.machine import CODES
 from fencepost.explorers.native.lower.rows import Rows
 from fencepost.explorers.verdict import Compiled
 from fencepost.model.language.bounds import ENOUGH, counted_bounds
@@ -90,7 +91,7 @@ def bounds_reached(source: Source, constants: Constants, counters: Sequence[int]
 @cache
 def shared() -> dict[str, Kernel]:
     """Return the kernels that all machines share."""
-    found, _ = library(Unit(Path(__file__).with_name("kernels.py").read_text()))
+    found, _ = library(Unit(Path(__file__).with_name("kernels.py").read_text(), codes=CODES))
     return found.kernels()
 
 

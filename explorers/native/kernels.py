@@ -8,7 +8,7 @@ translates this text; it also runs as plain Python, with numpy's numbers.
 from __future__ import annotations
 
 import numpy as np
-from fencepost.explorers.native.llvm.declare import helper, kernel, prefetch
+from fencepost.explorers.native.llvm.declare import helper, kernel, prefetch, take, u32s, u64s, u64ss
 
 OWNERS = 32
 OWNER_SHIFT = 59
@@ -16,6 +16,18 @@ AHEAD = 8
 """How many successors ahead the state that one may equal is prefetched."""
 FAR = 16
 """How many successors ahead the table is prefetched, and the successor itself."""
+FARTHEST = 48
+"""How many successors ahead their hashes are prefetched."""
+RING = 16
+"""Numbers at the front of a queue, where the slots are that were looked up ahead."""
+KNOWN, BASE, LIMIT, TABLE, SLOTS, STORED, KEPT, FINGERPRINTS, ANCESTORS, ROOM, DONE, LEFT, EXPANDED = 0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12
+FACTS = 13
+"""What `insert` reads of an owner: states, the first row that is kept, states that the table may hold; addresses and lengths of the
+table, of rows, of hashes and parents. And where it stopped: after so many successors, with so many left. `EXPANDED` is where
+the rows of the level at hand are."""
+ROWS, FIRST, LAST, NUMBER, DEAD, END = 0, 1, 2, 3, 4, 5
+PIECE = 6
+"""What is in a line of `pieces`."""
 
 
 @helper
@@ -56,14 +68,20 @@ def order_by_owner(hashes: U64s, count: I64, starts: I64s, order: U32s) -> None:
     starts[0] = 0
 
 
+@helper
+def count_ends(alive, first, last, ends, at):
+    """Count the states first..last-1 without a successor, in `ends` from a place on: how many, and the first of them."""
+    for row in range(last - first):
+        if alive[row] == 0:
+            ends[at] += 1
+            if ends[at + 1] < 0:
+                ends[at + 1] = first + row
+
+
 @kernel
 def close(alive: U8s, first: I64, last: I64, ends: I64s) -> None:
     """Count the states first..last-1 without a successor: `ends` = [how many, the first of them]."""
-    for row in range(last - first):
-        if alive[row] == 0:
-            ends[0] += 1
-            if ends[1] < 0:
-                ends[1] = first + row
+    count_ends(alive, first, last, ends, 0)
 
 
 @helper
@@ -90,84 +108,162 @@ def seen(table, h, slots):
     return slot
 
 
+@helper
+def look(table, stored, fingerprints, h, slots, compact):
+    """Return where to go on looking for a state, and ask for the stored one that it may equal; without one, for nothing much."""
+    slot = seen(table, h, slots)
+    index = np.int64(table[slot] & np.uint32(0x00FFFFFF)) - 1
+    if compact:
+        prefetch(fingerprints, index)
+    else:
+        prefetch(stored, index, 0)
+        prefetch(stored, index, stored.shape[1] - 1)
+    return np.int64(slot)
+
+
+@helper
+def line_up(order, starts, batches, owner, queue):
+    """Write the places of an owner's successors in all batches, one after the other; return how many there are."""
+    size = 0
+    for batch in range(batches):
+        for position in range(starts[batch, owner], starts[batch, owner + 1]):
+            queue[RING + size] = batch * order.shape[1] + order[batch, position]
+            size += 1
+    return size
+
+
+@helper
+def put(words, hashes, parents, size, part, queue, compact):
+    """Insert the successors that are lined up; return whether all were taken."""
+    width = words.shape[1]
+    position, known, base, limit = part[DONE], part[KNOWN], part[BASE], part[LIMIT]
+    part[LEFT] = size - position
+    if known + size - position > part[ROOM] or known - base + size - position > part[KEPT]:
+        return False
+    slots = np.uint64(part[SLOTS])
+    table = u32s(part[TABLE], part[SLOTS])
+    stored = u64ss(part[STORED], part[KEPT], width)
+    fingerprints = u64s(part[FINGERPRINTS], part[ROOM])
+    ancestors = u32s(part[ANCESTORS], part[ROOM])
+    for ahead in range(position, min(position + FARTHEST, size)):
+        prefetch(hashes, queue[RING + ahead])
+    for ahead in range(position, min(position + FAR, size)):
+        prefetch(table, home(hashes[queue[RING + ahead]], slots))
+    for ahead in range(position, min(position + AHEAD, size)):
+        queue[ahead % RING] = look(table, stored, fingerprints, hashes[queue[RING + ahead]], slots, compact)
+    for at in range(position, size):
+        if at + FARTHEST < size:
+            prefetch(hashes, queue[RING + at + FARTHEST])
+        if at + FAR < size:
+            coming = queue[RING + at + FAR]
+            prefetch(table, home(hashes[coming], slots))
+            prefetch(words, coming, 0)
+            prefetch(words, coming, width - 1)
+            prefetch(parents, coming)
+        if at + AHEAD < size:
+            queue[(at + AHEAD) % RING] = look(table, stored, fingerprints, hashes[queue[RING + at + AHEAD]], slots, compact)
+        n = queue[RING + at]
+        h = hashes[n]
+        tag = tagged(h, -1)
+        slot = np.uint64(queue[at % RING])
+        fresh = True
+        while table[slot] != 0:
+            entry = table[slot]
+            if entry & np.uint32(0xFF000000) == tag:
+                index = np.int64(entry & np.uint32(0x00FFFFFF)) - 1
+                difference = np.uint64(0)
+                if compact:
+                    difference = fingerprints[index] ^ h
+                else:
+                    for word in range(width):
+                        difference |= stored[index, word] ^ words[n, word]
+                if difference == np.uint64(0):
+                    fresh = False
+                    break
+            slot += np.uint64(1)
+            if slot == slots:
+                slot = np.uint64(0)
+        if fresh:
+            if known >= limit:
+                part[KNOWN] = known
+                part[DONE] = at
+                part[LEFT] = size - at
+                return False
+            table[slot] = tagged(h, known)
+            for word in range(width):
+                stored[known - base, word] = words[n, word]
+            if compact:
+                fingerprints[known] = h
+            ancestors[known] = parents[n]
+            known += 1
+    part[KNOWN] = known
+    part[DONE] = 0
+    return True
+
+
 @kernel
 def insert(
-    words: U64sss, hashes: U64ss, parents: U32ss, order: U32ss, starts: I64ss, batches: I64, owner: I64, place: I64s, table: U32s,
-    stored: U64ss, fingerprints: U64s, ancestors: U32s, counts: I64s, limit: I64, compact: I64,
+    words: U64ss, hashes: U64s, parents: U32s, order: U32ss, starts: I64ss, parts: I64ss, first: I64, place: I64s, tasks: I64s,
+    queue: I64s, compact: I64,
 ) -> I64:  # fmt: skip
-    """Insert one owner's share of the successors of `batches` batches, in order; return whether all were taken.
+    """Insert owners' shares of the successors of some batches, in order; return -1, or the owner who needs more room first.
 
-    `place` = [batch, position] says where to go on. `stored` holds the owner's rows (`compact`: only those of the new
-    level), `fingerprints` its hashes (`compact` only), `ancestors` its parents, `counts` = [states, first row
-    kept]. It stops when the table holds `limit` states, or when a batch has more successors than there is room for.
+    `parts` has a line for each owner from `first` on: where the arrays are that hold the owner's states, and how they are filled.
+    `place` = [owner to go on with, or -1; batches]. Other owners are taken from `tasks`, a counter that several callers may share.
+    `compact`: states are told apart by their hashes, and only the rows of the new level are kept. `queue` is room to work in.
     """
-    width = words.shape[2]
-    slots = np.uint64(table.shape[0])
-    known = counts[0]
-    base = counts[1]
-    room = ancestors.shape[0]
-    kept = stored.shape[0]
-    tag_bits = np.uint32(0xFF000000)
-    index_bits = np.uint32(0x00FFFFFF)
-    for batch in range(place[0], batches):
-        first = max(starts[batch, owner], place[1])
-        last = starts[batch, owner + 1]
-        place[0] = batch
-        place[1] = first
-        if known + last - first > room or known - base + last - first > kept:
-            counts[0] = known
-            return False
-        for position in range(first, last):
-            if position + FAR < last:
-                coming = order[batch, position + FAR]
-                prefetch(table, home(hashes[batch, coming], slots))
-                prefetch(words, batch, coming, 0)
-                prefetch(words, batch, coming, width - 1)
-            if position + AHEAD < last:
-                entry = table[seen(table, hashes[batch, order[batch, position + AHEAD]], slots)]
-                index = np.int64(entry & index_bits) - 1
-                if entry != 0 and compact:
-                    prefetch(fingerprints, index)
-                elif entry != 0:
-                    prefetch(stored, index, 0)
-                    prefetch(stored, index, width - 1)
-            n = order[batch, position]
-            h = hashes[batch, n]
-            tag = tagged(h, -1)
-            slot = home(h, slots)
-            found = False
-            while table[slot] != 0:
-                entry = table[slot]
-                if entry & tag_bits == tag:
-                    index = np.int64(entry & index_bits) - 1
-                    if compact:
-                        found = fingerprints[index] == h
-                    else:
-                        found = True
-                        for word in range(width):
-                            if stored[index, word] != words[batch, n, word]:
-                                found = False
-                                break
-                    if found:
-                        break
-                slot += np.uint64(1)
-                if slot == slots:
-                    slot = np.uint64(0)
-            if not found:
-                if known >= limit:
-                    counts[0] = known
-                    place[1] = position
-                    return False
-                table[slot] = tagged(h, known)
-                for word in range(width):
-                    stored[known - base, word] = words[batch, n, word]
-                if compact:
-                    fingerprints[known] = h
-                ancestors[known] = parents[batch, n]
-                known += 1
-        place[1] = 0
-    counts[0] = known
-    return True
+    owner = place[0]
+    if owner < 0:
+        owner = first + take(tasks)
+    while owner < first + parts.shape[0]:
+        size = line_up(order, starts, place[1], owner, queue)
+        if not put(words, hashes, parents, size, parts[owner - first], queue, compact):
+            place[0] = owner
+            return owner
+        owner = first + take(tasks)
+    place[0] = -1
+    return -1
+
+
+@kernel
+def expand_pieces(
+    expand: Expand, e: Checks, pieces: I64ss, c: Constants, words: U64sss, hashes: U64ss, parents: U32ss, order: U32ss,
+    starts: I64ss, fired: I64s, refused: I64s, found: I64ss, alive: U8s, tasks: I64s, watched: I64s,
+) -> I64:  # fmt: skip
+    """Expand pieces of a level, each into the buffer of its number, and order their successors by owner.
+
+    A piece says where its rows are, which of them are expanded, and as which states; it gets how many of them have no successor, and
+    the first of those. `tasks` = [the next piece, how many there are] may be shared by several callers. Return -1, or the number
+    of a piece after which one of the `watched` places of `e` is not 0.
+    """
+    n = take(tasks)
+    while n < tasks[1]:
+        first, last = pieces[n, FIRST], pieces[n, LAST]
+        for row in range(last - first):
+            alive[row] = 0
+        count = expand(
+            e, u64s(pieces[n, ROWS], 0), first, last, pieces[n, NUMBER], c, words[n], hashes[n], parents[n], 0, fired, refused,
+            found[n], alive,
+        )  # fmt: skip
+        count_ends(alive, first, last, pieces[n], DEAD)
+        order_by_owner(hashes[n], count, starts[n], order[n])
+        for place in range(watched.shape[0]):
+            if e[watched[place]] != 0:
+                return n
+        n = take(tasks)
+    return -1
+
+
+@kernel
+def judge_pieces(judge: Judge, e: Checks, pieces: I64ss, c: Constants, found: I64ss, tasks: I64s) -> I64:
+    """Judge the states of pieces, as `expand_pieces` expands them; return -1, or the number of a piece where a check failed."""
+    n = take(tasks)
+    while n < pieces.shape[0]:
+        judge(e, u64s(pieces[n, ROWS], 0), pieces[n, FIRST], pieces[n, LAST], c, found[n])
+        if e[0] != 0:
+            return n
+        n = take(tasks)
+    return -1
 
 
 @kernel

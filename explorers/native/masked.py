@@ -9,7 +9,8 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from fencepost.explorers.native.outcome import blame, explain, trail
+from fencepost.explorers.native.lower.shape import ERROR
+from fencepost.explorers.native.outcome import trail
 from fencepost.explorers.native.search import Search
 from fencepost.explorers.native.store import BATCH
 from fencepost.explorers.paths import Found, confirm
@@ -68,6 +69,8 @@ class MaskedSearch(Search):
         self.changed = machine if guard is None else without(machine, guard)
         self.plain = Interpreter(self.changed, constants, normalize=options.normalize, bounded=guard is not None)
         self.left, self.left_steps = NOWHERE, 0
+        self.fatal = np.array([ERROR, self.masks.hard], np.int64)
+        self.watched = np.array([*self.fatal, self.masks.first], np.int64)
 
     def slot(self, guard: Guard) -> int:
         """Return the slot that turns a guard off."""
@@ -82,18 +85,12 @@ class MaskedSearch(Search):
         can_fail = {item.name for item in self.properties if item.kind is not Kind.SOMETIMES}
         return can_fail <= set(self.position.found)
 
-    def _expand(self, worker: Worker, batch: int, owner: int, first: int, last: int) -> None:
-        super()._expand(worker, batch, owner, first, last)
+    def _expanded(self, worker: Worker, owner: int) -> None:
         masks, checks, part = self.masks, worker.checks, self.partitions[owner]
-        if checks[masks.hard]:
-            for row in part.rows[first - part.base : last - part.base]:
-                explain(self, row)
-            blame(self, int(checks[masks.hard]))
-        if checks[masks.first]:
-            if self.left == NOWHERE:
-                self.left = owner + (int(checks[masks.first]) - 1 + part.base) * self.owners
-            self.left_steps += int(checks[masks.times])
-            checks[[masks.first, masks.times]] = 0
+        if self.left == NOWHERE:
+            self.left = owner + (int(checks[masks.first]) - 1 + part.base) * self.owners
+        self.left_steps += int(checks[masks.times])
+        checks[[masks.first, masks.times]] = 0
 
     def departure(self) -> Departure | None:
         """Return the first step that left a domain; None if none did."""

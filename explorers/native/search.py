@@ -7,15 +7,29 @@ which states enter a partition, and with it every number and every trace, is the
 
 from __future__ import annotations
 
-import threading
 import time
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 from fencepost.explorers.interrupts import Signals
 from fencepost.explorers.native.compile import NO_PARENT, Kernels, count_bounds, still_counted
 from fencepost.explorers.native.generate import generate
-from fencepost.explorers.native.kernels import OWNERS
+from fencepost.explorers.native.kernels import (
+    BASE,
+    DEAD,
+    END,
+    EXPANDED,
+    FACTS,
+    FIRST,
+    KNOWN,
+    LAST,
+    NUMBER,
+    OWNERS,
+    PIECE,
+    ROWS,
+    STORED,
+)
+from fencepost.explorers.native.lower.shape import ERROR, STATE
 from fencepost.explorers.native.outcome import blame, explain, result_of, way_to
 from fencepost.explorers.native.store import BATCH, ROUND, Buffers, Partition, Position, Progress, TooManyStates
 from fencepost.explorers.native.tiers import Tiers, begin
@@ -34,6 +48,14 @@ if TYPE_CHECKING:
     from fencepost.model.language.machine import Machine
 
 UNDECIDED = 1 << 62
+
+
+class Calls(NamedTuple):
+    """The calls of one worker, and the module whose code they run."""
+
+    module: Any
+    expand: Callable[[], int]
+    insert: Callable[[], int]
 
 
 class Search:
@@ -59,7 +81,10 @@ class Search:
         self.plain = Interpreter(machine, constants, normalize=options.normalize)
         self.layout = self.kernels.layout(constants)
         self.c = self.kernels.constants(constants)
-        self.partitions = [Partition(self.kernels, self.layout.dtype, compact=options.compact) for _ in range(self.owners)]
+        self.facts = np.zeros((OWNERS, FACTS), np.int64)
+        self.partitions = [
+            Partition(self.kernels, self.layout.dtype, compact=options.compact, facts=facts) for facts in self.facts
+        ]
         self.position = Position()
         self.before_judging: tuple[list[int], dict[str, int]] | None = None
         """What was judged before a search was stopped inside a level: a resumed one judges the level as a whole."""
@@ -68,8 +93,14 @@ class Search:
         """States in a level at which the search pauses before it is expanded, for another engine to go on; None: never."""
         self.paused = False
         self.workers = options.workers or processors()
-        self.pool = WorkerPool([self._worker() for _ in range(self.workers)])
         self._buffers = Buffers(self.layout.dtype, ROUND, BATCH * self.kernels.source.most_successors)
+        self.pool = WorkerPool([self._worker() for _ in range(self.workers)])
+        self.tasks = np.zeros(2, np.int64)
+        """The next of the tasks that workers share, which they count up, each in its compiled code; and how many pieces there are."""
+        self._pieces = np.zeros((ROUND, PIECE), np.int64)
+        self._calls: dict[int, Calls] = {}
+        self.fatal = self.watched = np.array([ERROR], np.int64)
+        """Places of the check array: after a piece expanding stops where a watched one is not 0, and that is an error at a fatal one."""
         self._found = np.zeros((ROUND, max(1, len(self.kernels.source.step_properties))), np.int64)
 
     # -- the search
@@ -158,8 +189,8 @@ class Search:
             count_bounds(self.kernels.source, worker.checks, bounds)
 
     def _expand_level(self, began: float) -> str:
-        batches = self._cut()
-        rounds = [batches[first : first + ROUND] for first in range(0, len(batches), ROUND)]
+        pieces = self._cut()
+        rounds = [pieces[first : first + ROUND] for first in range(0, len(pieces), ROUND)]
         for number in range(self.position.next_round, len(rounds)):
             why = self._limit(time.perf_counter() - began)
             if why:
@@ -174,13 +205,16 @@ class Search:
         self._judge()
         return ""
 
-    def _cut(self) -> list[tuple[int, int, int]]:
-        """Return the level as (owner, first, last): small pieces of one owner, in order."""
+    def _cut(self) -> np.ndarray[Any, Any]:
+        """Return the level as lines of `PIECE` numbers: small pieces of one owner, in order."""
         found = []
-        for owner in range(self.owners):
-            first, last = self.position.starts[owner], self.position.ends[owner]
-            found += [(owner, start, min(start + BATCH, last)) for start in range(first, last, BATCH)]
-        return found
+        for owner, (first, last) in enumerate(zip(self.position.starts, self.position.ends, strict=True)):
+            base = self.partitions[owner].base
+            found += [
+                (0, start, min(start + BATCH, last - base), owner + base * self.owners, 0, -1)
+                for start in range(first - base, last - base, BATCH)
+            ]
+        return np.array(found, np.int64).reshape(-1, PIECE)
 
     def _change_over(self) -> None:
         """Go on with optimized code, if it is there by now; while it is made, one worker makes room for that."""
@@ -188,75 +222,115 @@ class Search:
         self.module = self.kernels.module
         self.pool.resting = int(self.tiers.waits and 1 < self.workers >= processors())
 
-    def _round(self, pieces: list[tuple[int, int, int]]) -> None:
+    def _round(self, pieces: np.ndarray[Any, Any]) -> None:
         steps = self.kernels.source.step_properties
-        self._found[:] = self._open(steps)
-        states = sum(last - first for _, first, last in pieces)
-        self.pool.share(len(pieces), lambda worker, n: self._expand(worker, n, *pieces[n]), states)
-        for (owner, _, _), found in zip(pieces, self._found, strict=False):
-            self._note(steps, found, owner, self.partitions[owner].base)
-        self.pool.share(
-            self.owners,
-            lambda _, owner: self.partitions[owner].insert(self._buffers, len(pieces), owner),
-            states,
-        )
+        waiting = self._open(steps)
+        self._found[:] = waiting
+        owners = pieces[:, NUMBER] % self.owners
+        self._pieces[: len(pieces)] = pieces
+        pieces = self._pieces[: len(pieces)]
+        pieces[:, ROWS] = self.facts[owners, EXPANDED]
+        states = int(pieces[:, LAST].sum() - pieces[:, FIRST].sum())
+        failed: list[tuple[int, Worker]] = []
+        self.tasks[1] = len(pieces)
+        self._share(lambda worker: self._expand(worker, failed), states if len(pieces) > 1 else 0)
+        if failed:
+            number, worker = min(failed, key=lambda item: item[0])
+            self._blame(worker, pieces[number])
+        if pieces[:, DEAD].any():
+            self._take_ends(pieces)
+        for piece in np.flatnonzero((self._found[: len(pieces)] != waiting).any(axis=1)).tolist():
+            owner = int(owners[piece])
+            self._note(steps, self._found[piece], owner, self.partitions[owner].base)
+        self._share(lambda worker: self._insert(worker, len(pieces)), states)
 
-    def _expand(self, worker: Worker, batch: int, owner: int, first: int, last: int) -> None:
-        part, buffers, found = self.partitions[owner], self._buffers, self._found[batch]
-        base = part.base
-        worker.ends[1] = -1
-        worker.alive[: last - first] = 0
-        count = self.module.expand(
-            worker.checks, part.rows, first - base, last - base, owner + base * self.owners, self.c,
-            buffers.rows[batch], buffers.hashes[batch], buffers.parents[batch], 0,
-            worker.fired, worker.refused, found, worker.alive,
-        )  # fmt: skip
-        self.module.close(worker.alive, first - base, last - base, worker.ends)
-        if worker.checks[0]:
-            for at in range(first, last):
-                explain(self, part.rows[at - base], lambda at=at: way_to(self, owner + at * self.owners))  # type: ignore[misc]
-            blame(self, int(worker.checks[0]))
-        if worker.ends[1] >= 0:
-            end = owner + (int(worker.ends[1]) + base) * self.owners
-            with self._lock:
-                key = (self.position.depth, end % self.owners, end)
-                if self.position.deadlock < 0 or key < self._deadlock_key:
-                    self.position.deadlock, self._deadlock_key = end, key
-        self.module.order_by_owner(buffers.hashes[batch], count, buffers.starts[batch], buffers.order[batch])
+    def _share(self, work: Callable[[Worker], None], states: int) -> None:
+        """Have workers take tasks until there are no more."""
+        self.tasks[0] = 0
+        self.pool.each(work, states)
 
-    _lock = threading.Lock()
-    _deadlock_key: tuple[int, int, int] = (0, 0, 0)
+    def _call(self, worker: Worker) -> Calls:
+        """Return the calls of the kernels in which a worker spends its time. They are kept, since small levels take less time than making one does."""
+        made = self._calls.get(id(worker))
+        if made is None or made.module is not self.module:
+            module, buffers = self.module, self._buffers
+            expand = module.expand_pieces.bound(
+                module.expand, worker.checks, self._pieces, self.c, buffers.words, buffers.hashes, buffers.parents, buffers.order,
+                buffers.starts, worker.fired, worker.refused, self._found, worker.alive, self.tasks, self.watched,
+            )  # fmt: skip
+            insert = module.insert.bound(
+                *buffers.flat(), self.facts, 0, worker.place, self.tasks, worker.queue, self.options.compact
+            )
+            made = self._calls[id(worker)] = Calls(module, expand, insert)
+        return made
+
+    def _expand(self, worker: Worker, failed: list[tuple[int, Worker]]) -> None:
+        """Expand pieces as long as there are any, or until one fails: those before it are with other workers."""
+        expand = self._call(worker).expand
+        while True:
+            number = expand()
+            if number < 0:
+                return
+            if worker.checks[self.fatal].any():
+                failed.append((number, worker))
+                return
+            self._expanded(worker, int(self._pieces[number, NUMBER]) % self.owners)
+
+    def _expanded(self, worker: Worker, owner: int) -> None:
+        """Do what a watched place of the check array asks for, after a piece of an owner."""
+
+    def _blame(self, worker: Worker, piece: np.ndarray[Any, Any]) -> None:
+        """Raise the error of a check that failed in a piece of the level."""
+        first = int(piece[NUMBER])
+        rows = self.partitions[first % self.owners].rows
+        for at in range(int(piece[FIRST]), int(piece[LAST])):
+            explain(self, rows[at], lambda at=at: way_to(self, first + at * self.owners))  # type: ignore[misc]
+        blame(self, int(next(code for code in worker.checks[self.fatal] if code)))
+
+    def _take_ends(self, pieces: np.ndarray[Any, Any]) -> None:
+        """Count the states without a successor, and keep the first: pieces come in the order of owners and numbers."""
+        self.position.deadlocks += int(pieces[:, DEAD].sum())
+        if self.position.deadlock < 0:
+            first = pieces[np.flatnonzero(pieces[:, DEAD])[0]]
+            self.position.deadlock = int(first[NUMBER] + first[END] * self.owners)
+
+    def _insert(self, worker: Worker, batches: int) -> None:
+        """Insert successors of owners as long as there are any."""
+        insert = self._call(worker).insert
+        worker.place[:] = -1, batches
+        while (owner := insert()) >= 0:
+            self.partitions[owner].make_room()
 
     # -- properties
 
     def _judge(self) -> None:
         """Evaluate the state properties on every state that they have not seen."""
         state_properties = self.kernels.source.state_properties
-        results = np.tile(self._open(state_properties), (self.owners, 1))
-        bases = [0] * self.owners
-        self.pool.share(
-            self.owners,
-            lambda worker, owner: self._judge_owner(worker, owner, results[owner], bases),
-            self.distinct - sum(self.position.judged),
-        )
-        for owner in range(self.owners):
-            self._note(state_properties, results[owner], owner, bases[owner])
+        waiting = self._open(state_properties)
+        results = np.tile(waiting, (self.owners, 1))
+        lines, facts = np.zeros((self.owners, PIECE), np.int64), self.facts
+        first, last = np.array(self.position.judged), facts[:, KNOWN]
+        fresh = first >= facts[:, BASE]
+        bases = np.where(fresh, facts[:, BASE], [part.base for part in self.partitions])
+        lines[:, ROWS] = np.where(fresh, facts[:, STORED], facts[:, EXPANDED])
+        lines[:, FIRST], lines[:, LAST] = first - bases, last - bases
+        failed: list[tuple[int, Worker]] = []
+        self._share(lambda worker: self._judge_owners(worker, lines, results, failed), int((last - first).sum()))
+        if failed:
+            owner, worker = min(failed, key=lambda item: item[0])
+            at, base, part = int(worker.checks[STATE]), int(bases[owner]), self.partitions[owner]
+            explain(self, part.row(at + base), lambda: way_to(self, owner + (at + base) * self.owners))
+            blame(self, int(worker.checks[ERROR]))
+        self.position.judged = last.tolist()
+        for owner in np.flatnonzero((results != waiting).any(axis=1)).tolist():
+            self._note(state_properties, results[owner], owner, int(bases[owner]))
 
-    def _judge_owner(self, worker: Worker, owner: int, found: np.ndarray[Any, Any], bases: list[int]) -> None:
-        part = self.partitions[owner]
-        first, last = self.position.judged[owner], part.count
-        if first == last:
-            return
-        rows = part.rows
-        if self.options.compact:
-            rows, bases[owner] = (part.fresh, part.fresh_base) if first >= part.fresh_base else (part.rows, part.base)
-        base = bases[owner]
-        self.module.judge(worker.checks, rows, first - base, last - base, self.c, found)
-        if worker.checks[0]:
-            at = int(worker.checks[1])
-            explain(self, rows[at], lambda: way_to(self, owner + (at + base) * self.owners))
-            blame(self, int(worker.checks[0]))
-        self.position.judged[owner] = last
+    def _judge_owners(
+        self, worker: Worker, lines: np.ndarray[Any, Any], found: np.ndarray[Any, Any], failed: list[tuple[int, Worker]]
+    ) -> None:
+        number = self.module.judge_pieces(self.module.judge, worker.checks, lines, self.c, found, self.tasks)
+        if number >= 0:
+            failed.append((number, worker))
 
     def _open(self, properties: tuple[Property, ...]) -> np.ndarray[Any, Any]:
         """Return for each property UNDECIDED, or -1 where it is not asked for or no further state can decide it first."""
@@ -324,16 +398,15 @@ class Search:
 
     def deadlocks(self) -> int:
         """States without a successor."""
-        return self.position.deadlocks + sum(int(worker.ends[0]) for worker in self.pool.workers)
+        return self.position.deadlocks
 
     def settle(self) -> Position:
         """Move the workers' counts into the position and return it, for a checkpoint."""
         position = self.position
-        position.fired, position.refused, position.deadlocks = self.fired(), self.refused(), self.deadlocks()
+        position.fired, position.refused = self.fired(), self.refused()
         for worker in self.pool.workers:
             worker.fired[:] = 0
             worker.refused[:] = 0
-            worker.ends[0] = 0
         return position
 
     def _report(self, seconds: float, share: float) -> None:
@@ -363,8 +436,9 @@ class Search:
             self.kernels.checks(self.constants),
             np.zeros(len(self.machine.actions), np.int64),
             np.zeros(max(1, source.counters), np.int64),
-            np.zeros(2, np.int64),
             np.zeros(BATCH, np.uint8),
+            np.zeros(2, np.int64),
+            self._buffers.new_queue(),
         )
 
 

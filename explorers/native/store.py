@@ -10,25 +10,43 @@ import contextlib
 import ctypes
 import mmap
 from dataclasses import dataclass, field
+from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from fencepost.explorers.native.kernels import OWNERS
+from fencepost.explorers.native.kernels import (
+    ANCESTORS,
+    BASE,
+    DONE,
+    EXPANDED,
+    FACTS,
+    FINGERPRINTS,
+    KEPT,
+    KNOWN,
+    LEFT,
+    LIMIT,
+    OWNERS,
+    RING,
+    ROOM,
+    SLOTS,
+    STORED,
+    TABLE,
+)
+from fencepost.explorers.native.llvm.libraries import address_of
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
     from fencepost.explorers.native.compile import Kernels
 
 MOST_STATES = (1 << 24) - 2
 """States that one partition can number; the table keeps 24 bits for them."""
 FILL = 0.8
 GROWTH = 1.5
-FIRST_SLOTS = 1 << 10
+SMALL = 1 << 15
+"""Slots up to which a table is doubled: it still fits a core's cache, and every growth costs as much as it holds."""
+FIRST_SLOTS = 1 << 11
 FIRST_ROWS = 1 << 15
 """Rows are reserved well ahead: the operating system gives memory only to pages that are written."""
 ROW_GROWTH = 4
-EMPTY: np.ndarray[Any, Any] = np.zeros(0, np.uint64)
 
 HUGE = 1 << 21
 """Bytes of a huge page. Arrays of several are put on such pages where the system has them: fewer misses, and pages are cleared faster."""
@@ -102,6 +120,20 @@ class Buffers:
         self.order = np.empty((batches, room), np.uint32)
         self.starts = np.zeros((batches, OWNERS + 1), np.int64)
 
+    def flat(self) -> tuple[np.ndarray[Any, Any], ...]:
+        """Return words, hashes and parents of all batches as one, and what says whose they are."""
+        words = self.words.reshape(-1, self.words.shape[2])
+        return words, self.hashes.reshape(-1), self.parents.reshape(-1), self.order, self.starts
+
+    def new_queue(self) -> np.ndarray[Any, Any]:
+        """Return room for one worker to insert in."""
+        return np.empty(RING + self.hashes.size, np.int64)
+
+    @cached_property
+    def queue(self) -> np.ndarray[Any, Any]:
+        """Such room, for one who works alone."""
+        return self.new_queue()
+
 
 class TooManyStates(Exception):  # noqa: N818 (a limit, not an error)
     """A partition ran out of numbers for its states."""
@@ -114,29 +146,30 @@ class Partition:
     `rows` those of the level being expanded (from number `base`), `fresh` those of the next (from `fresh_base`).
     """
 
-    def __init__(self, kernels: Kernels, row: np.dtype[Any], *, compact: bool) -> None:
+    def __init__(
+        self, kernels: Kernels, row: np.dtype[Any], *, compact: bool, facts: np.ndarray[Any, Any] | None = None
+    ) -> None:
         self.kernels, self.compact = kernels, compact
         self.dtype = row
+        self.facts = np.zeros(FACTS, np.int64) if facts is None else facts
+        """Where the arrays are and how they are filled, as the kernel that inserts reads it."""
         self.table = np.zeros(FIRST_SLOTS, np.uint32)
         self.parents = np.empty(FIRST_ROWS, np.uint32)
         self.hashes = np.empty(FIRST_ROWS if compact else 0, np.uint64)
         self.rows = np.empty(0 if compact else FIRST_ROWS, self.dtype)
         self.fresh = np.empty(FIRST_ROWS if compact else 0, self.dtype)
-        self.counts = np.zeros(2, np.int64)
-        self._place = np.zeros(2, np.int64)
-        self._bound: tuple[tuple[Buffers, int, int], Callable[[], Any]] | None = None
         self.base = 0
         self._bind()
 
     @property
     def count(self) -> int:
         """States."""
-        return int(self.counts[0])
+        return int(self.facts[KNOWN])
 
     @property
     def fresh_base(self) -> int:
         """Number of the first row in the array that new states go to."""
-        return int(self.counts[1])
+        return int(self.facts[BASE])
 
     @property
     def bytes(self) -> int:
@@ -160,31 +193,27 @@ class Partition:
         if self.compact:
             self.rows, self.fresh = self.fresh[: self.count - self.fresh_base], np.empty(FIRST_ROWS, self.dtype)
             self.base = self.fresh_base
-            self.counts[1] = self.count
+            self.facts[BASE] = self.count
             self._bind()
 
     def insert(self, buffers: Buffers, batches: int, owner: int) -> None:
         """Insert this owner's share of the successors in the first `batches` buffers, growing as needed."""
-        self._place[:] = 0
-        while not self._insertion(buffers, batches, owner)():
-            batch, position = map(int, self._place)
-            if self.count >= MOST_STATES:
-                raise TooManyStates
-            if self.count >= int(len(self.table) * FILL):
-                self._grow_table()
-            self._reserve(int(buffers.starts[batch, owner + 1]) - position)
+        arrays, parts, place, nobody = (
+            buffers.flat(),
+            self.facts.reshape(1, FACTS),
+            np.array([owner, batches]),
+            np.ones(1, np.int64),
+        )
+        while self.kernels.module.insert(*arrays, parts, owner, place, nobody, buffers.queue, self.compact) >= 0:
+            self.make_room()
 
-    def _insertion(self, buffers: Buffers, batches: int, owner: int) -> Callable[[], Any]:
-        """Return the call of the kernel that inserts. It is kept, since small levels take less time than making one does."""
-        asked = (buffers, batches, owner)
-        if self._bound is None or self._bound[0] != asked:
-            call: Callable[[], Any] = self.kernels.module.insert.bound(
-                buffers.words, buffers.hashes, buffers.parents, buffers.order, buffers.starts, batches, owner, self._place,
-                self.table, self._stored, self.hashes, self.parents, self.counts,
-                min(int(len(self.table) * FILL), MOST_STATES), self.compact,
-            )  # fmt: skip
-            self._bound = asked, call
-        return self._bound[1]
+    def make_room(self) -> None:
+        """Make room for what was left when inserting stopped."""
+        if self.count >= MOST_STATES:
+            raise TooManyStates
+        if self.count >= int(len(self.table) * FILL):
+            self._grow_table()
+        self._reserve(int(self.facts[LEFT]))
 
     def content(self) -> dict[str, np.ndarray[Any, Any]]:
         """Return what a checkpoint has to keep; `shapes` says the same before there is any."""
@@ -214,7 +243,7 @@ class Partition:
         self.rows = arrays["rows"]
         if self.compact:
             self.hashes, self.fresh = arrays["hashes"], arrays["fresh"]
-        self.counts[:] = count, fresh_base
+        self.facts[[KNOWN, BASE, DONE]] = count, fresh_base, 0
         self.base = base
         self._bind()
         self.rebuild()
@@ -223,7 +252,7 @@ class Partition:
         """Make a table for the states that are there."""
         self.table = np.zeros(max(slots, int(self.count / FILL * GROWTH), FIRST_SLOTS), np.uint32)
         self.kernels.module.rebuild(self.table, self.all_hashes(), self.count)
-        self._bound = None
+        self._bind()
 
     def all_hashes(self) -> np.ndarray[Any, Any]:
         """Return the hashes of all states, kept or computed."""
@@ -234,7 +263,8 @@ class Partition:
         return hashes
 
     def _grow_table(self) -> None:
-        self.rebuild(int(len(self.table) * GROWTH))
+        slots = len(self.table)
+        self.rebuild(2 * slots if slots < SMALL else int(slots * GROWTH))
 
     def _reserve(self, more: int) -> None:
         """Make room for `more` states: memory that is reserved but not written costs nothing."""
@@ -246,17 +276,23 @@ class Partition:
                 self.hashes = _grown(self.hashes, size, self.count)
             else:
                 self.rows = _grown(self.rows, size, self.count)
+            self._bind()
         if self.compact and wanted - self.fresh_base > len(self.fresh):
             self.fresh = _grown(
                 self.fresh, max(wanted - self.fresh_base, ROW_GROWTH * len(self.fresh)), self.count - self.fresh_base
             )
-        self._bind()
+            self._bind()
 
     def _bind(self) -> None:
         """Take note of arrays that are others now."""
-        self._bound = None
         target = self.new_rows()
         self._stored = target.view(np.uint64).reshape(len(target), self.dtype.itemsize // WORD)
+        facts = self.facts
+        facts[LIMIT] = min(int(len(self.table) * FILL), MOST_STATES)
+        facts[[TABLE, SLOTS]] = address_of(self.table), len(self.table)
+        facts[[STORED, KEPT]] = address_of(self._stored), len(target)
+        facts[EXPANDED] = address_of(self.rows) if self.compact else facts[STORED]
+        facts[[FINGERPRINTS, ANCESTORS, ROOM]] = address_of(self.hashes), address_of(self.parents), len(self.parents)
 
 
 def _grown(array: np.ndarray[Any, Any], size: int, used: int) -> np.ndarray[Any, Any]:

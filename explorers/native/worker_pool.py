@@ -18,13 +18,16 @@ WORTH_SHARING = 2048
 
 @dataclass
 class Worker:
-    """What one worker counts."""
+    """What one worker counts, and works in."""
 
     checks: np.ndarray[Any, Any]
     fired: np.ndarray[Any, Any]
     refused: np.ndarray[Any, Any]
-    ends: np.ndarray[Any, Any]
     alive: np.ndarray[Any, Any]
+    place: np.ndarray[Any, Any]
+    """The owner whose states are being inserted, or -1, and how many batches there are."""
+    queue: np.ndarray[Any, Any]
+    """Room to insert states in."""
 
 
 class WorkerPool:
@@ -37,7 +40,7 @@ class WorkerPool:
         self._pool: ThreadPoolExecutor | None = None
 
     def __enter__(self) -> Self:
-        self._pool = ThreadPoolExecutor(len(self.workers)) if len(self.workers) > 1 else None
+        self._pool = ThreadPoolExecutor(len(self.workers) - 1) if len(self.workers) > 1 else None
         return self
 
     def __exit__(self, *error: object) -> None:
@@ -46,14 +49,10 @@ class WorkerPool:
             self._pool = None
 
     def share(self, tasks: int, work: Callable[[Worker, int], None], states: int) -> None:
-        """Do tasks 0 to tasks - 1; each worker takes the next one when it is free. Few states are not shared.
+        """Do tasks 0 to tasks - 1; each worker takes the next one when it is free.
 
         Of several tasks that fail the first one's error is raised, so that it does not depend on the number of workers.
         """
-        if self._pool is None or tasks == 1 or states < WORTH_SHARING:
-            for task in range(tasks):
-                work(self.workers[0], task)
-            return
         queue = iter(range(tasks))
         failed: dict[int, Exception] = {}
 
@@ -67,10 +66,23 @@ class WorkerPool:
                 except Exception as error:  # noqa: BLE001 (raised below)
                     failed[task] = error
 
-        for future in [self._pool.submit(drain, worker) for worker in self.workers[: len(self.workers) - self.resting]]:
-            future.result()
+        self.each(drain, states if tasks > 1 else 0)
         if failed:
             raise failed[min(failed)]
+
+    def each(self, work: Callable[[Worker], None], states: int) -> None:
+        """Have every worker do its part of the work. Few states are left to one."""
+        taking = self.workers[: len(self.workers) - self.resting]
+        if self._pool is None or states < WORTH_SHARING:
+            taking = taking[:1]
+        others = [self._pool.submit(work, worker) for worker in taking[1:]] if self._pool is not None else []
+        try:
+            work(taking[0])
+        finally:
+            errors = [future.exception() for future in others]
+        for error in errors:
+            if error is not None:
+                raise error
 
 
 def processors() -> int:

@@ -15,7 +15,8 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from fencepost.explorers.native.kernels import OWNERS
+from fencepost.explorers.native.kernels import ANCESTORS, FACTS, KEPT, KNOWN, LIMIT, OWNERS, RING, ROOM, SLOTS, STORED, TABLE
+from fencepost.explorers.native.llvm.libraries import address_of
 from fencepost.explorers.native.store import FILL, GROWTH, MOST_STATES, TooManyStates
 
 if TYPE_CHECKING:
@@ -126,26 +127,31 @@ class MappedPartition:
         `rows` has shape (n,), `hashes` (n,) of uint64.
         """
         module, total = self.kernels.module, len(rows)
-        words = rows.view(np.uint64).reshape(1, total, self.words)
+        words = rows.view(np.uint64).reshape(total, self.words)
         positions = np.arange(total, dtype=np.uint32)
         order, starts = np.empty((1, total), np.uint32), np.zeros((1, self.owners + 1), np.int64)
         module.order_by_owner(hashes, total, starts[0], order[0])
+        queue, place, nobody = np.empty(RING + total, np.int64), np.ones(2, np.int64), np.ones(1, np.int64)
         found = []
         for owner in range(self.owners):
             share = int(starts[0, owner + 1] - starts[0, owner])
-            before, place = int(self.counts[owner]), np.zeros(2, np.int64)
+            before = int(self.counts[owner])
             self._reserve(before + share)
-            ancestors, counts = np.empty(before + share, np.uint32), np.array([before, 0], np.int64)
-            while not module.insert(
-                words, hashes[None], positions[None], order, starts, 1, owner, place, self.tables[owner],
-                self._stored(owner), EMPTY, ancestors, counts, min(int(self.tables.shape[1] * FILL), MOST_STATES), False,
-            ):  # fmt: skip
-                if counts[0] >= MOST_STATES:
+            ancestors, facts = np.empty(before + share, np.uint32), np.zeros((1, FACTS), np.int64)
+            facts[0, [KNOWN, ANCESTORS, ROOM]] = before, address_of(ancestors), len(ancestors)
+            while True:
+                place[0] = owner
+                stored, table = self._stored(owner), self.tables[owner]
+                facts[0, [STORED, KEPT, TABLE, SLOTS]] = address_of(stored), len(stored), address_of(table), len(table)
+                facts[0, LIMIT] = min(int(len(table) * FILL), MOST_STATES)
+                stopped = module.insert(words, hashes, positions, order, starts, facts, owner, place, nobody, queue, False)
+                self.counts[owner] = facts[0, KNOWN]
+                if stopped < 0:
+                    break
+                if self.counts[owner] >= MOST_STATES:
                     raise TooManyStates
-                self.counts[owner] = counts[0]
-                self._rebuild(int(self.tables.shape[1] * GROWTH))
-            self.counts[owner] = counts[0]
-            found.append(ancestors[before : int(counts[0])])
+                self._rebuild(int(len(table) * GROWTH))
+            found.append(ancestors[before : int(self.counts[owner])])
         return found
 
     def of(self, owner: int, first: int) -> np.ndarray[Any, Any]:
@@ -192,6 +198,3 @@ class MappedPartition:
         with self._path(name, room).open("r+b") as file:
             memory = mmap.mmap(file.fileno(), self.owners * room * dtype.itemsize)
         return np.frombuffer(memory, dtype).reshape(self.owners, room)
-
-
-EMPTY: np.ndarray[Any, Any] = np.zeros(0, np.uint64)

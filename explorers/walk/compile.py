@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from fencepost.explorers.native.llvm.libraries import library
 from fencepost.explorers.native.llvm.unit import Unit
-from fencepost.explorers.native.lower.machine import EXPAND, JUDGE
+from fencepost.explorers.native.lower.machine import CODES
 
 if TYPE_CHECKING:
     from fencepost.explorers.native.compile import Kernels
@@ -19,9 +19,7 @@ if TYPE_CHECKING:
 @cache
 def walk_kernel() -> Kernel:
     """Return the kernel that walks any machine."""
-    expand = tuple(kind for name, kind in EXPAND if name != "codes")
-    codes = (("Expand", expand, "I64"), ("Judge", tuple(kind for _, kind in JUDGE), "None"))
-    found, _ = library(Unit(Path(__file__).with_name("kernel.py").read_text(), codes=codes))
+    found, _ = library(Unit(Path(__file__).with_name("kernel.py").read_text(), codes=CODES))
     return found.kernels()["walk"]
 
 

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import ctypes
 from typing import TYPE_CHECKING, Any, TypeVar
+
+import numpy as np
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -23,3 +26,28 @@ def helper(function: F) -> F:
 def prefetch(array: Any, *index: Any) -> None:
     """Ask for the cache line of an element before it is needed."""
     del array, index
+
+
+def take(tasks: Any) -> int:
+    """Return a counter, and add one to it, in one step that no other thread can come between."""
+    tasks[0] += 1
+    return int(tasks[0]) - 1
+
+
+def u32s(address: int, length: int) -> Any:
+    """Return the array at an address."""
+    return _array(ctypes.c_uint32, address, length)
+
+
+def u64s(address: int, length: int) -> Any:
+    """Return the array at an address."""
+    return _array(ctypes.c_uint64, address, length)
+
+
+def u64ss(address: int, length: int, width: int) -> Any:
+    """Return the array of rows at an address."""
+    return _array(ctypes.c_uint64, address, length * width).reshape(length, width)
+
+
+def _array(kind: Any, address: int, length: int) -> Any:
+    return np.ctypeslib.as_array((kind * int(length)).from_address(int(address)))

@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 from typing import TYPE_CHECKING, NoReturn, Protocol
 
-from fencepost.explorers.native.llvm.types import Code, Named, Sort, Value, Vector, View, flag, number, word
+from fencepost.explorers.native.llvm.types import CELLS, Code, Named, Sort, Value, Vector, View, flag, number, word
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -19,6 +19,8 @@ _SIGNS: dict[type[ast.operator], str] = {
     ast.BitAnd: "&", ast.BitOr: "|", ast.BitXor: "^", ast.LShift: "<<", ast.RShift: ">>",
 }  # fmt: skip
 _NARROW = {"uint8": 0xFF, "uint32": 0xFFFFFFFF}
+_ARRAYS = {"u32s": "u32", "u64s": "u64", "u64ss": "u64"}
+"""Arrays that are made of an address and lengths."""
 
 
 class Translating(Protocol):
@@ -241,6 +243,16 @@ class Expressions:
             address, _ = build.cell_of(given[0], given[1:])
             build.emit(f"call void @llvm.prefetch.p0(ptr {address}, i32 0, i32 3, i32 1)")
             return Value("", Sort.NOTHING)
+        if name == "take":
+            address, _ = build.cell_of(given[0], [number(0)])
+            return Value(build.value(f"atomicrmw add ptr {address}, i64 1 monotonic"), Sort.NUMBER)
+        if name in _ARRAYS:
+            element = CELLS[_ARRAYS[name]]
+            return Value(
+                build.value(f"inttoptr i64 {given[0].text} to ptr"),
+                View(element, (None,) * len(given[1:])),
+                lengths=tuple(given[1:]),
+            )
         if name in self.direct:
             code = self.direct[name]
             assert isinstance(code.type, Code)
