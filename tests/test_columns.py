@@ -1,0 +1,120 @@
+"""Conditions of sixteen states at once: what one state would not have come to goes wrong in none of them."""
+
+import re
+from typing import Annotated
+
+import pytest
+from fencepost.explorers.native.generate import generate
+from fencepost.explorers.native.search import search as native
+from fencepost.explorers.plain import search as plain
+from fencepost.explorers.verdict import Options
+from fencepost.invariants.protocols import PROTOCOLS
+from fencepost.model.language import (
+    Array,
+    Constants,
+    Index,
+    Machine,
+    Range,
+    Record,
+    Size,
+    action,
+    always,
+    capacity,
+    require,
+    sometimes,
+)
+from fencepost.model.language.errors import FencepostError
+
+
+class C(Constants):
+    """Sizes."""
+
+    room = capacity(4, low=1, high=5, meaning="elements")
+
+
+class State(Record):
+    """Numbers, and a place that may lie behind them."""
+
+    items: Annotated[Array[Annotated[int, Range(0, 3)]], Size(C.room)]
+    at: Annotated[int, Range(0, C.room)]
+    hops: Annotated[int, Range(0, 9)]
+
+
+Item = Annotated[int, Index(C.room)]
+
+
+@action()
+def initial(s: State, c: C) -> None:
+    """The first place."""
+    s.at = 0
+
+
+@action(step=Item)
+def goes_on(s: State, c: C, step: int) -> None:
+    """The place moves, as long as it is inside and its number is small."""
+    require(s.hops < 9)
+    require(s.at < c.room and s.items[s.at] < 3)
+    require(s.at + step >= c.room or s.items[s.at + step] < 3)
+    s.items[s.at] += 1
+    s.at = min(c.room, s.at + step)
+    s.hops += 1
+
+
+@action()
+def returns(s: State, c: C) -> None:
+    """The place moves back from behind the last number."""
+    require(all(s.items[n] <= 3 for n in range(c.room)) and (s.at == c.room or s.items[s.at] == 3))
+    require(s.at)
+    s.at = 0
+
+
+@always
+def is_small(s: State, c: C) -> bool:
+    """A number at the place is at most 3."""
+    return s.at == c.room or s.items[s.at] <= 3
+
+
+@sometimes
+def is_full(s: State, c: C) -> bool:
+    """Behind the place all is as it was: asked of no place but those inside."""
+    return s.at < c.room and any(s.items[s.at] == 3 and s.items[n] > 1 for n in range(s.at + 1, c.room))
+
+
+@always
+def reads_behind(s: State, c: C) -> bool:
+    """Reads what is not there."""
+    return s.hops < 3 or s.items[s.at] >= 0
+
+
+MACHINE = Machine("side-by-side", "Places beside each other", State, C, initial, (goes_on, returns))
+
+
+@pytest.mark.parametrize("room", [1, 2, 4, 5])
+def test_what_a_part_protects_is_protected_in_every_lane(room: int) -> None:
+    constants = MACHINE.set_constants({"room": room})
+    found, expected = (search(MACHINE, constants, (is_small, is_full), Options(workers=1)) for search in (native, plain))
+    assert (found.distinct, found.generated, found.depth) == (expected.distinct, expected.generated, expected.depth)
+    assert (found.fired, found.guards) == (expected.fired, expected.guards)
+    assert [(item.name, item.verdict) for item in found.properties] == [
+        (item.name, item.verdict) for item in expected.properties
+    ]
+
+
+def test_a_part_that_nothing_protects_fails_as_it_does_in_one_state() -> None:
+    constants, messages = MACHINE.set_constants({"room": 2}), set()
+    for search in (native, plain):
+        with pytest.raises(FencepostError) as error:
+            search(MACHINE, constants, (reads_behind,), Options(workers=1))
+        messages.add(str(error.value))
+    assert messages == {
+        "property 'reads-behind': State.items: index 2 is outside the array: it has 2 elements, numbered from 0."
+    }
+
+
+def test_guards_of_the_lineage_are_evaluated_side_by_side() -> None:
+    found = PROTOCOLS["kip320"]
+    text = generate(found.machine, found.machine.set_constants({}), found.properties, normalize=True).text
+    actions = re.findall(r"^define internal i64 @(\w+)\.action\.\d+\(.*?^}", text, re.DOTALL | re.MULTILINE)
+    assert len(actions) == len(found.machine.actions)
+    for body in re.findall(r"^define [^\n]*\.action\.\d+\(.*?^}", text, re.DOTALL | re.MULTILINE):
+        assert "<16 x i1>" in body
