@@ -281,14 +281,14 @@ def parse_setting(machine: Machine, option: str, text: str) -> tuple[str, int]:
         raise UsageError(
             f"{option} was given {text!r}, which has no value: write NAME=VALUE, such as {option} {_example(machine)}."
         )
-    if name.strip().replace("-", "_") in machine.constants.declared():
-        return machine.setting(name, value)
-    known = meant(machine, name)
-    if known:
-        return machine.setting(known, value)
     try:
         return machine.setting(name, value)
     except UsageError as error:
+        if name.strip().replace("-", "_") in machine.constants.declared():
+            raise
+        known = meant(machine, name)
+        if known:
+            return machine.setting(known, value)
         raise UsageError(f"{error}{by_meaning(machine, name, str(error))}") from None
 
 

@@ -12,6 +12,7 @@ from fencepost.model.cluster import (
     reassignment,
 )
 from fencepost.model.cluster.constants import C, Checkpoint, Completion, Judging, Publishing, UncleanShutdown, refuse
+from fencepost.model.cluster.operators import REPAIRS, terms
 from fencepost.model.cluster.state import State, initial
 from fencepost.model.language import Cast, Machine, Version
 
@@ -150,6 +151,8 @@ MACHINE = Machine(
     refuse=refuse,
     notes=notes,
     versions=VERSIONS,
+    repairs=REPAIRS,
+    terms=terms,
     source="apache/kafka: Partition, ReplicaManager, ReplicationControlManager, PartitionChangeBuilder; KIP-497, 903, 966",
     cast=Cast(
         owner="controller",

@@ -7,7 +7,7 @@ from fencepost.model.language.constants import Constants, bound, capacity, choic
 from fencepost.model.language.domains import NONE, BitSet, Index, InFlight, Per, Range, Size, largest, smallest
 from fencepost.model.language.eventually import at_most, eventually, leads_to
 from fencepost.model.language.fairness import Fairness, strong, weak
-from fencepost.model.language.machine import Machine, Version
+from fencepost.model.language.machine import Machine, Repair, Version
 from fencepost.model.language.records import Array, Bag, Channel, Record
 
 __all__ = [
@@ -28,6 +28,7 @@ __all__ = [
     "Property",
     "Range",
     "Record",
+    "Repair",
     "Size",
     "Version",
     "action",

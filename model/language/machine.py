@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
 from fencepost.model.language.actions import Action, Property
@@ -25,6 +25,21 @@ class Version:
 
 
 @dataclass(frozen=True)
+class Repair:
+    """Constants that repair a finding which versions contain: those that differ from a version's own are what it lacks."""
+
+    finding: str
+    sentence: str
+    values: Mapping[str, int]
+    where: Mapping[str, int] = field(default_factory=dict)
+    """The constants of versions that need it."""
+
+
+REPAIRED = "-repaired"
+"""How the name of a version ends in which everything that was found is repaired."""
+
+
+@dataclass(frozen=True)
 class Machine:
     """A protocol as guarded actions on a state record.
 
@@ -32,7 +47,8 @@ class Machine:
     `normalize(state, constants)` merges states that have no observable difference; it must be idempotent.
     `refuse(constants)` says why a combination of constants makes no sense, or returns None.
     `notes(constants)` are sentences that a reader of results under these constants must know.
-    `cast` says who takes part, for diagrams.
+    `cast` says who takes part, for diagrams. `repairs` close what versions contain, and `terms(constants)` say what an operator's
+    question means.
     """
 
     name: str
@@ -47,6 +63,8 @@ class Machine:
     source: str = ""
     notes: Callable[[Any], tuple[str, ...]] | None = None
     cast: Cast = NOBODY
+    repairs: tuple[Repair, ...] = ()
+    terms: Callable[[Any], tuple[str, ...]] | None = None
 
     def __post_init__(self) -> None:
         """Refuse what is not a part of a machine, or stands in the place of another one."""
@@ -97,13 +115,28 @@ class Machine:
         )
 
     def version(self, name: str) -> Version:
-        """Return the version of this name; raise UsageError if there is none."""
+        """Return the version of this name, or with its findings repaired: NAME-repaired; raise UsageError if there is none."""
         for item in self.versions:
             if item.name == name:
                 return item
+            if name == f"{item.name}{REPAIRED}" and self.repairs:
+                missing = self.missing(item.values)
+                told = "; ".join(f"{repair.finding} ({repair.sentence})" for repair in missing) or "nothing"
+                values = {key: value for repair in missing for key, value in repair.values.items()}
+                return Version(name, f"{item.name}, with this repaired: {told}", {**item.values, **values})
         known = [item.name for item in self.versions]
-        listed = f" Versions are: {', '.join(known)}." if known else " It has no named versions."
+        more = f", each also as NAME{REPAIRED}" if self.repairs else ""
+        listed = f" Versions are: {', '.join(known)}{more}." if known else " It has no named versions."
         raise UsageError(f"protocol {self.name!r} has no version {name!r}.{nearest(name, known)}{listed}")
+
+    def missing(self, values: Mapping[str, int]) -> tuple[Repair, ...]:
+        """Return the repairs that constants lack; those that are not named are as declared."""
+        declared = self.constants.declared()
+
+        def differs(wanted: Mapping[str, int]) -> bool:
+            return any(int(values.get(name, declared[name].default)) != int(value) for name, value in wanted.items())
+
+        return tuple(item for item in self.repairs if differs(item.values) and not differs(item.where))
 
     def setting(self, name: str, text: str) -> tuple[str, int]:
         """Return a constant's name and the value that a text means for it, both with dashes or underscores; raise UsageError for others."""
