@@ -2,15 +2,11 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 import pytest
 
 from tests.commands import data_of, fencepost
-from tests.test_docs import blocks
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 pytestmark = pytest.mark.xdist_group("post")
 
@@ -43,8 +39,8 @@ PROPERTIES = (*PROPERTIES, steps_to_read)
 
 @pytest.fixture(name="model")
 def _model(tmp_path: Path) -> str:
-    """Return the page's model, in which nobody has to receive, with a property that has costs."""
-    text = blocks("docs/language.md", "python")[-1]
+    """Return a model of messages, in which nobody has to receive, with a property that has costs."""
+    text = (Path(__file__).parent / "machines" / "post.py").read_text()
     assert FAIR in text
     file = tmp_path / "post.py"
     file.write_text(text.replace(FAIR, "fair=(weak(send),),") + MORE)

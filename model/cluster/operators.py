@@ -9,8 +9,15 @@ REPAIRS = (
     Repair("HYP-3", "metadata with an equal partition epoch changes nothing", {"equal_partition_epoch_overwrites": 0}),
     Repair("HYP-9", "leaders compare fetches with the epochs of fenced brokers too", {"fenced_epoch_check": 1}),
     Repair("HYP-10", "who loses its replica leaves the ELR", {"elr_within_replicas": 1}, {"elr": 1}),
-    Repair("HYP-11", "the ELR is judged by what heartbeats say of min ISR", {"elr_judged_by": Judging.HEARTBEATS}, {"elr": 1}),
-    Repair("HYP-12", "a change of min ISR leaves partitions without a leader alone", {"leaderless_elr_is_cleared": 0}, {"elr": 1}),
+    Repair(
+        "HYP-11",
+        "the ELR is filled by the smallest min ISR that a broker may still act on",
+        {"elr_judged_by": Judging.HEARTBEATS},
+        {"elr": 1},
+    ),
+    Repair(
+        "HYP-12", "a change of min ISR leaves partitions without a leader alone", {"leaderless_elr_is_cleared": 0}, {"elr": 1}
+    ),
 )
 """What closes the findings that follow from Kafka's code as it reads: `--version kafka-4.1-repaired` has all of it."""
 LOSSES = {
