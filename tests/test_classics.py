@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import tomllib
 from functools import cache
 from pathlib import Path
@@ -9,6 +10,9 @@ from typing import Any
 
 import fencepost.api as f
 import pytest
+
+from tests.commands import fencepost
+from tests.search import Search
 
 FOLDER = Path(__file__).parent.parent / "docs" / "examples" / "classics"
 PAGE = (FOLDER.parent.parent / "classics.md").read_text()
@@ -67,16 +71,46 @@ def test_a_count_of_ours_that_differs_has_its_reason_and_as_many_states(row: dic
     assert row["because"]
 
 
+@pytest.mark.parametrize("row", named([row for row in COUNTS if row["model"] == "termination_detection"][:1]))
+def test_with_a_step_for_each_reason_to_take_it_the_count_of_ewd_840_is_the_published_one(row: dict[str, Any]) -> None:
+    machine = f.check(FOLDER / "termination_detection.py", max_depth=1, engine="plain").question.protocol.machine
+    search = Search(machine, {})
+    again = 0
+    for key in (key for level in search.levels() for key in level):
+        s = search.interpreter.schema.restore(key)
+        reasons = s.token_is_black + (s.token in s.black) + (s.token > 0 and s.token not in s.active)
+        again += max(0, reasons - 1)
+    assert [search.found.distinct, search.found.generated + again] == row["published"][:2]
+
+
 @pytest.mark.parametrize("row", named(COUNTS))
 def test_the_page_has_the_count_and_its_source(row: dict[str, Any]) -> None:
     (line,) = (line for line in PAGE.splitlines() if f"(examples/classics/{row['model']}.py)" in line)
-    assert f"{' / '.join(f'{number:,}' for number in row['published'])}{given(row)}{'*' * ('counted' in row)}" in line
+    assert (
+        f"{' / '.join(f'{number:,}' for number in row['published'])}{given(row)}{chr(92) + '*' if 'counted' in row else ''}"
+        in line
+    )
     assert row["source"].removeprefix("specifications/") in line
 
 
 def given(row: dict[str, Any]) -> str:
     values = ", ".join(f"{name}={value}" for name, value in row.get("constants", {}).items())
     return f" ({values})" if values else ""
+
+
+@pytest.mark.parametrize("row", named([row for row in COUNTS if "cut" in row]))
+def test_with_the_steps_that_a_bound_cuts_off_the_count_is_the_published_one(row: dict[str, Any]) -> None:
+    found = check(row)
+    cut = sum(guard.refused for guard in found.guards if guard.condition in row["cut"])
+    assert [found.distinct, found.generated + cut, found.depth] == row["published"]
+
+
+def test_the_pages_commands_end_as_it_says(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(FOLDER.parent.parent.parent)
+    (block,) = re.findall(r"```sh\n(.*?)```", PAGE, re.DOTALL)
+    for line in block.splitlines():
+        command, _, comment = line.partition("#")
+        assert fencepost(*command.split()[1:]).exit_code == int("status 1" in comment), line
 
 
 def test_every_system_has_a_published_count() -> None:

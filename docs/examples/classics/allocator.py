@@ -1,0 +1,132 @@
+"""An allocator of resources: clients ask for sets of them, get some at a time, and give some back at any time.
+
+Merz's `SimpleAllocator`. A set of resources is a parameter of the actions. Only the return of all that a client has is promised, so it is
+an action of its own.
+"""
+
+from typing import Annotated
+
+from fencepost.model.language import (
+    Array,
+    BitSet,
+    Constants,
+    Index,
+    Machine,
+    Per,
+    Record,
+    action,
+    always,
+    bits,
+    leads_to,
+    require,
+    shape,
+    sometimes,
+    strong,
+    weak,
+)
+
+
+class C(Constants):
+    clients = shape(3, low=1, high=4, meaning="clients")
+    resources = shape(2, low=1, high=3, meaning="resources")
+
+
+Client = Annotated[int, Index(C.clients)]
+Resource = Annotated[int, Index(C.resources)]
+Resources = Annotated[int, BitSet(C.resources)]
+
+
+class State(Record):
+    wants: Annotated[Array[Resources], Per(Client)]
+    has: Annotated[Array[Resources], Per(Client)]
+
+
+@action()
+def initial(s: State, c: C) -> None:
+    """All resources are free."""
+
+
+@action(client=Client, resources=Resources)
+def ask(s: State, c: C, client: int, resources: int) -> None:
+    """A client that has nothing, and wants nothing, asks for resources."""
+    require(s.wants[client] == 0)
+    require(s.has[client] == 0)
+    require(resources != 0)
+    s.wants[client] = resources
+
+
+@action(client=Client, resources=Resources)
+def allocate(s: State, c: C, client: int, resources: int) -> None:
+    """A client gets free resources that it wants, all of them or some."""
+    require(resources != 0)
+    require(bits.is_subset(resources, s.wants[client]))
+    require(all(has & resources == 0 for has in s.has))
+    s.has[client] |= resources
+    s.wants[client] &= ~resources
+
+
+@action(client=Client)
+def return_all(s: State, c: C, client: int) -> None:
+    """A client gives back all that it has."""
+    require(s.has[client] != 0)
+    s.has[client] = 0
+
+
+@action(client=Client, resources=Resources)
+def return_some(s: State, c: C, client: int, resources: int) -> None:
+    """A client gives back a part of what it has."""
+    require(resources != 0)
+    require(resources != s.has[client])
+    require(bits.is_subset(resources, s.has[client]))
+    s.has[client] &= ~resources
+
+
+@always
+def no_resource_is_shared(s: State, c: C) -> bool:
+    """Each resource belongs to one client at most."""
+    return all(s.has[one] & s.has[other] == 0 for one in range(c.clients) for other in range(one))
+
+
+@sometimes
+def two_have_resources(s: State, c: C) -> bool:
+    """Two clients have resources, and one of them waits for more."""
+    return any(s.has[one] != 0 and s.wants[one] != 0 and s.has[other] != 0 for one in range(c.clients) for other in range(one))
+
+
+def wants_nothing(s: State, c: C, client: int) -> bool:
+    return s.wants[client] == 0
+
+
+def has_nothing(s: State, c: C, client: int) -> bool:
+    return s.has[client] == 0
+
+
+def is_wanted(s: State, c: C, client: int, resource: int) -> bool:
+    return bits.contains(s.wants[client], resource)
+
+
+def is_had(s: State, c: C, client: int, resource: int) -> bool:
+    return bits.contains(s.has[client], resource)
+
+
+clients_return = leads_to(
+    "clients-return",
+    "A client that has all that it wanted gives it back in the end.",
+    when=wants_nothing,
+    then=has_nothing,
+    fair=(weak(return_all, each="client"),),
+    client=Client,
+)
+
+clients_obtain = leads_to(
+    "clients-obtain",
+    "A client gets each resource that it wants, if all clients give back what they have, and none is passed over again and again.",
+    when=is_wanted,
+    then=is_had,
+    fair=(weak(return_all, each="client"), strong(allocate, each="client")),
+    client=Client,
+    resource=Resource,
+)
+
+MACHINE = Machine("allocator", "Clients that share resources", State, C, initial, (ask, allocate, return_all, return_some))
+PROPERTIES = (no_resource_is_shared, two_have_resources, clients_return, clients_obtain)

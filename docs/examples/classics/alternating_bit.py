@@ -1,0 +1,169 @@
+"""The alternating bit protocol: values arrive once each and in order over channels that lose messages.
+
+Lamport's `AlternatingBit`. The channels may grow for ever, so the search ends at a length: TLC counts a step that would make a channel
+longer and throws the state away, while such a step is refused here, by a guard that names its bound.
+"""
+
+from typing import Annotated
+
+from fencepost.model.language import (
+    Channel,
+    Constants,
+    Machine,
+    Range,
+    Record,
+    Size,
+    action,
+    always,
+    capacity,
+    leads_to,
+    require,
+    sometimes,
+    strong,
+    switch,
+    weak,
+)
+
+
+class C(Constants):
+    messages = capacity(2, low=1, high=4, meaning="messages under way")
+    answers = capacity(2, low=1, high=4, meaning="acknowledgements under way")
+    compares = switch(default=True, meaning="the sender waits until the last value is acknowledged")
+
+
+Bit = Annotated[int, Range(0, 1)]
+Value = Annotated[int, Range(0, 1)]
+
+
+class Message(Record):
+    bit: Bit
+    value: Value
+
+
+class Answer(Record):
+    bit: Bit
+
+
+class State(Record):
+    messages: Annotated[Channel[Message], Size(C.messages)]
+    answers: Annotated[Channel[Answer], Size(C.answers)]
+    sent_bit: Bit
+    acknowledged: Bit
+    received_bit: Bit
+    sent: Value
+    received: Value
+
+
+@action(bit=Bit, sent=Value, received=Value)
+def initial(s: State, c: C, bit: int, sent: int, received: int) -> None:
+    """The bits agree; the values may be any."""
+    s.sent_bit = bit
+    s.acknowledged = bit
+    s.received_bit = bit
+    s.sent = sent
+    s.received = received
+
+
+@action(value=Value)
+def send(s: State, c: C, value: int) -> None:
+    """The sender sends the next value, under the other bit, once the last one is acknowledged."""
+    require(s.acknowledged == s.sent_bit or not c.compares)
+    require(len(s.messages) < c.messages, bound=C.messages)
+    bit = 1 - s.sent_bit
+    s.sent = value
+    s.sent_bit = bit
+    s.messages.add(bit=bit, value=value)
+
+
+@action()
+def send_again(s: State, c: C) -> None:
+    """It sends the last value again while that is not acknowledged."""
+    require(s.acknowledged != s.sent_bit)
+    require(len(s.messages) < c.messages, bound=C.messages)
+    s.messages.add(bit=s.sent_bit, value=s.sent)
+
+
+@action()
+def receive(s: State, c: C) -> None:
+    """The receiver takes the first message; it is a new value if its bit is the other one."""
+    require(len(s.messages) > 0)
+    s.received_bit = s.messages[0].bit
+    s.received = s.messages[0].value
+    s.messages.popleft()
+
+
+@action()
+def acknowledge(s: State, c: C) -> None:
+    """The receiver says which bit it has seen last, at any time."""
+    require(len(s.answers) < c.answers, bound=C.answers)
+    s.answers.add(bit=s.received_bit)
+
+
+@action()
+def hear(s: State, c: C) -> None:
+    """The sender takes the first acknowledgement."""
+    require(len(s.answers) > 0)
+    s.acknowledged = s.answers[0].bit
+    s.answers.popleft()
+
+
+@action(position=Annotated[int, Range(0, C.messages - 1)])
+def lose_message(s: State, c: C, position: int) -> None:
+    """A message is lost, wherever it is: all go around once, but for this one."""
+    require(position < len(s.messages))
+    for at in range(len(s.messages)):
+        bit, value = s.messages[0].bit, s.messages[0].value
+        s.messages.popleft()
+        if at != position:
+            s.messages.add(bit=bit, value=value)
+
+
+@action(position=Annotated[int, Range(0, C.answers - 1)])
+def lose_answer(s: State, c: C, position: int) -> None:
+    """An acknowledgement is lost."""
+    require(position < len(s.answers))
+    for at in range(len(s.answers)):
+        bit = s.answers[0].bit
+        s.answers.popleft()
+        if at != position:
+            s.answers.add(bit=bit)
+
+
+@always
+def what_is_acknowledged_was_received(s: State, c: C) -> bool:
+    """Where the sender's last value is acknowledged, the receiver has seen its bit; fails without `compares`."""
+    return s.sent_bit == s.received_bit or s.acknowledged != s.sent_bit
+
+
+@sometimes
+def both_channels_are_full(s: State, c: C) -> bool:
+    """As many messages and acknowledgements are under way as there may be."""
+    return len(s.messages) == c.messages and len(s.answers) == c.answers
+
+
+def waits(s: State, c: C, value: int) -> bool:
+    return s.sent == value and s.sent_bit != s.acknowledged
+
+
+def is_received(s: State, c: C, value: int) -> bool:
+    return s.received == value
+
+
+values_arrive = leads_to(
+    "values-arrive",
+    "A value that was sent arrives, if it is sent again and again and not always lost.",
+    when=waits,
+    then=is_received,
+    fair=(weak(send_again), weak(acknowledge), strong(receive), strong(hear)),
+    value=Value,
+)
+
+MACHINE = Machine(
+    "alternating-bit",
+    "A sender and a receiver over channels that lose messages",
+    State,
+    C,
+    initial,
+    (send, send_again, receive, acknowledge, hear, lose_message, lose_answer),
+)
+PROPERTIES = (what_is_acknowledged_was_received, both_channels_are_full, values_arrive)

@@ -1,0 +1,123 @@
+"""A queue between a sender and a receiver, each of which shakes hands with it over a wire.
+
+Lamport's `InnerFIFO`, from "Specifying Systems". A wire has a value and two bits: it carries something while they differ. The queue
+may grow for ever, so the search ends at a length: TLC counts a step that would make it longer and throws the state away, while
+such a step is refused here, by a guard that names its bound.
+"""
+
+from typing import Annotated
+
+from fencepost.model.language import (
+    Channel,
+    Constants,
+    Machine,
+    Range,
+    Record,
+    Size,
+    action,
+    bound,
+    capacity,
+    require,
+    sometimes,
+    step,
+)
+
+
+class C(Constants):
+    kinds = bound(3, low=1, high=4, meaning="different values")
+    length = capacity(3, low=1, high=6, meaning="values that the queue holds")
+
+
+Bit = Annotated[int, Range(0, 1)]
+Value = Annotated[int, Range(0, C.kinds - 1)]
+
+
+class Wire(Record):
+    value: Value
+    ready: Bit
+    acknowledged: Bit
+
+
+class Item(Record):
+    value: Value
+
+
+class State(Record):
+    incoming: Wire
+    outgoing: Wire
+    queue: Annotated[Channel[Item], Size(C.length)]
+
+
+def carries(wire: Wire) -> bool:
+    """Say whether something was sent over a wire and not received."""
+    return wire.ready != wire.acknowledged
+
+
+def put(wire: Wire, value: int) -> None:
+    """Send a value over a wire."""
+    wire.value = value
+    wire.ready = 1 - wire.ready
+
+
+def take(wire: Wire) -> None:
+    """Receive what a wire carries."""
+    wire.acknowledged = wire.ready
+
+
+@action(before=Value, after=Value, one=Bit, other=Bit)
+def initial(s: State, c: C, before: int, after: int, one: int, other: int) -> None:
+    """The queue is empty and no wire carries anything, whatever is on it."""
+    s.incoming.value = before
+    s.incoming.ready = one
+    s.incoming.acknowledged = one
+    s.outgoing.value = after
+    s.outgoing.ready = other
+    s.outgoing.acknowledged = other
+
+
+@action(value=Value)
+def send(s: State, c: C, value: int) -> None:
+    """The sender sends a value to the queue."""
+    require(not carries(s.incoming))
+    put(s.incoming, value)
+
+
+@action()
+def enqueue(s: State, c: C) -> None:
+    """The queue takes the value in."""
+    require(carries(s.incoming))
+    require(len(s.queue) < c.length, bound=C.length)
+    s.queue.add(value=s.incoming.value)
+    take(s.incoming)
+
+
+@action()
+def dequeue(s: State, c: C) -> None:
+    """The queue sends its first value to the receiver."""
+    require(len(s.queue) > 0)
+    require(not carries(s.outgoing))
+    put(s.outgoing, s.queue[0].value)
+    s.queue.popleft()
+
+
+@action()
+def receive(s: State, c: C) -> None:
+    """The receiver takes the value."""
+    require(carries(s.outgoing))
+    take(s.outgoing)
+
+
+@step(on=dequeue)
+def the_oldest_value_is_sent(before: State, after: State, c: C) -> bool:
+    """The value that is sent to the receiver has waited longest, and waits no more."""
+    return after.outgoing.value == before.queue[0].value and len(after.queue) == len(before.queue) - 1
+
+
+@sometimes
+def all_is_full(s: State, c: C) -> bool:
+    """The queue is full, and both wires carry something."""
+    return len(s.queue) == c.length and carries(s.incoming) and carries(s.outgoing)
+
+
+MACHINE = Machine("fifo", "A queue between two wires", State, C, initial, (send, enqueue, dequeue, receive))
+PROPERTIES = (the_oldest_value_is_sent, all_is_full)
