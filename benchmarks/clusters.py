@@ -1,7 +1,7 @@
 """Findings on whole clusters, played some times each: `python -m benchmarks.clusters [--runs N] [--finding NAME ...] [--kafka VERSION ...]`.
 
 Each run is a cluster of its own, and takes about a minute. Writes figures/clusters.json, a row a run, which docs/clusters.md
-reads; a run that is in it already is kept, so this may be ended and started again.
+reads; a run that is in it already is kept, so this may be ended and started again. One that was undetermined is kept and played again.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ def main() -> None:
     parser.add_argument("--port", type=int, default=PORT)
     given = parser.parse_args()
     for name, version, mode in product(given.finding or names, given.kafka or RELEASES, given.mode or ("played",)):
-        missing = given.runs - sum(_same(row, name, version, mode) for row in _rows())
+        missing = given.runs - sum(_same(row, name, version, mode) and row["verdict"] != "undetermined" for row in _rows())
         for _ in range(missing):
             row = _played(name, version, mode, given.port)
             save("clusters", {"runs": sorted([*_rows(), row], key=_place)})

@@ -29,7 +29,8 @@ class Brokers(Execution):
     def look(self) -> Seen:
         """Return what is seen before anything is."""
         constants: Any = self.plain.constants
-        return Seen(constants.brokers, constants.max_records, constants.metadata_lag)
+        fixed = (1 << constants.brokers) - (1 << constants.movable)
+        return Seen(constants.brokers, constants.max_records, constants.metadata_lag, fixed)
 
     def reset(self) -> str:
         """Return the line that sets up a cluster."""
@@ -47,6 +48,13 @@ class Brokers(Execution):
         """Let fetches never arrive that the model has no room for."""
         for number in self._left(expected, "late"):
             self.ask(f"lose {number}")
+
+    def ignore(self, transition: Transition) -> None:
+        """Deliver answers with a new leader epoch, which the model does not send: the leader ignores them."""
+        if transition.step.action.name == "controller_applies_alter_partition":
+            for number in self._left(transition.raw, "requests"):
+                if self.seen.answered(number):
+                    self.ask(f"answer {number}")
 
     def settle(self, steps: tuple[Step, ...], transition: Transition) -> Difference | None:
         """Do in Kafka what `normalize` takes for granted, and compare again.

@@ -57,6 +57,18 @@ KAFKAS: dict[tuple[str, str], Check] = {
     ("controller-elects-preferred", "bits.contains(image.isr & active(c, image), broker)"): Check(
         "ReplicationControlManager.electLeader", ("PREFERRED_LEADER_NOT_AVAILABLE",)
     ),
+    ("operator-reassigns-replicas", "missing != image.missing or adding != s.adding or removing != s.removing"): Check(
+        "ReplicationControlManager.changePartitionReassignment: a change of nothing is not written", ("",)
+    ),
+    ("operator-reassigns-replicas", "isr & active(c, image) != 0 or not bits.contains(image.missing, first)"): Check(
+        "PartitionRegistration.directory: the leader that was chosen is no replica yet", ("UNKNOWN_SERVER_ERROR",)
+    ),
+    ("operator-cancels-reassignment", "s.adding | s.removing != 0"): Check(
+        "ReplicationControlManager.cancelPartitionReassignment", ("NO_REASSIGNMENT_IN_PROGRESS",)
+    ),
+    ("operator-cancels-reassignment", "stays != 0 or (c.unclean_election and originals != 0)"): Check(
+        "ReplicationControlManager.cancelPartitionReassignment: an unclean election", ("INVALID_REPLICA_ASSIGNMENT",)
+    ),
     (
         "controller-applies-alter-partition",
         "m.broker_epoch == image.broker_epoch[m.leader] or not c.request_epoch_checks",
@@ -67,6 +79,9 @@ KAFKAS: dict[tuple[str, str], Check] = {
     ("controller-applies-alter-partition", "m.leader == image.leader"): Check(_VALIDATE, ("INVALID_REQUEST",)),
     ("controller-applies-alter-partition", "m.partition_epoch == image.partition_epoch or not c.request_epoch_checks"): Check(
         _VALIDATE, ("INVALID_UPDATE_VERSION",)
+    ),
+    ("controller-applies-alter-partition", "bits.is_subset(m.isr, replicas(c, image))"): Check(
+        f"{_VALIDATE}: Replicas.validateIsr", ("INVALID_REQUEST",)
     ),
     ("controller-applies-alter-partition", "is_eligible(c, image, m)"): Check(
         "ReplicationControlManager.ineligibleReplicasForIsr", ("INELIGIBLE_REPLICA",)
@@ -98,6 +113,9 @@ KAFKAS: dict[tuple[str, str], Check] = {
     ),
     ("leader-handles-late-fetch", "not is_stale_fetch(s, c, m.leader, m.follower, m.broker_epoch)"): Check(
         "Replica.updateFetchStateOrThrow", ("NOT_LEADER_OR_FOLLOWER",)
+    ),
+    ("leader-handles-late-fetch", "not bits.contains(local(s, m.leader).missing, m.follower)"): Check(
+        "Partition.followerReplicaOrThrow", ("NOT_LEADER_OR_FOLLOWER", "UNKNOWN_LEADER_EPOCH")
     ),
     ("leader-handles-late-fetch", "m.offset <= r.end"): Check("UnifiedLog.read", ("OFFSET_OUT_OF_RANGE", "the logs diverge")),
     ("leader-handles-late-fetch", "not log.departs(r, local(s, m.leader).leader_epoch, m.offset, m.last_epoch)"): Check(
@@ -192,7 +210,6 @@ _BUDGET = "a budget"
 _ROOM = "has_room(s, c)"
 _EPOCHS = "epoch_without(s, c, broker, leader) <= c.max_leader_epoch"
 _SAME_MIN_ISR = "min ISR is changed by operators only, which is not driven"
-_REASSIGNED = "replicas are removed by reassignments only, which are not driven"
 
 BOUNDS: dict[tuple[str, str], str] = {
     **dict.fromkeys(
@@ -202,6 +219,8 @@ BOUNDS: dict[tuple[str, str], str] = {
             ("controller-fences-broker", "s.budget.fences > 0"),
             ("controller-begins-shutdown", "s.budget.clean_stops > 0"),
             ("controller-elects-preferred", "s.budget.elections > 0"),
+            ("operator-reassigns-replicas", "s.budget.reassignments > 0"),
+            ("operator-cancels-reassignment", "s.budget.cancels > 0"),
             ("leader-appends", "s.written < c.max_records"),
             ("follower-lags-too-long", "s.budget.lags > 0"),
             ("leader-requests-shrink", "s.budget.shrinks > 0"),
@@ -222,6 +241,8 @@ BOUNDS: dict[tuple[str, str], str] = {
             ("controller-begins-shutdown", _EPOCHS),
             ("controller-elects-preferred", "image.leader_epoch < c.max_leader_epoch"),
             ("controller-applies-alter-partition", "leader_epoch <= c.max_leader_epoch"),
+            ("operator-reassigns-replicas", "epoch_after(s, c, isr, leader, missing) <= c.max_leader_epoch"),
+            ("operator-cancels-reassignment", "epoch_after(s, c, isr, leader, missing) <= c.max_leader_epoch"),
         ),
         "the last leader epoch",
     ),
@@ -243,10 +264,9 @@ BOUNDS: dict[tuple[str, str], str] = {
         "controller-elects-preferred",
         "broker == first_in_order(c, replicas(c, image), s.removing) or c.any_preferred",
     ): "broker 0 is the preferred one",
-    ("controller-applies-alter-partition", "bits.is_subset(m.isr, replicas(c, image))"): _REASSIGNED,
     ("broker-applies-metadata", "r.raised == old.raised or c.publishing != Publishing.TOPICS_FIRST"): _SAME_MIN_ISR,
     ("broker-applies-metadata", "r.raised == new.raised or c.publishing != Publishing.CONFIGS_FIRST"): _SAME_MIN_ISR,
-    ("leader-handles-late-fetch", "not bits.contains(local(s, m.leader).missing, m.follower)"): _REASSIGNED,
+    ("operator-reassigns-replicas", "bits.size(wanted) >= max(1, c.least_replicas)"): "a smaller partition is not looked at",
     ("leader-handles-fetch", "brings_news(s, c, leader, follower)"): "a fetch without news changes nothing",
     ("follower-lags-too-long", "bits.contains(r.recent, follower)"): "a follower that lags already",
     ("leader-requests-shrink", "members != 0"): "a shrink of nobody",
@@ -275,6 +295,14 @@ NEEDS: dict[str, Callable[..., bool]] = {
 """What is physical in guards that are Kafka's checks as a whole: without it nothing can be tried."""
 
 SHADOWED: dict[tuple[str, str], str] = {
+    (
+        "controller-applies-alter-partition",
+        "bits.is_subset(m.isr, replicas(c, image))",
+    ): "a request that names a replica which is gone has an old partition epoch too",
+    (
+        "leader-handles-late-fetch",
+        "not bits.contains(local(s, m.leader).missing, m.follower)",
+    ): "a removal opens a leader epoch, and the fetch has an older one",
     (
         "leader-handles-fetch",
         "not is_stale_fetch(s, c, leader, follower, broker_epoch)",

@@ -13,7 +13,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from fencepost.conformance.execute import Act
-from fencepost.model.cluster.constants import Checkpoint, FencedAnswers, Field, Loss, Truncation, UncleanShutdown
+from fencepost.model.cluster.constants import Checkpoint, Completion, FencedAnswers, Field, Loss, Truncation, UncleanShutdown
 from fencepost.model.cluster.machine import VERSIONS
 
 if TYPE_CHECKING:
@@ -45,7 +45,8 @@ ACTIONS: dict[str, Act] = {
     ),
     "broker_registers": Act(
         "ClusterControlManager.registerBroker of a new incarnation, the session of the old one over; a new ReplicaManager, a "
-        "LogManager that recovers the segment file, with `checkpoint` in the file of high watermarks; it applies the metadata log.",
+        "LogManager that recovers the segment file, with `checkpoint` in the file of high watermarks, unless the metadata log, which it "
+        "applies, has no such replica (LogManager.isStrayReplica).",
         lambda _, broker, checkpoint: f"register {broker} {checkpoint}",
     ),
     "controller_fences_broker": Act(
@@ -62,6 +63,13 @@ ACTIONS: dict[str, Act] = {
         lambda _, broker: f"begin-shutdown {broker}",
     ),
     "controller_elects_preferred": Act("ReplicationControlManager.electLeaders.", lambda _, broker: f"elect {broker}"),
+    "operator_reassigns_replicas": Act(
+        "ReplicationControlManager.alterPartitionReassignments with these brokers in the order of their numbers.",
+        lambda seen, target: f"reassign {target | seen.fixed}",
+    ),
+    "operator_cancels_reassignment": Act(
+        "ReplicationControlManager.alterPartitionReassignments without replicas.", lambda _: "cancel"
+    ),
     "controller_applies_alter_partition": Act(
         "ReplicationControlManager.alterPartition with the request that DefaultAlterPartitionManager has sent.",
         lambda seen, m: f"alter {_request(seen, m)}",
@@ -69,7 +77,8 @@ ACTIONS: dict[str, Act] = {
     "controller_finds_replica_ineligible": Act("The same.", lambda seen, m: f"alter {_request(seen, m)}"),
     "controller_refuses_alter_partition": Act("The same.", lambda seen, m: f"alter {_request(seen, m)}"),
     "broker_applies_metadata": Act(
-        "One MetadataDelta over the log up to the image: KRaftMetadataCache.setImage, ReplicaManager.applyDelta.",
+        "One MetadataDelta over the log up to the image: KRaftMetadataCache.setImage, ReplicaManager.applyDelta. Who has no replica "
+        "any more deletes its log (LogManager.asyncDelete).",
         lambda seen, broker, index: f"apply {broker} {seen.frame.image + index}",
     ),
     "leader_appends": Act("ReplicaManager.appendRecords with acks=all.", lambda _, leader: f"produce {leader}"),
@@ -114,8 +123,6 @@ NOT_DRIVEN: dict[str, str] = {
     "leader_tells_epoch_end": "Fetch carries the last epoch since IBP 2.7: OffsetForLeaderEpoch is not asked",
     "leader_requests_expansion": "check and request are one step since KAFKA-15221",
     "leader_gives_up_waiting": "no release does this",
-    "operator_reassigns_replicas": "reassignments are not driven",
-    "operator_cancels_reassignment": "reassignments are not driven",
     "operator_raises_min_isr": "min ISR does not change",
     "operator_lowers_min_isr": "min ISR does not change",
     "broker_applies_configs": "min ISR does not change",
@@ -129,6 +136,8 @@ FIELDS: dict[str, str] = {
     "newest": "how often the controller has written",
     "elr": "PartitionRegistration.elr",
     "last_known_leader": "PartitionRegistration.lastKnownElr",
+    "adding": "PartitionRegistration.addingReplicas",
+    "removing": "PartitionRegistration.removingReplicas",
     "replica.life": "whether the broker's objects are there, and whether a clean shutdown has saved its epoch",
     "replica.applied": "how far the broker has applied the metadata log",
     "replica.log": "UnifiedLog.read: each record's value and its batch's leader epoch; of a broker that is down, its segment file",
@@ -149,8 +158,6 @@ FIELDS: dict[str, str] = {
 }
 
 NOT_COMPARED: dict[str, str] = {
-    "adding": "reassignments are not driven",
-    "removing": "reassignments are not driven",
     "replica.raised": "min ISR does not change",
     "replica.checked": "always empty since KAFKA-15221",
     "replica.truncating": "always off since IBP 2.7",
@@ -181,6 +188,11 @@ LIMITS: tuple[str, ...] = (
     (
         "Kafka also counts a follower as caught up as of its previous fetch, if it has now got as far as the leader's log was then; "
         "time stands still here, and the time of a fetch is put long ago as soon as it was handled."
+    ),
+    (
+        "An operator who names the replicas that are there changes nothing in the model. Kafka looks at the partition again then: the ELR "
+        "goes if the ISR is large enough by now, a reassignment ends that can, a leader that is fenced is replaced, and the list may get "
+        "another order. The model's list is always the replicas that stay, by their numbers, then those that go."
     ),
     "A fetch answer from an earlier leader epoch never reaches a follower.",
     "Raft, fail-over of the controller, the network client, sessions of fetches, quotas, tiered storage and transactions are not there.",
@@ -253,6 +265,7 @@ AS_BUILT: dict[str, int] = {
     "elr_judged_by": 0,
     "min_isr_opens_partition_epoch": 0,
     "leaderless_elr_is_cleared": 1,
+    "completion": int(Completion.ALL_TARGETS),
     "last_known_leader": 1,
     "last_known_leader_check": 1,
     "unclean_shutdown": int(UncleanShutdown.PREVIOUS_EPOCH),
@@ -269,8 +282,6 @@ BEFORE_ELR = ("kafka-3.9",)
 """Versions of the model whose releases have no eligible leader replicas outside of tests."""
 
 AROUND: dict[str, str] = {
-    "reassignments": NOT_DRIVEN["operator_reassigns_replicas"],
-    "spare": NOT_DRIVEN["operator_reassigns_replicas"],
     "raises": NOT_DRIVEN["operator_raises_min_isr"],
     "lowers": NOT_DRIVEN["operator_lowers_min_isr"],
     "disk_swaps": NOT_DRIVEN["disk_is_swapped"],
@@ -296,7 +307,7 @@ SMALL: dict[str, int] = {
 }
 """The configuration whose whole state graph is covered unless another is asked for: 5,807 states."""
 
-SET_UP: tuple[str, ...] = ("brokers", "min_isr", "elr", "unclean_election", "initial_leader", "initial_isr")
+SET_UP: tuple[str, ...] = ("brokers", "min_isr", "elr", "unclean_election", "initial_leader", "initial_isr", "movable", "spare")
 """Constants that Kafka is set up with; all others are bounds, budgets, or `loss`, which says what a crash leaves on disk."""
 
 LOSSES = (Loss.NONE, Loss.OUTSIDE_ISR, Loss.ANY)
@@ -305,8 +316,11 @@ LOSSES = (Loss.NONE, Loss.OUTSIDE_ISR, Loss.ANY)
 def reset(c: Constants) -> str:
     """Return the line that sets up a cluster in the model's initial state."""
     values: Any = c
-    isr, members = 1 << values.initial_leader, 1
+    isr, members, missing = 1 << values.initial_leader, 1, 0
     for broker in range(values.brokers):
-        if broker != values.initial_leader and members < values.initial_isr:
+        if values.movable - values.spare <= broker < values.movable:
+            missing |= 1 << broker
+        elif broker != values.initial_leader and members < values.initial_isr:
             isr, members = isr | 1 << broker, members + 1
-    return f"reset {values.brokers} {values.min_isr} {int(values.elr)} {int(values.unclean_election)} {values.initial_leader} {isr}"
+    elr, unclean = int(values.elr), int(values.unclean_election)
+    return f"reset {values.brokers} {values.min_isr} {elr} {unclean} {values.initial_leader} {isr} {missing}"

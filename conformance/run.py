@@ -33,7 +33,8 @@ MOST_KINDS = 20
 class Outcome:
     """What a run found: `taken` are the pairs of state and step that were executed and compared, as hashes of 64 bits.
 
-    Of a million pairs two have the same hash with a probability below one in ten million.
+    Of a million pairs two have the same hash with a probability below one in ten million. Only numbers are hashed, so that
+    the hashes of several runs can be counted together.
     """
 
     tally: Tally = field(default_factory=Tally)
@@ -64,6 +65,7 @@ class Run:
         self.bound, self.release, self.constants, self.workers, self.coverage = bound, release, constants, workers, coverage
         self.machine = bound.machine
         self.outcome = Outcome()
+        self._numbers = {action.name: number for number, action in enumerate(machine.actions)}
         self._lock = threading.Lock()
         self._failed: BaseException | None = None
 
@@ -125,7 +127,7 @@ class Run:
         at = initial
         with self._lock:
             for transition in done:
-                self.outcome.taken.add(hash((at, transition.step.action.name, transition.step.args)))
+                self.outcome.taken.add(hash((at, self._numbers[transition.step.action.name], transition.step.args)))
                 at = transition.after
 
     def _differs(self, execution: Execution, initial: Key, found: Difference) -> None:

@@ -16,6 +16,8 @@ STATE = {name: place for place, (name, _) in enumerate(fields(State))}
 REPLICA = {name: place for place, (name, _) in enumerate(fields(Replica))}
 ENTRIES = len(fields(Entry))
 NO_ANSWER = (0,) * len(fields(FetchAnswer))
+MISSING = 6
+"""Where an image says who has no replica."""
 SENT, STRAY = "", "STRAY"
 STATUS = {SENT: Status.SENT, STRAY: Status.STRAY, "NONE": Status.APPLIED, "INELIGIBLE_REPLICA": Status.INELIGIBLE}
 """The status of an AlterPartition by the answer's error code; any other code is REFUSED."""
@@ -35,6 +37,8 @@ class Seen:
     brokers: int
     records: int
     lag: int
+    fixed: int = 0
+    """Brokers that keep their replicas whatever operators do, as bits."""
     frame: Frame = field(default_factory=Frame)
     images: list[list[Any]] = field(default_factory=list)
     state: dict[str, Any] = field(default_factory=dict)
@@ -85,6 +89,8 @@ class Seen:
         state[STATE["newest"]] = newest
         state[STATE["elr"]] = self.state["elr"]
         state[STATE["last_known_leader"]] = self.state["last"]
+        state[STATE["adding"]] = self.state["adding"]
+        state[STATE["removing"]] = self.state["removing"]
         state[STATE["replica"]] = tuple(
             self._replica(told, was) for told, was in zip(self.state["brokers"], expected[STATE["replica"]], strict=True)
         )
@@ -104,8 +110,8 @@ class Seen:
         return tuple(found + [empty] * (room - len(found)))
 
     def _image(self, told: list[Any]) -> Key:
-        leader, leader_epoch, partition_epoch, isr, fenced, stopping, epochs = told
-        return (leader, leader_epoch, partition_epoch - self.frame.epoch, isr, fenced, stopping, 0, 0, tuple(epochs))
+        leader, leader_epoch, partition_epoch, isr, fenced, stopping, missing, epochs = told
+        return (leader, leader_epoch, partition_epoch - self.frame.epoch, isr, fenced, stopping, missing, 0, tuple(epochs))
 
     def _replica(self, told: dict[str, Any], expected: Key) -> Key:
         r = list(expected)
@@ -136,9 +142,13 @@ class Seen:
             if told["life"] != Life.RUNNING:
                 continue
             image = self.images[told["applied"]]
-            leads, leader_epoch, _ = told["role"]
             if told["image"] != image:
                 found.append(f"broker {number} has applied {image} and its MetadataImage says {told['image']}")
+            if (told["role"] is None) != bool(image[MISSING] & 1 << number):
+                found.append(f"broker {number} has applied {image} and its Partition is {told['role'] or 'not there'}")
+            if told["role"] is None:
+                continue
+            leads, leader_epoch, _ = told["role"]
             if leads != (image[0] == number) or leader_epoch != image[1]:
                 found.append(f"broker {number} has applied {image} and its Partition says {told['role']}")
             if leads and told["maximal"] != told["isr"] | told["proposed"]:

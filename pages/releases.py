@@ -43,6 +43,28 @@ def walks() -> tuple[Row, Iterable[Row]]:
     return head, (list(row.values()) for row in load("conformance")["walks"])
 
 
+def moves() -> tuple[Row, Iterable[Row]]:
+    """Return what was executed of walks in which operators move replicas."""
+    head = [
+        "release",
+        "brokers",
+        "steps",
+        "histories",
+        "different pairs",
+        "reassignments",
+        "cancellations",
+        "set aside",
+        "differences",
+    ]
+    return head, (list(row.values()) for row in load("conformance")["moves"])
+
+
+def changes() -> tuple[Row, Iterable[Row]]:
+    """Return on how many images Kafka's builder was asked for how many changes."""
+    head = ["release", "states", "images", "changes", "of them to the replicas that are there", "differences"]
+    return head, (list(row.values()) for row in load("conformance")["changes"])
+
+
 def _verdicts(*, of_findings: bool) -> tuple[Row, Iterable[Row]]:
     found = _settled(of_findings=of_findings)
     releases = list(next(iter(found.values()), {}))

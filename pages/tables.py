@@ -5,7 +5,7 @@ A table stands between `<!-- cases ID ... -->` and `<!-- end -->`. Instead of id
 `quorum-settings`, `quorum-switches`, `spark-cost`, `spark-levels`, `spark-figures`, `spark-scale`, `speed-searches`,
 `speed-wanted`, `speed-steps`, `four-cases`, `propagation`, `follower-settings`,
 `follower-switches`, `clusters`, `clusters-kept`, `releases`, `releases-why`,
-`releases-known`, `conform-covers`, `conform-walks`; or one of `lemmas`, `cuts` with the name of a proof.
+`releases-known`, `conform-covers`, `conform-walks`, `conform-moves`, `conform-changes`; or one of `lemmas`, `cuts` with the name of a proof.
 Seconds, rates and memory are those that `python -m benchmarks.catalogue` measured.
 """
 
@@ -310,6 +310,8 @@ _WORDS: dict[str, Callable[[], tuple[Row, Iterable[Row]]]] = {
     "releases-known": releases.known,
     "conform-covers": releases.covers,
     "conform-walks": releases.walks,
+    "conform-moves": releases.moves,
+    "conform-changes": releases.changes,
 }
 _LISTS: dict[str, Callable[[], Iterable[str]]] = {"statements": proofs.statements}
 _OF_PROOF: dict[str, Callable[[str], tuple[Row, Iterable[Row]]]] = {"lemmas": proofs.lemmas, "cuts": proofs.cuts}

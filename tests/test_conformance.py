@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 import pytest
 from fencepost.conformance.binding import REPLICATION
 from fencepost.conformance.brokers import Brokers
+from fencepost.conformance.changes import conform_changes
 from fencepost.conformance.driver import Driver
 from fencepost.conformance.kafka import release
 from fencepost.conformance.mapping import SMALL
@@ -24,7 +25,11 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
 pytestmark = [on_kafka, pytest.mark.xdist_group("kafka")]
+IMAGES = (
+    "brokers=2 movable=2 reassignments=2 cancels=1 fences=2 elections=1 crashes=0 shrinks=0 min_isr=2 max_records=0 metadata_lag=1",
+)
 FENCES = ["--set", "crashes=0", "--set", "shrinks=0"]
+MOVES = ("movable=3", "spare=1", "reassignments=2", "cancels=1", "metadata_lag=6", "crashes=0", "shrinks=0")
 ARCHIVE = Path(__file__).parent.parent / "counterexamples" / "archive"
 
 
@@ -69,6 +74,43 @@ def test_brokers_of_kafka_crash_restart_and_elect_as_the_model_says() -> None:
     assert executed >= {"broker-crashes", "broker-registers", "controller-begins-shutdown", "controller-elects-preferred"}
 
 
+def test_operators_of_kafka_move_replicas_as_the_model_says() -> None:
+    settings = [f"--set={item}" for item in (*MOVES, "fences=1", "max_leader_epoch=5")]
+    made = fencepost("conform", "replication", "--kafka", KAFKA, "--walks", "30", *settings, "--json")
+    found = data_of(made)
+    assert made.exit_code == 0, found["differences"]
+    executed = {item["name"] for item in found["actions"]}
+    assert executed >= {"operator-reassigns-replicas", "operator-cancels-reassignment", "follower-appends"}
+
+
+def test_kafkas_builder_makes_the_same_of_every_change_on_every_image() -> None:
+    machine = protocol("replication").machine
+    base = machine.set_constants(dict(machine.version("kafka-4.1").values))
+    found = conform_changes(release(KAFKA), machine, base, lambda _: None, IMAGES)
+    assert found.verdict == "conforms", found.data()["changes"][0]["departures"]
+    (compared,) = found.compared
+    assert (compared.images, compared.changes) == (52, 402)
+    assert compared.idle == 66
+
+
+def test_a_rule_that_is_another_one_differs_on_some_image() -> None:
+    machine = protocol("replication").machine
+    base = machine.set_constants({**dict(machine.version("kafka-4.1").values), "elr_within_replicas": 1})
+    found = conform_changes(release(KAFKA), machine, base, lambda _: None, IMAGES)
+    assert found.verdict == "differs"
+    first = found.compared[0].departures[0]
+    assert first.model is not None
+    assert first.kafka is not None
+    assert first.kafka.elr & ~first.kafka.replicas, "Kafka keeps a replica that was removed"
+
+
+def test_a_replica_that_was_removed_is_elected_on_kafkas_classes() -> None:
+    trace = ARCHIVE / "replication-hyp-10-cancelled.trace"
+    found = data_of(fencepost("conform", "replication", "--kafka", KAFKA, "--trace", str(trace), "--json"))
+    assert found["differences"] == []
+    assert found["finding"].endswith(" is violated at the end")
+
+
 def test_hyp_1_loses_a_record_on_kafkas_classes() -> None:
     made = fencepost(
         "conform", "replication", "--kafka", KAFKA, "--trace", str(ARCHIVE / "replication-hyp-1-loss.trace"), "--json"
@@ -87,7 +129,7 @@ def test_a_trace_of_a_bug_that_kafka_has_not_any_more_is_refused() -> None:
 def test_a_driver_whose_starter_is_gone_ends_and_leaves_no_files(driver: Driver) -> None:
     with Driver(driver.release) as found:
         folder, process = Path(found._folder.name), found._process
-        found.ask("reset 2 1 1 0 0 3")
+        found.ask("reset 2 1 1 0 0 3 0")
         assert any(folder.iterdir())
         assert process.stdin is not None
         process.stdin.close()

@@ -108,6 +108,12 @@ def test_tries_choose_their_own_constants() -> None:
     assert "leave out" in found.stderr
 
 
+def test_changes_choose_their_own_constants() -> None:
+    found = fencepost("conform", "replication", "--kafka", KAFKA, "--changes", "--walks", "3")
+    assert found.exit_code == 2
+    assert "--changes chooses its images" in found.stderr
+
+
 @pytest.mark.long
 @on_kafka
 @pytest.mark.parametrize("version", RELEASES)

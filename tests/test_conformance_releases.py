@@ -32,6 +32,31 @@ def test_brokers_of_every_release_crash_restart_and_elect_as_the_model_says(rele
     assert found["compared"] > found["steps"] > 1000
 
 
+@pytest.mark.long
+@on_kafka
+@pytest.mark.parametrize("release", RELEASES)
+def test_operators_of_every_release_move_replicas_as_the_model_says(release: str) -> None:
+    """With four brokers of which two have no replica at first, so that one reassignment replaces another in all ways."""
+    sizes = {"brokers": 4, "movable": 4, "spare": 2, "reassignments": 3, "cancels": 2, "min_isr": 2, "metadata_lag": 8}
+    settings = [f"--set={name}={value}" for name, value in {**sizes, "shrinks": 0, "max_leader_epoch": 6}.items()]
+    made = fencepost("conform", "replication", "--kafka", release, "--walks", "100", *settings, "--json")
+    found = data_of(made)
+    assert made.exit_code == 0, found["differences"]
+    executed = {item["name"]: item["executed"] for item in found["actions"]}
+    assert executed["operator-reassigns-replicas"] > 200
+    assert executed["operator-cancels-reassignment"] > 100
+
+
+@pytest.mark.long
+@on_kafka
+@pytest.mark.parametrize("release", RELEASES)
+def test_the_builder_of_every_release_makes_the_same_of_every_change_on_every_image(release: str) -> None:
+    made = fencepost("conform", "replication", "--kafka", release, "--changes", "--json")
+    found = data_of(made)
+    assert made.exit_code == 0, found["changes"]
+    assert sum(item["compared"] for item in found["changes"]) > 12_000
+
+
 def test_lines_are_kept_for_the_releases_that_they_are_marked_for() -> None:
     text = "one\ntwo,  // until 4.1\nthree,  // since 4.3\n"
     assert lines_for(text, "4.1.2") == "one\ntwo,  // until 4.1\n"

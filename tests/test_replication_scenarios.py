@@ -333,6 +333,14 @@ def test_since_4_3_a_reassignment_that_is_replaced_by_what_was_there_never_ends(
     assert (newest(story.state).missing, newest(story.state).isr, story.state.removing) == (0b100, 0b011, 0)
 
 
+def test_since_4_3_such_a_reassignment_does_not_end_with_fewer_replicas_either() -> None:
+    """`newTargetIsr.containsAll(adding)` comes first, whether or not replicas get fewer; seen on the classes of 4.3.1 and 4.4.0."""
+    for completion, missing in ((Completion.ADDED_UNLESS_FEWER, 0), (Completion.ALL_TARGETS, 0b101)):
+        story = Story(**MOVES, reassignments=2, completion=completion).do("operator-reassigns-replicas", target=0b100)
+        story.do("operator-reassigns-replicas", target=0b010)
+        assert newest(story.state).missing == missing
+
+
 def test_a_cancelled_reassignment_takes_what_it_added_out_of_the_isr_and_not_out_of_the_elr() -> None:
     """PartitionReassignmentRevert, maybePopulateTargetElr: HYP-10."""
     grown = {**MOVES, "reassignments": 1, "cancels": 1, "initial_isr": 1, "min_isr": 2, "elr": 1}

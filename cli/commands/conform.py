@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from fencepost.conformance.binding import Binding
+    from fencepost.conformance.changes import Changes
     from fencepost.conformance.kafka import Release
     from fencepost.conformance.noticed import Noticed
     from fencepost.conformance.report import Report
@@ -42,6 +43,7 @@ SHOWN = 8
 @click.option("--seed", type=int, default=1, show_default=True, metavar="N", help="Take other walks.")
 @click.option("--ablate", is_flag=True, help="Remove each of Kafka's checks from the model, turn each rule: is it noticed?")
 @click.option("--refusals", type=click.IntRange(1), metavar="N", help="Try N steps on Kafka that the model refuses.")
+@click.option("--changes", is_flag=True, help="Compare each change of the partition with Kafka's PartitionChangeBuilder alone.")
 @click.option("--lines", is_flag=True, help="Count the lines of Kafka's classes that are executed (JaCoCo, by Maven).")
 @click.option("--budget", metavar="TIME", help="Stop after this time, such as 10m.")
 @workers_option("Processes that run Kafka's classes")
@@ -69,6 +71,8 @@ def conform(protocol: str, kafka: str | None, jars: str | None, **given: Any) ->
     tell = (lambda _: None) if given["quiet"] else _tell
     if found.warning:
         tell(found.warning)
+    if given["changes"]:
+        return _changes(bound, found, tell, given)
     if given["ablate"] or given["refusals"]:
         return _tries(bound, found, tell, given)
     reports = _reports(bound, found, tell, given)
@@ -119,6 +123,27 @@ def _tries(bound: Binding, found: Release, tell: Callable[[str], None], given: d
         print_json(report.data())
     else:
         _print_tries(results(), report)
+    return ENDS[report.verdict]
+
+
+def _changes(bound: Binding, found: Release, tell: Callable[[str], None], given: dict[str, Any]) -> Exit:
+    """Compare what comes of every change of the partition, and show where the two differ."""
+    from fencepost.conformance.changes import conform_changes
+    from fencepost.conformance.report import PROTOCOL
+
+    if bound.protocol != PROTOCOL:
+        raise UsageError(f"--changes is for `{PROTOCOL}`: it asks Kafka's PartitionChangeBuilder.")
+    others = ("files", "walks", "settings", "with_", "without", "ablate", "refusals", "lines", "output")
+    if any(given[name] for name in others):
+        raise UsageError(
+            "--changes chooses its images and constants itself: leave out all options but --kafka, --jars and --json."
+        )
+    values = dict(bound.machine.version(given["version"] or found.model).values)
+    report = conform_changes(found, bound.machine, bound.machine.set_constants(values), tell)
+    if given["json"]:
+        print_json(report.data())
+    else:
+        _print_changes(results(), report)
     return ENDS[report.verdict]
 
 
@@ -180,4 +205,18 @@ def _print_tries(console: Console, report: Noticed) -> None:
             console.print(
                 f"    Kafka does what the model refuses: {item.answer}, after {' / '.join(item.steps)}", soft_wrap=True
             )
+    console.print(f"  in {show_seconds(report.seconds)}")
+
+
+def _print_changes(console: Console, report: Changes) -> None:
+    console.print(styled(f"replication on Kafka {report.release.version}: {report.verdict}", COLOURS[report.verdict]))
+    for item in report.compared:
+        console.print(
+            f"  {item.changes:,} changes of {item.images:,} images in {item.states:,} states compared: {item.different:,} differ"
+        )
+        if item.idle:
+            console.print(f"  {item.idle:,} of them name the replicas that are there: the model leaves them out")
+        for one in item.departures[:SHOWN]:
+            console.print(f"    {one.change.what.name.lower()} of {one.image}, {one.change}", soft_wrap=True)
+            console.print(f"      {one.model} in the model, {one.kafka} in Kafka", soft_wrap=True)
     console.print(f"  in {show_seconds(report.seconds)}")

@@ -36,13 +36,14 @@ def is_complete(c: C, isr: int, missing: int, adding: int, removing: int) -> boo
     """Say whether a reassignment ends with this ISR (PartitionReassignmentReplicas.maybeCompleteReassignment).
 
     Up to 3.7 those that are added must be in it; since KAFKA-15665 all that stay; since KAFKA-19975 those that are added, and all
-    only if replicas get fewer. A reassignment that is replaced may have one broker in both lists: it is never in what is looked at.
+    if replicas get fewer. A reassignment that replaced another may have one broker in both lists: it is never in what is looked at,
+    so such a reassignment ends only by the middle rule.
     """
     kept = isr & ~removing
     targets = bits.everyone(c.brokers) & ~missing & ~removing
     fewer = bits.size(adding) < bits.size(removing)
     needs_all = c.completion == Completion.ALL_TARGETS or (c.completion == Completion.ADDED_UNLESS_FEWER and fewer)
-    needed = targets if needs_all else adding
+    needed = (targets if needs_all else 0) | (0 if c.completion == Completion.ALL_TARGETS else adding)
     return adding | removing != 0 and (removing == 0 or kept != 0) and bits.is_subset(needed, kept)
 
 
@@ -93,7 +94,7 @@ def elr_target(s: State, c: C, isr: int, missing: int, unclean: int) -> int:
     return stay & ~missing if c.elr_within_replicas else stay
 
 
-def elected(s: State, c: C, isr: int, elr: int, missing: int, acceptable: int) -> int:
+def elected(s: State, c: C, isr: int, elr: int, missing: int, acceptable: int, removing: int) -> int:
     """Return who leads after a change to this ISR and ELR, NONE if nobody can (PartitionChangeBuilder.electAnyLeader).
 
     The leader stays if it may; then the first acceptable ISR member, or ELR member if the ISR is empty; then the last
@@ -103,11 +104,11 @@ def elected(s: State, c: C, isr: int, elr: int, missing: int, acceptable: int) -
     eligible = (isr if isr != 0 else elr) & able
     if bits.contains(eligible, newest(s).leader):
         return newest(s).leader
-    leader = first_in_order(c, eligible, s.removing)
+    leader = first_in_order(c, eligible, removing)
     if leader == NONE and may_elect_last_known(s, c, isr, elr, able):
         leader = s.last_known_leader
     if leader == NONE and c.unclean_election:
-        leader = first_in_order(c, able, s.removing)
+        leader = first_in_order(c, able, removing)
     return leader
 
 
@@ -144,17 +145,16 @@ def append_image(s: State) -> None:
 def change_partition(s: State, c: C, isr: int, elr: int, leader: int, missing: int, adding: int, removing: int) -> None:
     """Write a changed partition into the newest image (PartitionChangeBuilder.build).
 
-    A leader from outside the ISR becomes the whole ISR, and empties the ELR if it was not in it. Without ELR the last
-    member stays in the ISR.
+    A leader from outside the ISR becomes the whole ISR, and empties the ELR unless it was elected for being in it. Without ELR
+    the last member stays in the ISR. Whoever led last is remembered as long as nobody leads.
     """
     image = newest(s)
     is_new_outsider = leader not in (NONE, image.leader) and not bits.contains(isr, leader)
     keeps_last = isr == 0 and not c.elr
     new_isr = bits.only(leader) if is_new_outsider else image.isr if keeps_last else isr
-    new_elr = bits.without(elr, leader) if bits.contains(elr, leader) else 0 if is_new_outsider else elr
-    loses_last = c.elr and new_isr == 0 and image.isr != 0
-    remembered = image.leader if loses_last and c.last_known_leader else s.last_known_leader
-    new_last_known = remembered if leader == NONE else NONE
+    new_elr = bits.without(elr, leader) if isr == 0 and bits.contains(elr, leader) else 0 if is_new_outsider else elr
+    remembers = c.elr and c.last_known_leader and s.last_known_leader == NONE
+    new_last_known = NONE if leader != NONE else image.leader if remembers else s.last_known_leader
     moves = missing != image.missing or adding != s.adding or removing != s.removing
     changes = new_isr != image.isr or new_elr != s.elr or leader != image.leader or new_last_known != s.last_known_leader
     image.leader_epoch = epoch_after(s, c, isr, leader, missing)
@@ -179,7 +179,7 @@ def change_isr(s: State, c: C, isr: int, elr: int, leader: int) -> None:
 def leader_after(s: State, c: C, isr: int, unclean: int, acceptable: int) -> int:
     """Return who leads after a change that asks for this ISR; `unclean` may have lost records."""
     missing = missing_after(s, c, isr)
-    return elected(s, c, isr_after(s, c, isr), elr_after(s, c, isr, unclean), missing, acceptable)
+    return elected(s, c, isr_after(s, c, isr), elr_after(s, c, isr, unclean), missing, acceptable, s.removing)
 
 
 def elr_after(s: State, c: C, isr: int, unclean: int) -> int:

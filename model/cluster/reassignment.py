@@ -25,8 +25,8 @@ def operator_reassigns_replicas(s: State, c: C, target: int) -> None:
 
     ReplicationControlManager.changePartitionReassignment. `target` says which of the movable brokers; all others keep theirs. It may replace a reassignment under way. Then an empty list of replicas
     to add or to remove leaves the earlier list as it was, since the builder is given those only that are not empty. What the ISR
-    allows already is done at once. A member of the ELR that is added again cannot be elected here: for a leader it is looked up
-    among the replicas of before, which fails the request (PartitionRegistration.directory).
+    allows already is done at once. A broker that is added cannot be elected here, as a member of the ELR or uncleanly: for a leader
+    it is looked up among the replicas of before, which fails the request (PartitionRegistration.directory).
     """
     require(s.budget.reassignments > 0, bound=C.reassignments)
     image = newest(s)
@@ -38,11 +38,13 @@ def operator_reassigns_replicas(s: State, c: C, target: int) -> None:
     missing = kept | removing if done else kept
     isr = image.isr & ~removing if done else image.isr
     elr = elr_target(s, c, isr, missing, 0)
-    leader = elected(s, c, isr, elr, missing | image.missing, active(c, image))
+    leader = elected(s, c, isr, elr, missing | image.missing, active(c, image), replicas(c, image) & ~wanted)
+    asked = active(c, image) & (wanted | replicas(c, image)) & (bits.everyone(c.brokers) if c.unclean_election else s.elr)
+    first = first_in_order(c, asked, replicas(c, image) & ~wanted)
     require(has_room(s, c), bound=C.metadata_lag)
     require(bits.size(wanted) >= max(1, c.least_replicas))
     require(missing != image.missing or adding != s.adding or removing != s.removing)
-    require(image.isr != 0 or s.elr & wanted & image.missing & active(c, image) == 0)
+    require(isr & active(c, image) != 0 or not bits.contains(image.missing, first))
     require(epoch_after(s, c, isr, leader, missing) <= c.max_leader_epoch, bound=C.max_leader_epoch)
     append_image(s)
     change_partition(s, c, isr, elr, leader, missing, 0 if done else adding, 0 if done else removing)
@@ -63,7 +65,7 @@ def operator_cancels_reassignment(s: State, c: C) -> None:
     originals = replicas(c, image) & ~s.adding
     isr = stays if stays != 0 or originals == 0 else bits.only(first_in_order(c, originals, s.removing))
     elr = elr_target(s, c, isr, missing, 0)
-    leader = elected(s, c, isr, elr, missing, active(c, image))
+    leader = elected(s, c, isr, elr, missing, active(c, image), s.removing)
     require(has_room(s, c), bound=C.metadata_lag)
     require(s.adding | s.removing != 0)
     require(stays != 0 or (c.unclean_election and originals != 0))

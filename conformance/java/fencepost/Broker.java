@@ -174,7 +174,7 @@ final class Broker {
         Files.createDirectories(directory);
         Files.writeString(directory.resolve("meta.properties"),
             "version=1\ncluster.id=c\nnode.id=" + id + "\ndirectory.id=" + new Uuid(1000, id) + "\n");
-        if (disk == null) {
+        if (disk == null || disk.segment == null) {
             return;
         }
         Files.createDirectories(folder);
@@ -193,18 +193,39 @@ final class Broker {
         }
     }
 
-    /** Start LogManager: Kafka's recovery reads the segment. */
-    void loadLogs() {
+    /** Start LogManager: Kafka's recovery reads the segment, unless the metadata has no such replica. */
+    private void loadLogs() {
         Method startup = Reflect.method(logs.getClass(), "startup", 2);
         Object topics = startup.getParameterTypes()[0] == Set.class
             ? Set.of("t") : scala.collection.immutable.Set$.MODULE$.<Object>empty().incl("t");
-        Object none = (scala.Function1<Object, Object>) log -> false;  // until 4.3
-        Object none = (java.util.function.Function<Object, Object>) log -> false;  // since 4.4
-        Reflect.invoke(startup, logs, topics, none);
+        Object stray = (scala.Function1<Object, Object>) this::isStray;  // until 4.3
+        Object stray = (java.util.function.Function<Object, Object>) this::isStray;  // since 4.4
+        Reflect.invoke(startup, logs, topics, stray);
     }
 
-    /** What BrokerMetadataPublisher does with one delta: the cache first, then ReplicaManager. */
+    private Object isStray(Object log) {
+        Class<?> type = logs.getClass();  // until 4.0
+        Class<?> type = Reflect.type("org.apache.kafka.storage.internals.log.LogManager");  // since 4.1
+        Method judge = Reflect.method(type, "isStrayKraftReplica", 3);  // until 4.2
+        return Reflect.invoke(judge, null, id, image.topics(), log);  // until 4.2
+        Method judge = Reflect.method(type, "isStrayReplica", 3);  // since 4.3
+        List<Integer> replicas = new ArrayList<>();  // since 4.3
+        Arrays.stream(image.topics().getPartition(topicIdPartition().topicId(), 0).replicas).forEach(replicas::add);  // since 4.3
+        return Reflect.invoke(judge, null, replicas, id, log);  // since 4.3
+    }
+
+    /** The first metadata of a new process. */
+    void start(List<ApiMessage> log, int upTo, int index) {
+        publish(log, upTo, index, true);
+    }
+
+    /** More metadata, as one delta. */
     void apply(List<ApiMessage> log, int upTo, int index) {
+        publish(log, upTo, index, false);
+    }
+
+    /** What BrokerMetadataPublisher does with a delta: the cache first, then LogManager if it has not started, then ReplicaManager. */
+    private void publish(List<ApiMessage> log, int upTo, int index, boolean first) {
         MetadataDelta delta = new MetadataDelta.Builder().setImage(image).build();
         log.subList(records, upTo).forEach(delta::replay);
         records = upTo;
@@ -213,6 +234,9 @@ final class Broker {
         MetadataImage next = delta.apply(new MetadataProvenance(upTo, 1, upTo, true));  // since 4.0
         Reflect.call(cache, "setImage", next);
         image = next;
+        if (first) {
+            loadLogs();
+        }
         if (delta.topicsDelta() != null) {
             manager.applyDelta(delta.topicsDelta(), next);
         }
@@ -237,12 +261,22 @@ final class Broker {
         return manager.getPartitionOrException(PARTITION);
     }
 
+    /** The partition; null if the broker has no replica. */
+    kafka.cluster.Partition found() {
+        return (kafka.cluster.Partition) Scala.value(manager.onlinePartition(PARTITION));
+    }
+
     UnifiedLog log() {
         return partition().localLogOrException();
     }
 
     boolean leads() {
-        return partition().isLeader();
+        return found() != null && found().isLeader();
+    }
+
+    /** Record and leader epoch of every entry of its log, if it has one. */
+    List<int[]> entries() throws Exception {
+        return found() == null ? List.of() : entries(log());
     }
 
     TopicIdPartition topicIdPartition() {
@@ -271,6 +305,11 @@ final class Broker {
     /** End the process; the first `kept` records stay on disk. */
     Disk halt(int kept, boolean clean) throws Exception {
         Disk disk = new Disk();
+        disk.savedEpoch = clean ? epoch : -1;
+        if (found() == null) {
+            close();
+            return disk;
+        }
         UnifiedLog log = log();
         List<int[]> all = entries(log);
         disk.entries = new ArrayList<>(all.subList(0, kept));
@@ -285,18 +324,23 @@ final class Broker {
         }
         disk.segment = Arrays.copyOf(Files.readAllBytes(directory.toPath().resolve(PARTITION.toString()).resolve("00000000000000000000.log")), size);
         disk.highWatermark = Math.min(log.highWatermark(), kept);
-        disk.savedEpoch = clean ? epoch : -1;
         close();
         return disk;
     }
 
     /** Let go of files and locks, as the end of a process does. */
     void close() {
-        Object log = Reflect.call(logs, "getLog", PARTITION, false);
-        Object found = Scala.value(log);
-        if (found != null) {
-            ((UnifiedLog) found).closeHandlers();  // until 4.3
-            ((UnifiedLog) found).close();  // since 4.4
+        List<Object> open = new ArrayList<>();
+        open.add(Scala.value(Reflect.call(logs, "getLog", PARTITION, false)));
+        for (Object gone : Scala.items(Reflect.get(logs, "logsToBeDeleted"))) {  // which a thread of Kafka's deletes a minute later
+            open.add(((scala.Tuple2<?, ?>) gone)._1());  // until 4.3
+            open.add(((Map.Entry<?, ?>) gone).getKey());  // since 4.4
+        }
+        for (Object log : open) {
+            if (log != null) {
+                ((UnifiedLog) log).closeHandlers();  // until 4.3
+                ((UnifiedLog) log).close();  // since 4.4
+            }
         }
         for (Object lock : Scala.items(Reflect.get(logs, "dirLocks"))) {
             Reflect.call(lock, "destroy");

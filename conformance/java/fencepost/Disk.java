@@ -5,8 +5,8 @@ import java.util.List;
 
 /** What is left of a broker whose process has ended. */
 final class Disk {
-    /** The segment file. */
-    byte[] segment = new byte[0];
+    /** The segment file; null without a replica. */
+    byte[] segment;
     /** Record and leader epoch of each entry in it. */
     List<int[]> entries = new ArrayList<>();
     long highWatermark;

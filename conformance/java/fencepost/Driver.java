@@ -1,6 +1,10 @@
 package fencepost;
 
 import java.nio.file.Path;
+import java.util.Arrays;
+import java.util.NoSuchElementException;
+import org.apache.kafka.common.errors.ApiException;
+import org.apache.kafka.controller.FencepostChanges;
 
 /** The lines that are about a controller and brokers. */
 public final class Driver implements Loop.Driven {
@@ -25,6 +29,26 @@ public final class Driver implements Loop.Driven {
         return world.dump();
     }
 
+    /** What PartitionChangeBuilder makes of each change; null where it throws. */
+    @Override
+    public String told(String line) {
+        String[] words = line.split(" ");
+        if (!words[0].equals("changes")) {
+            return null;
+        }
+        int[] n = Arrays.stream(words).skip(1).mapToInt(Integer::parseInt).toArray();
+        StringBuilder out = new StringBuilder("{\"changed\":[");
+        for (int at = 0; at < n.length; at += FencepostChanges.WIDTH) {
+            out.append(at == 0 ? "" : ",");
+            try {
+                out.append(FencepostChanges.changed(n, at));
+            } catch (IllegalStateException | IllegalArgumentException | NoSuchElementException | ApiException e) {
+                out.append("null");
+            }
+        }
+        return out.append("]}").toString();
+    }
+
     @Override
     public void end() throws Exception {
         Broker.remove(root);
@@ -37,7 +61,7 @@ public final class Driver implements Loop.Driven {
                 if (world != null) {
                     world.close();
                 }
-                world = new World(n[0], n[1], n[2] == 1, n[3] == 1, n[4], n[5], root);
+                world = new World(n[0], n[1], n[2] == 1, n[3] == 1, n[4], n[5], n[6], root);
                 break;
             case "look": break;
             case "crash": world.crash(n[0], n[1]); break;
@@ -47,6 +71,8 @@ public final class Driver implements Loop.Driven {
             case "unfence": world.unfence(n[0]); break;
             case "begin-shutdown": world.beginShutdown(n[0]); break;
             case "elect": world.elect(); break;
+            case "reassign": world.reassign(n[0]); break;
+            case "cancel": world.reassign(null); break;
             case "alter": world.alter(n[0]); break;
             case "resend": world.resend(n[0]); break;
             case "drop": world.drop(n[0]); break;

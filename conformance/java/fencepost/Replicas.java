@@ -30,7 +30,7 @@ final class Replicas {
 
     /** The fetch that the leader has just handled is long ago when the next one comes. */
     static void pass(Broker leader, int follower) {
-        Object found = Scala.value(leader.partition().getReplica(follower));
+        Object found = leader.found() == null ? null : Scala.value(leader.found().getReplica(follower));
         if (found != null) {
             AtomicReference<Object> cell = cell(found);
             cell.set(with(cell.get(), Map.of("lastFetchTimeMs", LONG_AGO)));
@@ -69,7 +69,7 @@ final class Replicas {
     static void shrink(Broker leader, int members, int brokers) {
         Object[] before = new Object[brokers];
         for (int b = 0; b < brokers; b++) {
-            if (b != leader.id) {
+            if (b != leader.id && Scala.value(leader.partition().getReplica(b)) != null) {
                 AtomicReference<Object> cell = cell(replica(leader, b));
                 before[b] = cell.get();
                 cell.set(at(cell.get(), (members & 1 << b) != 0 ? LONG_AGO : Fakes.NOW));

@@ -75,7 +75,7 @@ final class World {
     private int lates;
     private final List<Write> writes = new ArrayList<>();
 
-    World(int brokers, int minIsr, boolean elr, boolean unclean, int leader, int isr, Path root) throws Exception {
+    World(int brokers, int minIsr, boolean elr, boolean unclean, int leader, int isr, int missing, Path root) throws Exception {
         this.brokers = brokers;
         this.minIsr = minIsr;
         this.root = root;
@@ -89,17 +89,19 @@ final class World {
         }
         List<Integer> replicas = new ArrayList<>();
         for (int b = 0; b < brokers; b++) {
-            replicas.add(b);
+            if ((missing & 1 << b) == 0) {
+                replicas.add(b);
+            }
         }
         List<Integer> leaderFirst = new ArrayList<>(replicas);
         leaderFirst.remove((Integer) leader);
         leaderFirst.add(0, leader);
         topic = controller.createTopic("t", leaderFirst);
         if (leader != 0) {
-            controller.reorder("t", replicas);
+            controller.reassign("t", replicas);
         }
         for (int b = 0; b < brokers; b++) {
-            if ((isr & 1 << b) == 0) {
+            if (((isr | missing) & 1 << b) == 0) {
                 controller.fence(b);
                 controller.heartbeat(b, epoch(b), false, Long.MAX_VALUE);
             }
@@ -163,8 +165,9 @@ final class World {
             stopping |= r.inControlledShutdown() ? 1 << b : 0;
             incarnations.append(b == 0 ? "" : ",").append(incarnation(b, r.epoch()));
         }
+        int missing = ~Scala.bits(p.replicas) & (1 << brokers) - 1;
         return "[" + p.leader + "," + p.leaderEpoch + "," + p.partitionEpoch + "," + Scala.bits(p.isr) + "," + fenced + "," + stopping
-            + ",[" + incarnations + "]]";
+            + "," + missing + ",[" + incarnations + "]]";
     }
 
     // ---- actions
@@ -176,8 +179,8 @@ final class World {
     private void halt(Broker b, int kept, boolean clean) throws Exception {
         Fetching.Request request = b.fetching.answer == null ? b.fetching.request() : null;
         if (request != null) {
-            request.hollow = isOfEmptyEpoch(request, Broker.entries(b.log()));
-            request.lastEpoch = lastEpoch(Broker.entries(b.log()));
+            request.hollow = isOfEmptyEpoch(request, b.entries());
+            request.lastEpoch = lastEpoch(b.entries());
             late.put(++lates, request);
         }
         disks[b.id] = b.halt(kept, clean);
@@ -197,7 +200,7 @@ final class World {
             throw new Refused(isHeldUp(broker) ? "a broker that is down and not fenced yet holds up a controlled shutdown"
                 : "the heartbeat is answered: " + answer);
         }
-        halt(b, Broker.entries(b.log()).size(), true);
+        halt(b, b.entries().size(), true);
     }
 
     /** Whether the controller waits for the heartbeats of another broker that will send none. */
@@ -221,8 +224,7 @@ final class World {
         note();
         Broker.prepare(root, broker, disks[broker], topic, checkpoint);
         running[broker] = new Broker(broker, epoch, minIsr, root, sent);
-        running[broker].loadLogs();
-        running[broker].apply(controller.log, controller.log.size(), ends.size() - 1);
+        running[broker].start(controller.log, controller.log.size(), ends.size() - 1);
     }
 
     void fence(int broker) {
@@ -244,7 +246,7 @@ final class World {
     /** A broker that may stop does. */
     private void goIfLet(Broker b, String answer) throws Exception {
         if (answer.equals("stop")) {
-            halt(b, Broker.entries(b.log()).size(), true);
+            halt(b, b.entries().size(), true);
             throw new Refused("the heartbeat is answered: stop");
         }
     }
@@ -272,6 +274,21 @@ final class World {
 
     void elect() {
         String answer = controller.electPreferred("t");
+        note();
+        if (!answer.equals("NONE")) {
+            throw new Refused(answer);
+        }
+    }
+
+    /** An operator names the brokers that shall have replicas; null takes a reassignment back. */
+    void reassign(Integer wanted) {
+        List<Integer> replicas = wanted == null ? null : new ArrayList<>();
+        for (int b = 0; wanted != null && b < brokers; b++) {
+            if ((wanted & 1 << b) != 0) {
+                replicas.add(b);
+            }
+        }
+        String answer = controller.reassign("t", replicas);
         note();
         if (!answer.equals("NONE")) {
             throw new Refused(answer);
@@ -364,7 +381,7 @@ final class World {
             throw new Untried("the follower does not fetch from this broker");
         }
         FetchPartitionData data = serve(l, request);
-        if (data.divergingEpoch.isPresent() && isOfEmptyEpoch(request, Broker.entries(f.log()))) {
+        if (data.divergingEpoch.isPresent() && isOfEmptyEpoch(request, f.entries())) {
             f.fetching.answer = answer(request, data);
             long end = f.log().logEndOffset();
             f.fetching.handle();
@@ -473,7 +490,7 @@ final class World {
         for (int b = 0; b < brokers; b++) {
             out.add("controller.broker[" + b + "]", controller.registration(b));
             if (running[b] != null) {
-                out.add("broker[" + b + "].partition", running[b].partition());
+                out.add("broker[" + b + "].partition", running[b].found());
                 out.add("broker[" + b + "].fetch", running[b].fetching.state());
                 out.add("broker[" + b + "].requests", Reflect.get(running[b].alterations, "inflightRequest"));
                 for (String name : List.of("delayedProducePurgatory", "delayedFetchPurgatory")) {
@@ -493,6 +510,7 @@ final class World {
         }
         told = images.size();
         out.append("],\"elr\":").append(Scala.bits(p.elr));
+        out.append(",\"adding\":").append(Scala.bits(p.addingReplicas)).append(",\"removing\":").append(Scala.bits(p.removingReplicas));
         out.append(",\"last\":").append(p.lastKnownElr.length == 0 ? -1 : p.lastKnownElr[0]);
         out.append(",\"brokers\":[");
         for (int b = 0; b < brokers; b++) {
@@ -561,18 +579,21 @@ final class World {
     }
 
     private void describe(StringBuilder out, Broker b) throws Exception {
-        kafka.cluster.Partition p = b.partition();
-        UnifiedLog log = b.log();
+        kafka.cluster.Partition p = b.found();
         List<BrokerRegistration> known = new ArrayList<>();
         for (int other = 0; other < brokers; other++) {
             known.add(b.image().cluster().broker(other));
         }
         out.append("{\"life\":0,\"applied\":").append(b.applied).append(",\"image\":")
             .append(image(b.image().topics().getPartition(topic, 0), known)).append(",\"log\":");
-        entries(out, Broker.entries(log));
-        out.append(",\"hw\":").append(log.highWatermark()).append(",\"role\":[").append(p.isLeader()).append(',').append(p.getLeaderEpoch()).append(',')
-            .append(p.getPartitionEpoch()).append(']');
-        if (p.isLeader()) {
+        entries(out, b.entries());
+        if (p == null) {
+            out.append(",\"hw\":0,\"role\":null");
+        } else {
+            out.append(",\"hw\":").append(b.log().highWatermark()).append(",\"role\":[").append(p.isLeader()).append(',').append(p.getLeaderEpoch())
+                .append(',').append(p.getPartitionEpoch()).append(']');
+        }
+        if (b.leads()) {
             Replicas.describe(out, b, p, brokers, epochs);
         }
         out.append(",\"waiting\":[");

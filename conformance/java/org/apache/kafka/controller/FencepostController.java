@@ -8,6 +8,7 @@ import java.util.Random;
 import java.util.Set;
 import org.apache.kafka.common.Uuid;
 import org.apache.kafka.common.message.AlterPartitionReassignmentsRequestData;
+import org.apache.kafka.common.message.AlterPartitionReassignmentsResponseData;
 import org.apache.kafka.common.message.AlterPartitionRequestData;
 import org.apache.kafka.common.message.AlterPartitionResponseData;
 import org.apache.kafka.common.message.BrokerHeartbeatRequestData;
@@ -25,6 +26,7 @@ import org.apache.kafka.common.metadata.RemoveTopicRecord;
 import org.apache.kafka.common.metadata.TopicRecord;
 import org.apache.kafka.common.protocol.ApiKeys;
 import org.apache.kafka.common.protocol.ApiMessage;
+import org.apache.kafka.common.protocol.Errors;
 import org.apache.kafka.common.requests.ApiError;
 import org.apache.kafka.common.security.auth.KafkaPrincipal;
 import org.apache.kafka.common.utils.LogContext;
@@ -207,12 +209,14 @@ public final class FencepostController {
         commit(deleted.records());
     }
 
-    /** The same replicas in another order: who is preferred, whoever leads. */
-    public void reorder(String topic, List<Integer> replicas) {
+    /** AlterPartitionReassignments: other replicas, or another order; null takes a reassignment back. Returns the error. */
+    public String reassign(String topic, List<Integer> replicas) {
         AlterPartitionReassignmentsRequestData request = new AlterPartitionReassignmentsRequestData();
         request.topics().add(new AlterPartitionReassignmentsRequestData.ReassignableTopic().setName(topic).setPartitions(List.of(
             new AlterPartitionReassignmentsRequestData.ReassignablePartition().setPartitionIndex(0).setReplicas(replicas))));
-        commit(replication.alterPartitionReassignments(request).records());
+        ControllerResult<AlterPartitionReassignmentsResponseData> result = replication.alterPartitionReassignments(request);
+        commit(result.records());
+        return Errors.forCode(result.response().responses().get(0).partitions().get(0).errorCode()).name();
     }
 
     /** ElectLeaders for the preferred replica; says whether anything changed, or why not. */
@@ -222,8 +226,7 @@ public final class FencepostController {
         request.topicPartitions().add(new ElectLeadersRequestData.TopicPartitions().setTopic(topic).setPartitions(List.of(0)));
         ControllerResult<org.apache.kafka.common.message.ElectLeadersResponseData> result = replication.electLeaders(request);
         commit(result.records());
-        return org.apache.kafka.common.protocol.Errors.forCode(
-            result.response().replicaElectionResults().get(0).partitionResult().get(0).errorCode()).name();
+        return Errors.forCode(result.response().replicaElectionResults().get(0).partitionResult().get(0).errorCode()).name();
     }
 
     /** AlterPartition. */
