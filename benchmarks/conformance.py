@@ -13,14 +13,16 @@ import re
 import sys
 import tempfile
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from fencepost.conformance.binding import REPLICATION
 from fencepost.conformance.changes import conform_changes
 from fencepost.conformance.conform import Request, conform
 from fencepost.conformance.kafka import RELEASES, Release, release
-from fencepost.conformance.report import Report
 from fencepost.figures.store import load, save
+
+if TYPE_CHECKING:
+    from fencepost.conformance.report import Report
 
 LONG = ("4.1.2", "4.4.0")
 """The releases of the long walks."""

@@ -318,8 +318,6 @@ UNSEEN: dict[str, str] = {
     "rollback_on=timeout": "it differs only in an action that no release has, and that is not driven",
     "answers_are_lost": "it is about connections that break, and the network client is not among the classes here",
     "fenced_answers": "OffsetForLeaderEpoch, which it is about, is not asked since IBP 2.7",
-    "elr_within_replicas": _REASSIGNED,
-    "removal_opens_epoch": _REASSIGNED,
     **dict.fromkeys(
         (
             "publishing",

@@ -65,7 +65,7 @@ class Run:
         self.bound, self.release, self.constants, self.workers, self.coverage = bound, release, constants, workers, coverage
         self.machine = bound.machine
         self.outcome = Outcome()
-        self._numbers = {action.name: number for number, action in enumerate(machine.actions)}
+        self._numbers = {action.name: number for number, action in enumerate(self.machine.actions)}
         self._lock = threading.Lock()
         self._failed: BaseException | None = None
 
