@@ -199,11 +199,12 @@ class Model:
     """The model's rules, on one state that is filled with one image after the other."""
 
     def __init__(self, machine: Machine, constants: Constants) -> None:
-        self.c: Any = constants
+        c: Any = constants
+        self.c = c
         plain = Interpreter(machine, constants)
         self._state: Any = plain.schema.restore(plain.initial_states()[0])
-        self._everyone = bits.everyone(self.c.brokers)
-        self._budget = int(self.c.reassignments), int(self.c.cancels)
+        self._everyone = bits.everyone(c.brokers)
+        self._budget = int(c.reassignments), int(c.cancels)
 
     def fill(self, image: Image) -> Any:
         """Return the state with this image as the controller's."""
