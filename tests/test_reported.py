@@ -58,7 +58,7 @@ DECLARATIONS = [
         "State.box: its size is -1 under these constants: give it 0 or more.",
     ),
     ("BitSet(0)", "BitSet(C.n - 4)", "a set has room for -1 things under these constants: give it 0 or more."),
-    ("Range(0, 3)", "Range(1, 3)", "State.pc: its domain 1..3 lacks 0, which cleared records hold."),
+    ("Range(0, 3)", "Range(1, 3)", "State.pc: its domain 1..3 lacks 0, which cleared records hold: begin it at 0."),
 ]
 
 
@@ -68,10 +68,10 @@ def test_a_declaration_that_these_constants_make_impossible_is_refused_by_every_
 ) -> None:
     _, _, text = CASES[0]
     file = written(text, tmp_path, HEADER.replace(there, written_instead, 1))
-    assert [found(file, engine=engine)[0] for engine in ("plain", "native")] == [says, says]
+    assert all(says in found(file, engine=engine)[0] for engine in ("plain", "native"))
     with pytest.raises(f.FencepostError) as refused:
         f.prove(file)
-    assert str(refused.value) == says
+    assert says in str(refused.value)
 
 
 def test_sizes_may_be_impossible_under_constants_that_are_not_those_of_the_run(tmp_path: Path) -> None:

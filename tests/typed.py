@@ -244,7 +244,11 @@ class Machinery:
         """Check a value against a domain."""
         low, high = self.bounds(domain)
         if not low <= value <= high:
-            raise self.failed(node, Failure.VALUE, f"{label}: {value} is out of its domain {low}..{high}.")
+            what = f"{label}: {value} is out of its domain {low}..{high}."
+            if label == "Channel.items_end":  # which models do not see
+                full = f"the channel is full ({high} in flight). Raise the bound that sizes it."
+                what = f"Channel.items: {full if value > high else 'the channel is empty: there is no message to take out.'}"
+            raise self.failed(node, Failure.VALUE, what)
 
     def copy(self, target: Any, source: Any) -> None:
         """Copy content."""
