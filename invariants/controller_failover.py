@@ -8,6 +8,7 @@ from fencepost.model.controllers.constants import C
 from fencepost.model.controllers.quorum import is_active
 from fencepost.model.controllers.state import Change, Image, Member, Reply, State, Status
 from fencepost.model.language import NONE, Array, always, bits, sometimes, step
+from fencepost.model.language.actions import properties_in
 
 
 def partition_epoch_at(records: Array[Change], end: int) -> int:
@@ -249,24 +250,6 @@ def new_leader_has_what_was_acknowledged(s: State, c: C) -> bool:
     )
 
 
-PROPERTIES = (
-    brokers_apply_a_prefix,
-    committed_metadata_is_the_same_everywhere,
-    leader_has_what_is_acknowledged,
-    isr_has_what_is_acknowledged,
-    pending_changes_are_counted,
-    one_leader_per_leader_epoch,
-    success_is_committed,
-    refusals_tell_of_news,
-    active_controllers_decide_on_their_log,
-    late_decisions_never_take_effect,
-    epochs_never_go_back,
-    deposed_controller_decides,
-    controller_takes_back_what_it_decided,
-    next_controller_inherits_a_change,
-    deposed_controller_calls_a_member_ineligible,
-    leader_waits_for_metadata,
-    new_leader_has_what_was_acknowledged,
-)
 ON_REQUEST = (late_decision_is_brought_along,)
 """A witness that takes three epochs: an election, another one, and the first controller again."""
+PROPERTIES = tuple(item for item in properties_in(globals()) if item not in ON_REQUEST)

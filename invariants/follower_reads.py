@@ -28,6 +28,7 @@ from fencepost.model.consumers.state import (
     newest_leader,
 )
 from fencepost.model.language import NONE, always, bits, sometimes, step
+from fencepost.model.language.actions import properties_in
 
 
 def is_on(s: State, r: Replica) -> bool:
@@ -254,27 +255,4 @@ def unavailable_case_is_met(s: State, c: C) -> bool:
     )
 
 
-PROPERTIES = (
-    deliveries_are_committed,
-    reads_are_repeatable,
-    nothing_is_skipped,
-    spurious_errors_are_recognized,
-    cases_are_exclusive,
-    unavailable_offsets_exist,
-    no_false_truncation,
-    no_missed_truncation,
-    positions_only_advance,
-    latest_offsets_only_grow,
-    resets_have_a_cause,
-    leaders_cause_resets,
-    empty_answers_expose_nothing,
-    follower_is_read,
-    everything_is_read,
-    follower_lags_behind_the_consumer,
-    position_is_validated,
-    consumer_is_reset,
-    high_watermark_is_behind,
-    follower_is_ahead,
-    truncation_is_found,
-    unavailable_case_is_met,
-)
+PROPERTIES = tuple(item for item in properties_in(globals()) if item is not leaders_know_first)

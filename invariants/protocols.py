@@ -20,7 +20,6 @@ from fencepost.invariants import (
     metadata_reads,
     metadata_reads_live,
     quorum,
-    quorum_answers,
     quorum_liveness,
     reassignment,
     replication,
@@ -97,7 +96,7 @@ _PROPERTIES = {
 _ON_REQUEST = {
     "replication": (*configuration.PROPERTIES, *reassignment.PROPERTIES, *replication_liveness.PROPERTIES),
     "controller-failover": (*controller_failover.ON_REQUEST, *controller_failover_live.PROPERTIES),
-    "quorum": (*quorum_liveness.PROPERTIES, *quorum_answers.PROPERTIES),
+    "quorum": quorum_liveness.PROPERTIES,
     "metadata-reads": metadata_reads_live.PROPERTIES,
     "leader-discovery": leader_discovery_live.PROPERTIES,
     "hints-and-tokens": hints_and_tokens_live.PROPERTIES,

@@ -1,14 +1,13 @@
-"""What the replication of the metadata log promises, and witnesses that the model can do what the promises are about.
-
-The ids are those of the catalogue: KR-S1 to S6 for Raft as KRaft does it, K1166-S1 to S3 and Q1 to Q3 for KIP-1166.
-"""
+"""What the replication of the metadata log promises (KR: Raft as KRaft does it; K1166: KIP-1166), and witnesses of what that is about."""
 
 from fencepost.model.language import NONE, always, bits, sometimes, step
+from fencepost.model.language.actions import properties_in
 from fencepost.model.quorum.constants import C
+from fencepost.model.quorum.election import followers_of, highest_epoch, leader_resigns
 from fencepost.model.quorum.fetch import absent, reported_high_watermark
 from fencepost.model.quorum.follower import follower_truncates
-from fencepost.model.quorum.leader import departs, is_consumer, leader_handles_fetch, voters_below
-from fencepost.model.quorum.state import Node, Phase, State, leads
+from fencepost.model.quorum.leader import departs, is_consumer, leader_handles_fetch, voters_below, voters_of
+from fencepost.model.quorum.state import Node, Phase, Role, State, leads
 
 
 def holds_committed(s: State, n: Node, end: int) -> bool:
@@ -108,6 +107,25 @@ def records_are_unique(s: State, c: C) -> bool:
 def nobody_fails(s: State, c: C) -> bool:
     """No node is told to truncate below its high watermark, upon which it would stop. Does not apply when disks are lost."""
     return not any(n.failed for n in s.node)
+
+
+def is_alone(s: State, c: C, leader: int) -> bool:
+    """Say whether those who vote among the leader and its followers are no majority."""
+    voters = voters_of(s, c, s.node[leader])
+    return bits.size(voters & (followers_of(s, c, leader) | bits.only(leader))) <= bits.size(voters) // 2
+
+
+@step()
+def majority_keeps_its_leader(before: State, after: State, c: C) -> bool:
+    """KR-S7: nobody enters a later epoch while a majority follows the leader of the latest one. Only with `check_quorum`."""
+    kept = c.check_quorum and any(is_latest(before, node) and not is_alone(before, c, node) for node in range(c.nodes))
+    return not kept or all(n.epoch <= highest_epoch(before, c, bits.everyone(c.nodes)) for n in after.node)
+
+
+@step(on=leader_resigns)
+def resigning_leader_is_alone(before: State, after: State, c: C, leader: int) -> bool:
+    """KR-S8: a leader resigns only if it and its followers are no majority of the voters."""
+    return is_alone(before, c, leader)
 
 
 @always
@@ -229,36 +247,19 @@ def high_watermark_is_sent_alone(s: State, c: C) -> bool:
     )
 
 
-SAFETY = (
-    one_leader_per_epoch,
-    leaders_high_watermark_never_falls,
-    majority_holds_committed,
-    committed_is_the_same_everywhere,
-    nobody_truncates_committed,
-    leader_holds_committed,
-    records_are_unique,
-    nobody_fails,
-)
+@sometimes
+def leader_has_resigned(s: State, c: C) -> bool:
+    """A leader has resigned, or restarted, and is in its epoch still."""
+    return any(n.role == Role.RESIGNED for n in s.node)
 
-PARKING = (
-    parked_replicas_know_the_high_watermark,
-    fetches_without_field_wait,
-    high_watermarks_are_true,
-    high_watermarks_never_fall,
-    brokers_apply_what_is_committed,
-    divergence_is_told_at_once,
-    answers_without_records_are_few,
-)
 
-WITNESSES = (
-    everyone_knows_a_commit,
-    new_leader_commits,
-    two_nodes_lead,
-    deposed_leader_commits,
-    follower_cuts_its_log,
-    replica_is_ahead_of_its_leader,
-    fetch_without_field_is_parked,
-    high_watermark_is_sent_alone,
-)
+@sometimes
+def voter_stops_following(before: State, after: State, c: C) -> bool:
+    """A voter hears nothing of a leader that leads on. Only with `pre_vote`."""
+    return c.pre_vote and any(
+        before.node[node].leader != NONE and after.node[node].leader == NONE and leads(after, max(before.node[node].leader, 0))
+        for node in range(c.nodes)
+    )
 
-PROPERTIES = (*SAFETY, *PARKING, *WITNESSES)
+
+PROPERTIES = properties_in(globals())

@@ -1,10 +1,11 @@
 """What must happen in the end to a replica of the metadata log, and how long that may take.
 
 All of it is about what comes after the last fault: no election, no restart, no lost answer. K1166-L1 and L2 with timeouts;
-what KIP-1166 is for without them; the delay, in ticks, on machines with a clock.
+what KIP-1166 is for without them; the delay, in ticks, on machines with a clock; what today's answers say.
 """
 
-from fencepost.model.language import NONE, at_most, leads_to, weak
+from fencepost.invariants.quorum import is_alone
+from fencepost.model.language import NONE, at_most, leads_to, step, weak
 from fencepost.model.language.actions import properties_in
 from fencepost.model.quorum import log
 from fencepost.model.quorum.broker import broker_applies_metadata
@@ -12,6 +13,7 @@ from fencepost.model.quorum.clock import time_passes
 from fencepost.model.quorum.constants import C
 from fencepost.model.quorum.election import (
     candidate_wins,
+    leader_resigns,
     node_learns_leader,
     node_loses_disk,
     node_restarts,
@@ -153,6 +155,26 @@ def every_broker_shows_commit(s: State, c: C) -> bool:
     return not some_broker_lacks_commit(s, c)
 
 
+def leads_alone(s: State, c: C, node: int) -> bool:
+    """Say whether the node leads and no majority of the voters follows it."""
+    return leads(s, node) and is_alone(s, c, node)
+
+
+def leads_with_others(s: State, c: C, node: int) -> bool:
+    """Say whether a majority follows the node, or it leads no more."""
+    return not leads_alone(s, c, node)
+
+
+leaders_without_majority_resign = leads_to(
+    "leaders-without-majority-resign",
+    "KR-L1: a leader whom no majority of the voters follows does not lead for ever.",
+    when=leads_alone,
+    then=leads_with_others,
+    fair=(weak(leader_resigns, each="leader"), weak(removed_leader_resigns, each="leader")),
+    without=(),
+    node=Id,
+)
+
 replicas_learn_the_high_watermark = leads_to(
     "replicas-learn-the-high-watermark",
     "K1166-L1: when nothing is appended any more, every connected replica reaches its leader's high watermark in the end.",
@@ -224,5 +246,17 @@ commit_is_visible_in_time = at_most(
     then=every_broker_shows_commit,
     fair=_CLOCK,
 )
+
+
+@step()
+def answers_show_the_latest_high_watermark(before: State, after: State, c: C) -> bool:
+    """SEED-1166-3: every answer that a leader sends carries the high watermark that it knows then."""
+    return all(
+        before.node[node].fetch.phase == Phase.ANSWERED
+        or after.node[node].fetch.phase != Phase.ANSWERED
+        or after.node[node].fetch.high_watermark == after.node[max(after.node[node].leader, 0)].high_watermark
+        for node in range(c.nodes)
+    )
+
 
 PROPERTIES = properties_in(globals())

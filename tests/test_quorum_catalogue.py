@@ -10,7 +10,7 @@ import pytest
 from fencepost.explorers.judge import values_of
 from fencepost.explorers.native.search import search as native
 from fencepost.explorers.verdict import Options, Verdict
-from fencepost.invariants import quorum, quorum_answers, quorum_liveness
+from fencepost.invariants import quorum, quorum_liveness
 from fencepost.invariants.catalogue import Profile, entries, evidence, runs_of
 from fencepost.model.quorum.machine import MACHINE
 from fencepost.pages.delays import SLOW, shares
@@ -33,6 +33,7 @@ SMALL = (
     "3 voters, removal",
     "3 voters, votes asked twice",
     "3 voters, late fetches",
+    "3 voters, pre-vote, real votes",
     "2 voters and an observer, lost answer",
     "2 voters and a broker",
     "kafka-4.0 clock, 17 and 17, NoOp records",
@@ -59,7 +60,7 @@ def test_every_figure_is_pinned() -> None:
 def test_every_property_is_violated_by_some_run() -> None:
     violated = {name for run in RUNS for name in run.violated}
     bounds = {item.name for item in quorum_liveness.PROPERTIES if item.kind == "at-most"}
-    named = {item.name for item in (*quorum_liveness.PROPERTIES, *quorum_answers.PROPERTIES)}
+    named = {item.name for item in quorum_liveness.PROPERTIES}
     assert (names("always") | named) - violated <= bounds
 
 

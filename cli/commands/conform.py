@@ -149,8 +149,9 @@ def _changes(bound: Binding, found: Release, tell: Callable[[str], None], given:
 
 def _constants(bound: Binding, model: str, given: dict[str, Any]) -> Constants:
     """Return the constants: a small configuration of the version that the release is compared with, and what was set."""
-    small = {} if given["walks"] else bound.small
-    named = {text.partition("=")[0].strip().replace("-", "_") for text in given["settings"]}
+    small = {**bound.rules(model), **({} if given["walks"] else bound.small)}
+    asked = (*given["settings"], *given["with_"], *given["without"])
+    named = {text.partition("=")[0].strip().replace("-", "_") for text in asked}
     usual = tuple(f"{name}={value}" for name, value in small.items() if name not in named)
     target = Target(bound.protocol, (*usual, *given["settings"]), given["version"] or model, given["with_"], given["without"])
     return target.question().constants

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from fencepost.model.language.constants import Constants
 
 RELEASES: dict[str, str] = {
-    "3.9.2": "kafka-4.0",
+    "3.9.2": "kafka-3.9",
     "4.0.2": "kafka-4.0",
     "4.1.2": "kafka-4.1",
     "4.2.1": "kafka-4.1",
@@ -52,8 +52,16 @@ ACTIONS: dict[str, Act] = {
         lambda _, voter, candidate: f"vote {voter} {candidate}",
     ),
     "candidate_wins": Act("The candidate gets the answers that wait.", lambda _, candidate: f"win {candidate}"),
+    "voter_hears_nothing": Act(
+        "The fetch timeout passes at the voter, and it is prospective; nobody gets its PreVote requests.",
+        lambda _, node: f"hear-nothing {node}",
+    ),
+    "leader_resigns": Act(
+        "The time of LeaderState.checkQuorumTimer passes at the leader.",
+        lambda _, leader: f"resign {leader}",
+    ),
     "node_learns_leader": Act(
-        "A voter handles the leader's BeginQuorumEpoch. At an observer the fetch timeout passes, and its fetch to this bootstrap server "
+        "A voter handles the leader's BeginQuorumEpoch; one that is prospective in the leader's epoch loses its pre-vote by time. At an observer the fetch timeout passes, and its fetch to this bootstrap server "
         "is answered. Who restarts and finds in the file of its election state whom it has followed fetches there.",
         lambda _, node, leader: f"learn {node} {leader}",
     ),
@@ -99,7 +107,7 @@ NOT_DRIVEN: dict[str, str] = {
 """Actions that nothing is done for, and why. None of them is enabled with the constants that `refuse` lets through."""
 
 FIELDS: dict[str, str] = {
-    "node.role": "QuorumState.isLeader and isCandidate; a node that is prospective, unattached or resigned is a follower of nobody",
+    "node.role": "QuorumState.isLeader, isCandidate and isResigned; a node that is prospective or unattached is a follower of nobody",
     "node.epoch": "QuorumState.epoch",
     "node.leader": "where the node's fetch goes, if it is a follower (QuorumState.isFollower) and that node leads in the same epoch",
     "node.voted": "the voted key in the file of the election state, of a node without a leader; with `real_votes`",
@@ -134,24 +142,18 @@ NOT_COMPARED: dict[str, str] = {
 }
 """Fields that are taken from the model, and why."""
 
-RESIGNS = "a leader grants a pre-vote only after it has resigned"
-SKIPS = "a leader that has resigned skips an epoch before it stands again"
 STOPS = "a node stops that hears of another leader of its epoch"
-ASIDE = (RESIGNS, SKIPS, STOPS)
-"""What Kafka refuses where the model does not, by limits that `LIMITS` explains."""
+ASIDE = (STOPS,)
+"""What Kafka refuses where the model does not, by a limit that `LIMITS` explains."""
 
 LIMITS: tuple[str, ...] = (
     (
-        "From 4.0 a leader whose vote an election needs must have resigned, as it grants no pre-vote; it forgets its high watermark then, "
-        "which the model's leader keeps. Kafka allows less, and knows less: such a history is set aside."
-    ),
-    (
-        "From 4.0 a leader that has resigned or restarted enters the next epoch before it stands, so that it leads again two epochs later "
-        "at the earliest. The model's may in the next one: it allows more, and such a history is set aside."
-    ),
-    (
         "A node that is told of a leader in its epoch, knows another, or ought to be that leader itself, stops with an IllegalStateException. "
         "The model's goes on: after the loss of a disk it allows more, and such a history is set aside."
+    ),
+    (
+        "A pre-vote is one step in the model. Kafka counts answers that are older, and who follows a leader that has resigned grants none until "
+        "its fetch timeout is over: the driver lets that pass."
     ),
     "MockLog answers a fetch with at most two batches: `records_per_answer` is 2.",
     "The state of a message is its object: versions of Fetch are not written to bytes, so all nodes are of one release.",
@@ -159,7 +161,6 @@ LIMITS: tuple[str, ...] = (
 
 AS_DRIVEN: dict[str, int] = {
     "records_per_answer": 2,
-    "real_votes": 0,
     "resumes_leadership": 0,
     "vote_persisted": 1,
     "flush_lags": 0,
@@ -173,6 +174,9 @@ AS_DRIVEN: dict[str, int] = {
 """Choices that the driver makes."""
 
 AS_BUILT: dict[str, int] = {
+    "pre_vote": 1,
+    "check_quorum": 1,
+    "lone_voter_resigns": 0,
     "commits_beyond_epoch_start": 1,
     "leader_always_counted": 0,
     "refuses_truncation_below_high_watermark": 1,
@@ -194,7 +198,12 @@ AS_BUILT: dict[str, int] = {
 def rules(version: str) -> dict[str, int]:
     """Return the constants that a version of the model has as Kafka is built and driven."""
     changed = dict(next(item.values for item in VERSIONS if item.name == version))
-    return {**AS_DRIVEN, **{name: int(changed.get(name, value)) for name, value in AS_BUILT.items()}}
+    built = {name: int(changed.get(name, value)) for name, value in AS_BUILT.items()}
+    return {**AS_DRIVEN, **built, **({"pre_vote": 0} if version in BEFORE_PRE_VOTES else {})}
+
+
+BEFORE_PRE_VOTES = ("kafka-3.9",)
+"""Versions of the model whose releases have no pre-votes (KIP-996)."""
 
 
 def refuse(c: Constants, version: str) -> str | None:
@@ -203,6 +212,8 @@ def refuse(c: Constants, version: str) -> str | None:
     for name, value in rules(version).items():
         if int(getattr(values, name)) != value:
             return f"{name} is set otherwise than Kafka is built or driven ({name}={value})"
+    if values.real_votes and values.pre_vote:
+        return "real_votes is set, and a pre-vote is one step in the model: Kafka's voters move on with each request for one"
     return None
 
 

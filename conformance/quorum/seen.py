@@ -15,6 +15,8 @@ if TYPE_CHECKING:
 STATE = {name: place for place, (name, _) in enumerate(fields(State))}
 NODE = {name: place for place, (name, _) in enumerate(fields(Node))}
 FETCH = {name: place for place, (name, _) in enumerate(fields(Fetch))}
+LEADER_IS_KNOWN = -2
+"""The vote of a node that knows the leader of its epoch: the file of its election state has no vote then, or an old one."""
 NO_FETCH = (0,) * len(FETCH)
 NO_ENTRY = (0,) * len(fields(Entry))
 
@@ -61,7 +63,7 @@ class Seen:
         n[NODE["role"]] = told["role"]
         n[NODE["epoch"]] = told["epoch"]
         n[NODE["leader"]] = told["leader"]
-        if self.votes and not follows and told["role"] != Role.LEADER:
+        if self.votes and told["voted"] != LEADER_IS_KNOWN:
             n[NODE["voted"]] = told["voted"]
         n[NODE["granted"]] = told["granted"]
         n[NODE["failed"]] = 0

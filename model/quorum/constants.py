@@ -68,6 +68,11 @@ class C(Constants):
 
     # elections and logs
     real_votes = switch(default=False, meaning="candidates ask for votes one by one, instead of an election in one step")
+    pre_vote = switch(
+        default=False, meaning="a voter stands only if a majority would vote for it and hears of no leader (KIP-996)"
+    )
+    check_quorum = switch(default=False, meaning="a leader whom no majority of the voters follows resigns (KAFKA-15489)")
+    lone_voter_resigns = switch(default=False, meaning="a leader that is the only voter resigns, too (KAFKA-16144)")
     vote_persisted = switch(default=True, meaning="a vote outlives a restart (KIP-595, quorum state file)")
     resumes_leadership = switch(default=False, meaning="a leader that restarts leads on in the same epoch (KAFKA-10527)")
     flush_lags = switch(
@@ -130,6 +135,10 @@ def refuse(c: C) -> str | None:
         return f"voters={c.voters} is more than nodes={c.nodes}."
     if c.consumer and c.voters == c.nodes:
         return f"the consumer is the last node, and all {c.nodes} nodes are voters: lower voters or raise nodes."
+    if c.pre_vote and not c.check_quorum:
+        return "pre_vote is on and check_quorum is off: a leader grants no pre-vote, so it must resign: set check_quorum=on."
+    if c.lone_voter_resigns and not c.check_quorum:
+        return "lone_voter_resigns is on and check_quorum is off: it is about leaders that resign: set check_quorum=on."
     if c.clock and c.max_epoch > 1:
         return f"clock is on and max_epoch={c.max_epoch}: time is measured under one leader; set max_epoch=1."
     if c.no_op_interval > 0 and not c.clock:

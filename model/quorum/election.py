@@ -4,7 +4,7 @@ from fencepost.model.language import NONE, action, bits, fits, require
 from fencepost.model.quorum import log
 from fencepost.model.quorum.constants import C
 from fencepost.model.quorum.follower import clear, send_fetch
-from fencepost.model.quorum.leader import advance_high_watermark, removal, voters_of
+from fencepost.model.quorum.leader import advance_high_watermark, counted, removal, voters_of
 from fencepost.model.quorum.state import LEADER_CHANGE, Id, Ids, Node, Phase, Role, State, leads
 
 
@@ -78,6 +78,55 @@ def majority(members: int) -> int:
     return bits.size(members) // 2 + 1
 
 
+def followers_of(s: State, c: C, leader: int) -> int:
+    """Return the voters that follow this leader, in its epoch."""
+    following = 0
+    for node in range(c.nodes):
+        if s.node[node].leader == leader and not s.node[node].failed:
+            following = bits.with_member(following, node)
+    return following & counted(s, c, leader)
+
+
+def is_followed_by_majority(s: State, c: C, leader: int) -> bool:
+    """Say whether a majority of the voters follows the leader; it counts itself if it votes (checkQuorumTimer)."""
+    voters = counted(s, c, leader)
+    if voters == bits.only(leader):
+        return not c.lone_voter_resigns
+    following = followers_of(s, c, leader) | (voters & bits.only(leader))
+    return bits.size(following) >= majority(voters)
+
+
+def entered_epoch(c: C, n: Node) -> int:
+    """Return the epoch from which a node stands: with pre-votes a leader that has resigned enters the next one before it stands."""
+    return n.epoch + 1 if c.pre_vote and n.role == Role.RESIGNED else n.epoch
+
+
+def grants_pre_vote(s: State, c: C, voter: int, candidate: int) -> bool:
+    """Say whether a voter would vote for the candidate, and hears of no leader in the epoch that this one stands from (KIP-996).
+
+    Who is asked from a later epoch than its own forgets the leader that it has.
+    """
+    v, n = s.node[voter], s.node[candidate]
+    epoch = entered_epoch(c, n)
+    hears_of_leader = v.epoch == epoch and (v.leader != NONE or leads(s, voter))
+    return not v.failed and v.epoch <= epoch and not hears_of_leader and log.is_up_to_date(n, v)
+
+
+def would_win(s: State, c: C, candidate: int) -> bool:
+    """Say whether a majority of the voters would vote for a candidate that hears of no leader itself."""
+    voters = voters_of(s, c, s.node[candidate])
+    granting = 0
+    for voter in range(c.nodes):
+        if bits.contains(voters, voter) and grants_pre_vote(s, c, voter, candidate):
+            granting = bits.with_member(granting, voter)
+    return bits.contains(granting, candidate) and bits.size(granting) >= majority(voters)
+
+
+def hears_nothing(s: State, c: C, node: int) -> bool:
+    """Say whether a node neither leads nor follows: with pre-votes it must be so before it is elected, or elects in its own epoch."""
+    return s.node[node].leader == NONE and not leads(s, node)
+
+
 def highest_epoch(s: State, c: C, members: int) -> int:
     """Return the latest epoch that any of the members has seen."""
     highest = 0
@@ -95,8 +144,16 @@ def quorum_elects(s: State, c: C, candidate: int, electors: int) -> None:
     require(bits.contains(electors, candidate))
     require(bits.is_subset(electors, voters_of(s, c, n)))
     require(bits.size(electors) == majority(voters_of(s, c, n)))
-    epoch = highest_epoch(s, c, electors) + 1
+    epoch = max(highest_epoch(s, c, electors), entered_epoch(c, n)) + 1
     require(epoch <= c.max_epoch, bound=C.max_epoch)
+    require(
+        not c.pre_vote
+        or all(
+            hears_nothing(s, c, node) or (node != candidate and s.node[node].epoch < entered_epoch(c, n))
+            for node in range(c.nodes)
+            if bits.contains(electors, node)
+        )
+    )
     require(
         all(
             log.is_up_to_date(n, s.node[node]) and not s.node[node].failed
@@ -120,9 +177,11 @@ def voter_stands(s: State, c: C, node: int) -> None:
     require(bits.contains(voters_of(s, c, n), node))
     require(not leads(s, node))
     require(not n.failed)
-    require(n.epoch < c.max_epoch, bound=C.max_epoch)
+    require(not c.pre_vote or would_win(s, c, node))
+    epoch = entered_epoch(c, n) + 1
+    require(epoch <= c.max_epoch, bound=C.max_epoch)
     leave_epoch(s, c, node)
-    n.epoch += 1
+    n.epoch = epoch
     n.role = Role.CANDIDATE
     n.voted = node
     n.granted = bits.only(node)
@@ -170,6 +229,27 @@ def node_learns_leader(s: State, c: C, node: int, leader: int) -> None:
     follow(s, c, node, leader)
 
 
+@action(node=Id)
+def voter_hears_nothing(s: State, c: C, node: int) -> None:
+    """The fetch timeout of a voter passes: it stops following, stays in its epoch, and asks for pre-votes (ProspectiveState)."""
+    require(c.pre_vote)
+    require(s.node[node].leader != NONE)
+    require(bits.contains(voters_of(s, c, s.node[node]), node))
+    require(not s.node[node].failed)
+    leave_epoch(s, c, node)
+
+
+@action(leader=Id)
+def leader_resigns(s: State, c: C, leader: int) -> None:
+    """A leader whom no majority follows for too long resigns, and forgets the high watermark (LeaderState, ResignedState)."""
+    require(c.check_quorum)
+    require(leads(s, leader))
+    require(not is_followed_by_majority(s, c, leader))
+    forget_leadership(s, c, leader)
+    s.node[leader].role = Role.RESIGNED
+    s.node[leader].high_watermark = NONE
+
+
 @action(leader=Id)
 def removed_leader_resigns(s: State, c: C, leader: int) -> None:
     """A leader that has removed itself stops leading once that is committed (KIP-853)."""
@@ -186,8 +266,10 @@ def restart(s: State, c: C, node: int) -> None:
     """Come up again: the log, the epoch and the vote are on disk, the high watermark is not, and a leader has resigned."""
     n = s.node[node]
     resumes = c.resumes_leadership and n.role == Role.LEADER
+    has_led = c.check_quorum and n.role in (Role.LEADER, Role.RESIGNED)
     epoch = n.epoch
     leave_epoch(s, c, node)
+    n.role = Role.RESIGNED if has_led else Role.FOLLOWER
     n.high_watermark = NONE
     n.received = NONE
     n.applied = 0

@@ -5,11 +5,14 @@ from fencepost.model.quorum import broker, clock, election, follower, leader, ne
 from fencepost.model.quorum.constants import C, Completion, refuse
 from fencepost.model.quorum.state import State, initial
 
+_WITHOUT_1166 = {"version_18": 0, "compares_high_watermarks": 0, "completes_on_high_watermark": Completion.NONE}
+
 VERSIONS = (
+    Version("kafka-3.9", "as kafka-4.0; what is compared with Kafka's classes has no pre-votes here", _WITHOUT_1166),
     Version(
         "kafka-4.0",
         "without KIP-1166: fetches are parked by log end only, and time out with the answer of their arrival",
-        {"version_18": 0, "compares_high_watermarks": 0, "completes_on_high_watermark": Completion.NONE},
+        _WITHOUT_1166,
     ),
     Version(
         "kafka-4.1",
@@ -30,6 +33,8 @@ MACHINE = Machine(
         election.voter_votes,
         election.candidate_wins,
         election.node_learns_leader,
+        election.voter_hears_nothing,
+        election.leader_resigns,
         election.removed_leader_resigns,
         election.node_restarts,
         election.node_loses_disk,

@@ -27,11 +27,15 @@ LEADER_CHANGE = 0
 
 
 class Role(IntEnum):
-    """What a node is to the quorum. Followers and observers alike fetch from `leader`, if they know one."""
+    """What a node is to the quorum. Followers and observers alike fetch from `leader`, if they know one.
+
+    RESIGNED is who has led in its epoch and leads no more; without `check_quorum` that is a follower of nobody.
+    """
 
     FOLLOWER = 0
     CANDIDATE = 1
     LEADER = 2
+    RESIGNED = 3
 
 
 class Phase(IntEnum):

@@ -29,6 +29,8 @@ public final class FencepostQuorum implements Loop.Driven {
             case "stand": stand(node(n[0])); break;
             case "vote": vote(node(n[0]), node(n[1])); break;
             case "win": win(node(n[0])); break;
+            case "hear-nothing": stopFollowing(node(n[0])); break;
+            case "resign": resign(node(n[0])); break;
             case "learn": learn(node(n[0]), node(n[1])); break;
             case "restart": restart(node(n[0]), false); break;
             case "wipe": restart(node(n[0]), true); break;
@@ -73,7 +75,8 @@ public final class FencepostQuorum implements Loop.Driven {
 
     private void elect(int candidate, int electors) {
         List<FencepostNode> others = new ArrayList<>();
-        int seen = node(candidate).quorum().epoch();
+        QuorumState first = node(candidate).quorum();
+        int seen = first.epoch() + (FencepostPreVote.asks() && first.isResigned() ? 1 : 0);
         Map<FencepostNode, FencepostFetch> fetches = new HashMap<>();
         for (FencepostNode node : nodes) {
             if ((electors >> node.id & 1) == 1) {
@@ -91,12 +94,9 @@ public final class FencepostQuorum implements Loop.Driven {
         fetches.forEach(this::leaveBehind);
     }
 
-    /** Since 4.0 who hears from a leader, or leads, grants no pre-vote: such an elector must have waited too long. */
+    /** Since 4.0 who hears from a leader grants no pre-vote: such an elector must have waited too long for one that is gone. */
     private void hearNothing(FencepostNode elector, FencepostNode candidate) {
         if (FencepostPreVote.asks() && elector.quorum().epoch() >= candidate.quorum().epoch()) {
-            if (elector.quorum().isLeader()) {
-                throw new Loop.Refused("a leader grants a pre-vote only after it has resigned");
-            }
             if (elector.quorum().isFollower()) {
                 elector.sleep(FencepostNode.FETCH_MS);
             }
@@ -109,7 +109,7 @@ public final class FencepostQuorum implements Loop.Driven {
                 return;
             }
             if (candidate.quorum().epoch() > epoch) {
-                throw new Loop.Refused("a leader that has resigned skips an epoch before it stands again");
+                throw new Loop.Refused("it is in epoch " + candidate.quorum().epoch());
             }
             boolean asks = FencepostPreVote.isProspective(candidate.quorum()) || candidate.quorum().isCandidate();
             boolean early = candidate.quorum().isCandidate() && candidate.quorum().epoch() < epoch;
@@ -170,7 +170,6 @@ public final class FencepostQuorum implements Loop.Driven {
         leaveBehind(voter, before);
         if (!grants(candidate.replies.get(voter.id))) {
             candidate.replies.remove(voter.id);
-            throw new Loop.Refused("the vote is not granted");
         }
     }
 
@@ -183,10 +182,34 @@ public final class FencepostQuorum implements Loop.Driven {
         candidate.replies.clear();
     }
 
+    /** The fetch timeout passes at a follower; the fetch that it has sent may still arrive. */
+    private void stopFollowing(FencepostNode node) {
+        if (!node.quorum().isFollower()) {
+            throw new Loop.Untried("it follows nobody");
+        }
+        FencepostFetch before = node.fetch;
+        node.sleep(FencepostNode.FETCH_MS);
+        node.fetch = null;
+        leaveBehind(node, before);
+    }
+
+    private void resign(FencepostNode leader) {
+        if (!leads(leader)) {
+            throw new Loop.Untried("it does not lead");
+        }
+        leader.sleep(FencepostNode.CHECK_QUORUM_MS);
+        if (!leader.quorum().isResigned()) {
+            throw new Loop.Refused("it leads on");
+        }
+    }
+
     private void learn(FencepostNode node, FencepostNode leader) {
         FencepostFetch before = node.fetch;
         if (node.quorum().isFollower() && node.quorum().epoch() == leader.quorum().epoch() && node.fetch == null) {
             node.poll();  // it finds in the file of its election state whom it has followed
+        } else if (FencepostPreVote.isProspective(node.quorum()) && node.quorum().leaderIdOrSentinel() == leader.id
+                && node.quorum().epoch() == leader.quorum().epoch()) {
+            node.sleep(FencepostNode.FETCH_MS);  // its pre-vote has failed
         } else if (node.votes()) {
             RaftRequest.Outbound begin = leader.begins.get(node.id);
             if (begin == null) {
@@ -317,10 +340,10 @@ public final class FencepostQuorum implements Loop.Driven {
                 granted |= grants(reply.getValue()) ? 1 << reply.getKey() : 0;
             }
         }
-        return "{\"role\":" + (quorum.isLeader() ? 2 : quorum.isCandidate() ? 1 : 0)
+        return "{\"role\":" + (quorum.isLeader() ? 2 : quorum.isCandidate() ? 1 : quorum.isResigned() ? 3 : 0)
             + ",\"epoch\":" + quorum.epoch()
             + ",\"leader\":" + leader(node)
-            + ",\"voted\":" + node.votedFor()
+            + ",\"voted\":" + (quorum.hasLeader() ? -2 : node.votedFor())
             + ",\"granted\":" + granted
             + ",\"failed\":" + (node.failed.isEmpty() ? 0 : 1)
             + ",\"log\":[" + String.join(",", log) + "]"
