@@ -147,16 +147,16 @@ def quorum_elects(s: State, c: C, candidate: int, electors: int) -> None:
     epoch = max(highest_epoch(s, c, electors), entered_epoch(c, n)) + 1
     require(epoch <= c.max_epoch, bound=C.max_epoch)
     require(
-        not c.pre_vote
-        or all(
-            hears_nothing(s, c, node) or (node != candidate and s.node[node].epoch < entered_epoch(c, n))
+        all(
+            log.is_up_to_date(n, s.node[node]) and not s.node[node].failed
             for node in range(c.nodes)
             if bits.contains(electors, node)
         )
     )
     require(
-        all(
-            log.is_up_to_date(n, s.node[node]) and not s.node[node].failed
+        not c.pre_vote
+        or all(
+            hears_nothing(s, c, node) or (node != candidate and s.node[node].epoch < entered_epoch(c, n))
             for node in range(c.nodes)
             if bits.contains(electors, node)
         )
@@ -177,9 +177,9 @@ def voter_stands(s: State, c: C, node: int) -> None:
     require(bits.contains(voters_of(s, c, n), node))
     require(not leads(s, node))
     require(not n.failed)
-    require(not c.pre_vote or would_win(s, c, node))
     epoch = entered_epoch(c, n) + 1
     require(epoch <= c.max_epoch, bound=C.max_epoch)
+    require(not c.pre_vote or would_win(s, c, node))
     leave_epoch(s, c, node)
     n.epoch = epoch
     n.role = Role.CANDIDATE
