@@ -150,7 +150,8 @@ class Expressions:
     def divisor(self, operator: ast.operator, node: ast.expr) -> None:
         """A divisor must be a positive literal: no engine then has to define division by zero. Nor may a shift lose bits."""
         if isinstance(operator, ast.FloorDiv | ast.Mod) and not (isinstance(node, ast.Constant) and node.value):
-            self.scope.refuse(node, "this divides by something that may be zero", "divide by a literal")
+            around = ", or go around with `x - n if x >= n else x`" if isinstance(operator, ast.Mod) else ""
+            self.scope.refuse(node, "this divides by something that may be zero", f"divide by a literal{around}")
         count = self.literal(node)
         if isinstance(operator, ast.LShift | ast.RShift) and count is not None and not 0 <= count < BITS:
             self.scope.refuse(node, f"this shifts by {count} bits", f"shift by 0 to {BITS - 1}")
