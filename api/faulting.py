@@ -189,8 +189,11 @@ class _Request:
 
         found = self.question.protocol
         if not self.prop.kind.must_hold:
+            known_ones = [item.name for item in found.properties if item.kind.must_hold]
             raise UsageError(
-                f"property {self.prop.name!r} is of kind {self.prop.kind}: faults break what must always hold. Name such a property."
+                f"property {self.prop.name!r} is of kind {self.prop.kind}: the fewest faults are found level by level, in a search that ends with "
+                f"the first violation, and this is judged on the graph of all states. Name one of: {', '.join(known_ones) or 'none'}; or raise the "
+                "budgets one by one with `fencepost check`."
             )
         known = fault_kinds(found.machine)
         allowed = [item.constants for item in settings if item.constants is not None]

@@ -148,9 +148,13 @@ class TraceItem(pytest.Item):
 
     def runtest(self) -> None:
         """Replay the trace."""
+        from fencepost.model.language.errors import UsageError
         from fencepost.testing import checks as testing
 
-        made = testing.replay(self.path, self.config.getoption("fencepost_model"))
+        try:
+            made = testing.replay(self.path, self.config.getoption("fencepost_model"))
+        except UsageError as error:
+            raise UsageError(str(error).replace("--model FILE.py", "--fencepost-model FILE.py")) from error
         self.user_properties.append((FACT, _replayed(made)))
 
     def repr_failure(self, excinfo: pytest.ExceptionInfo[BaseException], style: Any = None) -> Any:

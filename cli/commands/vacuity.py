@@ -34,7 +34,8 @@ if TYPE_CHECKING:
 @click.option("--row", metavar="GUARD", help="Show what was measured without this guard, or with a setting such as elr=off.")
 @click.option("--trace", metavar="FILE", help="With --row: write its shortest history there, as a trace.")
 @click.option("--json", "as_json", is_flag=True, help="Print JSON.")
-def vacuity(names: tuple[str, ...], row: str | None, trace: str | None, as_json: bool) -> Exit:  # noqa: FBT001 (as click calls it)
+@click.option("--quiet", is_flag=True, help="Print only protocols of which there is something to say.")
+def vacuity(names: tuple[str, ...], row: str | None, trace: str | None, as_json: bool, quiet: bool) -> Exit:  # noqa: FBT001 (as click calls it)
     """List for each PROTOCOL (all if none is named) properties that no variant violates and guards that nothing depends on.
 
     It lists properties that no run of the catalogue and no row of a measured matrix violates, witnesses that no run reaches,
@@ -61,6 +62,8 @@ def vacuity(names: tuple[str, ...], row: str | None, trace: str | None, as_json:
         print_json({"format": FORMAT, "stale": old, "protocols": reports})
     else:
         for data in reports:
+            if quiet and data["protocol"] not in old and not any(data[kind] for kind in SUSPICIONS):
+                continue
             _print(results(), data, old=data["protocol"] in old)
     if any(data["guarantees"] for data in reports):
         return Exit.FAILED

@@ -1,0 +1,68 @@
+"""Fairness: weak, if nothing interrupts what is promised; strong, where something may interrupt it again and again."""
+
+from fencepost.model.language import Constants, Machine, Record, action, leads_to, require, sometimes, strong, weak
+
+
+class C(Constants):
+    pass
+
+
+class State(Record):
+    """A door that others open and shut, and somebody who wants to go through."""
+
+    open: bool
+    through: bool
+
+
+@action()
+def initial(s: State, c: C) -> None:
+    """The door is shut."""
+
+
+@action()
+def others_open(s: State, c: C) -> None:
+    """Others open the door."""
+    require(not s.open)
+    s.open = True
+
+
+@action()
+def others_shut(s: State, c: C) -> None:
+    """Others shut it."""
+    require(s.open)
+    s.open = False
+
+
+@action()
+def go_through(s: State, c: C) -> None:
+    """Somebody goes through the open door."""
+    require(s.open and not s.through)
+    s.through = True
+
+
+@sometimes
+def gets_through(s: State, c: C) -> bool:
+    """Somebody can get through."""
+    return s.through
+
+
+def outside(s: State, c: C) -> bool:
+    """Say whether somebody is still outside."""
+    return not s.through
+
+
+def inside(s: State, c: C) -> bool:
+    """Say whether somebody is inside."""
+    return s.through
+
+
+in_the_end = leads_to(
+    "in-the-end",
+    "Somebody gets through: the door is open again and again, and shut in between, so a weak promise would not do.",
+    when=outside,
+    then=inside,
+    fair=(weak(others_open), strong(go_through)),
+)
+
+MACHINE = Machine("fairness", "A door", State, C, initial, (others_open, others_shut, go_through))
+PROPERTIES = (gets_through, in_the_end)
