@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
@@ -77,6 +78,7 @@ class Comparison:
     def state(self, key: Key) -> list[Key]:
         """Compare one state; return its successors."""
         expected, seen, nested = self.expected(key), self.typed.seen(key), self.typed.nested(key)
+        seen.error = told(seen.error)
         if seen.error == NUMBER:
             self.found.numbers += 1
             return []
@@ -107,7 +109,7 @@ class Comparison:
                         guard = item.name, self.guards.refused(item, error)
                         found.refused[guard] = found.refused.get(guard, 0) + 1
         except DomainError as error:
-            found.error = str(error)
+            found.error = told(error)
         return found
 
     def judge(self, key: Key, expected: Seen) -> None:
@@ -185,6 +187,11 @@ def taken(plain: Interpreter, state: Key, step: Step) -> tuple[Key, Key] | None:
     return done.raw, done.after
 
 
+def told(error: object) -> str:
+    """Return an error as text; of a channel, which engines see as an array and a number, only the plain semantics says what is wrong."""
+    return re.sub(r"Channel\.items.*", "a channel is full, empty, or has no such message", str(error))
+
+
 def attempt(question: Callable[[], Any]) -> tuple[Any, str]:
     """Return an answer, or the message of an error."""
     try:
@@ -192,7 +199,7 @@ def attempt(question: Callable[[], Any]) -> tuple[Any, str]:
     except NumberError:
         return None, NUMBER
     except DomainError as error:
-        return None, str(error)
+        return None, told(error)
 
 
 def typed_search(machine: Machine, constants: Constants, properties: tuple[Property, ...]) -> dict[str, bool]:

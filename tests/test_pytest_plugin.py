@@ -129,7 +129,7 @@ def test_violations_are_written_into_a_folder_and_collected_from_there(suite: py
     suite.runpytest_inprocess("found", "-p", "no:cacheprovider").assert_outcomes()
     lacking = suite.runpytest_inprocess(str(file), "-p", "no:cacheprovider")
     lacking.assert_outcomes(failed=1)
-    lacking.stdout.fnmatch_lines(["*A protocol of your own is found with --model FILE.py."])
+    lacking.stdout.fnmatch_lines(["*A protocol of your own is found with --fencepost-model FILE.py."])
 
 
 def test_a_trace_file_that_does_not_replay_fails_with_its_line(pytester: pytest.Pytester) -> None:
