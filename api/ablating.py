@@ -11,12 +11,13 @@ from fencepost.api.engines import kernels_of, source_of
 from fencepost.api.kept import Kept
 from fencepost.api.patience import eventual_properties, judge_liveness
 from fencepost.api.places import errors_of_models
-from fencepost.api.quantities import counted, default_memory
+from fencepost.api.quantities import counted
 from fencepost.api.results import Answer, table
 from fencepost.api.suspicions import suspicions
 from fencepost.api.targets import Question, ask, parse_setting
 from fencepost.api.watching import Event, Watch, watched
 from fencepost.explorers.interrupts import Signals, cancelled_by
+from fencepost.explorers.memory import default_memory
 from fencepost.explorers.verdict import Cause, Options, Verdict, cause_of, ended_by_signal, extended
 from fencepost.model.language.errors import UsageError
 

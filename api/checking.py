@@ -8,16 +8,16 @@ from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
-from fencepost.api.engines import compile_behaviours, kernels_of, kernels_to_begin_with, noted, source_of
+from fencepost.api.engines import kernels_of, source_of
 from fencepost.api.growing import grow as grown
 from fencepost.api.places import of_model
-from fencepost.api.quantities import DEFAULT_SHARE, default_memory
 from fencepost.api.results import CheckResult
 from fencepost.api.targets import Question, ask
 from fencepost.api.traces import way_of
 from fencepost.api.version_notes import is_told, version_notes
 from fencepost.api.watching import Event, Watch, watched
 from fencepost.explorers.interrupts import BY_KEYBOARD, Stopped, cancelled_by
+from fencepost.explorers.memory import DEFAULT_SHARE, default_memory, peak_memory
 from fencepost.explorers.verdict import Cause, Options, PropertyResult, Result, Verdict, cause_of, extended, make_sure_number
 from fencepost.model.language.errors import DomainError, FencepostError, UsageError, nearest
 
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping
     from pathlib import Path
 
-    from fencepost.explorers.native.compile import Kernels
+    from fencepost.api.growing import Growth
     from fencepost.explorers.spark.session import Cluster
     from fencepost.invariants.protocols import Protocol
     from fencepost.model.language import Constants, Machine, Property
@@ -102,8 +102,21 @@ def check(
             growth = grown(question, found, grow, partial(larger, engine, options, watch, cluster), began=began)
     if memory is None:
         found = with_memory_explained(found)
-    result = CheckResult.of_search(found, question, notes_on(question, options, found), normalize=normalize)
-    return replace(result, growth=growth)
+    return answer(question, options, found, growth)
+
+
+def answer(question: Question, options: Options, found: Result, growth: Growth | None = None) -> CheckResult:
+    """Return what a search found of a question, with what a reader must know."""
+    parts = {name: getattr(found, name) for name in Result.__dataclass_fields__}
+    more = {"notes": notes_on(question, options, found), "peak_memory_bytes": peak_memory()}
+    return CheckResult(
+        **{**parts, **more},
+        question=question,
+        normalize=options.normalize,
+        growth=growth,
+        verdict=found.verdict,
+        cause=cause_of(found.why_stopped),
+    )
 
 
 def larger(engine: str, options: Options, watch: Watch, cluster: Cluster | None, question: Question, seconds: float) -> Result:
@@ -125,16 +138,6 @@ def explore(question: Question, engine: str, options: Options, watch: Watch, clu
     """Search with the engine, showing what goes on; Ctrl-C gives a partial result, before the search begins an empty one."""
     began = time.perf_counter()
     found, constants, name = question.protocol, question.constants, question.protocol.machine.name
-    doing = f"preparing {name}"
-
-    def load() -> Kernels:
-        nonlocal doing
-        of = kernels_to_begin_with if engine == "native" else kernels_of
-        kernels = of(question, source_of(question, options), watch)
-        compile_behaviours(question, options, watch)
-        doing = f"preparing the search of {name}"
-        return kernels
-
     try:
         if engine == "plain":
             from fencepost.explorers import plain
@@ -146,11 +149,12 @@ def explore(question: Question, engine: str, options: Options, watch: Watch, clu
             from fencepost.explorers.spark.session import Cluster, look_for_spark
 
             look_for_spark()
-            return search_on(question, options, load(), watch, cluster or Cluster())
+            kernels = kernels_of(question, source_of(question, options), watch)
+            return search_on(question, options, kernels, watch, cluster or Cluster())
         from fencepost.explorers.native.search import search
 
-        tell = watch.telling(name)
-        return noted(question, search(found.machine, constants, question.properties, options, kernels=load, tell=tell), watch)
+        asked = question.properties
+        return search(found.machine, constants, asked, options, usual=found.properties, watch=watch, tell=watch.telling(name))
     except DomainError as error:
         way = way_of(found, constants, error, normalize=options.normalize)
         if way:
@@ -161,7 +165,7 @@ def explore(question: Question, engine: str, options: Options, watch: Watch, clu
     except Exception as error:
         raise of_model(error) from error
     except KeyboardInterrupt as signal:
-        why = signal.why if isinstance(signal, Stopped) else BY_KEYBOARD.on(f" while {doing}")
+        why = signal.why if isinstance(signal, Stopped) else BY_KEYBOARD.on(f" while preparing {name}")
         return _interrupted(question, engine, options, why, time.perf_counter() - began)
     finally:
         watch.clear()
@@ -187,7 +191,7 @@ def _interrupted(question: Question, engine: str, options: Options, why: str, se
     kept = ", and no checkpoint was written" if options.checkpoint else ""
     return Result(
         protocol=question.name,
-        constants=question.constants.shown(),
+        constants=question.constants.shown,
         engine=engine,
         workers=options.workers,
         complete=False,

@@ -9,11 +9,11 @@ from typing import TYPE_CHECKING, Any, cast
 
 from fencepost.api.engines import kernels_of, source_of
 from fencepost.api.places import errors_of_models
-from fencepost.api.quantities import default_memory
 from fencepost.api.results import FORMAT, Answer, table
 from fencepost.api.targets import Question, ask, find_protocol, parse_setting, spelt
 from fencepost.api.watching import Event, Watch, watched
 from fencepost.explorers.interrupts import Stopped, cancelled_by, stop_if_cancelled
+from fencepost.explorers.memory import default_memory
 from fencepost.explorers.verdict import Cause, Options, cause_of
 from fencepost.invariants.protocols import PROTOCOLS
 from fencepost.model.language.errors import UsageError, nearest
@@ -301,7 +301,7 @@ def _side_data(side: Side, result: Result) -> SideData:
 
 
 def _constants(a: Side, b: Side) -> list[BothValues]:
-    mine, others = a.constants.shown(), b.constants.shown()
+    mine, others = a.constants.shown, b.constants.shown
     names = dict.fromkeys((*mine, *others))
     return [
         {"name": name, "a": spelt(mine.get(name)), "b": spelt(others.get(name))}

@@ -33,7 +33,7 @@ def of_kind(name: str) -> list[Entry]:
 
 def constants_of(run: Run) -> dict[str, Any]:
     """Return all constants of a run as they read in JSON: its version's, its own, and the defaults."""
-    shown = protocol(run.protocol).machine.set_constants(values_of(run)).shown()
+    shown = protocol(run.protocol).machine.set_constants(values_of(run)).shown
     return {name: spelt(value) for name, value in shown.items()}
 
 

@@ -15,12 +15,13 @@ from fencepost.api.files import make_sure_folder
 from fencepost.api.grids import axes_from, settings_of
 from fencepost.api.kept import Kept, digest
 from fencepost.api.places import errors_of_models
-from fencepost.api.quantities import counted, default_memory
+from fencepost.api.quantities import counted
 from fencepost.api.results import FORMAT, Answer, table
-from fencepost.api.targets import Question, ask, spelt
+from fencepost.api.targets import Question, ask
 from fencepost.api.traces import trace_of_path
 from fencepost.api.watching import Event, Watch, watched
 from fencepost.explorers.interrupts import cancelled_by
+from fencepost.explorers.memory import default_memory
 from fencepost.explorers.verdict import Options
 from fencepost.model.language.errors import UsageError, nearest
 from fencepost.model.language.fingerprint import ends, texts
@@ -256,7 +257,7 @@ class _Request:
             result = tolerance(found.machine, constants, self.prop, kinds, self.costs, self.options, kernels, tell)
         return {
             "setting": shown,
-            "constants": {name: spelt(value) for name, value in result.constants.shown().items()},
+            "constants": dict(result.constants.spelt),
             "kinds": list(result.kinds),
             "most": dict(zip(result.kinds, result.most, strict=True)),
             "least": result.least,

@@ -6,7 +6,6 @@ from typing import TYPE_CHECKING
 
 from fencepost.api.quantities import counted
 from fencepost.api.results import FORMAT
-from fencepost.api.targets import spelt
 from fencepost.explorers.verdict import Verdict
 from fencepost.model.language.removal import Guard
 
@@ -57,7 +56,7 @@ def whole_data(found: Protocol, ablation: Ablation, base: Result) -> MatrixData:
         "format": FORMAT,
         "protocol": found.name,
         "sentence": found.machine.sentence,
-        "constants": {name: spelt(value) for name, value in ablation.constants.shown().items()},
+        "constants": dict(ablation.constants.spelt),
         "properties": [
             {
                 "name": item.name,

@@ -124,7 +124,7 @@ def bounded_of(constants: Constants, settings: Settings) -> str:
     declared = constants.declared()
     kept = {
         name: value
-        for name, value in constants.shown().items()
+        for name, value in constants.shown.items()
         if name not in settings.lifted
         and (not declared[name].spellings() or value != declared[name].show(declared[name].default))
     }
@@ -191,7 +191,7 @@ def report_data(report: ProveResult) -> ProveData:
     found: ProveData = {
         "format": FORMAT,
         "protocol": report.found.name,
-        "constants": {name: spelt(value) for name, value in report.constants.shown().items() if name not in settings.lifted},
+        "constants": {name: value for name, value in report.constants.spelt.items() if name not in settings.lifted},
         "unbounded": {name: "any" if most is None else most for name, most in settings.lifted.items()},
         "method": proof.method,
         "verdict": str(proof.verdict),

@@ -130,7 +130,7 @@ def _settings(
     strengthen: bool,
 ) -> Settings:
     """Return how to prove; raise UsageError for what cannot be meant."""
-    from fencepost.explorers.native.worker_pool import processors
+    from fencepost.explorers.native.expansion import processors
     from fencepost.explorers.symbolic.lifting import lifted_names
     from fencepost.explorers.symbolic.proof import Settings
 
@@ -264,14 +264,14 @@ def search_for(
     Returns what came of it, what is violated anyway (None if the state was reached), and the signal that ended it, if one did.
     """
     import numpy as np
-    from fencepost.api.quantities import default_memory
+    from fencepost.explorers.memory import default_memory
     from fencepost.explorers.native.search import Search
     from fencepost.explorers.verdict import Options
 
     search = Search(found.machine, constants, found.properties, Options(workers=1, budget=seconds, memory=default_memory()))
     result = search.run()
     words = search.layout.words
-    wanted = search.layout.encode([state], constants).view(np.uint64).reshape(1, words)
+    wanted = search.layout.encode([state]).view(np.uint64).reshape(1, words)
     reached = False
     for part in search.partitions:
         rows = part.rows[: part.count].view(np.uint64).reshape(part.count, words)

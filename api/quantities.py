@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-from pathlib import Path
 
 from fencepost.model.language.errors import UsageError
 
@@ -11,8 +10,6 @@ _UNITS = {"": 1, "K": 1 << 10, "M": 1 << 20, "G": 1 << 30, "T": 1 << 40}
 _SIZE = re.compile(r"(\d+(?:\.\d+)?)\s*([KMGT]?)(?:i?B)?", re.IGNORECASE)
 _SECONDS = {"ms": 0.001, "s": 1.0, "m": 60.0, "min": 60.0, "h": 3600.0, "d": 86400.0}
 _PART = re.compile(r"(\d+(?:\.\d+)?)(ms|s|min|m|h|d)")
-DEFAULT_SHARE = 0.8
-"""The share of the available memory that a search takes unless it is told otherwise."""
 
 
 def parse_size(text: str, option: str) -> int:
@@ -66,24 +63,6 @@ def show_rate(count: int, seconds: float, noun: str) -> str:
         if rate >= bound:
             return f"{rate / bound:.3g} {unit}{noun}/s"
     return f"{rate:.0f} {noun}/s"
-
-
-def default_memory() -> int:
-    """Return the bytes that a search may take by default: a share of what is available to this process."""
-    import psutil
-
-    available = int(psutil.virtual_memory().available)
-    limit = _control_group_rest()
-    return int(DEFAULT_SHARE * (available if limit is None else min(available, limit)))
-
-
-def _control_group_rest() -> int | None:
-    """Return what a container's memory limit leaves, or None without one; the system at large does not tell."""
-    folder = Path("/sys/fs/cgroup")
-    try:
-        return int((folder / "memory.max").read_text()) - int((folder / "memory.current").read_text())
-    except (OSError, ValueError):  # no such file, or "max"
-        return None
 
 
 def counted(number: int, one: str, many: str = "") -> str:

@@ -9,7 +9,8 @@ from functools import cache, partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from fencepost.api.quantities import counted, default_memory
+from fencepost.api.quantities import counted
+from fencepost.explorers.memory import default_memory
 from fencepost.explorers.spark.machines import Origin
 from fencepost.explorers.verdict import Options
 

@@ -12,10 +12,9 @@ from html import escape
 from typing import TYPE_CHECKING, Generic, TypeVar
 
 from fencepost.api.counterexample import Counterexample, Histories
-from fencepost.api.targets import Question, spelt
 from fencepost.api.traces import trace_of_path
 from fencepost.api.warned import warnings_of
-from fencepost.explorers.verdict import Cause, Result, Verdict, cause_of
+from fencepost.explorers.verdict import Cause, Result, Verdict
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
@@ -23,8 +22,8 @@ if TYPE_CHECKING:
     import pandas as pd
     from fencepost.api.contract import BoundData, CheckData, PropertyData, Values
     from fencepost.api.growing import Growth
-    from fencepost.explorers.verdict import PropertyResult
-    from fencepost.model.language.bounds import BoundCount
+    from fencepost.api.targets import Question
+    from fencepost.explorers.verdict import BoundCount, PropertyResult
     from fencepost.model.language.ir.oversights import ModelWarning
 
 FORMAT = 1
@@ -61,22 +60,14 @@ class CheckResult(Result):
     normalize: bool = field(kw_only=True, default=True)
     growth: Growth | None = field(kw_only=True, default=None)
     """What raising the bounds has shown, where that was asked for."""
-
-    @classmethod
-    def of_search(cls, found: Result, question: Question, notes: tuple[str, ...], *, normalize: bool) -> CheckResult:
-        """Return what a search found of a question, with what a reader must know."""
-        parts = {name: getattr(found, name) for name in Result.__dataclass_fields__}
-        return cls(**{**parts, "notes": notes}, question=question, normalize=normalize)
+    verdict: Verdict = field(kw_only=True)
+    cause: Cause | None = field(kw_only=True, default=None)
+    """What made the search stop before its end; None if nothing did."""
 
     @cached_property
     def spelt(self) -> Values:
         """The constants as they read on the command line and in JSON."""
-        return {name: spelt(value) for name, value in self.constants.items()}
-
-    @property
-    def cause(self) -> Cause | None:
-        """What made the search stop before its end; None if nothing did."""
-        return cause_of(self.why_stopped)
+        return dict(self.question.constants.spelt)
 
     @property
     def exact(self) -> bool:

@@ -5,14 +5,13 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
-from fencepost.api.checking import notes_on, with_memory_explained
+from fencepost.api.checking import answer, with_memory_explained
 from fencepost.api.files import make_sure_folder
 from fencepost.api.kept import Kept, slug
-from fencepost.api.quantities import default_memory
-from fencepost.api.results import CheckResult
 from fencepost.api.targets import Question
 from fencepost.api.traces import archived
 from fencepost.explorers.interrupts import interruptible
+from fencepost.explorers.memory import default_memory
 from fencepost.explorers.verdict import Cause, Options, Reason, cause_of
 from fencepost.invariants.catalogue import values_of
 from fencepost.invariants.protocols import protocol
@@ -22,6 +21,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from fencepost.api.contract import ExpectedData, RunData
+    from fencepost.api.results import CheckResult
     from fencepost.api.watching import Watch
     from fencepost.explorers.native.compile import Kernels
     from fencepost.invariants.catalogue import Run
@@ -106,7 +106,7 @@ class Runs:
         differences = made.differences if result.complete else (f"the search did not finish: {result.why_stopped}",)
         judged = JudgedRun(
             run,
-            CheckResult.of_search(result, question, notes_on(question, self.options, result), normalize=self.options.normalize),
+            answer(question, self.options, result),
             differences,
         )
         if self.kept.folder and result.complete:
@@ -117,7 +117,7 @@ class Runs:
     def _compiled(self, run: Run) -> list[Kernels]:
         """Return what a run needs in memory, to be kept while it is explored; say so where it has to be compiled."""
         from fencepost.explorers.native.build import sources_of
-        from fencepost.explorers.native.tiers import begin, is_ready
+        from fencepost.explorers.native.compile import begin, is_ready
 
         what = f"compiling {run.name}"
         asked = run.protocol, values_of(run), run.properties

@@ -171,7 +171,7 @@ def sweep(
     cluster, machine = cluster or Cluster(), question.protocol.machine
     axes = axes_from(machine, grid)
     every = list(settings_of(machine, question.constants, axes))
-    settings = {cell_of(dict(item.constants.shown())): item for item in every if item.constants is not None}
+    settings = {cell_of(dict(item.constants.shown)): item for item in every if item.constants is not None}
     refused = tuple(item for item in every if item.constants is None)
     if not settings:
         raise UsageError(f"every cell of the grid is refused; the first: {refused[0].refused}")
@@ -305,7 +305,7 @@ def _data(request: _Request, plan: Sweep, swept: Swept, summary: Summary, shown:
         cells.append(_cell(setting, found, actions, violations, smallest=cell in smallest))
     common = {
         name: spelt(value)
-        for name, value in request.settings[next(iter(request.settings))].constants.shown().items()  # type: ignore[union-attr]
+        for name, value in request.settings[next(iter(request.settings))].constants.shown.items()  # type: ignore[union-attr]
         if name not in request.axes
     }
     return {

@@ -15,7 +15,6 @@ from fencepost.api.kafka_names import by_meaning, meant
 from fencepost.api.places import USER_MODULE, near, of_model, placed
 from fencepost.invariants.protocols import PROTOCOLS, Protocol, protocol
 from fencepost.model.language.actions import Action, Property
-from fencepost.model.language.constants import SHAPE
 from fencepost.model.language.errors import FencepostError, ModelError, UsageError, nearest
 from fencepost.model.language.machine import Machine, described
 
@@ -41,13 +40,6 @@ class Question:
     def name(self) -> str:
         """The protocol's name."""
         return self.protocol.name
-
-    @property
-    def compiled_as(self) -> str:
-        """The protocol with the sizes of the run: `kip320 for 3 replicas`."""
-        declared = self.constants.declared()
-        sizes = [f"{value} {name}" for name, value in self.constants.values.items() if declared[name].sort == SHAPE]
-        return f"{self.name} for {', '.join(sizes)}" if sizes else self.name
 
 
 def ask(
@@ -83,7 +75,7 @@ def ask(
 
 def chosen_of(found: Protocol, only: tuple[str, ...], *, walks: bool = False) -> tuple[Property, ...]:
     """Return the properties that are asked: those that are named, or all but those on request."""
-    chosen = found.select(only)
+    chosen = found.select(only) if only else found.properties
     return tuple(item for item in chosen if not item.kind.over_behaviours) if walks and not only else chosen
 
 
@@ -113,11 +105,12 @@ def find_protocol(name: str) -> Protocol:
     if is_file(name):
         return load_protocol(Path(name))
     known = name.replace("_", "-") if name not in PROTOCOLS else name
-    if known not in PROTOCOLS:
-        if Path(f"{name}.py").is_file():
-            raise UsageError(f"there is no protocol {name!r}, but a file {name}.py is here: write {name}.py to name it.")
-        if Path(name).is_file():
-            make_sure_file(Path(name))
+    if known in PROTOCOLS:
+        return PROTOCOLS[known]
+    if Path(f"{name}.py").is_file():
+        raise UsageError(f"there is no protocol {name!r}, but a file {name}.py is here: write {name}.py to name it.")
+    if Path(name).is_file():
+        make_sure_file(Path(name))
     return protocol(known)
 
 
@@ -285,7 +278,7 @@ def parse_setting(machine: Machine, option: str, text: str) -> tuple[str, int]:
         return machine.setting(name, value)
     except UsageError as error:
         if name.strip().replace("-", "_") in machine.constants.declared():
-            raise
+            raise  # for its value
         known = meant(machine, name)
         if known:
             return machine.setting(known, value)

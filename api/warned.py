@@ -33,7 +33,7 @@ MANY = 1_000
 def warnings_of(question: Question, result: Result, *, normalize: bool) -> tuple[ModelWarning, ...]:
     """Return the warnings about a question and its answer."""
     found = question.protocol
-    ours = PROTOCOLS.get(found.name) is found  # which have no warnings of their text, as a test shows
+    ours = PROTOCOLS.get(found.machine.name) is found  # which have no warnings of their text, as a test shows
     program = cache(lambda: translate(found.machine, found.every_property))
     return (*(() if ours else of_text(found, program())), *_of_answer(question, result, program, normalize=normalize))
 
@@ -71,7 +71,7 @@ def _of_answer(
 ) -> Iterator[ModelWarning]:
     """Yield what an answer says less about than it seems."""
     by_name = {item.name: item for item in question.properties}
-    ours = PROTOCOLS.get(question.name) is question.protocol
+    ours = PROTOCOLS.get(question.protocol.machine.name) is question.protocol
     sent: Sent | None = None
     for item in result.properties:
         prop = by_name[item.name]

@@ -6,10 +6,16 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from fencepost.api.quantities import show_seconds
+
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
+    from contextlib import AbstractContextManager
 
     from fencepost.explorers.native.store import Progress
+
+LONG = 2.0
+"""Seconds of compiling that are worth a word."""
 
 
 @dataclass(frozen=True)
@@ -47,6 +53,20 @@ class Watch:
         """Take what is being done for as long as it takes."""
         self.note(text)
         yield
+
+    def compiling(self, name: str) -> AbstractContextManager[None]:
+        """Take what is compiled, for as long as it takes."""
+        return self.busy(f"compiling {name} ... (kept for the next time)")
+
+    def compiled(self, name: str, seconds: float) -> None:
+        """Take how long compiling took, and that it was long."""
+        long = ", which is long: its code is kept, and is there at once the next time" if seconds > LONG else ""
+        self.note(f"compiled {name} in {show_seconds(seconds)}{long}")
+
+    def optimized(self, name: str, seconds: float) -> None:
+        """Take how long optimizing the code took while it was in use, which is worth a word only if it was long."""
+        if seconds > LONG:
+            self.compiled(name, seconds)
 
     def telling(self, title: str) -> Callable[[Progress], None] | None:  # noqa: ARG002
         """Return what a search is to call while it runs, or None if nobody would see it."""

@@ -11,6 +11,7 @@ import time
 
 from fencepost.cli.commands.catalogue import choose_runs
 from fencepost.explorers.judge import judge
+from fencepost.explorers.memory import peak_memory
 from fencepost.explorers.verdict import Options
 from fencepost.figures.store import load, save
 from fencepost.invariants.catalogue import Profile, runs_of
@@ -50,8 +51,8 @@ def main() -> None:
             "workers": result.workers,
             "store_bytes": result.store_bytes,
         }
-        if result.peak_memory_bytes > peak:  # of the whole process: it says something of the run only where it rises
-            peak = measured[run.name]["peak_memory_bytes"] = result.peak_memory_bytes
+        if peak_memory() > peak:  # of the whole process: it says something of the run only where it rises
+            peak = measured[run.name]["peak_memory_bytes"] = peak_memory()
         console.print(f"{run.name:75} {result.distinct:>12,} {result.depth:>4} {result.seconds:>8.1f} s", highlight=False)
         save("replication", dict(sorted(measured.items())))
 

@@ -62,7 +62,7 @@ def slim(bases: list[dict[str, Any]]) -> list[dict[str, Any]]:
 def _base(found: Protocol, title: str, folder: str | None, workers: int) -> dict[str, Any]:
     """Return one matrix; nothing is compiled or searched where everything is kept already."""
     from fencepost.explorers.evidence.ablation import explore_rows
-    from fencepost.explorers.native.generate import generate
+    from fencepost.explorers.native.compile import generate
 
     constants = found.machine.set_constants(values_of(base_run(found.name, title)))
     source = generate(found.machine, constants, found.properties, normalize=True, masked=True)

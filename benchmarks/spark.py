@@ -186,7 +186,7 @@ def _sweep(given: argparse.Namespace) -> dict[str, Any]:
     sample(walker, Plan(walks=2_000, depth=depth, workers=2))
     taken = sample(walker, Plan(walks=walks, depth=depth, workers=2))
     native = taken.steps / taken.seconds
-    cell = cell_of(dict(constants.shown()))
+    cell = cell_of(dict(constants.shown))
     values = tuple((name, int(value)) for name, value in constants.values.items())
     sweep = Sweep(((cell, Origin("replication", "", values, names, normalize=True)),), 0, depth, ())
     folder = tempfile.mkdtemp(prefix="fencepost-benchmark-")

@@ -101,7 +101,10 @@ class Commands(click.Group):
             from fencepost.model.language.errors import nearest
 
             raise click.UsageError(f"There is no command {args[0]!r}.{nearest(args[0], list(_PLACES))}", ctx)
-        return super().resolve_command(ctx, args)
+        name, found, rest = super().resolve_command(ctx, args)
+        if found is not None:
+            _refuse_doubled(ctx, found, rest)
+        return name, found, rest
 
 
 @click.group("fencepost", cls=Commands, invoke_without_command=True, context_settings={"help_option_names": ["-h", "--help"]})
@@ -114,6 +117,18 @@ def run(ctx: click.Context) -> None:
     """
     if ctx.invoked_subcommand is None:
         click.echo(ctx.get_help())
+
+
+def _refuse_doubled(ctx: click.Context, command: click.Command, args: list[str]) -> None:
+    """Raise UsageError for an option that has one value and was given two. What cannot be read at all the command itself refuses."""
+    try:
+        given = command.make_parser(click.Context(command, parent=ctx)).parse_args(list(args))[2]
+    except click.UsageError:
+        return
+    for option in {item for item in given if isinstance(item, click.Option)}:
+        times = given.count(option)
+        if times > 1 and not (option.multiple or option.is_flag or option.count):
+            raise click.UsageError(f"{option.opts[0]} was given {times} times, and it has one value: write it once.", ctx)
 
 
 def _end(error: BaseException) -> Exit:

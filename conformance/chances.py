@@ -16,8 +16,7 @@ from fencepost.conformance.mapping import ACTIONS, NOT_COMPARED
 from fencepost.conformance.seen import REPLICA, STATE
 from fencepost.explorers.evidence.diff import path_to
 from fencepost.explorers.evidence.space import Space
-from fencepost.explorers.native.compile import load
-from fencepost.explorers.native.generate import generate
+from fencepost.explorers.native.compile import generate, load
 from fencepost.explorers.native.masked import MaskedSearch
 from fencepost.explorers.verdict import Options
 from fencepost.model.cluster.controller import has_room
@@ -149,7 +148,7 @@ class Ground:
         for state in chance.sample(states, min(DRAWN * most, len(states))):
             if not left:
                 return
-            at = self.search.layout.decode(self.space.rows[state], self.constants)
+            at = self.search.layout.decode(self.space.rows[state])
             if not self._has_room(at):
                 continue
             steps = [item for item in self.plain.steps(action, at) if can_be_tried(self.plain, at, item)]
@@ -190,7 +189,7 @@ class Ground:
 
     def _at(self, state: int, other: Interpreter, variant: Variant) -> Iterator[Chance]:
         """Yield what the two disagree on in a state, as far as it can be seen in Kafka."""
-        at = self.search.layout.decode(self.space.rows[state], self.constants)
+        at = self.search.layout.decode(self.space.rows[state])
         history: tuple[Transition, ...] | None = None
         for mine in self.machine.actions:
             if mine.name not in ACTIONS or (variant.guard is not None and mine.label != variant.guard.action):

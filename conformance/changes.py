@@ -131,7 +131,7 @@ class Changes:
             "model": self.release.model,
             "changes": [
                 {
-                    "constants": item.constants.shown(),
+                    "constants": item.constants.shown,
                     "states": item.states,
                     "images": item.images,
                     "compared": item.changes,

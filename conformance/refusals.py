@@ -48,8 +48,7 @@ class Refusals:
                 {"action": action, "why": why, "times": times} for (action, why), times in sorted(self.untried.items())
             ],
             "forbidden": [
-                {"answer": item.answer, "steps": list(item.steps), "constants": item.constants.shown()}
-                for item in self.forbidden
+                {"answer": item.answer, "steps": list(item.steps), "constants": item.constants.shown} for item in self.forbidden
             ],
         }
 

@@ -46,7 +46,7 @@ class Report:
             "protocol": self.bound.protocol,
             "kafka": self.release.version,
             "model": self.release.model,
-            "constants": self.constants.shown(),
+            "constants": self.constants.shown,
             "states": self.states,
             "transitions": self.transitions,
             "executed": len(self.outcome.taken),

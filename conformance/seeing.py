@@ -106,7 +106,7 @@ class Row:
             "why": self.why if not self.is_noticed else "",
             "answer": shown.answer if shown is not None else "",
             "steps": list(shown.steps) if shown is not None else [],
-            "constants": shown.constants.shown() if shown is not None else {},
+            "constants": shown.constants.shown if shown is not None else {},
         }
 
 

@@ -10,8 +10,7 @@ from fencepost.counterexamples.lowering import lower, named, shapes, with_consta
 from fencepost.counterexamples.replay import follow
 from fencepost.counterexamples.shortening import Attempts, simpler, without
 from fencepost.counterexamples.trace import from_start
-from fencepost.explorers.native.compile import is_cached, load
-from fencepost.explorers.native.generate import generate
+from fencepost.explorers.native.compile import generate, is_cached, load
 from fencepost.explorers.native.search import search
 from fencepost.explorers.verdict import Options, ended_by_signal, refuse_behaviours
 from fencepost.explorers.walk.sample import Plan, sample

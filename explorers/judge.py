@@ -6,8 +6,8 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from fencepost.explorers.native.build import source_of
+from fencepost.explorers.native.compile import begin
 from fencepost.explorers.native.search import search
-from fencepost.explorers.native.tiers import begin
 from fencepost.explorers.verdict import Options, Result, Verdict
 from fencepost.invariants.catalogue import values_of
 from fencepost.invariants.protocols import protocol

@@ -1,14 +1,35 @@
-"""The memory of this process."""
+"""The memory of this process: what it has used, and what it may take."""
 
 from __future__ import annotations
 
 import resource
 import sys
+from pathlib import Path
 
 UNIT = 1 if sys.platform == "darwin" else 1024
 """Bytes that the system counts in."""
+DEFAULT_SHARE = 0.8
+"""The share of the available memory that a search takes unless it is told otherwise."""
 
 
 def peak_memory() -> int:
     """Return how many bytes this process has used at most."""
     return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * UNIT
+
+
+def default_memory() -> int:
+    """Return the bytes that a search may take by default: a share of what is available to this process."""
+    import psutil
+
+    available = int(psutil.virtual_memory().available)
+    limit = _control_group_rest()
+    return int(DEFAULT_SHARE * (available if limit is None else min(available, limit)))
+
+
+def _control_group_rest() -> int | None:
+    """Return what a container's memory limit leaves, or None without one; the system at large does not tell."""
+    folder = Path("/sys/fs/cgroup")
+    try:
+        return int((folder / "memory.max").read_text()) - int((folder / "memory.current").read_text())
+    except (OSError, ValueError):  # no such file, or "max"
+        return None

@@ -12,27 +12,29 @@ from typing import TYPE_CHECKING
 from fencepost.explorers.interrupts import Signals
 from fencepost.explorers.liveness.summary import with_behaviours
 from fencepost.explorers.memory import peak_memory
-from fencepost.explorers.paths import Found, confirm, with_late_faults
+from fencepost.explorers.paths import with_late_faults
 from fencepost.explorers.verdict import (
+    ENOUGH,
     VIOLATED,
     GuardCount,
     Options,
     PropertyResult,
     Result,
     Verdict,
+    counted_bounds,
     deep_enough,
     enough_states,
     out_of_memory,
     out_of_time,
 )
 from fencepost.model.language.actions import Kind
-from fencepost.model.language.bounds import DROPPED, ENOUGH, counted_bounds
+from fencepost.model.language.bounds import DROPPED
 from fencepost.model.language.errors import DisabledError, DomainError
 from fencepost.model.language.interpreter import Interpreter, Transition
 from fencepost.model.language.subset import check, guards_of
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Iterator
 
     from fencepost.model.language.actions import Property
     from fencepost.model.language.constants import Constants
@@ -185,9 +187,9 @@ class PlainSearch:
         while at is not None:
             chain.append(at)
             at = self.parents[at]
-        tests: list[Callable[[Key], bool]] = [lambda found, key=key: found == key for key in reversed(chain)]  # type: ignore[misc]
-        found = confirm(self.plain, iter(tests), Found(prop))
-        return found if prop is None else with_late_faults(self.plain, found, prop)
+        chain.reverse()
+        path = self.plain.retrace(chain)
+        return path if prop is None else with_late_faults(self.plain, self.plain.decided(path, prop), prop)
 
     def behaviour(self, prop: Property) -> PropertyResult:
         """Judge a property of whole behaviours, once every state is known."""
@@ -201,7 +203,7 @@ class PlainSearch:
         """Return what was found."""
         return Result(
             protocol=self.machine.name,
-            constants=self.constants.shown(),
+            constants=self.constants.shown,
             engine="plain",
             workers=1,
             complete=not why,
@@ -220,7 +222,6 @@ class PlainSearch:
             bounds=counted_bounds(self.constants, self.guards.declared, self.reached, self.together),
             deadlocks=len(self.ends),
             deadlock=self.path(self.ends[0], None) if self.options.deadlock and self.ends else None,
-            peak_memory_bytes=peak_memory(),
             levels=tuple(self.levels),
         )
 

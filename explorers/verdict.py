@@ -5,15 +5,15 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from enum import StrEnum
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, Self
+from typing import TYPE_CHECKING, Any, NamedTuple, Self
 
 from fencepost.model.language.errors import UsageError
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Container, Iterable, Mapping
 
     from fencepost.model.language.actions import Kind, Property
-    from fencepost.model.language.bounds import BoundCount
+    from fencepost.model.language.constants import Constants
     from fencepost.model.language.interpreter import Path
 
 
@@ -114,6 +114,38 @@ class GuardCount:
     action: str
     condition: str
     refused: int
+
+
+ENOUGH = 10_000
+"""States in which a bound was reached after which it is counted no more: from the next level of the search on it costs nothing."""
+
+
+class BoundCount(NamedTuple):
+    """How far a bound of the model cut a search short: in how many states a step was refused, or lost something, for its sake alone.
+
+    From `ENOUGH` states on it is `at_least` so many: the count ends with the level of the search in which it passed them.
+    `together`: it never was alone, but it refused steps together with other bounds, while every guard that is no bound held.
+    """
+
+    constant: str
+    value: int
+    states: int
+    together: bool = False
+    at_least: bool = False
+    reached: bool = False
+    """Whether the search would have gone further without it."""
+
+
+def counted_bounds(
+    constants: Constants, declared: Iterable[str], states: Mapping[str, int], together: Container[str]
+) -> tuple[BoundCount, ...]:
+    """Return the bounds of a machine with what a search counted of them."""
+    found = []
+    for name in declared:
+        count = states.get(name, 0)
+        others = name in together and not count
+        found.append(BoundCount(name, int(constants.values[name]), count, others, count >= ENOUGH, count > 0 or others))
+    return tuple(found)
 
 
 class Cause(StrEnum):
@@ -221,10 +253,11 @@ class Result:
     guards: tuple[GuardCount, ...]
     deadlocks: int
     bounds: tuple[BoundCount, ...] = ()
-    """The bounds of the model, each with the states in which it was reached; see `model/language/bounds.py`."""
+    """The bounds of the model, each with the states in which it was reached."""
     deadlock: Path | None = None
     store_bytes: int = 0
     peak_memory_bytes: int = 0
+    """What the whole process used at most; 0 as long as nobody has asked."""
     compiled: tuple[Compiled, ...] = ()
     """The code that the search used, in this order."""
     levels: tuple[int, ...] = ()

@@ -7,9 +7,13 @@ from collections import Counter
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
-from fencepost.explorers.native.compile import bounds_reached, compiled, count_bounds
+from fencepost.explorers.native.compile import compiled
+from fencepost.explorers.native.expansion import count_bounds
+from fencepost.explorers.native.layout import layout_of
+from fencepost.explorers.native.search import bounds_reached
 from fencepost.model.language import Kind
 from fencepost.model.language.bounds import DROPPED
+from fencepost.model.language.domains import evaluated
 from fencepost.model.language.errors import DisabledError
 from fencepost.model.language.interpreter import Interpreter
 from fencepost.model.language.subset import check, guards_of
@@ -18,7 +22,8 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
     from fencepost.explorers.native.compile import Kernels
-    from fencepost.model.language import Machine, Property
+    from fencepost.explorers.native.layout import Layout
+    from fencepost.model.language import Constants, Machine, Property
     from fencepost.model.language.interpreter import Transition
     from fencepost.model.language.records import Key
 
@@ -131,7 +136,7 @@ class Engines:
     def row(self, key: Key) -> bytes:
         """Return a state as compiled code holds it."""
         if key not in self._encoded:
-            self._encoded[key] = self.layout.encode([key], self.constants).tobytes()
+            self._encoded[key] = self.layout.encode([key]).tobytes()
         return self._encoded[key]
 
     def _decided(self, key: Key, transitions: list[Transition]) -> Iterator[str]:
@@ -167,3 +172,9 @@ class Engines:
 def show(value: Any) -> str:
     """Return constants as they read in a test's name."""
     return "-".join(f"{name}{number}" for name, number in value.items()) if isinstance(value, dict) else str(value)
+
+
+def layout_under(machine: Machine, constants: Constants, shape: Constants | None = None) -> Layout:
+    """Return how states are kept in a run, in a `shape` that may be that of larger constants."""
+    layout = layout_of(machine.state, shape or constants)
+    return layout.at(evaluated(layout.depends, constants.values))

@@ -7,12 +7,11 @@ from typing import TYPE_CHECKING, Any
 import pytest
 from fencepost import api
 from fencepost.explorers import plain
-from fencepost.explorers.native import compile as native_compile
+from fencepost.explorers.native import expansion
 from fencepost.explorers.native.search import search as native
-from fencepost.explorers.verdict import Options
+from fencepost.explorers.verdict import BoundCount, Options
 from fencepost.invariants.protocols import PROTOCOLS
 from fencepost.model.language import Machine, action, fits, require
-from fencepost.model.language.bounds import BoundCount
 from fencepost.model.language.errors import ModelError, UsageError
 from fencepost.model.language.ir import translate
 from fencepost.model.language.subset import check
@@ -102,7 +101,7 @@ def test_engines_count_the_same_on_every_protocol(name: str, values: dict[str, i
 
 def test_a_bound_is_counted_no_more_after_the_level_with_enough_states(monkeypatch: pytest.MonkeyPatch) -> None:
     whole = counts(errands_of(days=4, errands=4))
-    for module in (plain, native_compile):
+    for module in (plain, expansion):
         monkeypatch.setattr(module, "ENOUGH", 3)
     few = errands_of(days=4, errands=4)
     assert 3 <= counts(few)["holidays"].states < whole["holidays"].states

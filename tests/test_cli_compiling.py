@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from weakref import WeakValueDictionary
 
 import pytest
-from fencepost.api import engines
+from fencepost.api import watching
 from fencepost.explorers.native.llvm import libraries
 from fencepost.invariants.protocols import PROTOCOLS
 from fencepost.model.language import ir
@@ -71,7 +71,7 @@ def test_time_and_memory_of_compiling_are_shown_on_request_and_are_in_the_json()
 @pytest.mark.usefixtures("cold")
 @pytest.mark.parametrize("tier", ["cheap", "optimized", "swap"])
 def test_a_machine_that_takes_long_to_compile_says_so(tier: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(engines, "LONG", 0.0)
+    monkeypatch.setattr(watching, "LONG", 0.0)
     monkeypatch.setenv("FENCEPOST_TIER", tier)
     done = fencepost(*KIP320)
     assert done.exit_code == 0
@@ -83,4 +83,4 @@ def test_a_machine_that_takes_long_to_compile_says_so(tier: str, monkeypatch: py
 
 
 def test_two_seconds_are_long() -> None:
-    assert engines.LONG == 2
+    assert watching.LONG == 2

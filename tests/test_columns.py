@@ -4,7 +4,7 @@ import re
 from typing import Annotated
 
 import pytest
-from fencepost.explorers.native.generate import generate
+from fencepost.explorers.native.compile import generate
 from fencepost.explorers.native.search import search as native
 from fencepost.explorers.plain import search as plain
 from fencepost.explorers.verdict import Options

@@ -215,7 +215,7 @@ def test_views_see_what_the_plain_semantics_sees() -> None:
     plain = Interpreter(found.machine, own.search.constants)
     seen = look_through(own, tuple(map(always, found.visible)))
     for row, sight in zip(own.rows, seen, strict=True):
-        state = plain.schema.restore(own.search.layout.decode(row, own.search.constants))
+        state = plain.schema.restore(own.search.layout.decode(row))
         expected = [int(view(state, own.search.constants)) for view in found.visible]
         assert list(memoryview(sight.tobytes()).cast("q")) == expected
 

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 import pytest
 from fencepost.explorers.native.compile import compiled
+from fencepost.explorers.native.expansion import insert
 from fencepost.explorers.native.kernels import OWNERS
 from fencepost.explorers.native.store import HUGE, Buffers, Partition, reserved
 
@@ -61,7 +62,7 @@ def test_partitions_keep_each_state_once_and_in_order(kernels: Any) -> None:
         kernels.module.hash_rows(buffers.words[0], buffers.hashes[0])
         kernels.module.order_by_owner(buffers.hashes[0], len(values), buffers.starts[0], buffers.order[0])
         for owner, part in enumerate(parts):
-            part.insert(buffers, 1, owner)
+            insert(part, buffers, 1, owner)
         for value, h in zip(values, buffers.hashes[0], strict=True):
             seen[int(h) >> 59].setdefault(value, number)
     assert sum(part.count for part in parts) > 40_000

@@ -13,6 +13,7 @@ from fencepost.model.language.interpreter import Interpreter
 from fencepost.model.language.records import ArrayOf, BagOf, Nested, Scalar, fields
 from fencepost.model.protocols import MACHINES
 
+from tests.engines import layout_under
 from tests.machines import async_isr, constructs, faulty, finite_replicated_log, id_sequence, mailbox
 
 if TYPE_CHECKING:
@@ -85,18 +86,18 @@ EVERY_FIELD = {"quorum": {"late_fetches": 1}, "controller-failover": {"resends":
 @pytest.mark.parametrize("machine", EVERYTHING)
 def test_another_value_in_any_field_makes_another_key_row_and_hash(machine: Machine) -> None:
     constants = machine.set_constants(EVERY_FIELD.get(machine.name, {}))
-    plain, layout = Interpreter(machine, constants), layout_of(machine.state, constants)
+    plain, layout = Interpreter(machine, constants), layout_under(machine, constants)
     flipped = set()
     for key in some_states(plain, STATES):
-        row = layout.encode([key], constants)
+        row = layout.encode([key])
         known = {key: plain_hash(row)}
         for path, other in flips(plain.schema, Nested(machine.state), key, ""):
             flipped.add("".join(part.split("]")[-1] for part in path.split("[")))
-            changed = layout.encode([other], constants)
+            changed = layout.encode([other])
             assert other != key, path
             assert plain.schema.key(plain.schema.restore(other)) == other, path
             assert changed.tobytes() != row.tobytes(), path
-            assert layout.decode(changed[0], constants) == other, path
+            assert layout.decode(changed[0]) == other, path
             known[other] = plain_hash(changed)
         assert len(set(known.values())) == len(known)
     missing = set(scalars(plain.schema, machine.state)) - flipped
@@ -106,20 +107,20 @@ def test_another_value_in_any_field_makes_another_key_row_and_hash(machine: Mach
 @pytest.mark.parametrize("machine", EVERYTHING)
 def test_a_state_comes_back_from_its_row(machine: Machine) -> None:
     constants = machine.set_constants({})
-    plain, layout = Interpreter(machine, constants), layout_of(machine.state, constants)
+    plain, layout = Interpreter(machine, constants), layout_under(machine, constants)
     keys = some_states(plain, STATES)
-    rows = layout.encode(keys, constants)
-    assert [layout.decode(row, constants) for row in rows] == keys
-    assert layout.encode(keys, constants).tobytes() == rows.tobytes()
+    rows = layout.encode(keys)
+    assert [layout.decode(row) for row in rows] == keys
+    assert layout.encode(keys).tobytes() == rows.tobytes()
 
 
 def test_states_of_smaller_constants_come_back_from_a_larger_shape() -> None:
     machine = constructs.MACHINE
     small = machine.set_constants({"room": 1})
-    layout = layout_of(machine.state, machine.set_constants({"room": 4}))
+    layout = layout_under(machine, small, machine.set_constants({"room": 4}))
     assert layout.wide == layout_of(machine.state, small).wide
     for key in some_states(Interpreter(machine, small), STATES):
-        assert layout.decode(layout.encode([key], small)[0], small) == key
+        assert layout.decode(layout.encode([key])[0]) == key
 
 
 def test_the_order_of_messages_makes_no_difference() -> None:

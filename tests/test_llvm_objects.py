@@ -20,10 +20,8 @@ import numpy as np
 import psutil
 import pytest
 from fencepost.explorers.cache_folder import cache_folder
-from fencepost.explorers.native import tiers
-from fencepost.explorers.native.compile import load
-from fencepost.explorers.native.generate import MOST_SHAPES as SHAPES
-from fencepost.explorers.native.generate import generate
+from fencepost.explorers.native.compile import MOST_SHAPES as SHAPES
+from fencepost.explorers.native.compile import NAMED, Tier, generate, load
 from fencepost.explorers.native.llvm import aside, libraries, symbols
 from fencepost.explorers.native.llvm.libraries import Library, file_of, read
 from fencepost.explorers.native.llvm.objects import LEVEL, CompileError, Target, assembly, compiled, digest, native, translated
@@ -200,7 +198,7 @@ def test_memory_stays_flat_over_many_modules(modules: int, folder: Path, monkeyp
 def test_memory_stays_flat_over_many_machines(searches: int, folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Each machine is another one, since a constant's bounds are in its code: compiled both ways, searched with both, and let go."""
     monkeypatch.setattr(aside, "MOST", 0)
-    monkeypatch.setenv(tiers.NAMED, tiers.Tier.SWAP)
+    monkeypatch.setenv(NAMED, Tier.SWAP)
     for number in range(searches):
         if number == max(searches // 3, 2 * SHAPES):
             before = resident()

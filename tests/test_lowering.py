@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 import pytest
-from fencepost.explorers.native.layout import layout_of
+from fencepost.explorers.native.layout import Entry, entries, layout_of, moves
 from fencepost.explorers.native.llvm import checks
 from fencepost.explorers.native.llvm.libraries import Library
 from fencepost.explorers.native.llvm.objects import compiled
@@ -16,13 +16,13 @@ from fencepost.explorers.native.llvm.types import number
 from fencepost.explorers.native.lower.code import Code
 from fencepost.explorers.native.lower.module import Module
 from fencepost.explorers.native.lower.plain import Plain
-from fencepost.explorers.native.lower.rows import Entry, entries, moves
 from fencepost.invariants.protocols import PROTOCOLS
 from fencepost.model.language.ir import nodes, translate
 from fencepost.model.language.ir.nodes import LEAST, MOST, At, BinaryOp, Failure, Slot, UnaryOp
 from fencepost.model.language.ir.walk import inside
 from fencepost.model.language.subset.kinds import INT
 
+from tests.engines import layout_under
 from tests.machines import constructs, id_sequence
 
 if TYPE_CHECKING:
@@ -145,7 +145,7 @@ def test_bits_of_a_mask_are_gathered_in_six_steps() -> None:
 
 def test_every_bit_of_a_row_belongs_to_one_entry() -> None:
     constants = constructs.MACHINE.set_constants({})
-    layout = layout_of(constructs.State, constants).at(constants)
+    layout = layout_under(constructs.MACHINE, constants)
     places = [item.source * 64 + item.shift for item in entries(layout)]
     sizes = [item.bits for item in entries(layout)]
     assert places == [sum(sizes[:n]) for n in range(len(sizes))]

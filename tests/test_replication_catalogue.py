@@ -90,7 +90,7 @@ def test_a_bug_fails_with_its_switch_and_not_without_it_at_the_same_constants(en
 
 def difference(one: Run, other: Run) -> set[str]:
     """Return the constants in which two runs differ."""
-    left, right = (MACHINE.set_constants(values_of(run)).shown() for run in (one, other))
+    left, right = (MACHINE.set_constants(values_of(run)).shown for run in (one, other))
     return {name for name in left if left[name] != right[name]}
 
 

@@ -41,7 +41,7 @@ def test_every_leads_to_property_is_violated_by_some_run() -> None:
 
 def difference(one: Run, other: Run) -> set[str]:
     """Return the constants in which two runs differ."""
-    left, right = (MACHINE.set_constants(values_of(run)).shown() for run in (one, other))
+    left, right = (MACHINE.set_constants(values_of(run)).shown for run in (one, other))
     return {name for name in left if left[name] != right[name]}
 
 

@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 from fencepost.explorers.native import tiers
-from fencepost.explorers.native.generate import generate
+from fencepost.explorers.native.compile import NAMED, Tier, begin, generate, is_ready
 from fencepost.explorers.native.llvm.objects import CHEAP, LEVEL
 from fencepost.explorers.native.search import search
-from fencepost.explorers.native.tiers import Tier, begin, is_ready, seconds_to_come, states_to_come
+from fencepost.explorers.native.tiers import seconds_to_come, states_to_come
 from fencepost.explorers.verdict import Options, Result
 
 from tests.commands import KIP320, fencepost
@@ -52,7 +52,7 @@ def test_every_tier_finds_the_same_with_any_number_of_workers(
     wanted = shared(ask(name, values, options))
     used = {Tier.CHEAP: ["cheap"], Tier.OPTIMIZED: ["optimized"], Tier.SWAP: ["cheap", "optimized"]}
     for tier in Tier:
-        monkeypatch.setenv(tiers.NAMED, tier)
+        monkeypatch.setenv(NAMED, tier)
         for workers in (1, 2, 4):
             found = ask(name, values, replace(options, workers=workers))
             assert tiers_of(found) == used[tier]
@@ -67,7 +67,7 @@ def test_a_search_that_changes_over_may_stop_and_go_on_with_other_code(
     whole = Options(workers=2, deadlock=True, compact=mode == "compact")
     wanted = shared(ask(name, values, whole))
     for number, tier in enumerate((Tier.SWAP, Tier.OPTIMIZED, Tier.CHEAP, Tier.SWAP)):
-        monkeypatch.setenv(tiers.NAMED, tier)
+        monkeypatch.setenv(NAMED, tier)
         limit = 300 * (number + 1) if number < 3 else None
         part = ask(name, values, replace(whole, max_states=limit, checkpoint=str(tmp_path), resume=number > 0))
         assert part.complete == (limit is None)
@@ -157,7 +157,7 @@ def test_the_rest_of_a_search_is_estimated_from_the_growth_of_its_levels() -> No
 
 
 def test_an_unknown_tier_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv(tiers.NAMED, "fast")
+    monkeypatch.setenv(NAMED, "fast")
     done = fencepost(*KIP320)
     assert done.exit_code == 2
     assert done.stderr == "fencepost: FENCEPOST_TIER is 'fast', which is not a tier. Tiers are: cheap, optimized, swap.\n"

@@ -97,7 +97,7 @@ def test_every_step_of_a_walk_is_one_of_the_plain_semantics_and_judged_alike(
             happened = next(item for item in w.plain.transitions(before) if item.after == after)
             fired[w.machine.actions.index(happened.step.action)] += 1
         assert len(way) == made.steps[number] + 1
-        assert w.layout.decode(made.finals[number], w.constants) == way[-1]
+        assert w.layout.decode(made.finals[number]) == way[-1]
         assert made.decided[number].tolist() == decided_by(w, way)
         assert fired.sum() == made.fired[number].sum()
         assert made.ends[number] == (End.STUCK if not list(w.plain.transitions(way[-1])) and len(way) <= 40 else End.DEPTH)
@@ -275,7 +275,7 @@ def test_different_states_are_counted_to_a_few_per_cent() -> None:
 def test_faults_logs_and_divergence_are_read_off_any_machine_that_has_them() -> None:
     w = walker("replication", brokers=2, initial_isr=1)
     finals = w.walk(0, 300, seed=0, depth=100).finals
-    keys = [w.plain.schema.restore(w.layout.decode(row, w.constants)) for row in finals]
+    keys = [w.plain.schema.restore(w.layout.decode(row)) for row in finals]
     whole = w.constants.crashes + w.constants.fences + w.constants.shrinks
     spent = [whole - (s.budget.crashes + s.budget.fences + s.budget.shrinks) for s in keys]
     assert faults_used(w.machine, w.states(finals), w.states(w.initial)[0]).tolist() == spent

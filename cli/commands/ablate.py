@@ -9,16 +9,15 @@ import click
 from fencepost.api.files import make_sure_folder, write_text
 from fencepost.api.targets import parse_setting
 from fencepost.cli.commands.options import (
+    Size,
     Target,
+    Time,
+    Writable,
     cluster_of,
-    command,
     constants_options,
     normalize_option,
     output_options,
-    seconds,
-    size,
     workers_option,
-    writable,
 )
 from fencepost.cli.status import Exit
 from fencepost.cli.views.console import print_json, results
@@ -34,21 +33,23 @@ if TYPE_CHECKING:
     from fencepost.explorers.spark.session import Cluster
 
 
-@command()
+@click.command()
 @click.argument("protocol", metavar="PROTOCOL_OR_FILE")
 @constants_options
 @click.option("--property", "properties", multiple=True, metavar="NAME", help="Check only this property.")
 @click.option("--guard", "guards", multiple=True, metavar="NAME", help="Remove only this guard, such as 'follower-fetch 1'.")
 @click.option("--also", multiple=True, metavar="NAME=VALUE", help="Add a row with this constant set to this value.")
 @workers_option("Rows at a time")
-@click.option("--budget", metavar="TIME", help="End each row after this time, such as 30s.")
+@click.option("--budget", type=Time(), metavar="TIME", help="End each row after this time, such as 30s.")
 @click.option("--max-states", type=click.IntRange(1), metavar="N", help="End each row after so many states.")
-@click.option("--memory", metavar="SIZE", help="Memory for all rows together, such as 8G.")
+@click.option("--memory", type=Size(), metavar="SIZE", help="Memory for all rows together, such as 8G.")
 @normalize_option
 @click.option("--checkpoint", metavar="DIR", help="Keep every finished row there.")
 @click.option("--resume", is_flag=True, help="Take the rows that are finished from the checkpoint.")
 @click.option("--liveness", is_flag=True, help="Mark guards whose removal violates only leads-to properties.")
-@click.option("--html", metavar="FILE", help="Write the matrix there as one page; its cells open their traces.")
+@click.option(
+    "--html", type=Writable(), metavar="FILE", help="Write the matrix there as one page; its cells open their traces."
+)
 @click.option("--trace", metavar="DIR", help="Write the trace of every violated cell there.")
 @click.option("--master", metavar="URL", help="Explore rows on this Spark master: local[4], spark://host:port, ...")
 @click.option("--conf", multiple=True, metavar="NAME=VALUE", help="A setting of Spark, such as spark.executor.memory=4g.")
@@ -66,7 +67,7 @@ def ablate(**given: Any) -> Exit:
     from fencepost.api.ablating import ablate as ablated
 
     question = Target.taken(given).question(given["properties"])
-    cluster, page = _cluster(given["master"], given["conf"], given["workers"]), writable(given["html"])
+    cluster, page = _cluster(given["master"], given["conf"], given["workers"]), Path(given["html"]) if given["html"] else None
     if given["trace"]:
         make_sure_folder(Path(given["trace"]))
     names = ("guards", "max_states", "normalize", "checkpoint", "resume", "liveness")
@@ -75,8 +76,8 @@ def ablate(**given: Any) -> Exit:
             question,
             also=_also(question, given["also"]),
             workers=given["workers"] or 0,
-            budget=seconds(given["budget"]),
-            memory=size(given["memory"]),
+            budget=given["budget"],
+            memory=given["memory"],
             cluster=cluster,
             progress=display,
             **{name: given[name] for name in names},

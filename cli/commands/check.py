@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from functools import partial
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -12,7 +13,10 @@ from fencepost.api.dumping import STAGES, dump
 from fencepost.api.results import FORMAT
 from fencepost.cli.builds.outcomes import Report
 from fencepost.cli.commands.options import (
-    command,
+    Expected,
+    Size,
+    Time,
+    Writable,
     constants_options,
     normalize_option,
     output_options,
@@ -24,20 +28,18 @@ from fencepost.cli.status import Exit, exit_of, worst_exit
 from fencepost.cli.views.console import print_json, print_text
 from fencepost.cli.views.display import Display
 from fencepost.cli.views.report import print_page
-from fencepost.explorers.verdict import Verdict, ended_by_signal
+from fencepost.explorers.verdict import Cause, Verdict
 from fencepost.invariants.catalogue import Profile
 from fencepost.model.language.errors import ModelError
 
 if TYPE_CHECKING:
-    from pathlib import Path
-
     from fencepost.api.contract import CheckData
     from fencepost.api.results import CheckResult
 
 _VERDICTS = ", ".join(Verdict)
 
 
-@command()
+@click.command()
 @click.argument("protocols", nargs=-1, metavar="[PROTOCOL_OR_FILE]...")
 @constants_options
 @click.option("--property", "properties", multiple=True, metavar="NAME", help="Check only this property.")
@@ -61,12 +63,14 @@ _VERDICTS = ", ".join(Verdict)
 )
 @click.option(
     "--memory",
+    type=Size(),
     metavar="SIZE",
     help="End before the states need more memory than this, such as 8G.  [default: 80 % of what is available]",
 )
-@click.option("--budget", metavar="TIME", help="End after this time of searching, such as 10m.")
+@click.option("--budget", type=Time(), metavar="TIME", help="End after this time of searching, such as 10m.")
 @click.option(
     "--grow",
+    type=Time(),
     metavar="TIME",
     help="Then raise the bounds that were reached, one after the other, for so long in all, such as 10m.",
 )
@@ -84,15 +88,22 @@ _VERDICTS = ", ".join(Verdict)
 @click.option("--pin", is_flag=True, help="Write counts, depths and lengths that runs of the catalogue find into their files.")
 @click.option("--checkpoint", metavar="DIR", help="Keep an unfinished search there, so that --resume can continue it.")
 @click.option("--resume", is_flag=True, help="Continue from the checkpoint.")
-@click.option("--expect", metavar="VERDICT", help=f"Succeed if this is the verdict: {_VERDICTS}.")
+@click.option("--expect", type=Expected(), metavar="VERDICT", help=f"Succeed if this is the verdict: {_VERDICTS}.")
 @click.option("--strict", is_flag=True, help="Let warnings about the model be an error.")
-@click.option("--trace", metavar="FILE", help="Write the first violation's trace there, or that of the worst case.")
+@click.option(
+    "--trace", type=Writable(), metavar="FILE", help="Write the first violation's trace there, or that of the worst case."
+)
 @click.option("--all-traces", is_flag=True, help="Show the trace of every violation, not only of the shortest.")
 @click.option("--coverage", is_flag=True, help="Show how often each action fired and each guard refused.")
 @click.option("-v", "--verbose", is_flag=True, help="Show what compiling the machine took: time and memory.")
 @click.option("--dump", metavar="STAGE", help=f"Print a stage of compiling and search nothing: {', '.join(STAGES)}.")
-@click.option("--junit", metavar="FILE", help="Write JUnit XML there: a test case for each property.")
-@click.option("--sarif", metavar="FILE", help="Write SARIF 2.1.0 there: each violation with its trace, for code scanning.")
+@click.option("--junit", type=Writable(), metavar="FILE", help="Write JUnit XML there: a test case for each property.")
+@click.option(
+    "--sarif",
+    type=Writable(),
+    metavar="FILE",
+    help="Write SARIF 2.1.0 there: each violation with its trace, for code scanning.",
+)
 @click.option("--github", is_flag=True, help="Annotate a GitHub workflow and write its step's summary.")
 @output_options
 def check(**given: Any) -> Exit:
@@ -122,7 +133,8 @@ def print_stage(request: Request, stage: str) -> Exit:
 
 def run_checks(request: Request) -> Exit:
     """Check the named protocols, one after the other."""
-    expected, questions, limits, file = request.expected(), request.questions(), request.limits(), request.trace_file()
+    expected, questions, limits = request.expect, request.questions(), request.limits()
+    file = Path(request.trace) if request.trace else None
     builds = request.builds()
     ends: list[Exit] = []
     refused: list[str] = []
@@ -145,7 +157,7 @@ def run_checks(request: Request) -> Exit:
             ends.append(exit_of(result.verdict, expected))
             if request.strict and result.warnings:
                 refused.append(refusal(result))
-            if ended_by_signal(why):
+            if result.cause in (Cause.SIGNAL, Cause.CANCELLED):
                 ends.append(Exit.UNDETERMINED)
                 break
     if builds:
@@ -172,7 +184,7 @@ def _print(request: Request, result: CheckResult, *, first: bool) -> None:
         first=first,
         coverage=request.coverage,
         verbose=request.verbose,
-        expected=request.expected(),
+        expected=request.expect,
         command=None if request.all_traces or request.properties else partial(request.command_for, result.question),
     )
 

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import click
 from fencepost.api.files import make_sure_folder
 from fencepost.api.quantities import counted, show_seconds
-from fencepost.cli.commands.options import Target, command, constants_options, output_options, seconds, workers_option
+from fencepost.cli.commands.options import Target, Time, constants_options, output_options, workers_option
 from fencepost.cli.status import Exit, worst_exit
 from fencepost.cli.views.console import print_json, results, styled
 from fencepost.model.language.errors import UsageError
@@ -32,7 +32,7 @@ SHOWN = 8
 """Rows of one difference that are printed; its trace has them all."""
 
 
-@command()
+@click.command()
 @click.argument("protocol")
 @click.option("--kafka", metavar="VERSION", help="The release of Kafka, such as 4.1.2; Maven brings its jars.")
 @click.option("--jars", metavar="DIR", help="Take the jars in this folder, such as those of your own build.")
@@ -45,7 +45,7 @@ SHOWN = 8
 @click.option("--refusals", type=click.IntRange(1), metavar="N", help="Try N steps on Kafka that the model refuses.")
 @click.option("--changes", is_flag=True, help="Compare each change of the partition with Kafka's PartitionChangeBuilder alone.")
 @click.option("--lines", is_flag=True, help="Count the lines of Kafka's classes that are executed (JaCoCo, by Maven).")
-@click.option("--budget", metavar="TIME", help="Stop after this time, such as 10m.")
+@click.option("--budget", type=Time(), metavar="TIME", help="Stop after this time, such as 10m.")
 @workers_option("Processes that run Kafka's classes")
 @click.option("--output", metavar="DIR", help="Write each difference there, as a trace that replays.")
 @output_options
@@ -98,7 +98,7 @@ def _reports(bound: Binding, found: Release, tell: Callable[[str], None], given:
         walks=given["walks"] or 0,
         depth=given["depth"],
         seed=given["seed"],
-        seconds=seconds(given["budget"]),
+        seconds=given["budget"],
         workers=given["workers"] or os.cpu_count() or 1,
         lines=given["lines"],
     )

@@ -6,15 +6,7 @@ from typing import Any
 
 import click
 from fencepost.api.differing import MOST_PAIRS
-from fencepost.cli.commands.options import (
-    Target,
-    command,
-    constants_options,
-    normalize_option,
-    output_options,
-    size,
-    workers_option,
-)
+from fencepost.cli.commands.options import Size, Target, constants_options, normalize_option, output_options, workers_option
 from fencepost.cli.status import Exit
 from fencepost.cli.views.console import print_json, results
 from fencepost.cli.views.diff import print_diff
@@ -22,7 +14,7 @@ from fencepost.cli.views.display import Display
 from fencepost.model.language.errors import UsageError
 
 
-@command()
+@click.command()
 @click.argument("protocol", metavar="PROTOCOL_OR_FILE")
 @constants_options
 @click.option("--a", "one", default="", metavar="VARIANT", help="How side A differs; the protocol as it is if not given.")
@@ -35,7 +27,9 @@ from fencepost.model.language.errors import UsageError
 )
 @workers_option()
 @click.option("--max-states", type=click.IntRange(1), metavar="N", help="Give up after so many states of a side.")
-@click.option("--memory", metavar="SIZE", help="Give up before the states of a side take more than this, such as 4G.")
+@click.option(
+    "--memory", type=Size(), metavar="SIZE", help="Give up before the states of a side take more than this, such as 4G."
+)
 @normalize_option
 @output_options
 def diff(one: str, other: str, paths: tuple[str, ...], **given: Any) -> Exit:
@@ -65,7 +59,7 @@ def diff(one: str, other: str, paths: tuple[str, ...], **given: Any) -> Exit:
             b=other,
             on=paths,
             workers=given["workers"] or 0,
-            memory=size(given["memory"]),
+            memory=given["memory"],
             progress=display,
             **{name: given[name] for name in ("max_pairs", "max_states", "normalize")},
         )

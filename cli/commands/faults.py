@@ -7,13 +7,12 @@ from typing import Any
 import click
 from fencepost.api.grids import axes_of
 from fencepost.cli.commands.options import (
+    Size,
     Target,
-    command,
+    Time,
     constants_options,
     normalize_option,
     output_options,
-    seconds,
-    size,
     workers_option,
 )
 from fencepost.cli.status import Exit
@@ -22,7 +21,7 @@ from fencepost.cli.views.display import Display
 from fencepost.model.language.errors import UsageError
 
 
-@command()
+@click.command()
 @click.argument("protocol", metavar="PROTOCOL_OR_FILE")
 @constants_options
 @click.option("--property", "prop", required=True, metavar="NAME", help="The property that the faults must break.")
@@ -32,9 +31,11 @@ from fencepost.model.language.errors import UsageError
 @click.option("--cost", "costs", multiple=True, metavar="KIND=N", help="Cost of a fault of this kind.  [default: 1]")
 @click.option("--grid", multiple=True, metavar="NAME=V,V,...", help="Use each of these values; several grids are combined.")
 @workers_option()
-@click.option("--budget", metavar="TIME", help="End each search after this time.")
+@click.option("--budget", type=Time(), metavar="TIME", help="End each search after this time.")
 @click.option("--max-states", type=click.IntRange(1), metavar="N", help="End each search after so many states.")
-@click.option("--memory", metavar="SIZE", help="End a search before its states need more memory than this, such as 8G.")
+@click.option(
+    "--memory", type=Size(), metavar="SIZE", help="End a search before its states need more memory than this, such as 8G."
+)
 @click.option(
     "--compact", is_flag=True, help="Keep 64-bit fingerprints instead of states; prints the probability of an omission."
 )
@@ -64,8 +65,8 @@ def faults(prop: str, costs: tuple[str, ...], grid: tuple[str, ...], **given: An
             costs=_costs(costs),
             grid=axes_of(question.protocol.machine, grid),
             workers=given["workers"] or 0,
-            budget=seconds(given["budget"]),
-            memory=size(given["memory"]),
+            budget=given["budget"],
+            memory=given["memory"],
             traces=given["trace"],
             progress=display,
             **{name: given[name] for name in names},

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Any
 
 import click
 from fencepost.api.files import write_text
 from fencepost.api.graphs import MOST, dot, graph_of, graphml
-from fencepost.cli.commands.options import Target, command, constants_options, normalize_option, writable
+from fencepost.cli.commands.options import Target, Writable, constants_options, normalize_option
 from fencepost.cli.status import Exit
 from fencepost.cli.views.console import print_text
 from fencepost.model.language.errors import UsageError, nearest
@@ -15,7 +16,7 @@ from fencepost.model.language.errors import UsageError, nearest
 FORMATS = ("dot", "graphml")
 
 
-@command()
+@click.command()
 @click.argument("protocol", metavar="PROTOCOL_OR_FILE")
 @constants_options
 @click.option("--property", "prop", metavar="NAME", help="Mark the states that violate it, or where it begins and ends.")
@@ -24,7 +25,7 @@ FORMATS = ("dot", "graphml")
     "--max-states", type=click.IntRange(1), default=MOST, show_default=True, metavar="N", help="Refuse a larger graph."
 )
 @normalize_option
-@click.option("--output", metavar="FILE", help="Write to this file instead of stdout.")
+@click.option("--output", type=Writable(), metavar="FILE", help="Write to this file instead of stdout.")
 def graph(prop: str | None, form: str, max_states: int, output: str | None, **given: Any) -> Exit:
     """Write every reachable state of PROTOCOL and every step between them.
 
@@ -37,7 +38,7 @@ def graph(prop: str | None, form: str, max_states: int, output: str | None, **gi
     """  # noqa: D301 (\b is the mark by which click keeps lines)
     if form not in FORMATS:
         raise UsageError(f"there is no format {form!r}.{nearest(form, list(FORMATS))} Formats are: {', '.join(FORMATS)}.")
-    question, file = Target.taken(given).question((prop,) if prop else ()), writable(output)
+    question, file = Target.taken(given).question((prop,) if prop else ()), Path(output) if output else None
     made = graph_of(question, max_states, normalize=given["normalize"], marked=bool(prop))
     text = dot(made) if form == "dot" else graphml(made)
     if file:

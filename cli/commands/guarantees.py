@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING
 
 import click
 from fencepost.api.files import make_sure_folder, write_text
-from fencepost.cli.commands.options import command
 from fencepost.cli.status import Exit
 from fencepost.cli.views.console import print_json, results
 from fencepost.cli.views.entries import print_entry, print_settled
@@ -19,7 +18,7 @@ if TYPE_CHECKING:
 DOCS = "docs"
 
 
-@command()
+@click.command()
 @click.argument("names", metavar="[ID]...", nargs=-1)
 @click.option("--json", "as_json", is_flag=True, help="Print the whole catalogue as JSON.")
 @click.option("--write", metavar="DIR", help="Build the pages there, and the tables inside other pages.")

@@ -4,13 +4,12 @@ from __future__ import annotations
 
 import click
 from fencepost.api.listing import list_protocols as listed
-from fencepost.cli.commands.options import command
 from fencepost.cli.status import Exit
 from fencepost.cli.views.console import print_json, results
 from fencepost.cli.views.listing import print_all, print_one
 
 
-@command("list")
+@click.command("list")
 @click.argument("protocol", required=False, metavar="[PROTOCOL_OR_FILE]")
 @click.option("--json", "as_json", is_flag=True, help="Print JSON of one or of all protocols.")
 def list_protocols(protocol: str | None, as_json: bool) -> Exit:  # noqa: FBT001 (as click calls it)

@@ -4,12 +4,11 @@ from __future__ import annotations
 
 import click
 from fencepost.api.starting import new as written
-from fencepost.cli.commands.options import command
 from fencepost.cli.status import Exit
 from fencepost.cli.views.console import print_text
 
 
-@command()
+@click.command()
 @click.argument("name", metavar="NAME")
 def new(name: str) -> Exit:
     """Write a small running model to NAME.py and a test of it to test_NAME.py, in this folder.

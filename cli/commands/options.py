@@ -1,4 +1,4 @@
-"""Options that several commands share: declared once, and read in one place."""
+"""Options that several commands share, and kinds of values: declared once, and read in one place."""
 
 from __future__ import annotations
 
@@ -20,30 +20,54 @@ if TYPE_CHECKING:
     from fencepost.explorers.spark.session import Cluster
 
 
-class Command(click.Command):
-    """A command that refuses an option that has one value and was given two."""
+class Time(click.ParamType):  # type: ignore[type-arg]  # generic in the newest click alone
+    """A length of time, in seconds."""
 
-    def make_parser(self, ctx: click.Context) -> Any:
-        """Return the parser, which looks at what it has read."""
-        parser = super().make_parser(ctx)
-        parse = parser.parse_args
+    name = "time"
 
-        def parse_once(args: list[str]) -> Any:
-            found = parse(args)
-            for option in {item for item in found[2] if isinstance(item, click.Option)}:
-                given = found[2].count(option)
-                if given > 1 and not (option.multiple or option.is_flag or option.count):
-                    message = f"{option.opts[0]} was given {given} times, and it has one value: write it once."
-                    raise click.UsageError(message, ctx.parent or ctx)
-            return found
-
-        parser.parse_args = parse_once  # type: ignore[method-assign]
-        return parser
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:  # noqa: ARG002 (as click calls it)
+        """Return the seconds that a text means; nothing for an empty one."""
+        return parse_duration(value, _named(param)) if value else None
 
 
-def command(name: str | None = None) -> Callable[[Callable[..., Any]], Command]:
-    """Make a function a command."""
-    return click.command(name, cls=Command)
+class Size(click.ParamType):  # type: ignore[type-arg]  # generic in the newest click alone
+    """An amount of memory, in bytes."""
+
+    name = "size"
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:  # noqa: ARG002 (as click calls it)
+        """Return the bytes that a text means; nothing for an empty one."""
+        return parse_size(value, _named(param)) if value else None
+
+
+class Expected(click.ParamType):  # type: ignore[type-arg]  # generic in the newest click alone
+    """A verdict that is expected."""
+
+    name = "verdict"
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:  # noqa: ARG002 (as click calls it)
+        """Return the verdict of this name."""
+        known = [str(item) for item in Verdict]
+        if value not in known:
+            raise UsageError(
+                f"--expect was given {value!r}, which is not a verdict.{nearest(value, known)} Verdicts are: {', '.join(known)}."
+            )
+        return Verdict(value)
+
+
+class Writable(click.ParamType):  # type: ignore[type-arg]  # generic in the newest click alone
+    """A file that is written."""
+
+    name = "file"
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:  # noqa: ARG002 (as click calls it)
+        """Return the name; raise UsageError if nothing could be written there."""
+        make_sure_writable(Path(value))
+        return value
+
+
+def _named(param: click.Parameter | None) -> str:
+    return param.opts[0] if param is not None else "the option"
 
 
 def _together(*options: Callable[[Any], Any]) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
@@ -125,34 +149,6 @@ class Target:
 def command_line(*words: str) -> str:
     """Return a command as it is typed."""
     return shlex.join(["fencepost", *words])
-
-
-def expected_verdict(name: str | None) -> Verdict | None:
-    """Return the verdict that is expected, if one is."""
-    known = [str(item) for item in Verdict]
-    if name is not None and name not in known:
-        raise UsageError(
-            f"--expect was given {name!r}, which is not a verdict.{nearest(name, known)} Verdicts are: {', '.join(known)}."
-        )
-    return None if name is None else Verdict(name)
-
-
-def writable(name: str | None) -> Path | None:
-    """Return the file that was named, if one was; raise UsageError if nothing could be written there."""
-    if name is None:
-        return None
-    make_sure_writable(Path(name))
-    return Path(name)
-
-
-def seconds(text: str | None, option: str = "--budget") -> float | None:
-    """Return a length of time, if one was given."""
-    return parse_duration(text, option) if text else None
-
-
-def size(text: str | None, option: str = "--memory") -> int | None:
-    """Return an amount of memory in bytes, if one was given."""
-    return parse_size(text, option) if text else None
 
 
 def cluster_of(master: str | None, conf: Sequence[str], partitions: int | None = None, handover: int | None = None) -> Cluster:

@@ -2,19 +2,20 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Any
 
 import click
 from fencepost.api.files import write_text
 from fencepost.api.quantities import parse_duration
-from fencepost.cli.commands.options import Target, command, constants_options, expected_verdict, output_options, writable
+from fencepost.cli.commands.options import Expected, Target, Writable, constants_options, output_options
 from fencepost.cli.status import Exit, exit_of
 from fencepost.cli.views.console import print_json, results
 from fencepost.cli.views.display import Display
 from fencepost.explorers.verdict import Verdict
 
 
-@command()
+@click.command()
 @click.argument("protocol", required=False, metavar="[PROTOCOL_OR_FILE]")
 @click.option("--property", "properties", multiple=True, metavar="NAME", help="Prove this property or lemma; several together.")
 @constants_options
@@ -45,8 +46,10 @@ from fencepost.explorers.verdict import Verdict
     metavar="TIME",
     help="Time to search for a state that breaks the induction; 0s for none.",
 )
-@click.option("--expect", metavar="VERDICT", help=f"Succeed if this is the verdict: {', '.join(Verdict)}.")
-@click.option("--trace", metavar="FILE", help="Write what breaks the induction there, or the run that violates.")
+@click.option("--expect", type=Expected(), metavar="VERDICT", help=f"Succeed if this is the verdict: {', '.join(Verdict)}.")
+@click.option(
+    "--trace", type=Writable(), metavar="FILE", help="Write what breaks the induction there, or the run that violates."
+)
 @click.option("--cache/--no-cache", default=True, help="Reuse earlier proofs of the same text.  [default: on]")
 @output_options
 def prove(**given: Any) -> Exit:
@@ -67,8 +70,8 @@ def prove(**given: Any) -> Exit:
         from fencepost.cli.commands.theorems import prove_catalogue
 
         return prove_catalogue(given)
-    expected = expected_verdict(given["expect"])
-    question, file = Target.taken(given).question(), writable(given["trace"])
+    expected = given["expect"]
+    question, file = Target.taken(given).question(), Path(given["trace"]) if given["trace"] else None
     names = ("unbounded", "int64", "havoc_loops", "k", "depth", "every_state", "strengthen", "cache")
     with Display(quiet=given["quiet"]) as display:
         report = proved(

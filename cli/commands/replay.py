@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import sys
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 import click
 from fencepost.api.files import write_text
 from fencepost.api.quantities import counted
 from fencepost.api.shrinking import replay as replayed
-from fencepost.cli.commands.options import command, writable
+from fencepost.cli.commands.options import Writable
 from fencepost.cli.failures import explain, visible
 from fencepost.cli.status import Exit, worst_exit
 from fencepost.cli.views.console import print_text, results, styled
@@ -18,15 +19,13 @@ from fencepost.counterexamples.render import FORMATS
 from fencepost.model.language.errors import FencepostError, UsageError, nearest
 
 if TYPE_CHECKING:
-    from pathlib import Path
-
     from fencepost.counterexamples.trace import Trace
 
 TEXT, KAFKA_TEST = "text", "kafka-test"
 MODEL_HELP = "The Python file that defines the trace's protocol, if it is your own."
 
 
-@command()
+@click.command()
 @click.argument("files", nargs=-1, required=True, metavar="FILE...")
 @click.option("--rewrite", is_flag=True, help="Write the states again; header and actions stay as they are.")
 @click.option("--model", metavar="FILE.py", help=MODEL_HELP)
@@ -59,7 +58,7 @@ def replay(files: tuple[str, ...], rewrite: bool, model: str | None) -> Exit:  #
     return worst_exit(ends)
 
 
-@command()
+@click.command()
 @click.argument("file", metavar="FILE")
 @click.option(
     "--format",
@@ -69,7 +68,7 @@ def replay(files: tuple[str, ...], rewrite: bool, model: str | None) -> Exit:  #
     metavar="NAME",
     help=f"One of: {', '.join((TEXT, *FORMATS, KAFKA_TEST))}.",
 )
-@click.option("--output", metavar="FILE", help="Write it to this file instead of printing it.")
+@click.option("--output", type=Writable(), metavar="FILE", help="Write it to this file instead of printing it.")
 @click.option("--model", metavar="FILE.py", help=MODEL_HELP)
 @click.option("--kafka", metavar="VERSION", help="The release that a kafka-test is for; the newest known if not given.")
 def show(file: str, form: str, output: str | None, model: str | None, kafka: str | None) -> Exit:
@@ -84,7 +83,7 @@ def show(file: str, form: str, output: str | None, model: str | None, kafka: str
         raise UsageError(f"there is no format {form!r}.{nearest(form, list(known))} Formats are: {', '.join(known)}.")
     if kafka is not None and form != KAFKA_TEST:
         raise UsageError(f"--kafka is for --format {KAFKA_TEST}, and the format is {form}. Leave it out.")
-    written = writable(output)
+    written = Path(output) if output else None
     made = replayed(file, model=model)
     if form == KAFKA_TEST:
         text = _kafka_test(made.trace, kafka, written)

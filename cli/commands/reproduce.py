@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, NoReturn
 
 import click
 from fencepost.api.files import make_sure_folder
-from fencepost.cli.commands.options import command, output_options, seconds
+from fencepost.cli.commands.options import Time, output_options
 from fencepost.cli.status import Exit
 from fencepost.cli.views.console import print_json, print_rows, results, styled
 from fencepost.model.language.errors import UsageError
@@ -24,14 +24,14 @@ if TYPE_CHECKING:
 COLOURS = {"kept": "bold green", "lost": "bold red", "undetermined": "bold yellow"}
 
 
-@command()
+@click.command()
 @click.argument("name", required=False)
 @click.option("--kafka", metavar="VERSION", help="The release of Kafka, such as 4.1.2; Maven brings its jars.")
 @click.option("--jars", metavar="DIR", help="Take the jars in this folder, such as those of your own build.")
 @click.option("--control", is_flag=True, help="Leave out what the finding needs; no record must be lost then.")
 @click.option("--repaired", is_flag=True, help="Run Kafka with the repair of the finding; no record must be lost then.")
 @click.option("--expect", type=click.Choice(["lost", "kept"]), help="Expect this verdict, whatever is known of the release.")
-@click.option("--budget", metavar="TIME", help="Stop after this time.  [default: 170s]")
+@click.option("--budget", type=Time(), metavar="TIME", help="Stop after this time.  [default: 170s]")
 @click.option("--port", type=click.IntRange(1024, 65_000), metavar="N", help="The first port of the cluster.  [default: 19200]")
 @click.option("--output", metavar="DIR", help="Keep the logs and settings of all nodes there.")
 @output_options
@@ -64,7 +64,7 @@ def reproduce(name: str | None, kafka: str | None, jars: str | None, **given: An
     keep = Path(given["output"]) if given["output"] else None
     if keep is not None:
         make_sure_folder(keep)
-    budget = seconds(given["budget"]) or SECONDS
+    budget = given["budget"] or SECONDS
     scenario = scenario_named(name, repaired=given["repaired"])
     asked = Asked(given["control"], given["repaired"], given["port"] or PORT, budget, keep)
     found = kit(kafka, Path(jars) if jars else None)

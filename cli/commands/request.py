@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 from fencepost.api.files import make_sure_folder
 from fencepost.api.targets import ask
 from fencepost.cli.builds.write import Builds
-from fencepost.cli.commands.options import Target, cluster_of, command_line, expected_verdict, seconds, size, writable
+from fencepost.cli.commands.options import Target, cluster_of, command_line
 from fencepost.invariants.catalogue import Profile
 from fencepost.model.language.errors import UsageError, nearest
 
@@ -34,9 +34,9 @@ class Request:
     engine: str = "native"
     workers: int | None = None
     compact: bool = False
-    memory: str | None = None
-    budget: str | None = None
-    grow: str | None = None
+    memory: int | None = None
+    budget: float | None = None
+    grow: float | None = None
     max_depth: int | None = None
     max_states: int | None = None
     checked: bool = False
@@ -51,7 +51,7 @@ class Request:
     handover: int | None = None
     checkpoint: str | None = None
     resume: bool = False
-    expect: str | None = None
+    expect: Verdict | None = None
     trace: str | None = None
     all_traces: bool = False
     coverage: bool = False
@@ -93,24 +93,16 @@ class Request:
         return {
             **{name: getattr(self, name) for name in names},
             "workers": self.workers or 0,
-            "budget": seconds(self.budget),
-            "memory": size(self.memory),
-            **({} if self.of_catalogue else {"engine": self.engine, "cluster": cluster, "grow": seconds(self.grow, "--grow")}),
+            "budget": self.budget,
+            "memory": self.memory,
+            **({} if self.of_catalogue else {"engine": self.engine, "cluster": cluster, "grow": self.grow}),
         }
 
     def builds(self) -> Builds | None:
-        """Return what is left behind for a build, if anything is; raise UsageError if it could not be written."""
+        """Return what is left behind for a build, if anything is."""
         if not (self.junit or self.sarif or self.github):
             return None
-        return Builds(writable(self.junit), writable(self.sarif), github=self.github, json=self.json)
-
-    def expected(self) -> Verdict | None:
-        """Return the verdict that is expected, if one is."""
-        return expected_verdict(self.expect)
-
-    def trace_file(self) -> Path | None:
-        """Return where the trace goes."""
-        return writable(self.trace)
+        return Builds(_path(self.junit), _path(self.sarif), github=self.github, json=self.json)
 
     def _look_at_plain(self) -> None:
         given = {
@@ -196,3 +188,7 @@ class Request:
                 raise UsageError(
                     f"{option} does not apply to {what}: name one protocol, such as `fencepost check kip320 {option} ...`."
                 )
+
+
+def _path(name: str | None) -> Path | None:
+    return Path(name) if name else None

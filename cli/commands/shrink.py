@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Any
 
 import click
-from fencepost.api.quantities import parse_duration, parse_size
 from fencepost.api.results import FORMAT
 from fencepost.api.shrinking import replay
 from fencepost.api.shrinking import shrink as shortened
-from fencepost.cli.commands.options import command, output_options, workers_option, writable
+from fencepost.cli.commands.options import Size, Time, Writable, output_options, workers_option
 from fencepost.cli.commands.replay import MODEL_HELP
 from fencepost.cli.status import Exit
 from fencepost.cli.views.console import print_json, results
@@ -19,11 +19,22 @@ from fencepost.cli.views.sampled import print_shrunk
 BUDGET, MEMORY = "60s", "2G"
 
 
-@command()
+@click.command()
 @click.argument("file", metavar="FILE")
-@click.option("--trace", "output", metavar="FILE", help="Write the shortened trace there; FILE itself may be given.")
-@click.option("--budget", default=BUDGET, show_default=True, metavar="TIME", help="Time limit, compilation not counted.")
-@click.option("--memory", default=MEMORY, show_default=True, metavar="SIZE", help="Memory limit for the states of one search.")
+@click.option(
+    "--trace", "output", type=Writable(), metavar="FILE", help="Write the shortened trace there; FILE itself may be given."
+)
+@click.option(
+    "--budget", type=Time(), default=BUDGET, show_default=True, metavar="TIME", help="Time limit, compilation not counted."
+)
+@click.option(
+    "--memory",
+    type=Size(),
+    default=MEMORY,
+    show_default=True,
+    metavar="SIZE",
+    help="Memory limit for the states of one search.",
+)
 @workers_option()
 @click.option("--model", metavar="FILE.py", help=MODEL_HELP)
 @output_options
@@ -36,8 +47,8 @@ def shrink(file: str, output: str | None, model: str | None, **given: Any) -> Ex
     Exit status: 0 shortened, or found to be shortest as far as reported; 2 FILE is not a trace or does not replay,
     4 internal error.
     """  # noqa: D301 (\b is the mark by which click keeps lines)
-    budget, memory = parse_duration(given["budget"], "--budget"), parse_size(given["memory"], "--memory")
-    trace, output_file = replay(file, model=model), writable(output)
+    budget, memory = given["budget"], given["memory"]
+    trace, output_file = replay(file, model=model), Path(output) if output else None
     with Display(quiet=given["quiet"]) as display:
         shrunk = shortened(trace, budget=budget, memory=memory, workers=given["workers"] or 0, progress=display)
         if output_file:

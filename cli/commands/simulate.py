@@ -3,22 +3,22 @@
 from __future__ import annotations
 
 from functools import partial
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
 from fencepost.api.simulating import DEPTH, WALKS
 from fencepost.api.simulating import simulate as walked
 from fencepost.cli.commands.options import (
+    Expected,
     Target,
-    command,
+    Time,
+    Writable,
     command_line,
     constants_options,
-    expected_verdict,
     normalize_option,
     output_options,
-    seconds,
     workers_option,
-    writable,
 )
 from fencepost.cli.status import Exit, exit_of, worst_exit
 from fencepost.cli.views.console import print_json, results
@@ -28,14 +28,12 @@ from fencepost.explorers.verdict import Verdict, ended_by_signal
 from fencepost.model.language.errors import UsageError
 
 if TYPE_CHECKING:
-    from pathlib import Path
-
     from fencepost.api.simulating import SimulateResult
 
 _VERDICTS = f"{Verdict.NOT_FOUND}, {Verdict.VIOLATED}"
 
 
-@command()
+@click.command()
 @click.argument("protocol", metavar="PROTOCOL_OR_FILE")
 @constants_options
 @click.option("--property", "properties", multiple=True, metavar="NAME", help="Check only this property.")
@@ -47,13 +45,13 @@ _VERDICTS = f"{Verdict.NOT_FOUND}, {Verdict.VIOLATED}"
 @click.option(
     "--weight", "weights", multiple=True, metavar="ACTION=W", help="Choose actions by weight; the default weight is 1."
 )
-@click.option("--budget", metavar="TIME", help="Start no further walks after this time, such as 10m.")
+@click.option("--budget", type=Time(), metavar="TIME", help="Start no further walks after this time, such as 10m.")
 @workers_option()
 @click.option("--stop-on-violation", is_flag=True, help="End soon after the first violation.")
 @normalize_option
-@click.option("--expect", metavar="VERDICT", help=f"Succeed if this is the verdict: {_VERDICTS}.")
+@click.option("--expect", type=Expected(), metavar="VERDICT", help=f"Succeed if this is the verdict: {_VERDICTS}.")
 @click.option("--shrink/--no-shrink", "shrinks", default=True, help="Shorten the trace that is shown.  [default: on]")
-@click.option("--trace", metavar="FILE", help="Write the shortest violation's trace there.")
+@click.option("--trace", type=Writable(), metavar="FILE", help="Write the shortest violation's trace there.")
 @click.option("--coverage", is_flag=True, help="Show how often each action fired.")
 @output_options
 def simulate(**given: Any) -> Exit:
@@ -67,15 +65,15 @@ def simulate(**given: Any) -> Exit:
     Exit status: 0 as expected, 1 violated or not as expected, 2 bad input,
     3 nothing was found, 4 internal error.
     """  # noqa: D301 (\b is the mark by which click keeps lines)
-    target, expected = Target.taken(given), expected_verdict(given["expect"])
-    question, file = target.question(given["properties"], walks=True), writable(given["trace"])
+    target, expected = Target.taken(given), given["expect"]
+    question, file = target.question(given["properties"], walks=True), Path(given["trace"]) if given["trace"] else None
     names = ("walks", "depth", "seed", "stop_on_violation", "normalize", "shrinks")
     with Display(quiet=given["quiet"]) as display:
         result = walked(
             question,
             weights=dict(map(weight_of, given["weights"])),
             workers=given["workers"] or 0,
-            budget=seconds(given["budget"]),
+            budget=given["budget"],
             progress=display,
             **{name: given[name] for name in names},
         )

@@ -9,16 +9,15 @@ import click
 from fencepost.api.files import make_sure_folder, write_text
 from fencepost.api.grids import axes_of
 from fencepost.cli.commands.options import (
+    Expected,
     Target,
+    Time,
+    Writable,
     cluster_of,
-    command,
     constants_options,
-    expected_verdict,
     normalize_option,
     output_options,
-    seconds,
     spark_options,
-    writable,
 )
 from fencepost.cli.commands.simulate import weight_of
 from fencepost.cli.status import Exit, exit_of, worst_exit
@@ -26,7 +25,7 @@ from fencepost.cli.views.console import print_json, results
 from fencepost.cli.views.display import Display
 
 
-@command()
+@click.command()
 @click.argument("protocol", metavar="PROTOCOL_OR_FILE")
 @click.option("--grid", multiple=True, metavar="NAME=V,V,...", help="Walk with each of these values; several are combined.")
 @constants_options
@@ -42,12 +41,12 @@ from fencepost.cli.views.display import Display
 @click.option("--output", metavar="DIR", help="Keep the walks there, as Parquet: a folder, or a URL that all executors see.")
 @click.option("--resume", is_flag=True, help="Add to the walks in --output: those that are there are not walked again.")
 @spark_options
-@click.option("--budget", metavar="TIME", help="Start no further round after this time, such as 10m.")
+@click.option("--budget", type=Time(), metavar="TIME", help="Start no further round after this time, such as 10m.")
 @normalize_option
-@click.option("--expect", metavar="VERDICT", help="Succeed if this is the verdict: not-found, violated.")
+@click.option("--expect", type=Expected(), metavar="VERDICT", help="Succeed if this is the verdict: not-found, violated.")
 @click.option("--trace", metavar="DIR", help="Write a trace there for each property that is violated, from its smallest cell.")
 @click.option("--shrink/--no-shrink", "shrinks", default=True, help="Shorten the traces.  [default: on]")
-@click.option("--html", metavar="FILE", help="Write the report there, as a page with a heat map.")
+@click.option("--html", type=Writable(), metavar="FILE", help="Write the report there, as a page with a heat map.")
 @click.option("--coverage", is_flag=True, help="Show how often each action fired in each cell.")
 @output_options
 def sweep(**given: Any) -> Exit:
@@ -65,8 +64,8 @@ def sweep(**given: Any) -> Exit:
     weights = dict(map(weight_of, given["weights"]))
     question = Target.taken(given).question(given["properties"], walks=True)
     grid = axes_of(question.protocol.machine, given["grid"])
-    cluster, expected = cluster_of(given["master"], given["conf"]), expected_verdict(given["expect"])
-    page = writable(given["html"])
+    cluster, expected = cluster_of(given["master"], given["conf"]), given["expect"]
+    page = Path(given["html"]) if given["html"] else None
     if given["trace"]:
         make_sure_folder(Path(given["trace"]))
     names = ("walks", "depth", "seed", "output", "resume", "normalize", "shrinks")
@@ -76,7 +75,7 @@ def sweep(**given: Any) -> Exit:
             grid=grid,
             weights=weights,
             cluster=cluster,
-            budget=seconds(given["budget"]),
+            budget=given["budget"],
             traces=given["trace"],
             progress=display,
             **{name: given[name] for name in names},

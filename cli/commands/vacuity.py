@@ -14,7 +14,6 @@ from fencepost.api.quantities import counted
 from fencepost.api.results import FORMAT
 from fencepost.api.suspicions import SUSPICIONS
 from fencepost.api.targets import make_sure_file
-from fencepost.cli.commands.options import command
 from fencepost.cli.status import Exit
 from fencepost.cli.views.console import heading, print_json, print_lines, print_rows, results, styled
 from fencepost.invariants.protocols import PROTOCOLS, protocol
@@ -29,7 +28,7 @@ if TYPE_CHECKING:
     from rich.console import Console
 
 
-@command()
+@click.command()
 @click.argument("names", metavar="[PROTOCOL]...", nargs=-1)
 @click.option("--row", metavar="GUARD", help="Show what was measured without this guard, or with a setting such as elr=off.")
 @click.option("--trace", metavar="FILE", help="With --row: write its shortest history there, as a trace.")

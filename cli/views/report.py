@@ -18,8 +18,7 @@ if TYPE_CHECKING:
     from fencepost.api.counterexample import Counterexample
     from fencepost.api.results import CheckResult
     from fencepost.api.targets import Question
-    from fencepost.explorers.verdict import PropertyResult, Result
-    from fencepost.model.language.bounds import BoundCount
+    from fencepost.explorers.verdict import BoundCount, PropertyResult, Result
     from fencepost.model.language.interpreter import Path
     from rich.console import Console
     from rich.text import Text

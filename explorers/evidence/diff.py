@@ -13,8 +13,6 @@ from hashlib import blake2b
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from fencepost.explorers.native.outcome import trail
-from fencepost.explorers.paths import Found, confirm
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -95,7 +93,7 @@ def _chain(space: Space, state: int) -> Array:
 
 def path_to(space: Space, state: int) -> Path:
     """Return the way to a state that the search took, confirmed by the plain semantics."""
-    return confirm(space.search.plain, trail(space.search, space.number(state)), Found(None))
+    return space.search.way_to(space.number(state))
 
 
 class _Watch:
@@ -208,8 +206,8 @@ class _Watch:
 
     def _path(self, side: int, states: list[int]) -> Path:
         space = self.spaces[side]
-        keys = [space.search.layout.decode(space.rows[state], space.search.constants) for state in states]
-        return confirm(space.search.plain, (key.__eq__ for key in keys), Found(None))
+        keys = [space.search.layout.decode(space.rows[state]) for state in states]
+        return space.search.plain.retrace(keys)
 
 
 def _back(before: dict[tuple[int, int], tuple[int, int] | None], node: tuple[int, int]) -> Iterator[int]:

@@ -5,12 +5,12 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+from fencepost.explorers.native.blame import blame, explain
 from fencepost.explorers.native.compile import load
 from fencepost.explorers.native.generate import source_of
 from fencepost.explorers.native.layout import layout_of
 from fencepost.explorers.native.lower.machine import write_look
 from fencepost.explorers.native.lower.module import Module
-from fencepost.explorers.native.outcome import blame, explain
 from fencepost.model.language.errors import UsageError, nearest
 from fencepost.model.language.ir import translate
 from fencepost.model.language.records import ArrayOf, BagOf, Nested, Record, fields

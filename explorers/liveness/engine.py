@@ -14,15 +14,14 @@ from fencepost.explorers.liveness.generated import Compiled, compiled, family
 from fencepost.explorers.liveness.graph import Graph
 from fencepost.explorers.liveness.shown import confirmed
 from fencepost.explorers.liveness.summary import Finding, summary, with_behaviours
-from fencepost.explorers.native.outcome import blame, trail
-from fencepost.explorers.paths import Found, confirm
+from fencepost.explorers.native.blame import blame
 from fencepost.explorers.verdict import Cause, PropertyResult, Reach, Reason, Result, Verdict, out_of_time
 from fencepost.model.language.actions import Kind
 from fencepost.model.language.errors import DomainError, MismatchError
 from fencepost.model.language.interpreter import Path
 
 if TYPE_CHECKING:
-    from fencepost.explorers.native.outcome import Searched
+    from fencepost.explorers.native.expansion import Expansion
     from fencepost.model.language.actions import Property
 
 Array = np.ndarray[Any, Any]
@@ -41,7 +40,7 @@ class StoppedError(Exception):
 class Engine:
     """The properties of whole behaviours of one finished search."""
 
-    def __init__(self, search: Searched, properties: tuple[Property, ...], began: float) -> None:
+    def __init__(self, search: Expansion, properties: tuple[Property, ...], began: float) -> None:
         self.search, self.properties, self.began = search, properties, began
         self.stop_asked = ""
         self.compiled: Compiled | None = None
@@ -125,7 +124,7 @@ class Engine:
             base = int(self.graph.bases[owner])
             mark(checks, part.rows, 0, part.count, self.c, values, found[base : base + part.count])
             if checks[0]:
-                self.explain(prop, self.search.layout.decode(part.rows[int(checks[1])], self.search.constants), args)
+                self.explain(prop, self.search.layout.decode(part.rows[int(checks[1])]), args)
                 blame(self.search, int(checks[0]))
         return found
 
@@ -198,7 +197,7 @@ class Engine:
 
     def path(self, prop: Property, args: tuple[int, ...], answer: Answer) -> Path:
         """Return the way as a path that the plain semantics confirms."""
-        prefix = confirm(self.search.plain, trail(self.search, self.graph.in_search(answer.begin)), Found(None))
+        prefix = self.search.way_to(self.graph.in_search(answer.begin))
         steps, states = list(prefix.steps), list(prefix.states)
         for edge in (*answer.stem, *answer.loop):
             wanted = self.graph.state(int(self.rows.targets[edge]))

@@ -11,18 +11,17 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from fencepost.explorers.liveness.transition_ids import TransitionIds, transition_ids_of
-from fencepost.explorers.native.compile import Kernels
-from fencepost.explorers.native.generate import Shapes, Source, source_of
+from fencepost.explorers.native.compile import Kernels, Shapes, begin, told
+from fencepost.explorers.native.generate import Source, source_of
 from fencepost.explorers.native.layout import layout_of
 from fencepost.explorers.native.lower.actions import Wanted
 from fencepost.explorers.native.lower.machine import write_expand, write_marks
 from fencepost.explorers.native.lower.module import Module
-from fencepost.explorers.native.tiers import begin
 from fencepost.invariants.protocols import PROTOCOLS
 from fencepost.model.language.ir import translate
 
 if TYPE_CHECKING:
-    from fencepost.explorers.native.compile import Kernels
+    from fencepost.explorers.native.compile import Watching
     from fencepost.model.language.actions import Property
     from fencepost.model.language.constants import Constants
     from fencepost.model.language.machine import Machine
@@ -67,6 +66,15 @@ def sources(
         return source_of(steps), source_of(predicates), codes
 
     return _WRITTEN.get(machine, constants, properties, (normalize,), write)
+
+
+def prepare(
+    machine: Machine, constants: Constants, properties: tuple[Property, ...], watch: Watching, *, normalize: bool
+) -> None:
+    """Compile what judging these properties needs, unless it was before, so that `compiled` takes no time after the search."""
+    steps, predicates, _ = sources(machine, constants, properties, normalize=normalize)
+    for source in (steps, predicates):
+        told(f"the graph of {machine.name}", constants, source, watch, begins=True)
 
 
 def compiled(

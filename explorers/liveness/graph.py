@@ -11,17 +11,17 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from fencepost.explorers.liveness import calls
 from fencepost.explorers.liveness.behaviours import Rows
+from fencepost.explorers.native.blame import blame, explain
 from fencepost.explorers.native.compile import NO_PARENT
-from fencepost.explorers.native.outcome import blame, explain
+from fencepost.explorers.native.expansion import Worker, WorkerPool
 from fencepost.explorers.native.store import BATCH, ROUND
-from fencepost.explorers.native.worker_pool import Worker, WorkerPool
 from fencepost.model.language.errors import MismatchError
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
     from fencepost.explorers.liveness.generated import Compiled
-    from fencepost.explorers.native.outcome import Searched
+    from fencepost.explorers.native.expansion import Expansion
     from fencepost.model.language.records import Key
 
 Array = np.ndarray[Any, Any]
@@ -31,7 +31,7 @@ FIRST_SLOTS = 1 << 12
 class Graph:
     """All states and steps of a finished search."""
 
-    def __init__(self, search: Searched, compiled: Compiled, pause: Callable[[], None]) -> None:
+    def __init__(self, search: Expansion, compiled: Compiled, pause: Callable[[], None]) -> None:
         self.search, self.steps, self.pause = search, compiled.steps, pause
         counts = [part.count for part in search.partitions]
         self.bases = np.concatenate(([0], np.cumsum(counts)))
@@ -134,9 +134,7 @@ class Graph:
     def state(self, number: int) -> Key:
         """Return a state."""
         owner = int(np.searchsorted(self.bases, number, side="right")) - 1
-        return self.search.layout.decode(
-            self.search.partitions[owner].rows[number - int(self.bases[owner])], self.search.constants
-        )
+        return self.search.layout.decode(self.search.partitions[owner].rows[number - int(self.bases[owner])])
 
     def in_search(self, number: int) -> int:
         """Return a state's number as the search writes it."""

@@ -8,8 +8,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from fencepost.explorers.native.layout import ends_of, extent
 from fencepost.explorers.native.llvm.types import Struct, number
+from fencepost.explorers.native.memory_layout import ends_of, extent
 from fencepost.model.language.domains import NONE, InFlight
 from fencepost.model.language.errors import ModelError
 from fencepost.model.language.records import ArrayOf, BagOf, Nested, Scalar, fields

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from fencepost.explorers.native.generate import Source, generate
+from fencepost.explorers.native.compile import generate
 from fencepost.invariants.protocols import protocol
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
+
+    from fencepost.explorers.native.generate import Source
 
 
 def source_of(name: str, values: Mapping[str, int], properties: tuple[str, ...], *, normalize: bool) -> Source:

@@ -17,7 +17,7 @@ from fencepost.explorers.native.manifest import InvalidError, files_in, look_at_
 from fencepost.model.language.errors import UsageError
 
 if TYPE_CHECKING:
-    from fencepost.explorers.native.outcome import Searched
+    from fencepost.explorers.native.expansion import Expansion
     from fencepost.explorers.verdict import Options
     from fencepost.model.language.actions import Property
     from fencepost.model.language.constants import Constants
@@ -27,7 +27,7 @@ FORMAT = 2
 MANIFEST = "manifest.json"
 
 
-def save(search: Searched) -> Path:
+def save(search: Expansion) -> Path:
     """Write a checkpoint of a search that stands between two rounds; return its folder."""
     folder = _folder(search)
     position = asdict(search.settle())
@@ -71,7 +71,7 @@ def discard(folder: Path) -> None:
         folder.rmdir()
 
 
-def load(search: Searched) -> None:
+def load(search: Expansion) -> None:
     """Bring a search to where its checkpoint stands; raise UsageError if there is none that fits, or it is damaged."""
     folder = _folder(search)
     manifest = _manifest(folder)
@@ -87,7 +87,7 @@ def load(search: Searched) -> None:
         raise _damaged(folder) from error
 
 
-def _restore(search: Searched, folder: Path, manifest: dict[str, Any]) -> None:
+def _restore(search: Expansion, folder: Path, manifest: dict[str, Any]) -> None:
     position, bases = position_in(manifest, search)
     slot = folder / manifest["slot"]
     shapes = [part.shapes(*base) for part, base in zip(search.partitions, bases, strict=True)]
@@ -143,14 +143,14 @@ def _differing(name: str, there: Any, here: Any) -> str:
 def _asked(machine: Machine, constants: Constants, properties: tuple[Property, ...], options: Options) -> dict[str, Any]:
     return {
         "protocol": machine.name,
-        "constants": dict(constants.shown()),
+        "constants": dict(constants.shown),
         "properties": [item.name for item in properties if not item.kind.over_behaviours],
         "compact": options.compact,
         "normalize": options.normalize,
     }
 
 
-def question(search: Searched) -> dict[str, Any]:
+def question(search: Expansion) -> dict[str, Any]:
     """Return what a checkpoint belongs to: it serves no other question."""
     return {
         **_asked(search.machine, search.constants, search.properties, search.options),
@@ -159,7 +159,7 @@ def question(search: Searched) -> dict[str, Any]:
     }
 
 
-def _folder(search: Searched) -> Path:
+def _folder(search: Expansion) -> Path:
     if not search.options.checkpoint:
         raise UsageError("--resume was given without a folder: write --checkpoint DIR --resume.")
     return Path(search.options.checkpoint)

@@ -1,35 +1,56 @@
-"""Compiled machines: the kernels of a model beside those that all machines share."""
+"""Compiled machines: the kernels of a model beside those that all machines share; remembered, kept on disk, or compiled now.
+
+A search begins with code that was compiled cheaply, unless there is better: `tiers.py` changes over while it goes on.
+"""
 
 from __future__ import annotations
 
+import os
 from dataclasses import dataclass
+from enum import StrEnum
 from functools import cache
 from pathlib import Path
 from types import SimpleNamespace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Generic, NamedTuple, Protocol, TypeVar
 
 import numpy as np
-from fencepost.explorers.native.generate import Source, generate
+from fencepost.explorers.interrupts import interruptible
+from fencepost.explorers.native.generate import Source, lowered
 from fencepost.explorers.native.llvm.libraries import is_kept, library
 from fencepost.explorers.native.llvm.objects import CHEAP, LEVEL, has_fast_bits
 from fencepost.explorers.native.llvm.unit import Unit
 from fencepost.explorers.native.lower.machine import CODES
-from fencepost.explorers.native.lower.rows import Rows
-from fencepost.explorers.verdict import Compiled
-from fencepost.model.language.bounds import ENOUGH, counted_bounds
-from fencepost.model.language.errors import MismatchError
+from fencepost.model.language import ir
+from fencepost.model.language.domains import evaluated
+from fencepost.model.language.errors import MismatchError, UsageError
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable
+    from contextlib import AbstractContextManager
 
     from fencepost.explorers.native.layout import Layout
     from fencepost.explorers.native.llvm.libraries import Kernel, Library
     from fencepost.model.language.actions import Property
-    from fencepost.model.language.bounds import BoundCount
     from fencepost.model.language.constants import Constants
     from fencepost.model.language.machine import Machine
 
+MOST_SHAPES = 64
+"""Shapes that are remembered: a catalogue asks for the same ones again and again, and writing one takes a fifth of a second."""
+PER_CHARACTER = 2.7e-6
+"""Seconds of a processor that optimizing takes for each character of a machine's IR: measured on all protocols, 2.6 to 3.2 millionths."""
+NAMED = "FENCEPOST_TIER"
+
 NO_PARENT = 0xFFFFFFFF
+
+
+class Run(NamedTuple):
+    """What kernels take that depends on the constants of a run."""
+
+    layout: Layout
+    """How states are kept."""
+    constants: np.ndarray[Any, Any]
+    checks: np.ndarray[Any, Any]
+    """The check array, of which each worker has a copy."""
 
 
 @dataclass(frozen=True)
@@ -40,8 +61,21 @@ class Kernels:
     module: Any
     level: int
     """How much the code is optimized."""
-    compiled: Compiled
-    """What compiling it took."""
+    seconds: float
+    """What compiling it took; 0 if it was kept from before."""
+    memory: int
+    """Bytes that this took at most, in the process that did it."""
+    to_optimize: float
+    """Seconds that it takes about to optimize the code."""
+
+    @property
+    def tier(self) -> str:
+        """How much the code is optimized, in words."""
+        return "cheap" if self.level == CHEAP else "optimized"
+
+    def under(self, constants: Constants) -> Run:
+        """Return what kernels take in a run with these constants."""
+        return Run(self.layout(constants), self.constants(constants), self.checks(constants))
 
     def constants(self, constants: Constants) -> np.ndarray[Any, Any]:
         """Return the constants as the array that the kernels take."""
@@ -50,14 +84,15 @@ class Kernels:
     def checks(self, constants: Constants) -> np.ndarray[Any, Any]:
         """Return a fresh check array for these constants."""
         source = self.source
-        found = np.array(source.shape.values(constants.values), np.int64)
-        data = Rows.data(self.layout(constants), fast=has_fast_bits())
+        found = np.array([0] * source.shape.FIRST + evaluated(source.shape.depends, constants.values), np.int64)
+        data = self.layout(constants).packing(fast=has_fast_bits())
         found[source.rows : source.rows + len(data)] = data
         return found
 
     def layout(self, constants: Constants) -> Layout:
         """Return how states are kept under these constants, which must be of the shape that was compiled."""
-        return self.source.layout.at(constants)
+        layout = self.source.layout
+        return layout.at(evaluated(layout.depends, constants.values))
 
     def must_judge(self, properties: tuple[Property, ...]) -> None:
         """Raise MismatchError if one of these is not among the compiled properties: it would never be evaluated, and hold."""
@@ -68,24 +103,47 @@ class Kernels:
             )
 
 
-def still_counted(source: Source, counters: Sequence[int]) -> int:
-    """Return the bounds that the next level counts, as bits: those that were not reached in enough states yet."""
-    states = counters[len(source.guards) : len(source.guards) + len(source.bounds)]
-    return sum(1 << place for place, count in enumerate(states) if count < ENOUGH)
+Made = TypeVar("Made")
 
 
-def count_bounds(source: Source, checks: np.ndarray[Any, Any], bounds: int) -> None:
-    """Have these bounds counted; the array of refusals needs room for `source.counters`."""
-    if source.counting is not None:
-        checks[source.counting] = bounds
+class Shapes(Generic[Made]):
+    """The newest things that were made, by the identity of machine and properties, the shape, and what else matters."""
+
+    def __init__(self) -> None:
+        self._kept: dict[tuple[object, ...], tuple[Made, Machine, tuple[Property, ...]]] = {}
+        """Machine and properties are kept too, so that no other object takes the number of one of them."""
+
+    def get(
+        self,
+        machine: Machine,
+        constants: Constants,
+        properties: tuple[Property, ...],
+        flags: tuple[bool, ...],
+        make: Callable[[], Made],
+    ) -> Made:
+        """Return what was made for this shape, or what `make` makes now."""
+        asked = (id(machine), tuple(map(id, properties)), tuple(constants.rooms.items()), flags)
+        if asked not in self._kept:
+            made = make()
+            while len(self._kept) >= MOST_SHAPES:
+                del self._kept[next(iter(self._kept))]
+            self._kept[asked] = (made, machine, properties)
+        return self._kept[asked][0]
 
 
-def bounds_reached(source: Source, constants: Constants, counters: Sequence[int]) -> tuple[BoundCount, ...]:
-    """Return what was counted of bounds, given all counters of refusals."""
-    first, many = len(source.guards), len(source.bounds)
-    states = dict(zip(source.bounds, counters[first : first + many], strict=True))
-    together = {name for name, count in zip(source.bounds, counters[first + many :], strict=True) if count}
-    return counted_bounds(constants, source.bounds, states, together)
+_WRITTEN: Shapes[Source] = Shapes()
+
+
+def generate(
+    machine: Machine, constants: Constants, properties: tuple[Property, ...], *, normalize: bool, masked: bool = False
+) -> Source:
+    """Return the module for a machine in the shape of these constants; `masked`: its guards can be turned off."""
+    properties = tuple(item for item in properties if not item.kind.over_behaviours)
+
+    def write() -> Source:
+        return lowered(ir.translate(machine, properties), constants, normalize=normalize, masked=masked)
+
+    return _WRITTEN.get(machine, constants, properties, (normalize, masked), write)
 
 
 @cache
@@ -119,5 +177,73 @@ def load(source: Source, level: int = LEVEL) -> Kernels:
 
 def bound(source: Source, found: Library, level: int) -> Kernels:
     """Return the kernels of a library."""
-    made = Compiled("cheap" if level == CHEAP else "optimized", found.seconds, found.memory)
-    return Kernels(source, SimpleNamespace(**shared(), **found.kernels()), level, made)
+    return Kernels(
+        source, SimpleNamespace(**shared(), **found.kernels()), level, found.seconds, found.memory, seconds_to_optimize(source)
+    )
+
+
+class Tier(StrEnum):
+    """What the variable of the environment may say."""
+
+    CHEAP = "cheap"
+    OPTIMIZED = "optimized"
+    SWAP = "swap"
+
+
+def forced() -> Tier | None:
+    """Return what the environment asks for, for tests: code of one sort only, or changing over at every round."""
+    given = os.environ.get(NAMED, "")
+    if given and given not in set(Tier):
+        raise UsageError(f"{NAMED} is {given!r}, which is not a tier. Tiers are: {', '.join(Tier)}.")
+    return Tier(given) if given else None
+
+
+def is_ready(source: Source) -> bool:
+    """Say whether a search can begin without compiling."""
+    tier = forced()
+    cheap = tier is not Tier.OPTIMIZED and is_kept(source.unit, CHEAP)
+    return cheap or (tier is not Tier.CHEAP and is_cached(source))
+
+
+def begin(source: Source, seconds: float = 0.0) -> Kernels:
+    """Return the kernels that a search begins with: optimized ones if they are there, else cheap ones.
+
+    Where it is known that the work takes about so many seconds, and that is longer than optimizing, they are optimized first.
+    """
+    tier = forced()
+    if tier is Tier.OPTIMIZED or (tier is None and (seconds > seconds_to_optimize(source) or is_cached(source))):
+        return load(source)
+    return load(source, CHEAP)
+
+
+def seconds_to_optimize(source: Source) -> float:
+    """Return about how long it takes to optimize the code of a machine."""
+    return len(source.unit.text) * PER_CHARACTER
+
+
+class Watching(Protocol):
+    """Somebody who wants to know that something is compiled, which takes seconds."""
+
+    def compiling(self, name: str) -> AbstractContextManager[None]:
+        """Take note of what is compiled, for as long as it takes."""
+        ...
+
+    def compiled(self, name: str, seconds: float) -> None:
+        """Take note of how long it took."""
+        ...
+
+    def optimized(self, name: str, seconds: float) -> None:
+        """Take note of how long optimizing took while the code was in use."""
+        ...
+
+
+def told(name: str, constants: Constants, source: Source, watch: Watching, *, begins: bool = False) -> Kernels:
+    """Return the kernels of a module, and tell who watches if they are compiled now; `begins`: those that a search begins with."""
+    make: Callable[[Source], Kernels] = begin if begins else load
+    if is_ready(source) if begins else is_cached(source):
+        return make(source)
+    sized = constants.sized(name)
+    with watch.compiling(sized), interruptible(f"compiling {sized}"):
+        made = make(source)
+    watch.compiled(sized, made.seconds)
+    return made

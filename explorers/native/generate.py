@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Generic, TypeVar
+from functools import cached_property
+from typing import TYPE_CHECKING
 
 from fencepost.explorers.native.layout import Layout, layout_of
 from fencepost.explorers.native.lower.actions import Judged, Wanted
@@ -12,23 +13,14 @@ from fencepost.explorers.native.lower.machine import write_expand, write_judge
 from fencepost.explorers.native.lower.module import Module
 from fencepost.explorers.native.masks import Masks
 from fencepost.model.language import ir
-from fencepost.model.language.domains import InFlight
+from fencepost.model.language.domains import InFlight, evaluated
 from fencepost.model.language.records import BagOf, fields
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
     from fencepost.explorers.native.llvm.unit import Lowered
     from fencepost.explorers.native.lower.shape import Shape
     from fencepost.model.language.actions import Property
     from fencepost.model.language.constants import Constants
-    from fencepost.model.language.machine import Machine
-
-
-MOST_SHAPES = 64
-"""Shapes that are remembered: a catalogue asks for the same ones again and again, and writing one takes a fifth of a second."""
-
-Made = TypeVar("Made")
 
 
 @dataclass(frozen=True)
@@ -52,7 +44,7 @@ class Source:
     counting: int | None = None
     """The place in the check array that has those which are counted, as bits."""
 
-    @property
+    @cached_property
     def counters(self) -> int:
         """How many counters of refusals there are: of guards, and of bounds."""
         return len(self.guards) + 2 * len(self.bounds)
@@ -64,47 +56,8 @@ class Source:
 
     def question(self, constants: Constants) -> str:
         """Return all that the model is in a run: the module, and the ends of domains and sizes, which that leaves open."""
-        return f"{self.text}\n{self.shape.values(constants.values)}\n{self.layout.at(constants).leaves}"
-
-
-class Shapes(Generic[Made]):
-    """The newest things that were made, by the identity of machine and properties, the shape, and what else matters."""
-
-    def __init__(self) -> None:
-        self._kept: dict[tuple[object, ...], tuple[Made, Machine, tuple[Property, ...]]] = {}
-        """Machine and properties are kept too, so that no other object takes the number of one of them."""
-
-    def get(
-        self,
-        machine: Machine,
-        constants: Constants,
-        properties: tuple[Property, ...],
-        flags: tuple[bool, ...],
-        make: Callable[[], Made],
-    ) -> Made:
-        """Return what was made for this shape, or what `make` makes now."""
-        asked = (id(machine), tuple(map(id, properties)), tuple(constants.rooms().items()), flags)
-        if asked not in self._kept:
-            made = make()
-            while len(self._kept) >= MOST_SHAPES:
-                del self._kept[next(iter(self._kept))]
-            self._kept[asked] = (made, machine, properties)
-        return self._kept[asked][0]
-
-
-_WRITTEN: Shapes[Source] = Shapes()
-
-
-def generate(
-    machine: Machine, constants: Constants, properties: tuple[Property, ...], *, normalize: bool, masked: bool = False
-) -> Source:
-    """Return the module for a machine in the shape of these constants; `masked`: its guards can be turned off."""
-    properties = tuple(item for item in properties if not item.kind.over_behaviours)
-
-    def write() -> Source:
-        return lowered(ir.translate(machine, properties), constants, normalize=normalize, masked=masked)
-
-    return _WRITTEN.get(machine, constants, properties, (normalize, masked), write)
+        layout = self.layout.at(evaluated(self.layout.depends, constants.values))
+        return f"{self.text}\n{evaluated(self.shape.depends, constants.values)}\n{layout.leaves}"
 
 
 def lowered(program: ir.Program, constants: Constants, *, normalize: bool, masked: bool = False) -> Source:

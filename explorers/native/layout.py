@@ -1,8 +1,8 @@
 """Rows: a state as a record in memory while code works on it, and as packed bits where it is kept.
 
-In memory every field has whole bytes, aligned. Kept, it has the bits that its domain needs, in the order of memory. The way
-between the two is the same code for every machine; what differs is data: for each word of memory, which of its bits are kept,
-and what its fields are counted from.
+In memory every field has whole bytes, aligned (`memory_layout.py`). Kept, it has the bits that its domain needs, in the order of
+memory. The way between the two is the same code for every machine; what differs is data: for each word of memory, which of its bits
+are kept, and what its fields are counted from.
 """
 
 from __future__ import annotations
@@ -12,19 +12,24 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
-from fencepost.model.language.domains import BitSet, Range, linear
-from fencepost.model.language.errors import ModelError
-from fencepost.model.language.records import ArrayOf, FieldType, Key, Nested, Record, Scalar, fields
+from fencepost.explorers.native.memory_layout import WORD, extent, field_of, record_of, state_of
+from fencepost.explorers.native.spots import ArraySpots, BagSpots, Spots
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Mapping, Sequence
 
+    from fencepost.explorers.native.spots import Spot
     from fencepost.model.language.constants import Constants
-    from fencepost.model.language.domains import Domain, Linear
+    from fencepost.model.language.domains import Depending, Linear
+    from fencepost.model.language.records import FieldType, Key, Record
 
-WORD = 8
-"""Bytes of a word: rows are whole words, so that they hash and compare as such."""
 BITS = 8 * WORD
+STEPS = 6
+"""Steps in which bits are gathered without an instruction for it: by 1, 2, 4, ... 32 places."""
+ENTRY = 8 + STEPS
+"""Numbers in the check array for each word of memory that keeps bits."""
+HEAD = 3
+"""Numbers before them: words of a row, how many entries follow, and whether to use the processor's own instructions."""
 
 
 class Leaf(NamedTuple):
@@ -39,12 +44,30 @@ class Leaf(NamedTuple):
     bits: int
 
 
+class Entry(NamedTuple):
+    """How one word of memory is kept."""
+
+    word: int
+    mask: int
+    base: int
+    """The least values of its fields, negated, each in its own bytes."""
+    tops: int
+    """The highest bits of the fields that have a base."""
+    bits: int
+    shift: int
+    """The place of its first bit in `source`, a word of the row; its last bit is in `last`."""
+    source: int
+    last: int
+    moves: tuple[int, ...]
+    """Which bits move in each step of gathering."""
+
+
 @dataclass(frozen=True)
 class Layout:
     """How a state class is laid out for given rooms (the sizes that arrays are compiled for).
 
     `lows` and `rooms` are the least and the greatest values of the constants: memory is laid out for all of them. The bits that are
-    kept follow from `values`, the constants of the run, where they are known.
+    kept follow from `numbers`, what `depends` comes to in a run; without them they suffice for every run.
     """
 
     state: type[Record]
@@ -52,34 +75,48 @@ class Layout:
     lows: Mapping[str, int]
     wide: np.dtype[Any]
     """A state in memory."""
-    values: Mapping[str, int] | None = None
+    spots: tuple[Spot, ...]
+    """Every number of a state, in the order of memory."""
+    shape: tuple[Any, ...]
+    """The same, nested as a key is: the place of a spot, and of the spot that has its size before the messages of a bag."""
+    depends: tuple[Depending, ...]
+    """What depends on the constants of a run: ends of domains, lengths and rooms."""
+    numbers: tuple[int, ...]
 
-    def at(self, constants: Constants) -> Layout:
-        """Return the layout of a run: the same in memory, and what is kept is as narrow as these constants allow."""
-        return replace(self, values=dict(constants.values))
+    def at(self, numbers: Sequence[int]) -> Layout:
+        """Return the layout of a run: the same in memory, and what is kept is as narrow as its constants allow."""
+        return replace(self, numbers=tuple(numbers))
 
     # -- in memory
 
     def memory(self, record: type[Record]) -> np.dtype[Any]:
         """Return a record of this class in memory."""
-        return self.wide if record is self.state else np.dtype(_describe(record, self.rooms, self.lows), align=True)
+        return self.wide if record is self.state else record_of(record, self.rooms, self.lows)
 
     def field(self, kind: FieldType) -> np.dtype[Any]:
         """Return a field in memory."""
-        found: np.dtype[Any] = _described(kind, self.rooms, self.lows)[0]
-        return np.dtype(found)
+        return field_of(kind, self.rooms, self.lows)
 
-    @cached_property
+    @property
     def wide_words(self) -> int:
         """Words of a state in memory."""
         return self.wide.itemsize // WORD
+
+    def extent(self, size: Linear | int) -> int:
+        """Return how many elements an array of this length has room for."""
+        return max(0, extent(size, self.rooms, self.lows)[1])
 
     # -- kept
 
     @cached_property
     def leaves(self) -> tuple[Leaf, ...]:
-        """Every number of a state, in the order of memory."""
-        return tuple(self._leaves(self.state, self.wide, 0))
+        """Every number of a state, in the order of memory; what is not in use is always 0."""
+        found, ends = [], self.numbers
+        for spot in self.spots:
+            used = all(index < ends[length] for index, length in spot.limits)
+            low, high = (min(ends[spot.low], 0), max(ends[spot.high], 0)) if used else (0, 0)
+            found.append(Leaf(spot.offset, spot.bytes, low, (high - low).bit_length()))
+        return tuple(found)
 
     @cached_property
     def bits(self) -> int:
@@ -98,24 +135,32 @@ class Layout:
 
     @cached_property
     def _places(self) -> Any:
-        """The first bit of every leaf, nested as a key is."""
-        at = iter(np.cumsum([0, *(leaf.bits for leaf in self.leaves)]).tolist())
-        leaves = iter(self.leaves)
-        return self._nested(self.state, at, leaves)
+        """The bits of every leaf in use, nested as a key is."""
+        firsts = np.cumsum([0, *(leaf.bits for leaf in self.leaves)]).tolist()
+        spots = [_Place(at, leaf.low, (1 << leaf.bits) - 1) for at, leaf in zip(firsts, self.leaves, strict=False)]
+        return self._placed(self.shape, spots)
 
-    def encode(self, keys: list[Key], constants: Constants) -> np.ndarray[Any, Any]:
+    def _placed(self, shape: Any, spots: list[_Place]) -> Any:
+        if isinstance(shape, int):
+            return spots[shape]
+        if isinstance(shape, ArraySpots):
+            return tuple(self._placed(item, spots) for item in shape.elements[: self.numbers[shape.length]])
+        if isinstance(shape, BagSpots):
+            return BagSpots(spots[shape.size], tuple(self._placed(item, spots) for item in shape.slots))
+        return tuple(self._placed(item, spots) for item in shape)
+
+    def encode(self, keys: list[Key]) -> np.ndarray[Any, Any]:
         """Return rows of shape (len(keys),) that hold these states."""
-        del constants
         rows = np.zeros(len(keys), self.dtype)
         for row, key in zip(rows, keys, strict=True):
-            number = self._gathered(key, self._places)
+            number = _gathered(key, self._places)
             row["words"] = np.frombuffer(number.to_bytes(self.words * WORD, "little"), "<u8")
         return rows
 
-    def decode(self, row: Any, constants: Constants) -> Key:
+    def decode(self, row: Any) -> Key:
         """Return the key of a row."""
-        number = int.from_bytes(row.tobytes(), "little")
-        return self._read(number, self.state, self._places, constants)
+        found: Key = _read(int.from_bytes(row.tobytes(), "little"), self._places)
+        return found
 
     def unpack(self, rows: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
         """Return rows of shape (n,) as states in memory, whatever numbers they hold."""
@@ -134,84 +179,14 @@ class Layout:
             place += leaf.bits
         return found
 
-    def _gathered(self, value: Any, place: Any) -> int:
-        if isinstance(place, _Place):
-            return (int(value) & place.mask) << place.at
-        if isinstance(place, _Bag):
-            found = (len(value) & place.size.mask) << place.size.at
-            return found | sum(self._gathered(item, slot) for item, slot in zip(value, place.slots, strict=False))
-        return sum(self._gathered(item, inner) for item, inner in zip(value, place, strict=False))
-
-    def _read(self, number: int, record: type[Record], places: Any, constants: Constants) -> Key:
-        return tuple(
-            self._read_field(number, field, place, constants) for (_, field), place in zip(fields(record), places, strict=True)
-        )
-
-    def _read_field(self, number: int, field: FieldType, place: Any, constants: Constants) -> Any:
-        if isinstance(field, Scalar):
-            return place.read(number)
-        if isinstance(field, Nested):
-            return self._read(number, field.record, place, constants)
-        if isinstance(field, ArrayOf):
-            length = field.length.value(constants.values)
-            return tuple(self._read_field(number, field.element, item, constants) for item in place[:length])
-        return tuple(self._read(number, field.record, item, constants) for item in place.slots[: place.size.read(number)])
-
-    def _nested(self, record: type[Record], at: Iterator[int], leaves: Iterator[Leaf]) -> Any:
-        return tuple(self._nested_field(field, at, leaves) for _, field in fields(record))
-
-    def _nested_field(self, field: FieldType, at: Iterator[int], leaves: Iterator[Leaf]) -> Any:
-        if isinstance(field, Scalar):
-            leaf = next(leaves)
-            return _Place(next(at), leaf.low, (1 << leaf.bits) - 1)
-        if isinstance(field, Nested):
-            return self._nested(field.record, at, leaves)
-        if isinstance(field, ArrayOf):
-            return tuple(self._nested_field(field.element, at, leaves) for _ in range(self.extent(field.length)))
-        leaf = next(leaves)
-        count = _Place(next(at), leaf.low, (1 << leaf.bits) - 1)
-        return _Bag(count, tuple(self._nested(field.record, at, leaves) for _ in range(self.extent(field.room))))
-
-    def extent(self, size: Linear | int) -> int:
-        """Return how many elements an array of this length has room for."""
-        return max(0, extent(size, self.rooms, self.lows)[1])
-
-    def _used(self, size: Linear, *, used: bool) -> int:
-        """Return how many elements of an array are in use; those behind them are always zero."""
-        if not used:
-            return 0
-        return self.extent(size) if self.values is None else size.value(self.values)
-
-    def _leaves(self, record: type[Record], dtype: np.dtype[Any], offset: int, *, used: bool = True) -> Iterator[Leaf]:
-        for name, field in fields(record):
-            inner, more = dtype.fields[name][:2]  # type: ignore[index]
-            yield from self._leaves_of(field, inner, offset + more, used=used)
-
-    def _leaves_of(self, field: FieldType, dtype: np.dtype[Any], offset: int, *, used: bool) -> Iterator[Leaf]:
-        if isinstance(field, Scalar):
-            if not used:
-                low, high = 0, 0
-            elif self.values is not None:
-                low, high = field.domain.bounds(self.values)
-            else:
-                (low, _), (_, high) = ends_of(field.domain, self.rooms, self.lows)
-            yield leaf_of(offset, dtype.itemsize, low, high)
-        elif isinstance(field, Nested):
-            yield from self._leaves(field.record, dtype, offset, used=used)
-        elif isinstance(field, ArrayOf):
-            assert dtype.subdtype is not None
-            element, length = dtype.subdtype[0], self._used(field.length, used=used)
-            for index in range(self.extent(field.length)):
-                yield from self._leaves_of(field.element, element, offset + index * element.itemsize, used=index < length)
-        else:
-            count, place = dtype.fields["count"][:2]  # type: ignore[index]
-            room = self._used(field.room, used=used)
-            yield leaf_of(offset + place, count.itemsize, 0, room)
-            items, start = dtype.fields["items"][:2]  # type: ignore[index]
-            assert items.subdtype is not None
-            message = items.subdtype[0]
-            for index in range(self.extent(field.room)):
-                yield from self._leaves(field.record, message, offset + start + index * message.itemsize, used=index < room)
+    def packing(self, *, fast: bool) -> list[int]:
+        """Return the data that pack and unpack in compiled code, as signed numbers; `fast`: by the processor's own instructions."""
+        made = entries(self)
+        found = [self.words, len(made), int(fast)]
+        for item in made:
+            found += [*item[:-1], *item.moves]
+        found += [0] * (packing_size(self) - len(found))
+        return [value - (1 << BITS) if value >> (BITS - 1) else value for value in found]
 
 
 class _Place(NamedTuple):
@@ -224,69 +199,68 @@ class _Place(NamedTuple):
         return (((number >> self.at) - self.low) & self.mask) + self.low
 
 
-class _Bag(NamedTuple):
-    size: _Place
-    slots: tuple[Any, ...]
+def _gathered(value: Any, place: Any) -> int:
+    if isinstance(place, _Place):
+        return (int(value) & place.mask) << place.at
+    if isinstance(place, BagSpots):
+        found: int = (len(value) & place.size.mask) << place.size.at
+        return found | sum(_gathered(item, slot) for item, slot in zip(value, place.slots, strict=False))
+    return sum(_gathered(item, inner) for item, inner in zip(value, place, strict=False))
 
 
-def leaf_of(offset: int, size: int, low: int, high: int) -> Leaf:
-    """Return a number that lies between two ends or is 0, as what is unused is."""
-    low, high = min(low, 0), max(high, 0)
-    return Leaf(offset, size, low, (high - low).bit_length())
+def _read(number: int, place: Any) -> Any:
+    if isinstance(place, _Place):
+        return place.read(number)
+    inner = place.slots[: place.size.read(number)] if isinstance(place, BagSpots) else place
+    return tuple(_read(number, item) for item in inner)
+
+
+def packing_size(layout: Layout) -> int:
+    """Return how many numbers of the check array the data of packing take at most."""
+    return HEAD + ENTRY * layout.wide_words
+
+
+def entries(layout: Layout) -> list[Entry]:
+    """Return how the words of a state are kept, those without bits left out."""
+    masks: dict[int, list[int]] = {}
+    for leaf in layout.leaves:
+        if not leaf.bits:
+            continue
+        found = masks.setdefault(leaf.offset // WORD, [0, 0, 0])
+        at = leaf.offset % WORD * 8
+        found[0] |= ((1 << leaf.bits) - 1) << at
+        if leaf.low < 0 and leaf.bits < 8 * leaf.bytes:
+            found[1] |= -leaf.low << at
+            found[2] |= 1 << (at + 8 * leaf.bytes - 1)
+    result, place = [], 0
+    for position, (mask, base, tops) in sorted(masks.items()):
+        count, source = mask.bit_count(), place // BITS
+        last = (place + count - 1) // BITS
+        result.append(Entry(position, mask, base, tops, count, place % BITS, source, last, moves(mask)))
+        place += count
+    return result
+
+
+def moves(mask: int) -> tuple[int, ...]:
+    """Return which bits move by 1, 2, 4, ... places when the bits of a mask are gathered (Hacker's Delight, 7-4)."""
+    full = (1 << BITS) - 1
+    left, found = ~mask << 1 & full, []
+    for step in range(STEPS):
+        parity = left
+        for shift in range(STEPS):
+            parity ^= parity << (1 << shift) & full
+        moved = parity & mask
+        found.append(moved)
+        mask = (mask ^ moved) | moved >> (1 << step)
+        left &= ~parity
+    return tuple(found)
 
 
 def layout_of(state: type[Record], constants: Constants) -> Layout:
     """Return the layout that serves these constants and all smaller ones of the same shape."""
-    rooms = constants.rooms()
+    rooms = constants.rooms
     lows = {name: int(item.low) for name, item in constants.declared().items()}
-    wide = np.dtype(_describe(state, rooms, lows), align=True)
-    padding = -wide.itemsize % WORD
-    if padding or not wide.itemsize:
-        wide = np.dtype([*_describe(state, rooms, lows), ("_padding", np.uint8, (padding or WORD,))], align=True)
-        assert wide.itemsize % WORD == 0
-    return Layout(state, rooms, lows, wide)
-
-
-def _describe(record: type[Record], rooms: Mapping[str, int], lows: Mapping[str, int]) -> list[Any]:
-    return [(name, *_described(field, rooms, lows)) for name, field in fields(record)]
-
-
-def _described(field: FieldType, rooms: Mapping[str, int], lows: Mapping[str, int]) -> tuple[Any, ...]:
-    if isinstance(field, Scalar):
-        return (width(field.domain, rooms, lows),)
-    if isinstance(field, Nested):
-        return (np.dtype(_describe(field.record, rooms, lows), align=True),)
-    if isinstance(field, ArrayOf):
-        length = max(0, extent(field.length, rooms, lows)[1])
-        (element,) = _described(field.element, rooms, lows)
-        return (np.dtype((element, (length,))),)
-    room = max(0, extent(field.room, rooms, lows)[1])
-    message = np.dtype(_describe(field.record, rooms, lows), align=True)
-    count = np.int16 if room > np.iinfo(np.int8).max else np.int8
-    return (np.dtype([("count", count), ("items", message, (room,))], align=True),)
-
-
-def extent(value: Linear | int, rooms: Mapping[str, int], lows: Mapping[str, int]) -> tuple[int, int]:
-    """Return the least and the greatest value of a sum for any constants of this shape."""
-    return linear(value).span(lows, rooms)
-
-
-def ends_of(domain: Domain, rooms: Mapping[str, int], lows: Mapping[str, int]) -> tuple[tuple[int, int], tuple[int, int]]:
-    """Return how low and how high the low bound of a domain may be, and the same of its high bound."""
-    if isinstance(domain, Range):
-        return extent(domain.low, rooms, lows), extent(domain.high, rooms, lows)
-    if isinstance(domain, BitSet):
-        least, most = extent(domain.count, rooms, lows)
-        return (0, 0), ((1 << max(0, least)) - 1, (1 << max(0, most)) - 1)
-    low, high = domain.bounds(rooms)
-    return (low, low), (high, high)
-
-
-def width(domain: Domain, rooms: Mapping[str, int], lows: Mapping[str, int]) -> type[np.signedinteger[Any]]:
-    """Return the narrowest signed integer type that holds the domain; raise ModelError if none does."""
-    (low, _), (_, high) = ends_of(domain, rooms, lows)
-    for kind in (np.int8, np.int16, np.int32, np.int64):
-        limits = np.iinfo(kind)
-        if limits.min <= low and high <= limits.max:
-            return kind
-    raise ModelError(f"{domain}: values from {low} to {high} do not fit 64 bits. Give its constants smaller ranges.")
+    wide = state_of(state, rooms, lows)
+    spots = Spots(rooms, lows)
+    shape = spots.record(state, wide, 0, ())
+    return Layout(state, rooms, lows, wide, tuple(spots.found), shape, tuple(spots.depends), tuple(spots.widest))

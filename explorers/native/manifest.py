@@ -20,8 +20,8 @@ from fencepost.model.language.records import fields as fields_of
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
+    from fencepost.explorers.native.expansion import Expansion
     from fencepost.explorers.native.layout import Layout
-    from fencepost.explorers.native.outcome import Searched
     from fencepost.model.language.records import FieldType
 
 PARTS = {"format", "question", "slot", "position", "bases", "files"}
@@ -34,7 +34,7 @@ class InvalidError(ValueError):
     """A manifest or a data file says what no search can have written."""
 
 
-def position_in(manifest: dict[str, Any], search: Searched) -> tuple[Position, list[list[int]]]:
+def position_in(manifest: dict[str, Any], search: Expansion) -> tuple[Position, list[list[int]]]:
     """Return the position, and (count, base, fresh base) of each owner; raise InvalidError for what cannot be."""
     _need(set(manifest) == PARTS)
     data, bases = manifest["position"], manifest["bases"]
@@ -72,7 +72,7 @@ def _bases(data: dict[str, Any], bases: list[list[int]], *, compact: bool) -> No
         _need((base, fresh_base) == ((start, end) if compact else (0, 0)))
 
 
-def _counts(data: dict[str, Any], search: Searched, distinct: int) -> None:
+def _counts(data: dict[str, Any], search: Expansion, distinct: int) -> None:
     """Look at what was counted."""
     _numbers(data["fired"], len(search.machine.actions))
     _numbers(data["refused"], search.kernels.source.counters)
@@ -84,7 +84,7 @@ def _counts(data: dict[str, Any], search: Searched, distinct: int) -> None:
     _need(type(seconds) in (int, float) and math.isfinite(seconds) and seconds >= 0)
 
 
-def _found(data: dict[str, Any], search: Searched, counts: list[int]) -> None:
+def _found(data: dict[str, Any], search: Expansion, counts: list[int]) -> None:
     """Look at the states that decide something."""
 
     def is_state(number: object) -> bool:

@@ -10,10 +10,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from fencepost.explorers.native.lower.shape import ERROR
-from fencepost.explorers.native.outcome import trail
 from fencepost.explorers.native.search import Search
 from fencepost.explorers.native.store import BATCH
-from fencepost.explorers.paths import Found, confirm
 from fencepost.model.language.actions import Kind
 from fencepost.model.language.errors import DisabledError, DomainError, MismatchError
 from fencepost.model.language.interpreter import Interpreter
@@ -23,8 +21,8 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
 
     from fencepost.explorers.native.compile import Kernels
+    from fencepost.explorers.native.expansion import Worker
     from fencepost.explorers.native.store import Progress
-    from fencepost.explorers.native.worker_pool import Worker
     from fencepost.explorers.verdict import Options
     from fencepost.model.language.actions import Property
     from fencepost.model.language.constants import Constants
@@ -96,7 +94,7 @@ class MaskedSearch(Search):
         """Return the first step that left a domain; None if none did."""
         if self.left == NOWHERE:
             return None
-        path = confirm(self.plain, trail(self, self.left), Found(None))
+        path = self.way_to(self.left)
         strict = Interpreter(self.changed, self.constants, normalize=self.options.normalize)
         for item in self.changed.actions:
             for step in strict.steps(item, path.states[-1]):

@@ -32,7 +32,6 @@ from fencepost.explorers.native.kernels import (
     STORED,
     TABLE,
 )
-from fencepost.explorers.native.llvm.libraries import address_of
 
 if TYPE_CHECKING:
     from fencepost.explorers.native.compile import Kernels
@@ -196,17 +195,6 @@ class Partition:
             self.facts[BASE] = self.count
             self._bind()
 
-    def insert(self, buffers: Buffers, batches: int, owner: int) -> None:
-        """Insert this owner's share of the successors in the first `batches` buffers, growing as needed."""
-        arrays, parts, place, nobody = (
-            buffers.flat(),
-            self.facts.reshape(1, FACTS),
-            np.array([owner, batches]),
-            np.ones(1, np.int64),
-        )
-        while self.kernels.module.insert(*arrays, parts, owner, place, nobody, buffers.queue, self.compact) >= 0:
-            self.make_room()
-
     def make_room(self) -> None:
         """Make room for what was left when inserting stopped."""
         if self.count >= MOST_STATES:
@@ -289,13 +277,17 @@ class Partition:
         self._stored = target.view(np.uint64).reshape(len(target), self.dtype.itemsize // WORD)
         facts = self.facts
         facts[LIMIT] = min(int(len(self.table) * FILL), MOST_STATES)
-        facts[[TABLE, SLOTS]] = address_of(self.table), len(self.table)
-        facts[[STORED, KEPT]] = address_of(self._stored), len(target)
-        facts[EXPANDED] = address_of(self.rows) if self.compact else facts[STORED]
-        facts[[FINGERPRINTS, ANCESTORS, ROOM]] = address_of(self.hashes), address_of(self.parents), len(self.parents)
+        facts[[TABLE, SLOTS]] = _address(self.table), len(self.table)
+        facts[[STORED, KEPT]] = _address(self._stored), len(target)
+        facts[EXPANDED] = _address(self.rows) if self.compact else facts[STORED]
+        facts[[FINGERPRINTS, ANCESTORS, ROOM]] = _address(self.hashes), _address(self.parents), len(self.parents)
 
 
 def _grown(array: np.ndarray[Any, Any], size: int, used: int) -> np.ndarray[Any, Any]:
     larger = reserved(size, array.dtype)
     larger[:used].view(np.uint8)[:] = array[:used].view(np.uint8)
     return larger
+
+
+def _address(array: np.ndarray[Any, Any]) -> int:
+    return array.ctypes.data

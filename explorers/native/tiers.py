@@ -12,25 +12,19 @@ import math
 import os
 import threading
 import time
-from enum import StrEnum
 from typing import TYPE_CHECKING
 
-from fencepost.explorers.native.compile import Kernels, bound, is_cached, load
+from fencepost.explorers.native.compile import Kernels, Tier, bound, load
 from fencepost.explorers.native.llvm.aside import Meanwhile
 from fencepost.explorers.native.llvm.libraries import is_kept, library, take
 from fencepost.explorers.native.llvm.objects import CHEAP, LEVEL, CompileError
-from fencepost.model.language.errors import UsageError
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from fencepost.explorers.native.generate import Source
     from fencepost.explorers.native.llvm.libraries import Library
     from fencepost.explorers.native.llvm.unit import Lowered
 
-NAMED = "FENCEPOST_TIER"
-PER_CHARACTER = 2.7e-6
-"""Seconds of a processor that optimizing takes for each character of a machine's IR: measured on all protocols, 2.6 to 3.2 millionths."""
 START = 0.15
 """Seconds of a processor that another process takes to start."""
 WORTH = 2.5
@@ -45,45 +39,6 @@ SPAN = 3
 """Levels over which growth is averaged."""
 ENDLESS = 1e12
 """States beyond which nothing is estimated."""
-
-
-class Tier(StrEnum):
-    """What the variable of the environment may say."""
-
-    CHEAP = "cheap"
-    OPTIMIZED = "optimized"
-    SWAP = "swap"
-
-
-def forced() -> Tier | None:
-    """Return what the environment asks for, for tests: code of one sort only, or changing over at every round."""
-    given = os.environ.get(NAMED, "")
-    if given and given not in set(Tier):
-        raise UsageError(f"{NAMED} is {given!r}, which is not a tier. Tiers are: {', '.join(Tier)}.")
-    return Tier(given) if given else None
-
-
-def is_ready(source: Source) -> bool:
-    """Say whether a search can begin without compiling."""
-    tier = forced()
-    cheap = tier is not Tier.OPTIMIZED and is_kept(source.unit, CHEAP)
-    return cheap or (tier is not Tier.CHEAP and is_cached(source))
-
-
-def begin(source: Source, seconds: float = 0.0) -> Kernels:
-    """Return the kernels that a search begins with: optimized ones if they are there, else cheap ones.
-
-    Where it is known that the work takes about so many seconds, and that is longer than optimizing, they are optimized first.
-    """
-    tier = forced()
-    if tier is Tier.OPTIMIZED or (tier is None and (seconds > seconds_to_optimize(source) or is_cached(source))):
-        return load(source)
-    return load(source, CHEAP)
-
-
-def seconds_to_optimize(source: Source) -> float:
-    """Return about how long it takes to optimize the code of a machine."""
-    return len(source.unit.text) * PER_CHARACTER
 
 
 def states_to_come(levels: Sequence[int]) -> float:
@@ -114,11 +69,11 @@ def seconds_to_come(levels: Sequence[int], earlier: int, seconds: float) -> floa
 class Tiers:
     """The code of one search."""
 
-    def __init__(self, kernels: Kernels) -> None:
+    def __init__(self, kernels: Kernels, forced: Tier | None) -> None:
         self.kernels = kernels
         self.used = [kernels]
         """All that the search has used, in the order in which it came."""
-        self._forced = forced()
+        self._forced = forced
         self._earlier, self._began = -1, 0.0
         self._asked = False
 
@@ -146,7 +101,7 @@ class Tiers:
 
     def _is_long(self, levels: Sequence[int]) -> bool:
         seconds = time.process_time() - self._began  # of processors: those that others use say nothing
-        cost = START + seconds_to_optimize(self.kernels.source)
+        cost = START + self.kernels.to_optimize
         if sum(levels[:-1]) - self._earlier < ENOUGH and seconds < cost:
             return False
         return seconds_to_come(levels, self._earlier, seconds) > WORTH * cost

@@ -20,8 +20,8 @@ from uuid import uuid4
 
 import numpy as np
 from fencepost.explorers.interrupts import Signals
-from fencepost.explorers.native.compile import still_counted
-from fencepost.explorers.native.outcome import blame, explain
+from fencepost.explorers.native.blame import blame, explain
+from fencepost.explorers.native.expansion import still_counted
 from fencepost.explorers.native.search import Search
 from fencepost.explorers.native.store import Progress
 from fencepost.explorers.spark.exchange import Exchange

@@ -2,21 +2,17 @@
 
 from __future__ import annotations
 
-from functools import lru_cache, partial
-from operator import eq
+from functools import lru_cache
 from typing import TYPE_CHECKING
 
-from fencepost.explorers.memory import peak_memory
-from fencepost.explorers.native.compile import bounds_reached
-from fencepost.explorers.paths import Found, confirm, with_late_faults
+from fencepost.explorers.native.search import bounds_reached
+from fencepost.explorers.paths import with_late_faults
 from fencepost.explorers.spark.store import NO_ANCESTOR, SOURCE_SHIFT, Block
 from fencepost.explorers.verdict import GuardCount, PropertyResult, Result, Verdict
 from fencepost.model.language.actions import Kind
 from fencepost.model.language.errors import MismatchError
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
-
     from fencepost.explorers.native.search import Search
     from fencepost.explorers.spark.manifest import Manifest, State
     from fencepost.explorers.spark.store import Store
@@ -32,10 +28,10 @@ def result_of(native: Search, store: Store, manifest: Manifest, why: str, worker
     trails = _Trails(native, store, manifest)
     deadlock = None
     if native.options.deadlock and manifest.deadlock is not None:
-        deadlock = confirm(native.plain, trails.to(manifest.deadlock), Found(None))
+        deadlock = native.plain.retrace(trails.to(manifest.deadlock))
     return Result(
         protocol=native.machine.name,
-        constants=native.constants.shown(),
+        constants=native.constants.shown,
         engine="spark",
         workers=workers,
         complete=not why,
@@ -54,8 +50,7 @@ def result_of(native: Search, store: Store, manifest: Manifest, why: str, worker
         deadlocks=manifest.deadlocks,
         deadlock=deadlock,
         store_bytes=manifest.distinct * (native.layout.dtype.itemsize + 8),
-        peak_memory_bytes=peak_memory(),
-        compiled=(native.kernels.compiled,),
+        compiled=native.compiled[-1:],
         levels=tuple(manifest.levels),
     )
 
@@ -65,7 +60,8 @@ def _property(native: Search, trails: _Trails, manifest: Manifest, item: Propert
     if state is None:
         decided = Verdict.UNREACHED if item.kind is Kind.SOMETIMES else Verdict.HOLDS
         return PropertyResult(item.name, item.kind, decided if complete else Verdict.UNDETERMINED)
-    path = with_late_faults(native.plain, confirm(native.plain, trails.to(state), Found(item)), item)
+    path = native.plain.decided(native.plain.retrace(trails.to(state)), item)
+    path = with_late_faults(native.plain, path, item)
     return PropertyResult(item.name, item.kind, Verdict.HOLDS if item.kind is Kind.SOMETIMES else Verdict.VIOLATED, path)
 
 
@@ -82,8 +78,8 @@ class _Trails:
 
         self.block = block
 
-    def to(self, state: State) -> Iterator[Callable[[Key], bool]]:
-        """Return, from the initial state on, how to recognise each state on the way."""
+    def to(self, state: State) -> list[Key]:
+        """Return the states on the way to a state, the initial one first."""
         level, partition, number = state
         longest = level
         keys: list[Key] = []
@@ -93,10 +89,10 @@ class _Trails:
                 place = block.place(number)
             except IndexError:
                 raise self.store.damaged(level, partition) from None
-            keys.append(self.native.layout.decode(block.rows[place], self.native.constants))
+            keys.append(self.native.layout.decode(block.rows[place]))
             ancestor = int(block.ancestors[place])
             if ancestor == NO_ANCESTOR:
-                return (partial(eq, key) for key in reversed(keys))
+                return keys[::-1]
             partition, number = ancestor >> SOURCE_SHIFT, ancestor & ((1 << SOURCE_SHIFT) - 1)
             level = max(self.base, level - 1)
         raise MismatchError("the ancestors of a state go round in a circle.")

@@ -16,10 +16,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from fencepost.explorers.native.compile import count_bounds
+from fencepost.explorers.native.expansion import UNDECIDED, count_bounds, insert
 from fencepost.explorers.native.kernels import OWNERS
 from fencepost.explorers.native.manifest import InvalidError, look_at_rows
-from fencepost.explorers.native.search import UNDECIDED
 from fencepost.explorers.native.store import BATCH, Buffers, Partition
 from fencepost.explorers.spark.mapped_partition import MappedPartition, locked
 from fencepost.explorers.spark.store import SOURCE_SHIFT, Block, Store
@@ -131,7 +130,7 @@ class _Outbox:
         buffers.starts[0, 1:] = np.cumsum(np.bincount(to, minlength=len(self.boxes)))
         for target in np.flatnonzero(np.diff(buffers.starts[0])).tolist():
             box = self.boxes[target] = self.boxes[target] or Partition(self.kernels, self.layout.dtype, compact=False)
-            box.insert(buffers, 1, target)
+            insert(box, buffers, 1, target)
             if box.count >= self.room:
                 yield self._close(target)
 

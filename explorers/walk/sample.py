@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from fencepost.explorers.interrupts import Signals
-from fencepost.explorers.native.worker_pool import processors
+from fencepost.explorers.native.expansion import processors
 from fencepost.explorers.verdict import VIOLATED, PropertyResult, Verdict, out_of_time, worst
 from fencepost.explorers.walk.measures import deepest_log, estimate, faults_used
 from fencepost.explorers.walk.walker import REGISTERS, End
@@ -140,7 +140,7 @@ def nothing(machine: Machine, constants: Constants, properties: tuple[Property, 
     """Return the sample of no walks, because of what ended it before the first one."""
     return Sample(
         protocol=machine.name,
-        constants=constants.shown(),
+        constants=constants.shown,
         plan=plan,
         workers=plan.workers,
         walks=0,
@@ -241,7 +241,7 @@ class _Sampling:
         why = "" if total.walks == self.plan.walks else self.stop or VIOLATED
         return Sample(
             protocol=walker.machine.name,
-            constants=walker.constants.shown(),
+            constants=walker.constants.shown,
             plan=self.plan,
             workers=workers,
             walks=total.walks,

@@ -7,9 +7,8 @@ from enum import IntEnum
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+from fencepost.explorers.native.blame import blame, explain
 from fencepost.explorers.native.compile import Kernels, compiled
-from fencepost.explorers.native.outcome import blame, explain
-from fencepost.explorers.paths import Found, confirm
 from fencepost.explorers.verdict import refuse_behaviours
 from fencepost.explorers.walk.compile import WalkKernel
 from fencepost.model.language.actions import Kind
@@ -87,7 +86,7 @@ class Walker:
         source = self.kernels.source
         self.module, self.layout = self.kernels.module, self.kernels.layout(constants)
         self.plain = Interpreter(machine, constants, normalize=normalize)
-        self.initial = self.layout.encode(self.plain.initial_states(), constants)
+        self.initial = self.layout.encode(self.plain.initial_states())
         self._c, self._checks = self.kernels.constants(constants), self.kernels.checks(constants)
         self._of_states, self._of_steps = source.state_properties, source.step_properties
         self._asked_states, self._asked_steps = self._asked(self._of_states), self._asked(self._of_steps)
@@ -130,11 +129,11 @@ class Walker:
         return self._states(*self._run(0, 1, 0, min(steps, row.shape[1]), (), row, stop=False, recorded=True))
 
     def _states(self, walks: Walks, rows: np.ndarray[Any, Any]) -> list[Key]:
-        return [self.layout.decode(row, self.constants) for row in rows[: int(walks.steps[0]) + 1]]
+        return [self.layout.decode(row) for row in rows[: int(walks.steps[0]) + 1]]
 
     def confirm(self, way: list[Key], prop: Property) -> Path:
         """Return the path along a way, and what decides the property after it, once the plain semantics agrees with both."""
-        return confirm(self.plain, (_equals(key) for key in way), Found(prop))
+        return self.plain.decided(self.plain.retrace(way), prop)
 
     def weights(self, given: Mapping[str, int]) -> tuple[int, ...]:
         """Return the weight of each action, 1 for those that are not given; raise UsageError for an unknown one."""

@@ -7,17 +7,14 @@ says so with `fits`.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 from fencepost.model.language.errors import DisabledError, FencepostError
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Container, Iterable, Mapping, Sequence
+    from collections.abc import Callable, Sequence
 
-    from fencepost.model.language.constants import Constant, Constants
-
-ENOUGH = 10_000
-"""States in which a bound was reached after which it is counted no more: from the next level of the search on it costs nothing."""
+    from fencepost.model.language.constants import Constant
 
 DROPPED: set[str] = set()
 """The bounds for whose sake effects have left something out, since somebody emptied it."""
@@ -66,37 +63,3 @@ def refusing(function: Callable[..., None], args: Sequence[Any], guards: int) ->
     finally:
         TRIALS.pop()
     return frozenset()
-
-
-def counted_bounds(
-    constants: Constants, declared: Iterable[str], states: Mapping[str, int], together: Container[str]
-) -> tuple[BoundCount, ...]:
-    """Return the bounds of a machine with what a search counted of them."""
-    values = constants.values
-    return tuple(
-        BoundCount(name, int(values[name]), states.get(name, 0), name in together and not states.get(name, 0))
-        for name in declared
-    )
-
-
-class BoundCount(NamedTuple):
-    """How far a bound cut a search short: in how many states a step was refused, or lost something, for its sake alone.
-
-    From `ENOUGH` states on it is `at_least` so many: the count ends with the level of the search in which it passed them.
-    `together`: it never was alone, but it refused steps together with other bounds, while every guard that is no bound held.
-    """
-
-    constant: str
-    value: int
-    states: int
-    together: bool = False
-
-    @property
-    def at_least(self) -> bool:
-        """Whether there may be more states than were counted."""
-        return self.states >= ENOUGH
-
-    @property
-    def reached(self) -> bool:
-        """Whether the search would have gone further without it."""
-        return self.states > 0 or self.together

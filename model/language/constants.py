@@ -51,12 +51,14 @@ class Constant(Linear, Generic[T]):
         self.name = name
         self.terms = {name: 1}
 
-    @overload
-    def __get__(self, instance: None, owner: type) -> Self: ...
-    @overload
-    def __get__(self, instance: object, owner: type) -> T: ...
-    def __get__(self, instance: Any, owner: type) -> Any:
-        return self if instance is None else instance.values[self.name]
+    if TYPE_CHECKING:  # at run time an instance has its values in its own `__dict__`, and a class its constants
+
+        @overload
+        def __get__(self, instance: None, owner: type) -> Self: ...
+        @overload
+        def __get__(self, instance: object, owner: type) -> T: ...
+        def __get__(self, instance: Any, owner: type) -> Any:
+            """Return the constant of a class, the value of an instance."""
 
     def parse(self, text: str) -> T:
         """Return the value that `text` names; raise UsageError if it names none."""
@@ -140,7 +142,7 @@ class Constants:
     """The constants of one machine; subclass it and assign `shape`, `capacity`, `bound`, `switch`, `choice`."""
 
     def __init_subclass__(cls) -> None:
-        taken = {"values", *(name for name in dir(Constants) if not name.startswith("__"))}
+        taken = {"values", "shown", "spelt", "rooms", *(name for name in dir(Constants) if not name.startswith("__"))}
         for name, item in vars(cls).items():
             if isinstance(item, int) and not name.startswith("_"):
                 raise ModelError(
@@ -163,6 +165,17 @@ class Constants:
             name: constant.accept(values.get(name, constant.default)) for name, constant in declared.items()
         }
         """The values by name."""
+        self.shown: Mapping[str, int | bool | str] = {name: item.show(self.values[name]) for name, item in declared.items()}
+        """The values as they read in a trace file."""
+        self.spelt: Mapping[str, int | bool | str] = {
+            name: value.replace("_", "-") if isinstance(value, str) else value for name, value in self.shown.items()
+        }
+        """The values as they read on the command line and in JSON: words have dashes."""
+        self.rooms: Mapping[str, int] = {
+            name: max(int(self.values[name]), item.room) if item.sort in (SHAPE, CAPACITY) else int(item.high)
+            for name, item in declared.items()
+        }
+        """For each constant the value that its compiled shape is sized for."""
         self.__dict__.update(self.values)  # found before what the class declares, and at once: models read them all the time
 
     def __setattr__(self, name: str, value: object) -> None:
@@ -182,20 +195,10 @@ class Constants:
         """Return constants with some values changed."""
         return type(self)(**{**self.values, **values})
 
-    def shown(self) -> dict[str, int | bool | str]:
-        """Return the values as they read in JSON and in a trace file."""
-        return {name: constant.show(self.values[name]) for name, constant in self.declared().items()}
-
-    def rooms(self) -> dict[str, int]:
-        """Return for each constant the value its compiled shape is sized for."""
-        rooms = {}
-        for name, constant in self.declared().items():
-            value = int(self.values[name])
-            if constant.sort in (SHAPE, CAPACITY):
-                rooms[name] = max(value, constant.room)
-            else:
-                rooms[name] = int(constant.high)
-        return rooms
+    def sized(self, name: str) -> str:
+        """Return the name of a machine with the sizes of the run: `kip320 for 3 replicas`."""
+        sizes = [f"{self.values[item]} {item}" for item, constant in self.declared().items() if constant.sort == SHAPE]
+        return f"{name} for {', '.join(sizes)}" if sizes else name
 
     def __eq__(self, other: object) -> bool:
         return type(self) is type(other) and self.values == other.values
@@ -204,4 +207,4 @@ class Constants:
         return hash((type(self), tuple(self.values.items())))
 
     def __repr__(self) -> str:
-        return f"{type(self).__name__}({', '.join(f'{name}={value}' for name, value in self.shown().items())})"
+        return f"{type(self).__name__}({', '.join(f'{name}={value}' for name, value in self.shown.items())})"

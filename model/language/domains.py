@@ -257,6 +257,39 @@ class Member(Domain):
 
 
 @dataclass(frozen=True)
+class End:
+    """One of the bounds of a domain, as a number that depends on constants."""
+
+    domain: Domain
+    high: bool
+
+    def value(self, values: Mapping[str, int]) -> int:
+        """Return the bound for these values of the constants."""
+        return self.domain.bounds(values)[self.high]
+
+
+@dataclass(frozen=True)
+class First:
+    """The first value of a domain, NONE left out."""
+
+    domain: Domain
+
+    def value(self, values: Mapping[str, int]) -> int:
+        """Return that value for these values of the constants."""
+        low = self.domain.bounds(values)[0]
+        return 0 if low == NONE else low
+
+
+Depending = Linear | End | First
+"""A number that depends on the constants of a run."""
+
+
+def evaluated(numbers: Iterable[Depending], values: Mapping[str, int]) -> list[int]:
+    """Return what numbers come to for these values of the constants."""
+    return [item.value(values) for item in numbers]
+
+
+@dataclass(frozen=True)
 class InFlight:
     """Parameter domain: a message in the bag of this name (a field of the state)."""
 

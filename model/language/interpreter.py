@@ -7,9 +7,10 @@ from functools import cached_property
 from itertools import product
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from fencepost.model.language.actions import Kind
 from fencepost.model.language.bounds import refusing
 from fencepost.model.language.domains import NONE, Domain, InFlight
-from fencepost.model.language.errors import DisabledError, DomainError, FencepostError, ModelError
+from fencepost.model.language.errors import DisabledError, DomainError, FencepostError, MismatchError, ModelError
 from fencepost.model.language.records import Key, Schema, fields, key_of
 
 if TYPE_CHECKING:
@@ -160,6 +161,42 @@ class Interpreter:
         if prop.on is not None:
             args = tuple(self.argument(state, d, v) for (_, d), v in zip(step.action.params, step.args, strict=True))
         return self._ask(prop, state, self._read(transition.raw), self.constants, *args)
+
+    def retrace(self, way: Iterable[object], seen: Callable[[Key], object] | None = None) -> Path:
+        """Return a history that an engine found, given by its states or by what is `seen` of each of them; raise MismatchError if it is none."""
+        wanted = iter(way)
+        first = next(wanted)
+        start = next((key for key in self.initial_states() if (key if seen is None else seen(key)) == first), None)
+        if start is None:
+            raise MismatchError("a path was found whose first state is not an initial state of the plain semantics.")
+        states: list[Key] = [start]
+        steps: list[Step] = []
+        for mark in wanted:
+            for taken in self.transitions(states[-1]):
+                if (taken.after if seen is None else seen(taken.after)) == mark:
+                    break
+            else:
+                raise MismatchError(
+                    f"a path was found whose step {len(states)} the plain semantics cannot take. Engines disagree: please report this."
+                )
+            steps.append(taken.step)
+            states.append(taken.after)
+        return Path(start, tuple(steps), tuple(states))
+
+    def decided(self, path: Path, prop: Property) -> Path:
+        """Return a history that decides a property at its end, with the last step if steps decide it; raise MismatchError if it does not."""
+        wanted, end = prop.kind is Kind.SOMETIMES, path.states[-1]
+        if not prop.over_steps:
+            if self.holds(prop, end) is not wanted:
+                raise MismatchError(
+                    f"property {prop.name!r}: the engine and the plain semantics judge the last state differently."
+                )
+            return path
+        for last in self.transitions(end):
+            applies = prop.on is None or prop.on.name == last.step.action.name
+            if applies and self.holds_step(prop, end, last) is wanted:
+                return Path(path.start, (*path.steps, last.step), (*path.states, last.after))
+        raise MismatchError(f"property {prop.name!r}: the engine and the plain semantics judge the last step differently.")
 
     def says(self, prop: Property, predicate: Callable[..., bool] | None, state: Key, args: tuple[int, ...]) -> bool:
         """Evaluate a predicate of a property of whole behaviours; one that is None holds nowhere."""

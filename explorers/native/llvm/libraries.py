@@ -25,7 +25,7 @@ import numpy as np
 from fencepost.explorers.cache_folder import cache_folder
 from fencepost.explorers.native.llvm.aside import compiled_somewhere
 from fencepost.explorers.native.llvm.objects import LEVEL, Object, digest, machine_of, native
-from fencepost.explorers.native.llvm.symbols import write_map
+from fencepost.explorers.native.llvm.symbols import NAMED, write_map
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -143,8 +143,9 @@ class Library:
         engine.add_object_file(llvm.ObjectFileRef.from_data(made.code))
         engine.finalize_object()
         self._exports = {name: (int(engine.get_function_address(name)), export) for name, export in made.exports.items()}
-        for name, (address, _) in list(self._exports.items())[:1]:
-            write_map(made.code, name, address)
+        if os.environ.get(NAMED):
+            for name, (address, _) in list(self._exports.items())[:1]:
+                write_map(made.code, name, address)
         # The engine is not reached from here, so that the garbage collector never takes its context away before it.
         weakref.finalize(self, engine.close).atexit = False
 

@@ -67,7 +67,7 @@ def version() -> str:
 
 def digest(unit: Unit | Lowered, target: Target | None = None, level: int = LEVEL) -> str:
     """Return the name of a unit's object: equal for equal content, compiled by the same back end in the same way."""
-    return hashlib.sha256(f"{version()}\n{target or native()}\n{level}\n{unit!r}".encode()).hexdigest()[:32]
+    return hashlib.sha256(f"{version()}\n{target or native()}\n{level}\n{unit.content}".encode()).hexdigest()[:32]
 
 
 def machine_of(target: Target, level: int) -> Any:

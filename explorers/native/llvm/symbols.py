@@ -10,6 +10,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
 NAMED = "FENCEPOST_PERF"
+"""The variable of the environment that asks for them."""
 MAP = "/tmp/perf-{}.map"  # noqa: S108 (perf looks there and nowhere else)
 _ELF64 = b"\x7fELF\x02\x01"
 _FUNCTION, _TABLE = 2, 2
@@ -42,12 +43,10 @@ def symbols(code: bytes) -> Iterator[Symbol]:
 
 
 def write_map(code: bytes, kernel: str, address: int) -> None:
-    """Add the functions of an object to the file that perf reads, if the environment asks for it; a kernel of it is at an address.
+    """Add the functions of an object to the file that perf reads; a kernel of it is at an address.
 
     Only functions in the section of that kernel are named, since LLVM says where no other section is.
     """
-    if not os.environ.get(NAMED):
-        return
     found = list(symbols(code))
     base = next((item for item in found if item.name == kernel), None)
     if base is None:

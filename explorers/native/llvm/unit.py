@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import hashlib
 import re
 from dataclasses import dataclass
+from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 from fencepost.explorers.native.llvm.types import CELLS, Code, Named, Records, Sort, Struct, Vector, View
@@ -20,8 +22,17 @@ Export = tuple[tuple[str, ...], str]
 """The annotations of a kernel's parameters and of its result."""
 
 
+class Digested:
+    """What is named by the digest of its content, which is worked out once."""
+
+    @cached_property
+    def content(self) -> str:
+        """The digest of everything that it says."""
+        return hashlib.sha256(repr(self).encode()).hexdigest()
+
+
 @dataclass(frozen=True)
-class Lowered:
+class Lowered(Digested):
     """A module that is LLVM IR already, and its kernels. Some of its functions are others on x86-64 and elsewhere."""
 
     text: str
@@ -31,7 +42,7 @@ class Lowered:
 
 
 @dataclass(frozen=True)
-class Unit:
+class Unit(Digested):
     """A module to compile.
 
     The kernels of `text` are compiled, and of `library` what they call. A parameter of a kernel is annotated by `I64` or `U64` (a

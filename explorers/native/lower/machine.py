@@ -5,7 +5,6 @@ from __future__ import annotations
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, NamedTuple
 
-from fencepost.explorers.native.layout import WORD
 from fencepost.explorers.native.llvm.builder import Builder
 from fencepost.explorers.native.llvm.checks import RARE
 from fencepost.explorers.native.llvm.types import Sort, Value, Vector, number
@@ -15,6 +14,7 @@ from fencepost.explorers.native.lower.lanes import LANES, Unsuited
 from fencepost.explorers.native.lower.loops import counted, only_if
 from fencepost.explorers.native.lower.module import BLOCK, BYTES, PLAIN
 from fencepost.explorers.native.lower.shape import ERROR
+from fencepost.explorers.native.memory_layout import WORD
 from fencepost.model.language.actions import Kind
 
 if TYPE_CHECKING:

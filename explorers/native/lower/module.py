@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, Protocol
 
+from fencepost.explorers.native.layout import packing_size
 from fencepost.explorers.native.llvm import checks
 from fencepost.explorers.native.llvm.builder import Builder
 from fencepost.explorers.native.llvm.types import CELLS, Named, Sort, Value, Vector, View, number
@@ -63,7 +64,7 @@ class Module:
         )
         self.bags = Bags(CHECKS, self.texts)
         self.state = self.shape.record(program.machine.state)
-        first = self.shape.reserve_all(Rows.size(layout))
+        first = self.shape.reserve_all(packing_size(layout))
         self.rows = Rows(self.state, first)
         self.switches: dict[tuple[int, int], int] = {}
         self.bounds: Counting | None = None

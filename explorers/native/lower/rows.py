@@ -7,75 +7,13 @@ as its bytes then, so nothing is carried from one to the next.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, NamedTuple
-
-from fencepost.explorers.native.layout import BITS, WORD
+from fencepost.explorers.native.layout import BITS, ENTRY, HEAD, STEPS, Entry
 from fencepost.explorers.native.llvm.builder import Builder
 from fencepost.explorers.native.llvm.types import Cell, Sort, Struct, Value, Vector, number, word
 from fencepost.explorers.native.lower.loops import counted
-
-if TYPE_CHECKING:
-    from fencepost.explorers.native.layout import Layout
+from fencepost.explorers.native.memory_layout import WORD
 
 _WORD = Cell(8, signed=False)
-STEPS = 6
-"""Steps in which bits are gathered without an instruction for it: by 1, 2, 4, ... 32 places."""
-ENTRY = 8 + STEPS
-"""Numbers in the check array for each word of memory that keeps bits."""
-
-
-class Entry(NamedTuple):
-    """How one word of memory is kept."""
-
-    word: int
-    mask: int
-    base: int
-    """The least values of its fields, negated, each in its own bytes."""
-    tops: int
-    """The highest bits of the fields that have a base."""
-    bits: int
-    shift: int
-    """The place of its first bit in `source`, a word of the row; its last bit is in `last`."""
-    source: int
-    last: int
-    moves: tuple[int, ...]
-    """Which bits move in each step of gathering."""
-
-
-def entries(layout: Layout) -> list[Entry]:
-    """Return how the words of a state are kept, those without bits left out."""
-    masks: dict[int, list[int]] = {}
-    for leaf in layout.leaves:
-        if not leaf.bits:
-            continue
-        found = masks.setdefault(leaf.offset // WORD, [0, 0, 0])
-        at = leaf.offset % WORD * 8
-        found[0] |= ((1 << leaf.bits) - 1) << at
-        if leaf.low < 0 and leaf.bits < 8 * leaf.bytes:
-            found[1] |= -leaf.low << at
-            found[2] |= 1 << (at + 8 * leaf.bytes - 1)
-    result, place = [], 0
-    for position, (mask, base, tops) in sorted(masks.items()):
-        count, source = mask.bit_count(), place // BITS
-        last = (place + count - 1) // BITS
-        result.append(Entry(position, mask, base, tops, count, place % BITS, source, last, moves(mask)))
-        place += count
-    return result
-
-
-def moves(mask: int) -> tuple[int, ...]:
-    """Return which bits move by 1, 2, 4, ... places when the bits of a mask are gathered (Hacker's Delight, 7-4)."""
-    full = (1 << BITS) - 1
-    left, found = ~mask << 1 & full, []
-    for step in range(STEPS):
-        parity = left
-        for shift in range(STEPS):
-            parity ^= parity << (1 << shift) & full
-        moved = parity & mask
-        found.append(moved)
-        mask = (mask ^ moved) | moved >> (1 << step)
-        left &= ~parity
-    return tuple(found)
 
 
 class Rows:
@@ -84,25 +22,10 @@ class Rows:
     The first numbers there: words of a row, how many entries follow, and whether to use the processor's own instructions.
     """
 
-    WORDS, COUNT, FAST, HEAD = 0, 1, 2, 3
+    WORDS, COUNT, FAST = range(HEAD)
 
     def __init__(self, state: Struct, place: int) -> None:
         self.state, self.place = state, place
-
-    @staticmethod
-    def size(layout: Layout) -> int:
-        """Return how many numbers of the check array the data take at most."""
-        return Rows.HEAD + ENTRY * layout.wide_words
-
-    @staticmethod
-    def data(layout: Layout, *, fast: bool) -> list[int]:
-        """Return the data for a layout, as signed numbers."""
-        made = entries(layout)
-        found = [layout.words, len(made), int(fast)]
-        for item in made:
-            found += [*item[:-1], *item.moves]
-        found += [0] * (Rows.size(layout) - len(found))
-        return [value - (1 << BITS) if value >> (BITS - 1) else value for value in found]
 
     # -- in the functions of a module
 
@@ -189,7 +112,7 @@ class Rows:
         build.keep(kept, word(0))
         _write(build, row, number(0), word(0))
         with counted(build, number(0), self._number(build, e, self.COUNT)) as item:
-            entry = _Entry(build, build.offset(e.text, WORD * (self.place + self.HEAD)), item.at)
+            entry = _Entry(build, build.offset(e.text, WORD * (self.place + HEAD)), item.at)
             bits = _gathered(build, entry, _read(build, state, entry.number("word")), fast=fast)
             shift, count = entry.number("shift"), entry.number("bits")
             whole = build.bitwise("|", build.kept(kept, Sort.WORD), build.shifted("<<", bits, shift))
@@ -203,7 +126,7 @@ class Rows:
     def _unpack(self, build: Builder, *, fast: bool) -> None:
         e, row, state = build.arguments
         with counted(build, number(0), self._number(build, e, self.COUNT)) as item:
-            entry = _Entry(build, build.offset(e.text, WORD * (self.place + self.HEAD)), item.at)
+            entry = _Entry(build, build.offset(e.text, WORD * (self.place + HEAD)), item.at)
             shift = entry.number("shift")
             low = build.shifted(">>", _read(build, row, entry.number("source")), shift)
             high = build.shifted("<<", _read(build, row, entry.number("last")), number(1))

@@ -4,21 +4,21 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, NamedTuple
 
-from fencepost.explorers.native.layout import Layout, ends_of, extent
 from fencepost.explorers.native.llvm.types import Records, Struct, Value, described, number
-from fencepost.model.language.domains import NONE, linear
+from fencepost.explorers.native.memory_layout import ends_of, extent
+from fencepost.model.language.domains import NONE, End, First, Linear, linear
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
-
+    from fencepost.explorers.native.layout import Layout
     from fencepost.explorers.native.llvm.builder import Builder
     from fencepost.explorers.native.llvm.types import Memory
-    from fencepost.model.language.domains import Domain, Linear
+    from fencepost.model.language.domains import Depending, Domain
     from fencepost.model.language.machine import Machine
     from fencepost.model.language.records import FieldType, Record
 
 ERROR, STATE = 0, 1
 """Places in the check array: the code of the first error, and the number of the state that it happened in."""
+NOTHING = Linear({}, 0)
 
 
 class Ends(NamedTuple):
@@ -32,7 +32,7 @@ class Shape:
     """The layout of the check array `e`, an int64 array that every function of compiled code gets first.
 
     `e[0]` is the code of the first error, `e[1]` the state that was being expanded. Then come the words of the row's packing,
-    and what depends on constants of the run: bounds of domains and lengths of arrays, computed by `values`.
+    and what depends on constants of the run: bounds of domains and lengths of arrays.
     """
 
     FIRST = 4
@@ -44,11 +44,8 @@ class Shape:
         self.exact: dict[str, int] = {}
         self.records = Records()
         self._slots: dict[object, int] = {}
-        self._read: list[Callable[[Mapping[str, int]], int]] = []
-
-    def values(self, constants: Mapping[str, int]) -> list[int]:
-        """Return the content of `e` for these constants."""
-        return [0] * self.FIRST + [read(constants) for read in self._read]
+        self.depends: list[Depending] = []
+        """What the numbers of `e` behind the first ones come to in a run."""
 
     # -- memory
 
@@ -69,7 +66,7 @@ class Shape:
         least, most = ends_of(domain, self.rooms, self.lows)[high]
         if least == most:
             return number(least)
-        return self.read(build, e, (domain, high), lambda values: domain.bounds(values)[high], least, most)
+        return self.read(build, e, (domain, high), End(domain, high), least, most)
 
     def size(self, build: Builder, e: Value, value: Linear | int) -> Value:
         """Return a sum of constants."""
@@ -77,7 +74,7 @@ class Shape:
         if all(name in self.exact for name in total.names):
             return number(total.value(self.exact))
         least, most = extent(total, self.rooms, self.lows)
-        return self.read(build, e, (tuple(total.terms.items()), total.offset), total.value, least, most)
+        return self.read(build, e, (tuple(total.terms.items()), total.offset), total, least, most)
 
     def first(self, build: Builder, e: Value, domain: Domain) -> Value:
         """Return the first value of a domain, NONE left out."""
@@ -86,25 +83,19 @@ class Shape:
             low = self.bound(build, e, domain, high=False)
             return number(0) if low.text == str(NONE) else low
 
-        def chosen(values: Mapping[str, int]) -> int:
-            low = domain.bounds(values)[0]
-            return 0 if low == NONE else low
+        return self.read(build, e, (domain, "first"), First(domain), min(least, 0) if least < NONE else 0, max(most, 0))
 
-        return self.read(build, e, (domain, "first"), chosen, min(least, 0) if least < NONE else 0, max(most, 0))
-
-    def read(
-        self, build: Builder, e: Value, key: object, value: Callable[[Mapping[str, int]], int], low: int, high: int
-    ) -> Value:
+    def read(self, build: Builder, e: Value, key: object, value: Depending, low: int, high: int) -> Value:
         """Return a number that depends on constants of the run, the same slot for the same key."""
         if key not in self._slots:
             self._slots[key] = self.reserve(value)
         address, memory = build.element(e, number(self._slots[key]))
         return build.read(address, memory)._replace(low=low, high=high)
 
-    def reserve(self, value: Callable[[Mapping[str, int]], int] = lambda _: 0) -> int:
+    def reserve(self, value: Depending = NOTHING) -> int:
         """Return a slot of its own, which holds this at the start of a run."""
-        self._read.append(value)
-        return self.FIRST + len(self._read) - 1
+        self.depends.append(value)
+        return self.FIRST + len(self.depends) - 1
 
     def reserve_all(self, count: int) -> int:
         """Return the first of so many slots in a row, which are filled otherwise."""

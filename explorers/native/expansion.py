@@ -1,0 +1,451 @@
+"""The states of a search and the workers that expand, insert and judge them, in compiled code; what is done when is up to the search.
+
+Each level is cut into batches of states. A batch is expanded into a buffer and its successors ordered by owner; after a
+round of batches every owner inserts its share, in the order of the batches. Rounds have a fixed size, so the order in
+which states enter a partition, and with it every number and every trace, is the same on every run.
+"""
+
+from __future__ import annotations
+
+import os
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, NamedTuple, Self
+
+import numpy as np
+from fencepost.explorers.native.blame import blame, explain
+from fencepost.explorers.native.compile import NO_PARENT
+from fencepost.explorers.native.kernels import (
+    BASE,
+    DEAD,
+    END,
+    EXPANDED,
+    FACTS,
+    FIRST,
+    KNOWN,
+    LAST,
+    NUMBER,
+    OWNERS,
+    PIECE,
+    ROWS,
+    STORED,
+)
+from fencepost.explorers.native.lower.shape import ERROR, STATE
+from fencepost.explorers.native.store import BATCH, ROUND, Buffers, Partition, Position, Progress
+from fencepost.explorers.paths import with_late_faults
+from fencepost.explorers.verdict import ENOUGH
+from fencepost.model.language.errors import MismatchError
+from fencepost.model.language.interpreter import Interpreter
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+    from fencepost.explorers.native.compile import Kernels, Run
+    from fencepost.explorers.native.generate import Source
+    from fencepost.explorers.verdict import Options
+    from fencepost.model.language.actions import Property
+    from fencepost.model.language.constants import Constants
+    from fencepost.model.language.interpreter import Path
+    from fencepost.model.language.machine import Machine
+    from fencepost.model.language.records import Key
+
+UNDECIDED = 1 << 62
+WORTH_SHARING = 2048
+"""Fewer states than this are done by one worker: waking another costs more."""
+
+
+@dataclass
+class Worker:
+    """What one worker counts, and works in."""
+
+    checks: np.ndarray[Any, Any]
+    fired: np.ndarray[Any, Any]
+    refused: np.ndarray[Any, Any]
+    alive: np.ndarray[Any, Any]
+    place: np.ndarray[Any, Any]
+    """The owner whose states are being inserted, or -1, and how many batches there are."""
+    queue: np.ndarray[Any, Any]
+    """Room to insert states in."""
+
+
+class WorkerPool:
+    """Workers that share tasks. Use it as a context manager; a crew of one needs no thread."""
+
+    def __init__(self, workers: list[Worker]) -> None:
+        self.workers = workers
+        self.resting = 0
+        """Workers at the end that take no task just now."""
+        self._pool: ThreadPoolExecutor | None = None
+
+    def __enter__(self) -> Self:
+        self._pool = ThreadPoolExecutor(len(self.workers) - 1) if len(self.workers) > 1 else None
+        return self
+
+    def __exit__(self, *error: object) -> None:
+        if self._pool is not None:
+            self._pool.shutdown()
+            self._pool = None
+
+    def share(self, tasks: int, work: Callable[[Worker, int], None], states: int) -> None:
+        """Do tasks 0 to tasks - 1; each worker takes the next one when it is free.
+
+        Of several tasks that fail the first one's error is raised, so that it does not depend on the number of workers.
+        """
+        queue = iter(range(tasks))
+        failed: dict[int, Exception] = {}
+
+        def drain(worker: Worker) -> None:
+            while not failed:
+                task = next(queue, None)
+                if task is None:
+                    return
+                try:
+                    work(worker, task)
+                except Exception as error:  # noqa: BLE001 (raised below)
+                    failed[task] = error
+
+        self.each(drain, states if tasks > 1 else 0)
+        if failed:
+            raise failed[min(failed)]
+
+    def each(self, work: Callable[[Worker], None], states: int) -> None:
+        """Have every worker do its part of the work. Few states are left to one."""
+        taking = self.workers[: len(self.workers) - self.resting]
+        if self._pool is None or states < WORTH_SHARING:
+            taking = taking[:1]
+        others = [self._pool.submit(work, worker) for worker in taking[1:]] if self._pool is not None else []
+        try:
+            work(taking[0])
+        finally:
+            errors = [future.exception() for future in others]
+        for error in errors:
+            if error is not None:
+                raise error
+
+
+def processors() -> int:
+    """Return how many processors this process may use."""
+    affinity = getattr(os, "sched_getaffinity", None)
+    return len(affinity(0)) if affinity else os.cpu_count() or 1
+
+
+class Calls(NamedTuple):
+    """The calls of one worker, and the module whose code they run."""
+
+    module: Any
+    expand: Callable[[], int]
+    insert: Callable[[], int]
+
+
+class Expansion:
+    """The states of a search: in partitions, with the workers that go on from them."""
+
+    def __init__(
+        self,
+        machine: Machine,
+        constants: Constants,
+        properties: tuple[Property, ...],
+        options: Options,
+        kernels: Kernels,
+        run: Run,
+    ) -> None:
+        self.machine, self.constants, self.properties, self.options = machine, constants, properties, options
+        self.kernels, self.module = kernels, kernels.module
+        self.layout, self.c, self._checks = run
+        self.owners = OWNERS
+        self.plain = Interpreter(machine, constants, normalize=options.normalize)
+        self.facts = np.zeros((OWNERS, FACTS), np.int64)
+        self.partitions = [Partition(kernels, self.layout.dtype, compact=options.compact, facts=facts) for facts in self.facts]
+        self.position = Position()
+        self.before_judging: tuple[list[int], dict[str, int]] | None = None
+        """What was judged before a search was stopped inside a level: a resumed one judges the level as a whole."""
+        self.workers = options.workers or processors()
+        self._buffers = Buffers(self.layout.dtype, ROUND, BATCH * kernels.source.most_successors)
+        self.pool = WorkerPool([self._worker() for _ in range(self.workers)])
+        self.tasks = np.zeros(2, np.int64)
+        """The next of the tasks that workers share, which they count up, each in its compiled code; and how many pieces there are."""
+        self._pieces = np.zeros((ROUND, PIECE), np.int64)
+        self._calls: dict[int, Calls] = {}
+        self.fatal = self.watched = np.array([ERROR], np.int64)
+        """Places of the check array: after a piece expanding stops where a watched one is not 0, and that is an error at a fatal one."""
+        self._found = np.zeros((ROUND, max(1, len(kernels.source.step_properties))), np.int64)
+
+    # -- states
+
+    def begin(self) -> None:
+        """Insert the initial states."""
+        keys = self.plain.initial_states()
+        rows = self.layout.encode(keys)
+        buffers = Buffers(self.layout.dtype, 1, len(rows))
+        buffers.rows[0] = rows
+        buffers.parents[:] = NO_PARENT
+        self.module.hash_rows(buffers.words[0], buffers.hashes[0])
+        self.module.order_by_owner(buffers.hashes[0], len(rows), buffers.starts[0], buffers.order[0])
+        for owner, part in enumerate(self.partitions):
+            insert(part, buffers, 1, owner)
+        self.position.initial = len(keys)
+        self.position.judged = [0] * self.owners
+        self.position.levels = [self.distinct]
+
+    def open_level(self) -> None:
+        """Make the states that were found last the level to expand."""
+        position = self.position
+        position.starts = position.ends or [0] * self.owners
+        position.ends = [part.count for part in self.partitions]
+        position.next_round = 0
+        for part in self.partitions:
+            part.next_level()
+        self.count_bounds(still_counted(self.kernels.source, self.refused()))
+
+    def count_bounds(self, bounds: int) -> None:
+        """Have these bounds counted, given as bits."""
+        self.position.counting = bounds
+        for worker in self.pool.workers:
+            count_bounds(self.kernels.source, worker.checks, bounds)
+
+    def rounds(self) -> list[np.ndarray[Any, Any]]:
+        """Return the level in rounds: lines of `PIECE` numbers, small pieces of one owner, in order."""
+        found = []
+        for owner, (first, last) in enumerate(zip(self.position.starts, self.position.ends, strict=True)):
+            base = self.partitions[owner].base
+            found += [
+                (0, start, min(start + BATCH, last - base), owner + base * self.owners, 0, -1)
+                for start in range(first - base, last - base, BATCH)
+            ]
+        pieces = np.array(found, np.int64).reshape(-1, PIECE)
+        return [pieces[first : first + ROUND] for first in range(0, len(pieces), ROUND)]
+
+    def round(self, pieces: np.ndarray[Any, Any]) -> None:
+        """Expand some pieces of a level and insert what follows."""
+        steps = self.kernels.source.step_properties
+        waiting = self._open(steps)
+        self._found[:] = waiting
+        owners = pieces[:, NUMBER] % self.owners
+        self._pieces[: len(pieces)] = pieces
+        pieces = self._pieces[: len(pieces)]
+        pieces[:, ROWS] = self.facts[owners, EXPANDED]
+        states = int(pieces[:, LAST].sum() - pieces[:, FIRST].sum())
+        failed: list[tuple[int, Worker]] = []
+        self.tasks[1] = len(pieces)
+        self._share(lambda worker: self._expand(worker, failed), states if len(pieces) > 1 else 0)
+        if failed:
+            number, worker = min(failed, key=lambda item: item[0])
+            self._blame(worker, pieces[number])
+        if pieces[:, DEAD].any():
+            self._take_ends(pieces)
+        for piece in np.flatnonzero((self._found[: len(pieces)] != waiting).any(axis=1)).tolist():
+            owner = int(owners[piece])
+            self._note(steps, self._found[piece], owner, self.partitions[owner].base)
+        self._share(lambda worker: self._insert(worker, len(pieces)), states)
+
+    def _share(self, work: Callable[[Worker], None], states: int) -> None:
+        """Have workers take tasks until there are no more."""
+        self.tasks[0] = 0
+        self.pool.each(work, states)
+
+    def _call(self, worker: Worker) -> Calls:
+        """Return the calls of the kernels in which a worker spends its time. They are kept, since small levels take less time than making one does."""
+        made = self._calls.get(id(worker))
+        if made is None or made.module is not self.module:
+            module, buffers = self.module, self._buffers
+            expand = module.expand_pieces.bound(
+                module.expand, worker.checks, self._pieces, self.c, buffers.words, buffers.hashes, buffers.parents, buffers.order,
+                buffers.starts, worker.fired, worker.refused, self._found, worker.alive, self.tasks, self.watched,
+            )  # fmt: skip
+            insert = module.insert.bound(
+                *buffers.flat(), self.facts, 0, worker.place, self.tasks, worker.queue, self.options.compact
+            )
+            made = self._calls[id(worker)] = Calls(module, expand, insert)
+        return made
+
+    def _expand(self, worker: Worker, failed: list[tuple[int, Worker]]) -> None:
+        """Expand pieces as long as there are any, or until one fails: those before it are with other workers."""
+        expand = self._call(worker).expand
+        while True:
+            number = expand()
+            if number < 0:
+                return
+            if worker.checks[self.fatal].any():
+                failed.append((number, worker))
+                return
+            self._expanded(worker, int(self._pieces[number, NUMBER]) % self.owners)
+
+    def _expanded(self, worker: Worker, owner: int) -> None:
+        """Do what a watched place of the check array asks for, after a piece of an owner."""
+
+    def _blame(self, worker: Worker, piece: np.ndarray[Any, Any]) -> None:
+        """Raise the error of a check that failed in a piece of the level."""
+        first = int(piece[NUMBER])
+        rows = self.partitions[first % self.owners].rows
+        for at in range(int(piece[FIRST]), int(piece[LAST])):
+            explain(self, rows[at], lambda at=at: self.way_to(first + at * self.owners))  # type: ignore[misc]
+        blame(self, int(next(code for code in worker.checks[self.fatal] if code)))
+
+    def _take_ends(self, pieces: np.ndarray[Any, Any]) -> None:
+        """Count the states without a successor, and keep the first: pieces come in the order of owners and numbers."""
+        self.position.deadlocks += int(pieces[:, DEAD].sum())
+        if self.position.deadlock < 0:
+            first = pieces[np.flatnonzero(pieces[:, DEAD])[0]]
+            self.position.deadlock = int(first[NUMBER] + first[END] * self.owners)
+
+    def _insert(self, worker: Worker, batches: int) -> None:
+        """Insert successors of owners as long as there are any."""
+        insert = self._call(worker).insert
+        worker.place[:] = -1, batches
+        while (owner := insert()) >= 0:
+            self.partitions[owner].make_room()
+
+    # -- properties
+
+    def judge(self) -> None:
+        """Evaluate the state properties on every state that they have not seen."""
+        state_properties = self.kernels.source.state_properties
+        waiting = self._open(state_properties)
+        results = np.tile(waiting, (self.owners, 1))
+        lines, facts = np.zeros((self.owners, PIECE), np.int64), self.facts
+        first, last = np.array(self.position.judged), facts[:, KNOWN]
+        fresh = first >= facts[:, BASE]
+        bases = np.where(fresh, facts[:, BASE], [part.base for part in self.partitions])
+        lines[:, ROWS] = np.where(fresh, facts[:, STORED], facts[:, EXPANDED])
+        lines[:, FIRST], lines[:, LAST] = first - bases, last - bases
+        failed: list[tuple[int, Worker]] = []
+        self._share(lambda worker: self._judge_owners(worker, lines, results, failed), int((last - first).sum()))
+        if failed:
+            owner, worker = min(failed, key=lambda item: item[0])
+            at, base, part = int(worker.checks[STATE]), int(bases[owner]), self.partitions[owner]
+            explain(self, part.row(at + base), lambda: self.way_to(owner + (at + base) * self.owners))
+            blame(self, int(worker.checks[ERROR]))
+        self.position.judged = last.tolist()
+        for owner in np.flatnonzero((results != waiting).any(axis=1)).tolist():
+            self._note(state_properties, results[owner], owner, int(bases[owner]))
+
+    def _judge_owners(
+        self, worker: Worker, lines: np.ndarray[Any, Any], found: np.ndarray[Any, Any], failed: list[tuple[int, Worker]]
+    ) -> None:
+        number = self.module.judge_pieces(self.module.judge, worker.checks, lines, self.c, found, self.tasks)
+        if number >= 0:
+            failed.append((number, worker))
+
+    def _open(self, properties: tuple[Property, ...]) -> np.ndarray[Any, Any]:
+        """Return for each property UNDECIDED, or -1 where it is not asked for or no further state can decide it first."""
+        waiting = {item.name for item in self.properties} - set(self.position.found)
+        return np.array([UNDECIDED if item.name in waiting else -1 for item in properties] or [-1], np.int64)
+
+    def _note(self, properties: tuple[Property, ...], found: np.ndarray[Any, Any], owner: int, base: int) -> None:
+        """Take over the first states that decide properties; called in the order of owners and numbers."""
+        for item, number in zip(properties, found, strict=False):
+            if 0 <= number < UNDECIDED and item.name not in self.position.found:
+                self.position.found[item.name] = owner + (int(number) + base) * self.owners
+
+    # -- histories
+
+    def trail(self, state: int) -> list[Any]:
+        """Return the states on the way to a state, the initial one first, as `seen` has them."""
+        chain: list[int] = []
+        while state != NO_PARENT:
+            chain.append(state)
+            if len(chain) > self.position.depth + 1:
+                raise MismatchError("the parents of a state go round in a circle.")
+            state = int(self.partitions[state % self.owners].parents[state // self.owners])
+        places = [(self.partitions[item % self.owners], item // self.owners) for item in reversed(chain)]
+        if self.options.compact:
+            return [part.hashes[number] for part, number in places]
+        return [self.layout.decode(part.rows[number]) for part, number in places]
+
+    @property
+    def seen(self) -> Callable[[Key], object] | None:
+        """What of a state the search knows: its fingerprint, or None for the whole of it."""
+        return self._fingerprint if self.options.compact else None
+
+    def _fingerprint(self, key: Key) -> Any:
+        row = self.layout.encode([key])
+        hashes = np.empty(1, np.uint64)
+        self.module.hash_rows(row.view(np.uint64).reshape(1, -1), hashes)
+        return hashes[0]
+
+    def way_to(self, state: int, prop: Property | None = None) -> Path:
+        """Return the way to a state, or the history in which it decides a property, as the plain semantics goes it."""
+        path = self.plain.retrace(self.trail(state), self.seen)
+        return path if prop is None else with_late_faults(self.plain, self.plain.decided(path, prop), prop)
+
+    # -- counts
+
+    @property
+    def slack(self) -> int:
+        """Memory that one more round may add: its buffers, and the largest table while it is copied."""
+        return max(3 * part.table.nbytes for part in self.partitions) + ROUND * BATCH * 4 * self.layout.dtype.itemsize
+
+    @property
+    def distinct(self) -> int:
+        """States reached."""
+        return sum(part.count for part in self.partitions)
+
+    @property
+    def generated(self) -> int:
+        """Initial states plus successors computed, with repetition."""
+        return self.position.initial + sum(self.fired())
+
+    @property
+    def store_bytes(self) -> int:
+        """Memory of all partitions."""
+        return sum(part.bytes for part in self.partitions)
+
+    def fired(self) -> list[int]:
+        """How often each action happened."""
+        earlier = self.position.fired or [0] * len(self.machine.actions)
+        return [first + sum(int(w.fired[n]) for w in self.pool.workers) for n, first in enumerate(earlier)]
+
+    def refused(self) -> list[int]:
+        """How often each guard refused first; then what was counted of bounds."""
+        earlier = self.position.refused or [0] * self.kernels.source.counters
+        return [first + sum(int(w.refused[n]) for w in self.pool.workers) for n, first in enumerate(earlier)]
+
+    def deadlocks(self) -> int:
+        """States without a successor."""
+        return self.position.deadlocks
+
+    def settle(self) -> Position:
+        """Move the workers' counts into the position and return it, for a checkpoint."""
+        position = self.position
+        position.fired, position.refused = self.fired(), self.refused()
+        for worker in self.pool.workers:
+            worker.fired[:] = 0
+            worker.refused[:] = 0
+        return position
+
+    def progress(self, seconds: float, share: float) -> Progress:
+        """Return how far the search is, after a share of the level."""
+        frontier, levels = self.position.levels[-1], self.position.levels
+        expanded = int(frontier * share)
+        return Progress(self.distinct, self.generated, self.position.depth, frontier, expanded, seconds, levels)
+
+    def _worker(self) -> Worker:
+        source = self.kernels.source
+        return Worker(
+            self._checks.copy(),
+            np.zeros(len(self.machine.actions), np.int64),
+            np.zeros(max(1, source.counters), np.int64),
+            np.zeros(BATCH, np.uint8),
+            np.zeros(2, np.int64),
+            self._buffers.new_queue(),
+        )
+
+
+def insert(part: Partition, buffers: Buffers, batches: int, owner: int) -> None:
+    """Insert an owner's share of the successors in the first `batches` buffers into its partition, growing as needed."""
+    arrays, parts = buffers.flat(), part.facts.reshape(1, FACTS)
+    place, nobody = np.array([owner, batches]), np.ones(1, np.int64)
+    while part.kernels.module.insert(*arrays, parts, owner, place, nobody, buffers.queue, part.compact) >= 0:
+        part.make_room()
+
+
+def still_counted(source: Source, counters: Sequence[int]) -> int:
+    """Return the bounds that the next level counts, as bits: those that were not reached in enough states yet."""
+    states = counters[len(source.guards) : len(source.guards) + len(source.bounds)]
+    return sum(1 << place for place, count in enumerate(states) if count < ENOUGH)
+
+
+def count_bounds(source: Source, checks: np.ndarray[Any, Any], bounds: int) -> None:
+    """Have these bounds counted; the array of refusals needs room for `source.counters`."""
+    if source.counting is not None:
+        checks[source.counting] = bounds

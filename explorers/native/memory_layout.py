@@ -1,0 +1,84 @@
+"""A state as a record in memory, where every field has whole bytes, aligned; and how low and how high a sum can be in a shape."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from fencepost.model.language.domains import BitSet, Range, linear
+from fencepost.model.language.errors import ModelError
+from fencepost.model.language.records import ArrayOf, FieldType, Nested, Record, Scalar, fields
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from fencepost.model.language.domains import Domain, Linear
+
+WORD = 8
+"""Bytes of a word: states are whole words, so that rows hash and compare as such."""
+
+
+def state_of(state: type[Record], rooms: Mapping[str, int], lows: Mapping[str, int]) -> np.dtype[Any]:
+    """Return a state in memory, padded to whole words."""
+    wide = np.dtype(_describe(state, rooms, lows), align=True)
+    padding = -wide.itemsize % WORD
+    if padding or not wide.itemsize:
+        wide = np.dtype([*_describe(state, rooms, lows), ("_padding", np.uint8, (padding or WORD,))], align=True)
+        assert wide.itemsize % WORD == 0
+    return wide
+
+
+def record_of(record: type[Record], rooms: Mapping[str, int], lows: Mapping[str, int]) -> np.dtype[Any]:
+    """Return a record in memory."""
+    return np.dtype(_describe(record, rooms, lows), align=True)
+
+
+def field_of(kind: FieldType, rooms: Mapping[str, int], lows: Mapping[str, int]) -> np.dtype[Any]:
+    """Return a field in memory."""
+    found: np.dtype[Any] = _described(kind, rooms, lows)[0]
+    return np.dtype(found)
+
+
+def _describe(record: type[Record], rooms: Mapping[str, int], lows: Mapping[str, int]) -> list[Any]:
+    return [(name, *_described(field, rooms, lows)) for name, field in fields(record)]
+
+
+def _described(field: FieldType, rooms: Mapping[str, int], lows: Mapping[str, int]) -> tuple[Any, ...]:
+    if isinstance(field, Scalar):
+        return (width(field.domain, rooms, lows),)
+    if isinstance(field, Nested):
+        return (np.dtype(_describe(field.record, rooms, lows), align=True),)
+    if isinstance(field, ArrayOf):
+        length = max(0, extent(field.length, rooms, lows)[1])
+        (element,) = _described(field.element, rooms, lows)
+        return (np.dtype((element, (length,))),)
+    room = max(0, extent(field.room, rooms, lows)[1])
+    message = np.dtype(_describe(field.record, rooms, lows), align=True)
+    count = np.int16 if room > np.iinfo(np.int8).max else np.int8
+    return (np.dtype([("count", count), ("items", message, (room,))], align=True),)
+
+
+def extent(value: Linear | int, rooms: Mapping[str, int], lows: Mapping[str, int]) -> tuple[int, int]:
+    """Return the least and the greatest value of a sum for any constants of this shape."""
+    return linear(value).span(lows, rooms)
+
+
+def ends_of(domain: Domain, rooms: Mapping[str, int], lows: Mapping[str, int]) -> tuple[tuple[int, int], tuple[int, int]]:
+    """Return how low and how high the low bound of a domain may be, and the same of its high bound."""
+    if isinstance(domain, Range):
+        return extent(domain.low, rooms, lows), extent(domain.high, rooms, lows)
+    if isinstance(domain, BitSet):
+        least, most = extent(domain.count, rooms, lows)
+        return (0, 0), ((1 << max(0, least)) - 1, (1 << max(0, most)) - 1)
+    low, high = domain.bounds(rooms)
+    return (low, low), (high, high)
+
+
+def width(domain: Domain, rooms: Mapping[str, int], lows: Mapping[str, int]) -> type[np.signedinteger[Any]]:
+    """Return the narrowest signed integer type that holds the domain; raise ModelError if none does."""
+    (low, _), (_, high) = ends_of(domain, rooms, lows)
+    for kind in (np.int8, np.int16, np.int32, np.int64):
+        limits = np.iinfo(kind)
+        if limits.min <= low and high <= limits.max:
+            return kind
+    raise ModelError(f"{domain}: values from {low} to {high} do not fit 64 bits. Give its constants smaller ranges.")
