@@ -1,0 +1,222 @@
+"""Paxos Commit, by Gray and Lamport: two-phase commit whose coordinator may fail, as acceptors choose what each resource manager has said.
+
+Each manager has an instance of Paxos of its own. In ballot 0 it asks for its own value; later ballots are led by whoever thinks that it has
+failed, and ask for `ABORTED` where nothing else may have been chosen. `PaxosCommit` of the TLA+ examples, with three acceptors: a quorum is given by
+the one that it leaves out.
+"""
+
+from enum import IntEnum
+from typing import Annotated
+
+from fencepost.model.language import (
+    NONE,
+    Array,
+    Constants,
+    Index,
+    Machine,
+    Per,
+    Record,
+    action,
+    always,
+    require,
+    shape,
+    sometimes,
+    switch,
+)
+
+ACCEPTORS = 3
+
+
+class C(Constants):
+    managers = shape(2, low=1, high=3, meaning="resource managers")
+    ballots = shape(2, low=1, high=3, meaning="ballots of each instance")
+    respects_votes = switch(default=True, meaning="a later ballot asks for the value of the latest vote that it has heard of")
+
+
+Manager = Annotated[int, Index(C.managers)]
+Acceptor = Annotated[int, Index(ACCEPTORS)]
+Ballot = Annotated[int, Index(C.ballots)]
+MaybeBallot = Annotated[int, Index(C.ballots, none=True)]
+
+
+class Phase(IntEnum):
+    WORKING = 0
+    PREPARED = 1
+    COMMITTED = 2
+    ABORTED = 3
+
+
+class Value(IntEnum):
+    NOTHING = 0
+    PREPARED = 1
+    ABORTED = 2
+
+
+class Vote(Record):
+    ballot: MaybeBallot
+    value: Value
+
+
+class Promise(Record):
+    sent: bool
+    vote: Vote
+
+
+class Sent(Record):
+    """The messages of a ballot: 1a, 1b of each acceptor, the value of 2a, 2b of each acceptor."""
+
+    opened: bool
+    promise: Annotated[Array[Promise], Per(Acceptor)]
+    asked: Value
+    voted: Annotated[Array[bool], Per(Acceptor)]
+
+
+class Instance(Record):
+    """What was sent about a manager, and how acceptors stand."""
+
+    sent: Annotated[Array[Sent], Per(Ballot)]
+    latest: Annotated[Array[Ballot], Per(Acceptor)]
+    vote: Annotated[Array[Vote], Per(Acceptor)]
+
+
+class State(Record):
+    phase: Annotated[Array[Phase], Per(Manager)]
+    instance: Annotated[Array[Instance], Per(Manager)]
+    commit_sent: bool
+    abort_sent: bool
+
+
+@action()
+def initial(s: State, c: C) -> None:
+    """Every manager is working, and nothing was sent."""
+    for manager in range(c.managers):
+        for acceptor in range(ACCEPTORS):
+            s.instance[manager].vote[acceptor].ballot = NONE
+
+
+@action(manager=Manager)
+def prepare(s: State, c: C, manager: int) -> None:
+    """A manager prepares, and asks in ballot 0 to be known as prepared."""
+    require(s.phase[manager] == Phase.WORKING)
+    s.phase[manager] = Phase.PREPARED
+    s.instance[manager].sent[0].asked = Value.PREPARED
+
+
+@action(manager=Manager)
+def choose_to_abort(s: State, c: C, manager: int) -> None:
+    """A manager aborts, and asks in ballot 0 to be known for that."""
+    require(s.phase[manager] == Phase.WORKING)
+    s.phase[manager] = Phase.ABORTED
+    s.instance[manager].sent[0].asked = Value.ABORTED
+
+
+@action(manager=Manager)
+def commit(s: State, c: C, manager: int) -> None:
+    """A manager is told to commit, and does."""
+    require(s.commit_sent)
+    s.phase[manager] = Phase.COMMITTED
+
+
+@action(manager=Manager)
+def abort(s: State, c: C, manager: int) -> None:
+    """A manager is told to abort, and does."""
+    require(s.abort_sent)
+    s.phase[manager] = Phase.ABORTED
+
+
+@action(ballot=Ballot, manager=Manager)
+def phase_1a(s: State, c: C, ballot: int, manager: int) -> None:
+    """Somebody opens a later ballot about a manager."""
+    require(ballot > 0)
+    s.instance[manager].sent[ballot].opened = True
+
+
+@action(acceptor=Acceptor, ballot=Ballot, manager=Manager)
+def phase_1b(s: State, c: C, acceptor: int, ballot: int, manager: int) -> None:
+    """An acceptor promises to take part in no earlier ballot about a manager, and says how it has voted."""
+    i = s.instance[manager]
+    promise = i.sent[ballot].promise[acceptor]
+    require(i.sent[ballot].opened)
+    require(i.latest[acceptor] < ballot)
+    i.latest[acceptor] = ballot
+    promise.sent = True
+    promise.vote = i.vote[acceptor]
+
+
+def value_to_ask_for(message: Sent, leaves_out: int, c: C) -> Value:
+    """Return the value of the latest vote in a quorum, or `ABORTED` if there was none."""
+    latest = NONE
+    value = Value.ABORTED
+    for acceptor in range(ACCEPTORS):
+        vote = message.promise[acceptor].vote
+        if acceptor != leaves_out and c.respects_votes and vote.ballot > latest:
+            latest = vote.ballot
+            value = vote.value
+    return value
+
+
+@action(ballot=Ballot, manager=Manager, leaves_out=Acceptor)
+def phase_2a(s: State, c: C, ballot: int, manager: int, leaves_out: int) -> None:
+    """A later ballot in which a quorum has promised asks for the value of their latest vote, or to abort if there was none."""
+    message = s.instance[manager].sent[ballot]
+    require(ballot > 0)
+    require(message.asked == Value.NOTHING)
+    require(all(message.promise[acceptor].sent or acceptor == leaves_out for acceptor in range(ACCEPTORS)))
+    message.asked = value_to_ask_for(message, leaves_out, c)
+
+
+@action(acceptor=Acceptor, ballot=Ballot, manager=Manager)
+def phase_2b(s: State, c: C, acceptor: int, ballot: int, manager: int) -> None:
+    """An acceptor that has promised nothing later votes as it is asked to."""
+    i = s.instance[manager]
+    asked = i.sent[ballot].asked
+    require(asked != Value.NOTHING)
+    require(i.latest[acceptor] <= ballot)
+    i.latest[acceptor] = ballot
+    i.vote[acceptor].ballot = ballot
+    i.vote[acceptor].value = asked
+    i.sent[ballot].voted[acceptor] = True
+
+
+def is_chosen(s: State, manager: int, value: int) -> bool:
+    """Say whether a quorum has voted for a value in one ballot about a manager."""
+    return any(message.asked == value and 2 * sum(message.voted) > ACCEPTORS for message in s.instance[manager].sent)
+
+
+@action()
+def decide_to_commit(s: State, c: C) -> None:
+    """Everybody is known to be prepared: all are told to commit."""
+    require(all(is_chosen(s, manager, Value.PREPARED) for manager in range(c.managers)))
+    s.commit_sent = True
+
+
+@action()
+def decide_to_abort(s: State, c: C) -> None:
+    """Somebody is known to have aborted: all are told to abort."""
+    require(any(is_chosen(s, manager, Value.ABORTED) for manager in range(c.managers)))
+    s.abort_sent = True
+
+
+@always
+def decisions_agree(s: State, c: C) -> bool:
+    """No manager aborts where another one commits; fails without `respects_votes`."""
+    return not (any(phase == Phase.ABORTED for phase in s.phase) and any(phase == Phase.COMMITTED for phase in s.phase))
+
+
+@sometimes
+def a_later_ballot_commits(s: State, c: C) -> bool:
+    """All commit, although another ballot than that of the managers was needed."""
+    return all(phase == Phase.COMMITTED for phase in s.phase) and all(
+        not (2 * sum(i.sent[0].voted) > ACCEPTORS) for i in s.instance
+    )
+
+
+MACHINE = Machine(
+    "paxos-commit",
+    "Two-phase commit that acceptors decide",
+    State,
+    C,
+    initial,
+    (prepare, choose_to_abort, commit, abort, phase_1a, phase_1b, phase_2a, phase_2b, decide_to_commit, decide_to_abort),
+)
+PROPERTIES = (decisions_agree, a_later_ballot_commits)
