@@ -57,9 +57,6 @@ KAFKAS: dict[tuple[str, str], Check] = {
     ("controller-elects-preferred", "bits.contains(image.isr & active(c, image), broker)"): Check(
         "ReplicationControlManager.electLeader", ("PREFERRED_LEADER_NOT_AVAILABLE",)
     ),
-    ("operator-reassigns-replicas", "missing != image.missing or adding != s.adding or removing != s.removing"): Check(
-        "ReplicationControlManager.changePartitionReassignment: a change of nothing is not written", ("",)
-    ),
     ("operator-reassigns-replicas", "isr & active(c, image) != 0 or not bits.contains(image.missing, first)"): Check(
         "PartitionRegistration.directory: the leader that was chosen is no replica yet", ("UNKNOWN_SERVER_ERROR",)
     ),
@@ -267,6 +264,10 @@ BOUNDS: dict[tuple[str, str], str] = {
     ("broker-applies-metadata", "r.raised == old.raised or c.publishing != Publishing.TOPICS_FIRST"): _SAME_MIN_ISR,
     ("broker-applies-metadata", "r.raised == new.raised or c.publishing != Publishing.CONFIGS_FIRST"): _SAME_MIN_ISR,
     ("operator-reassigns-replicas", "bits.size(wanted) >= max(1, c.least_replicas)"): "a smaller partition is not looked at",
+    (
+        "operator-reassigns-replicas",
+        "missing != image.missing or adding != s.adding or removing != s.removing",
+    ): "an operator who names the replicas that are there changes nothing, by a limit",
     ("leader-handles-fetch", "brings_news(s, c, leader, follower)"): "a fetch without news changes nothing",
     ("follower-lags-too-long", "bits.contains(r.recent, follower)"): "a follower that lags already",
     ("leader-requests-shrink", "members != 0"): "a shrink of nobody",
