@@ -22,6 +22,7 @@ from fencepost.invariants import (
     quorum,
     quorum_liveness,
     reassignment,
+    recovery,
     replication,
     replication_liveness,
     visible,
@@ -91,6 +92,7 @@ _PROPERTIES = {
     "follower-reads": follower_reads.PROPERTIES,
     "watermark-propagation": watermark_propagation.PROPERTIES,
     "controller-failover": controller_failover.PROPERTIES,
+    "unclean-recovery": recovery.PROPERTIES,
 }
 """The properties of each machine; those not named are the published models, which share theirs."""
 _ON_REQUEST = {

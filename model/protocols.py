@@ -10,6 +10,7 @@ from fencepost.model.controllers import machine as controllers
 from fencepost.model.language import Machine
 from fencepost.model.lineage import kip101, kip279, kip320, kip320_first_try, truncate_to_hwm
 from fencepost.model.quorum import machine as quorum
+from fencepost.model.recovery import machine as recovery
 
 MACHINES: tuple[Machine, ...] = (
     truncate_to_hwm.MACHINE,
@@ -25,4 +26,5 @@ MACHINES: tuple[Machine, ...] = (
     consumers.MACHINE,
     propagation.MACHINE,
     controllers.MACHINE,
+    recovery.MACHINE,
 )

@@ -122,8 +122,7 @@ def page(name: str) -> Iterator[str]:
         for item in ids:
             entry = entries()[item]
             yield from _claim(entry) if entry.kind == "claim" else _entry(entry)
-        if entries()[ids[-1]].kind == "claim":
-            yield ""
+        yield ""
     if name == "lineage":
         yield from _against_tlc()
 
@@ -139,7 +138,6 @@ def _entry(entry: Entry) -> Iterator[str]:
     yield "- " + " ".join(part for part in parts if part)
     for line in _evidence(cases_of(entry)):
         yield "- " + line
-    yield ""
 
 
 def _proved(name: str, unbounded: Iterable[str]) -> str:

@@ -1,10 +1,10 @@
 """Tables of the catalogue inside pages that are written by hand.
 
-A table stands between `<!-- cases ID ... -->` and `<!-- end -->`. Instead of ids one of these words: `bugs`, `versions`,
+A table stands between `<!-- cases ID ... -->` and `<!-- end -->`. Instead of ids one of these words: `bugs`,
 `settings`, `stands-for`, `switches`, `largest`, `critical-path`, `operations`, `proofs`, `statements`, `loops`, `delays`,
 `quorum-settings`, `quorum-switches`, `spark-cost`, `spark-levels`, `spark-figures`, `spark-scale`, `speed-searches`,
 `speed-wanted`, `speed-steps`, `four-cases`, `propagation`, `follower-settings`,
-`follower-switches`, `clusters`, `clusters-kept`, `releases`, `releases-why`,
+`follower-switches`, `recovery`, `clusters`, `clusters-kept`, `releases`, `releases-why`,
 `releases-known`, `conform-covers`, `conform-walks`, `conform-moves`, `conform-changes`; or one of `lemmas`, `cuts` with the name of a proof.
 Seconds, rates and memory are those that `python -m benchmarks.catalogue` measured.
 """
@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any
 
 from fencepost.api.evidence import answer_of, cases_of, of_kind, trace_of_case
 from fencepost.figures.store import load
-from fencepost.invariants.catalogue import entries, runs, status
+from fencepost.invariants.catalogue import entries, runs, runs_of, status, values_of
 from fencepost.invariants.protocols import protocol
 from fencepost.pages import clusters, proofs, releases, spark, speed
 from fencepost.pages.cells import cells
@@ -182,6 +182,19 @@ def _shown(run: Run) -> dict[str, Any]:
     return constants_of(run)
 
 
+def _recovery() -> tuple[Row, Iterable[Row]]:
+    """Return what each rule of unclean recovery loses, by whom it waits for and by faults."""
+    kinds = ("nobody-who-answered-had-more", "nobody-had-more", "leader-has-committed")
+    rows = []
+    for run in runs_of("unclean-recovery"):
+        values = protocol(run.protocol).machine.set_constants(values_of(run)).shown
+        faults = [str(values[name]) for name in ("crashes", "fences")]
+        found = [f"yes, {run.violated[name]}" if name in run.violated else "no" for name in kinds]
+        rows.append([str(values["rule"]).replace("_", "-"), str(values["wait"]).replace("_", "-"), *faults, *found])
+    head = ["rule", "waits for", "crashes", "fences", "lost: one that answered had it", "lost: some broker had it", "lost"]
+    return head, rows
+
+
 def _settings(name: str = "replication") -> tuple[Row, Iterable[Row]]:
     machine = protocol(name).machine
     names = list(dict.fromkeys(name for version in machine.versions for name in version.values))
@@ -305,6 +318,7 @@ _WORDS: dict[str, Callable[[], tuple[Row, Iterable[Row]]]] = {
     "speed-steps": speed.steps,
     "clusters": clusters.played,
     "clusters-kept": clusters.kept,
+    "recovery": _recovery,
     "releases": releases.findings,
     "releases-why": releases.findings_why,
     "releases-known": releases.known,

@@ -33,6 +33,7 @@ SMALL: tuple[tuple[str, dict[str, int]], ...] = (
     ("quorum", {"nodes": 2, "voters": 2, "max_records": 1, "max_epoch": 2, "late_fetches": 1, "losses": 1}),
     ("follower-reads", {"replicas": 2, "records": 1}),
     ("watermark-propagation", {}),
+    ("unclean-recovery", {"brokers": 2, "max_records": 1}),
     ("leader-discovery", {"brokers": 2, "changes": 2}),
     ("hints-and-tokens", {"changes": 1}),
     ("metadata-reads", {"clients": 1, "nodes": 2, "offsets": 1}),

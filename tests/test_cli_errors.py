@@ -15,7 +15,7 @@ ENGINES = (
     "plain (the reference search in Python: the definition, and slow); "
     "spark (the native search spread over Apache Spark, for what one machine cannot hold)."
 )
-PROTOCOLS = "Protocols are: truncate-to-hwm, kip101, kip279, kip320-first-try, kip320, replication, quorum, metadata-reads, leader-discovery, hints-and-tokens, follower-reads, watermark-propagation, controller-failover."
+PROTOCOLS = "Protocols are: truncate-to-hwm, kip101, kip279, kip320-first-try, kip320, replication, quorum, metadata-reads, leader-discovery, hints-and-tokens, follower-reads, watermark-propagation, controller-failover, unclean-recovery."
 PROPERTIES = (
     "Properties are: weak-isr, strong-isr, leader-in-isr-or-none, committed-on-all-replicas, follower-truncates, "
     "leader-changes, isr-grows-back."

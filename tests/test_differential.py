@@ -153,6 +153,7 @@ WALKS: list[tuple[str, dict[str, int], int]] = [
         1_000,
     ),
     ("watermark-propagation", {"records": 3, "losses": 1, "consumer": 1}, 500),
+    ("unclean-recovery", {"max_records": 3, "crashes": 3, "fences": 2, "rule": 5}, 500),
     ("controller-failover", {"max_epoch": 3, "resends": 1, "crashes": 1, "flush_lags": 1, "initial_isr": 1}, 1_000),
     ("controller-failover", {"brokers_apply": 1, "catches_up_before_deciding": 0, "fences_deposed_controllers": 0}, 1_000),
     ("controller-failover", {"max_epoch": 4, "decisions": 4, "fences": 2, "records_per_fetch": 1, "resends": 2}, 1_000),

@@ -117,6 +117,7 @@ OTHERWISE = {
     "follower-reads": {"retentions": 3},
     "controller-failover": {"shrinks": 3},
     "watermark-propagation": {"records": 4},
+    "unclean-recovery": {"fences": 2},
 }
 
 

@@ -253,7 +253,8 @@ class C(Constants):
         default=False, meaning="a change of min ISR opens a partition epoch, not only if it clears an ELR (HYP-11)"
     )
     leaderless_elr_is_cleared = switch(
-        default=True, meaning="a change of min ISR clears the ELR of a partition without a leader too (HYP-12)"
+        default=True,
+        meaning="a change of min ISR clears the ELR of a partition without a leader too, and an election need not (HYP-12)",
     )
     last_known_leader = switch(default=True, meaning="with ELR: the last leader is elected when ISR and ELR are empty")
     last_known_leader_check = switch(default=True, meaning="the last known leader must be active (KAFKA-19522)")

@@ -146,13 +146,16 @@ def change_partition(s: State, c: C, isr: int, elr: int, leader: int, missing: i
     """Write a changed partition into the newest image (PartitionChangeBuilder.build).
 
     A leader from outside the ISR becomes the whole ISR, and empties the ELR unless it was elected for being in it. Without ELR
-    the last member stays in the ISR. Whoever led last is remembered as long as nobody leads.
+    the last member stays in the ISR. Whoever led last is remembered as long as nobody leads. With HYP-12 repaired the ELR is empty
+    if who is elected is enough.
     """
     image = newest(s)
     is_new_outsider = leader not in (NONE, image.leader) and not bits.contains(isr, leader)
     keeps_last = isr == 0 and not c.elr
     new_isr = bits.only(leader) if is_new_outsider else image.isr if keeps_last else isr
     new_elr = bits.without(elr, leader) if isr == 0 and bits.contains(elr, leader) else 0 if is_new_outsider else elr
+    if not c.leaderless_elr_is_cleared and bits.size(new_isr) >= effective_min_isr(c, image, judged_raise(s, c)):
+        new_elr = 0
     remembers = c.elr and c.last_known_leader and s.last_known_leader == NONE
     new_last_known = NONE if leader != NONE else image.leader if remembers else s.last_known_leader
     moves = missing != image.missing or adding != s.adding or removing != s.removing

@@ -1,0 +1,366 @@
+"""Unclean recovery: who is elected once ISR and ELR are empty, and what is lost by it (KIP-966, *Unclean Recovery*).
+
+Replication is folded to its result: a follower copies one record in one step, everybody knows what the controller has decided, and a
+crash is noticed at once. What is left is what a rule of recovery sees: logs that end at different offsets and epochs, and may
+have lost their ends.
+"""
+
+from enum import IntEnum
+from typing import Annotated
+
+from fencepost.model.language import (
+    NONE,
+    Array,
+    BitSet,
+    Cast,
+    Constants,
+    Index,
+    Machine,
+    Per,
+    Range,
+    Record,
+    Size,
+    action,
+    bits,
+    bound,
+    capacity,
+    choice,
+    require,
+    shape,
+)
+
+
+class Rule(IntEnum):
+    """Who is elected uncleanly.
+
+    Any active replica (unclean.leader.election.enable); the last leader, as since 4.0; who has the longest log; who has the latest epoch
+    in the log; of those, who has the longest log, which is KIP-966's own rule; by that rule, but members of the last known ELR first.
+    """
+
+    ANY = 0
+    LAST_LEADER = 1
+    LONGEST_LOG = 2
+    LATEST_EPOCH = 3
+    KIP_966 = 4
+    KNOWN_FIRST = 5
+
+
+class Wait(IntEnum):
+    """Whose answers the controller waits for: nobody's (Aggressive), those of the last known ELR (Balanced), or everyone's."""
+
+    NOBODY = 0
+    LAST_KNOWN = 1
+    EVERYONE = 2
+
+
+class C(Constants):
+    """What a run may set."""
+
+    brokers = shape(3, low=2, high=5, meaning="brokers, each with a replica of the one partition")
+    max_records = capacity(2, low=1, high=4, room=3, meaning="records that producers write in all")
+    max_leader_epoch = bound(4, low=0, high=12, meaning="last leader epoch; the first is 0")
+    min_isr = bound(2, low=1, high=5, meaning="min.insync.replicas")
+    crashes = bound(2, low=0, high=5, meaning="crashes, each of which may lose the end of a log")
+    fences = bound(1, low=0, high=4, meaning="times that a broker is fenced, or drops out of the ISR, and loses nothing")
+    rule = choice(
+        Rule.KIP_966, meaning="who is elected uncleanly: any, last-leader, longest-log, latest-epoch, kip-966, known-first"
+    )
+    wait = choice(Wait.LAST_KNOWN, meaning="before it is: nobody is waited for, last-known (its ELR), everyone")
+
+
+Broker = Annotated[int, Index(C.brokers)]
+MaybeBroker = Annotated[int, Index(C.brokers, none=True)]
+Brokers = Annotated[int, BitSet(C.brokers)]
+Offset = Annotated[int, Range(0, C.max_records)]
+Epoch = Annotated[int, Range(0, C.max_leader_epoch)]
+RecordId = Annotated[int, Range(0, C.max_records)]
+RecordIds = Annotated[int, BitSet(C.max_records + 1)]
+
+
+class Entry(Record):
+    """A record in a log."""
+
+    record: RecordId
+    epoch: Epoch
+
+
+class Replica(Record):
+    """A broker's log; down is who has crashed."""
+
+    down: bool
+    log: Annotated[Array[Entry], Size(C.max_records)]
+    end: Offset
+
+
+class Budget(Record):
+    """Faults that are left."""
+
+    crashes: Annotated[int, Range(0, C.crashes)]
+    fences: Annotated[int, Range(0, C.fences)]
+
+
+class State(Record):
+    """The partition. `known` is the last known ELR: who has left ISR or ELR since the ISR was large enough, and is in neither.
+
+    `ghost_committed` holds the records that all of a large enough ISR had, which producers and consumers were told of.
+    """
+
+    leader: MaybeBroker
+    leader_epoch: Epoch
+    isr: Brokers
+    elr: Brokers
+    known: Brokers
+    last_leader: MaybeBroker
+    fenced: Brokers
+    replica: Annotated[Array[Replica], Per(Broker)]
+    written: RecordId
+    budget: Budget
+    ghost_committed: RecordIds
+
+
+@action()
+def initial(s: State, c: C) -> None:
+    """Broker 0 leads, all are in the ISR, and all logs are empty."""
+    s.isr = bits.everyone(c.brokers)
+    s.last_leader = NONE
+    s.budget.crashes = c.crashes
+    s.budget.fences = c.fences
+
+
+def active(s: State, c: C) -> int:
+    """Return the brokers that run and are not fenced."""
+    found = 0
+    for broker in range(c.brokers):
+        if not s.replica[broker].down and not bits.contains(s.fenced, broker):
+            found = bits.with_member(found, broker)
+    return found
+
+
+def common(one: Replica, other: Replica) -> int:
+    """Return up to which offset two logs are alike."""
+    end = 0
+    for offset in range(len(one.log)):
+        alike = one.log[offset].record == other.log[offset].record and one.log[offset].epoch == other.log[offset].epoch
+        if end == offset and offset < min(one.end, other.end) and alike:
+            end += 1
+    return end
+
+
+def truncate(r: Replica, end: int) -> None:
+    """Drop the records at `end` and after it."""
+    for offset in range(end, r.end):
+        r.log[offset].record = 0
+        r.log[offset].epoch = 0
+    r.end = min(r.end, end)
+
+
+def commit(s: State, c: C) -> None:
+    """Commit what all members of the ISR have, if they are enough."""
+    if s.leader != NONE and bits.size(s.isr) >= c.min_isr:
+        r = s.replica[s.leader]
+        reached = r.end
+        for member in range(c.brokers):
+            if bits.contains(s.isr, member):
+                reached = min(reached, common(r, s.replica[member]))
+        for offset in range(reached):
+            s.ghost_committed = bits.with_member(s.ghost_committed, r.log[offset].record)
+
+
+@action()
+def leader_appends(s: State, c: C) -> None:
+    """The leader appends the next record, if the ISR is large enough for acks=all."""
+    require(s.written < c.max_records, bound=C.max_records)
+    require(s.leader != NONE)
+    require(bits.size(s.isr) >= c.min_isr)
+    r = s.replica[s.leader]
+    r.log[r.end].record = s.written + 1
+    r.log[r.end].epoch = s.leader_epoch
+    r.end += 1
+    s.written += 1
+    commit(s, c)
+
+
+@action(follower=Broker)
+def follower_fetches(s: State, c: C, follower: int) -> None:
+    """A follower truncates to where its log departs from the leader's, or copies the next record."""
+    require(s.leader != NONE)
+    r, f = s.replica[s.leader], s.replica[follower]
+    alike = common(r, f)
+    require(not f.down)
+    require(alike < max(r.end, f.end))
+    if alike < f.end:
+        truncate(f, alike)
+    else:
+        f.log[f.end].record = r.log[f.end].record
+        f.log[f.end].epoch = r.log[f.end].epoch
+        f.end += 1
+    commit(s, c)
+
+
+@action(follower=Broker)
+def follower_joins(s: State, c: C, follower: int) -> None:
+    """A follower that has all that the leader has joins the ISR; ELR and last known ELR are cleared once it is large enough."""
+    require(s.leader != NONE)
+    require(bits.contains(active(s, c), follower))
+    require(not bits.contains(s.isr, follower))
+    r, f = s.replica[s.leader], s.replica[follower]
+    require(common(r, f) == max(r.end, f.end))
+    s.isr = bits.with_member(s.isr, follower)
+    s.elr = bits.without(s.elr, follower)
+    s.known = bits.without(s.known, follower)
+    forget_eligible(s, c)
+    commit(s, c)
+
+
+def forget_eligible(s: State, c: C) -> None:
+    """Clear ELR and last known ELR where the ISR is large enough (maybePopulateTargetElr)."""
+    if bits.size(s.isr) >= c.min_isr:
+        s.elr = 0
+        s.known = 0
+
+
+def leave(s: State, c: C, broker: int, unclean: bool) -> None:  # noqa: FBT001
+    """Take a broker out of the ISR; while that is too small it stays eligible, unless it may have lost records."""
+    was = s.isr | s.elr
+    s.isr = bits.without(s.isr, broker)
+    eligible = was & ~s.isr
+    s.elr = bits.without(eligible, broker) if unclean else eligible
+    s.known = (was | s.known) & ~s.isr & ~s.elr
+    forget_eligible(s, c)
+    if s.leader == broker:
+        s.last_leader = broker if s.isr == 0 else s.last_leader
+        s.leader = NONE
+    commit(s, c)
+
+
+@action(broker=Broker)
+def broker_is_fenced(s: State, c: C, broker: int) -> None:
+    """The controller fences a broker that runs, or its leader drops it: it leaves the ISR and keeps its log."""
+    require(s.budget.fences > 0, bound=C.fences)
+    require(bits.contains(active(s, c), broker))
+    s.fenced = bits.with_member(s.fenced, broker)
+    s.budget.fences -= 1
+    leave(s, c, broker, False)
+
+
+@action(broker=Broker)
+def broker_is_unfenced(s: State, c: C, broker: int) -> None:
+    """A fenced broker is back."""
+    require(bits.contains(s.fenced, broker))
+    require(not s.replica[broker].down)
+    s.fenced = bits.without(s.fenced, broker)
+
+
+@action(broker=Broker, kept=Offset)
+def broker_crashes(s: State, c: C, broker: int, kept: int) -> None:
+    """A broker crashes and keeps the first records of its log; its unclean shutdown takes it out of ISR and ELR."""
+    require(s.budget.crashes > 0, bound=C.crashes)
+    r = s.replica[broker]
+    require(not r.down)
+    require(kept <= r.end)
+    truncate(r, kept)
+    r.down = True
+    s.budget.crashes -= 1
+    leave(s, c, broker, True)
+
+
+@action(broker=Broker)
+def broker_returns(s: State, c: C, broker: int) -> None:
+    """A broker that has crashed runs again, with what is left of its log."""
+    require(s.replica[broker].down)
+    s.replica[broker].down = False
+    s.fenced = bits.without(s.fenced, broker)
+
+
+@action(broker=Broker)
+def controller_elects(s: State, c: C, broker: int) -> None:
+    """The controller elects a member of the ISR, or of the ELR if that is empty: all that was committed is there."""
+    eligible = s.isr if s.isr != 0 else s.elr
+    require(s.leader == NONE)
+    require(bits.contains(eligible & active(s, c), broker))
+    require(s.leader_epoch < c.max_leader_epoch, bound=C.max_leader_epoch)
+    s.isr |= bits.only(broker)
+    s.elr = bits.without(s.elr, broker)
+    forget_eligible(s, c)
+    lead(s, c, broker)
+
+
+def lead(s: State, c: C, broker: int) -> None:
+    """Let a broker lead in a new leader epoch."""
+    s.leader = broker
+    s.leader_epoch += 1
+    s.last_leader = NONE
+    commit(s, c)
+
+
+def latest(r: Replica) -> int:
+    """Return the epoch of the last record, NONE for an empty log."""
+    return r.log[r.end - 1].epoch if r.end > 0 else NONE
+
+
+def is_better(s: State, c: C, one: int, other: int) -> bool:
+    """Say whether the rule prefers the log of one broker to that of another."""
+    first, second = s.replica[one], s.replica[other]
+    if c.rule == Rule.KNOWN_FIRST and bits.contains(s.known, one) != bits.contains(s.known, other):
+        return bits.contains(s.known, one)
+    if c.rule == Rule.LONGEST_LOG:
+        return first.end > second.end
+    if latest(first) != latest(second):
+        return c.rule >= Rule.LATEST_EPOCH and latest(first) > latest(second)
+    return c.rule >= Rule.KIP_966 and first.end > second.end
+
+
+def awaited(s: State, c: C) -> int:
+    """Return the brokers without whose answers nobody is elected uncleanly."""
+    if c.wait == Wait.EVERYONE:
+        return bits.everyone(c.brokers)
+    return s.known if c.wait == Wait.LAST_KNOWN else 0
+
+
+@action(broker=Broker)
+def controller_recovers(s: State, c: C, broker: int) -> None:
+    """The controller elects by the rule of recovery: ISR and ELR are empty, and it has asked active replicas for their logs.
+
+    Of equal logs it may take any. Who is elected is the whole ISR (UncleanRecoveryManager, KAFKA-15580, not built as of 4.4).
+    """
+    candidates = active(s, c)
+    require(s.leader == NONE)
+    require(s.isr | s.elr == 0)
+    require(bits.contains(candidates, broker))
+    require(bits.is_subset(awaited(s, c), candidates))
+    require(c.rule != Rule.LAST_LEADER or broker == s.last_leader)
+    require(not any(bits.contains(candidates, other) and is_better(s, c, other, broker) for other in range(c.brokers)))
+    require(s.leader_epoch < c.max_leader_epoch, bound=C.max_leader_epoch)
+    s.isr = bits.only(broker)
+    s.known = 0
+    lead(s, c, broker)
+
+
+def refuse(c: C) -> str | None:
+    """Say why these constants do not go together, or return None."""
+    if c.min_isr > c.brokers:
+        return f"min_isr={c.min_isr} is more than brokers={c.brokers}: write as many at most."
+    return None
+
+
+MACHINE = Machine(
+    name="unclean-recovery",
+    sentence="a partition without eligible leaders: who is elected by what is left of the logs (KIP-966)",
+    state=State,
+    constants=C,
+    initial=initial,
+    actions=(
+        leader_appends,
+        follower_fetches,
+        follower_joins,
+        broker_is_fenced,
+        broker_is_unfenced,
+        broker_crashes,
+        broker_returns,
+        controller_elects,
+        controller_recovers,
+    ),
+    refuse=refuse,
+    source="KIP-966, Unclean Recovery; KAFKA-15580; apache/kafka: PartitionChangeBuilder, 4.3.1",
+    cast=Cast(owner="controller", names={"replica": "broker"}),
+)
