@@ -6,7 +6,15 @@ from fencepost.model.quorum.constants import C
 from fencepost.model.quorum.election import followers_of, highest_epoch, leader_resigns
 from fencepost.model.quorum.fetch import absent, reported_high_watermark
 from fencepost.model.quorum.follower import follower_truncates
-from fencepost.model.quorum.leader import departs, is_consumer, leader_handles_fetch, voters_below, voters_of
+from fencepost.model.quorum.leader import (
+    addition,
+    departs,
+    is_below,
+    is_consumer,
+    leader_handles_fetch,
+    voters_below,
+    voters_of,
+)
 from fencepost.model.quorum.state import Node, Phase, Role, State, leads
 
 
@@ -259,6 +267,14 @@ def voter_stops_following(before: State, after: State, c: C) -> bool:
     return c.pre_vote and any(
         before.node[node].leader != NONE and after.node[node].leader == NONE and leads(after, max(before.node[node].leader, 0))
         for node in range(c.nodes)
+    )
+
+
+@sometimes
+def added_voter_counts(s: State, c: C) -> bool:
+    """A leader's high watermark is beyond the record that adds a voter. Only with `additions`."""
+    return s.added != NONE and any(
+        leads(s, node) and is_below(n, addition(c), n.high_watermark) for node, n in enumerate(s.node)
     )
 
 

@@ -100,6 +100,7 @@ ACTIONS: dict[str, Act] = {
 
 NOT_DRIVEN: dict[str, str] = {
     "leader_removes_itself": "voters are static here (kraft.version 0)",
+    "leader_adds_voter": "voters are static here (kraft.version 0)",
     "removed_leader_resigns": "voters are static here (kraft.version 0)",
     "broker_applies_metadata": "MetadataLoader is not among the classes here",
     "time_passes": "each node has a clock of its own here",
@@ -134,6 +135,7 @@ NOT_COMPARED: dict[str, str] = {
     "node.fetch of a parked fetch": "the answer of its arrival is hidden in a closure until the fetch times out, and compared then",
     "node.fetch.remaining": NOT_DRIVEN["time_passes"],
     "removed": NOT_DRIVEN["leader_removes_itself"],
+    "added": NOT_DRIVEN["leader_adds_voter"],
     "no_op_due": NOT_DRIVEN["time_passes"],
     "budget": "counts what the model has left, nothing of Kafka",
     "ghost_committed": "follows from logs and high watermarks, which are compared",
@@ -165,6 +167,7 @@ AS_DRIVEN: dict[str, int] = {
     "vote_persisted": 1,
     "flush_lags": 0,
     "removals": 0,
+    "additions": 0,
     "finalizing_record": 0,
     "consumer": 0,
     "brokers_apply": int(Applied.NONE),

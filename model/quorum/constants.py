@@ -65,6 +65,7 @@ class C(Constants):
     disk_losses = bound(0, low=0, high=2, meaning="restarts of a node with an empty disk")
     losses = bound(0, low=0, high=4, meaning="answers to fetches that are lost")
     removals = bound(0, low=0, high=1, meaning="leaders that remove themselves from the voters")
+    additions = bound(0, low=0, high=1, meaning="observers that become voters")
 
     # elections and logs
     real_votes = switch(default=False, meaning="candidates ask for votes one by one, instead of an election in one step")
@@ -73,6 +74,12 @@ class C(Constants):
     )
     check_quorum = switch(default=False, meaning="a leader whom no majority of the voters follows resigns (KAFKA-15489)")
     lone_voter_resigns = switch(default=False, meaning="a leader that is the only voter resigns, too (KAFKA-16144)")
+    changes_after_commit = switch(
+        default=True, meaning="a leader changes the voters only once its high watermark is known (KIP-853)"
+    )
+    one_change_at_a_time = switch(
+        default=True, meaning="a leader changes the voters only once the change before is committed (KIP-853)"
+    )
     vote_persisted = switch(default=True, meaning="a vote outlives a restart (KIP-595, quorum state file)")
     resumes_leadership = switch(default=False, meaning="a leader that restarts leads on in the same epoch (KAFKA-10527)")
     flush_lags = switch(

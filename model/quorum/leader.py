@@ -17,11 +17,30 @@ def removal(c: C) -> int:
     return c.max_records + 2
 
 
+def addition(c: C) -> int:
+    """Return the id that stands for the record that adds a voter."""
+    return c.max_records + 3
+
+
+def is_below(n: Node, record: int, end: int) -> bool:
+    """Say whether a node's log holds this record below `end`."""
+    offset = log.offset_of(n, record)
+    return offset != NONE and offset < end
+
+
 def voters_below(s: State, c: C, n: Node, end: int) -> int:
     """Return the voters by what a node's log holds below `end`."""
-    everyone = bits.everyone(c.voters)
-    offset = log.offset_of(n, removal(c))
-    return bits.without(everyone, max(s.removed, 0)) if offset != NONE and offset < end else everyone
+    voters = bits.everyone(c.voters)
+    if s.added != NONE and is_below(n, addition(c), end):
+        voters = bits.with_member(voters, max(s.added, 0))
+    return bits.without(voters, max(s.removed, 0)) if is_below(n, removal(c), end) else voters
+
+
+def may_change_voters(s: State, c: C, leader: int) -> bool:
+    """Say whether a leader may change the voters: it knows its high watermark, and the change before is below that."""
+    l = s.node[leader]
+    is_settled = voters_of(s, c, l) == voters_below(s, c, l, max(l.high_watermark, 0))
+    return (l.high_watermark != NONE or not c.changes_after_commit) and (is_settled or not c.one_change_at_a_time)
 
 
 def voters_of(s: State, c: C, n: Node) -> int:
@@ -192,13 +211,25 @@ def leader_appends_no_op(s: State, c: C, leader: int) -> None:
 @action(leader=Id)
 def leader_removes_itself(s: State, c: C, leader: int) -> None:
     """The leader appends the record that takes itself out of the voters; it leads on until that is committed (KIP-853)."""
-    l = s.node[leader]
     require(leads(s, leader))
     require(s.budget.removals > 0, bound=C.removals)
-    require(l.high_watermark != NONE)
+    require(may_change_voters(s, c, leader))
     s.budget.removals -= 1
     s.removed = leader
     append(s, c, leader, removal(c))
+
+
+@action(leader=Id, node=Id)
+def leader_adds_voter(s: State, c: C, leader: int, node: int) -> None:
+    """The leader appends the record that makes an observer, which has caught up, a voter; it counts from then on (AddVoterHandler)."""
+    require(leads(s, leader))
+    require(s.budget.additions > 0, bound=C.additions)
+    require(not bits.contains(voters_of(s, c, s.node[leader]), node))
+    require(s.node[node].leader == leader and s.node[node].end == s.node[leader].end)
+    require(may_change_voters(s, c, leader))
+    s.budget.additions -= 1
+    s.added = node
+    append(s, c, leader, addition(c))
 
 
 def record_fetch(s: State, c: C, leader: int, follower: int, offset: int) -> None:

@@ -41,6 +41,7 @@ MACHINE = Machine(
         leader.leader_appends,
         leader.leader_appends_no_op,
         leader.leader_removes_itself,
+        leader.leader_adds_voter,
         leader.leader_handles_fetch,
         leader.leader_handles_late_fetch,
         leader.parked_fetch_times_out,

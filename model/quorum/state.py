@@ -46,15 +46,15 @@ class Phase(IntEnum):
     ANSWERED = 2
 
 
-LOG_SIZE = C.max_records + C.max_epoch + C.no_ops + C.removals + C.restarts
+LOG_SIZE = C.max_records + C.max_epoch + C.no_ops + C.removals + C.additions + C.restarts
 Id = Annotated[int, Index(C.nodes)]
 MaybeId = Annotated[int, Index(C.nodes, none=True)]
 Ids = Annotated[int, BitSet(C.nodes)]
 Offset = Annotated[int, Range(0, LOG_SIZE)]
 MaybeOffset = Annotated[int, Range(NONE, LOG_SIZE)]
 Epoch = Annotated[int, Range(0, C.max_epoch)]
-RecordId = Annotated[int, Range(0, C.max_records + 2)]
-"""0: the start of an epoch. Up to `max_records`: a record of the controller. Above: a NoOp, the removal of a voter."""
+RecordId = Annotated[int, Range(0, C.max_records + 2 + C.additions)]
+"""0: the start of an epoch. Up to `max_records`: a record of the controller. Above: a NoOp, a voter removed, a voter added."""
 Ticks = Annotated[int, Range(0, C.max_wait + C.latency + C.retry)]
 
 
@@ -124,11 +124,12 @@ class Budget(Record):
     disk_losses: Annotated[int, Range(0, C.disk_losses)]
     losses: Annotated[int, Range(0, C.losses)]
     removals: Annotated[int, Range(0, C.removals)]
+    additions: Annotated[int, Range(0, C.additions)]
     no_ops: Annotated[int, Range(0, C.no_ops)]
 
 
 class State(Record):
-    """The quorum. `removed` is the leader that a removal record, where a log has one, takes out of the voters.
+    """The quorum. `removed` is the leader that a removal record, where a log has one, takes out of the voters; `added` is who comes in.
 
     `ghost_committed` holds the records below the highest high watermark that a leader had, as first seen.
     `ghost_credit` counts, per node, the answers without records that it may still get at once in this leader epoch.
@@ -137,6 +138,7 @@ class State(Record):
     node: Annotated[Array[Node], Per(Id)]
     written: Annotated[int, Range(0, C.max_records)]
     removed: MaybeId
+    added: MaybeId
     late_fetches: Annotated[Bag[LateFetch], Size(C.late_fetches)]
     no_op_due: Annotated[int, Range(0, C.no_op_interval)]
     budget: Budget
@@ -177,6 +179,7 @@ def initial(s: State, c: C) -> None:
             n.known_end[node] = NONE
             n.sent[node] = NONE
     s.removed = NONE
+    s.added = NONE
     first = s.node[0]
     first.role = Role.LEADER
     for node in range(c.voters // 2 + 1):
@@ -190,4 +193,5 @@ def initial(s: State, c: C) -> None:
     s.budget.disk_losses = c.disk_losses
     s.budget.losses = c.losses
     s.budget.removals = c.removals
+    s.budget.additions = c.additions
     s.budget.no_ops = c.no_ops
