@@ -28,7 +28,7 @@ pytestmark = pytest.mark.xdist_group("kafka")
 ARCHIVE = Path(__file__).parent.parent / "counterexamples" / "archive"
 ONE_EPOCH = ["--set", "max_epoch=1"]
 WIDE = {"nodes": 4, "max_epoch": 3, "max_records": 2, "restarts": 1, "losses": 1, "late_fetches": 1, "no_ops": 1}
-TRIED = ("leader_appends", "leader_handles_fetch", "leader_handles_late_fetch", "follower_appends", "follower_truncates")
+TRIED = ("leader_appends", "leader_handles_fetch", "follower_appends", "follower_truncates")
 UNSEEN = {
     "diverging_high_watermark_counts": "a follower whose log diverges knows of no higher one in so small a configuration",
     "timeout_answers_anew": "with the completion of all parked fetches an answer of its arrival is never an old one",
