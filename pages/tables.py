@@ -114,52 +114,56 @@ def _cases(ids: Sequence[str]) -> tuple[Row, Iterable[Row]]:
 
 
 def _cases_of(entry: Entry) -> Iterable[Row]:
-    """Yield a row for each property, verdict and archived trace: the run with the shortest trace, or with most states."""
+    """Yield a row for each property, verdict and archived trace: the run with the shortest trace, or with most states.
+
+    Failures without a trace are left out where one as short has one.
+    """
     cases = cases_of(entry)
-    for key in dict.fromkeys((case.prop, case.expect, _link(case)) for case in cases):
-        mine = [case for case in cases if (case.prop, case.expect, _link(case)) == key]
-        first = min(mine, key=lambda case: (case.length or 0, -(case.run.distinct or 0)))
-        others = f" and {len(mine) - 1} more" if len(mine) > 1 else ""
-        yield [
-            entry.id,
-            key[0],
-            key[1],
-            f"{first.run.name}{others}",
-            _number(first.length),
-            _number(first.run.distinct),
-            key[2],
-        ]
+    found = dict.fromkeys((case.prop, case.expect, _link(case)) for case in cases)
+    mine = {key: [case for case in cases if (case.prop, case.expect, _link(case)) == key] for key in found}
+    first = {key: min(mine[key], key=lambda case: (case.length or 0, -(case.run.distinct or 0))) for key in found}
+    for key in found:
+        prop, expect, link = key
+        shown = [first[other].length or 0 for other in found if other[:2] == key[:2] and other[2]]
+        if expect == "violated" and not link and shown and min(shown) <= (first[key].length or 0):
+            continue
+        others = f" and {len(mine[key]) - 1} more" if len(mine[key]) > 1 else ""
+        run = first[key].run
+        yield [entry.id, prop, expect, f"{run.name}{others}", _number(first[key].length), _number(run.distinct), link]
 
 
 def _bugs() -> tuple[Row, Iterable[Row]]:
-    head = ["bug", "what brings it back", "run", "property", "expected", "length", "trace", "distinct", "without", "seconds"]
+    head = ["bug", "what brings it back", "run", "what fails, after how many states", "distinct", "without", "seconds"]
     return head, (row for entry in of_kind("bug") for row in _bug(entry))
 
 
 def _bug(entry: Entry) -> Iterable[Row]:
     own = list(cases_of(entry))
     if not own:
-        yield [entry.id, "", answer_of(entry), "", status(entry), *[""] * 5]
+        yield [entry.id, "", answer_of(entry), status(entry), "", "", ""]
         return
     failing = {case.run.name for case in own if case.expect == "violated"}
     named = {case.run.name for case in own if case.run.title.endswith(entry.id)}
     named_runs = failing | named or {case.run.name for case in own}  # of a report that was no bug: where nothing is found
-    for run in dict.fromkeys(case.run.name for case in own if case.run.name in named_runs):
-        shown = [case for case in own if case.run.name == run]
-        twin = _twin(shown[0], own) if failing | named else None
-        for case in shown:
-            yield [
-                entry.id,
-                ", ".join(f"`{item}`" for item in difference(case.run, twin)) if twin else "",
-                case.run.title if case.run.protocol == "replication" else case.run.name,
-                case.prop,
-                case.expect,
-                _number(case.length),
-                _link(case),
-                _number(case.run.distinct),
-                _number(twin.distinct) if twin else "",
-                _figure(case.run, "seconds", lambda value: f"{value:.1f}"),
-            ]
+    for name in dict.fromkeys(case.run.name for case in own if case.run.name in named_runs):
+        shown = [case for case in own if case.run.name == name]
+        run, twin = shown[0].run, _twin(shown[0], own) if failing | named else None
+        linked = next(filter(trace_of_case, shown), None)
+        yield [
+            entry.id,
+            ", ".join(f"`{item}`" for item in difference(run, twin)) if twin else "",
+            run.title if run.protocol == "replication" else run.name,
+            "; ".join(_failure(case, with_trace=case is linked) for case in shown),
+            _number(run.distinct),
+            _number(twin.distinct) if twin else "",
+            _figure(run, "seconds", lambda value: f"{value:.1f}"),
+        ]
+
+
+def _failure(case: Case, *, with_trace: bool) -> str:
+    """Return a property with the length of its shortest trace, or what else is said of it."""
+    found = f"{case.prop} {_number(case.length) or case.expect}"
+    return f"{found} ([trace](../{trace_of_case(case)}))" if with_trace else found
 
 
 def _twin(case: Case, own: Sequence[Case]) -> Run | None:
