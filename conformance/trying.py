@@ -47,8 +47,11 @@ def tried(execution: Execution, chance: Chance) -> Tried | None:
         return None
     line = execution.line(chance.step)
     others = [item for item in plain.transitions(chance.at) if item.step != chance.step]
-    same = [item.after for item in others if execution.line_of(item.step) == line]
+    alike = [item for item in others if execution.line_of(item.step) == line]
+    same = [item.after for item in alike]
     did = execution.ask(line)
+    for item in alike if did == "done" else ():
+        execution.ignore(item)
     if execution.leaves_late(chance.step) and chance.model is not None:
         execution.lose_late(chance.model)
     why = execution.why
