@@ -30,6 +30,8 @@ ONE_EPOCH = ["--set", "max_epoch=1"]
 WIDE = {"nodes": 4, "max_epoch": 3, "max_records": 2, "restarts": 1, "losses": 1, "late_fetches": 1, "no_ops": 1}
 TRIED = ("leader_appends", "leader_handles_fetch", "follower_appends", "follower_truncates")
 UNSEEN = {
+    "leader_always_counted": "no leader removes itself here",
+    "lone_voter_resigns": "there is more than one voter here",
     "diverging_high_watermark_counts": "a follower whose log diverges knows of no higher one in so small a configuration",
     "timeout_answers_anew": "with the completion of all parked fetches an answer of its arrival is never an old one",
     "version_18": "without version 18 it matters what `completes_on_high_watermark` says of it",
@@ -150,7 +152,7 @@ def test_every_release_with_a_test_jar_of_its_raft_client_does_as_the_model_does
 
 @pytest.mark.long
 @on_kafka
-@pytest.mark.parametrize("name", AS_BUILT)
+@pytest.mark.parametrize("name", sorted(AS_BUILT.keys() - {"check_quorum"}))  # pre-votes need it
 def test_a_rule_of_the_quorum_that_is_turned_is_noticed(name: str, driver: Driver) -> None:
     usual = int(interpreter(KAFKA).constants.values[name])
     for value in {0, 1, 2} - {usual} if name in ("completes_on_high_watermark", "reports") else {int(not usual)}:
