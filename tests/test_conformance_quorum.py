@@ -32,9 +32,7 @@ TRIED = ("leader_appends", "leader_handles_fetch", "follower_appends", "follower
 UNSEEN = {
     "leader_always_counted": "no leader removes itself here",
     "lone_voter_resigns": "there is more than one voter here",
-    "diverging_high_watermark_counts": "a follower whose log diverges knows of no higher one in so small a configuration",
     "timeout_answers_anew": "with the completion of all parked fetches an answer of its arrival is never an old one",
-    "version_18": "without version 18 it matters what `completes_on_high_watermark` says of it",
 }
 
 
