@@ -64,6 +64,8 @@ class Search(Expansion):
         self.pause_at: int | None = None
         """States in a level at which the search pauses before it is expanded, for another engine to go on; None: never."""
         self.paused = False
+        self.advanced = not options.resume
+        """A search that is resumed takes a round before it looks at the clock: so a small budget, often enough, comes to the end."""
 
     # -- the search
 
@@ -125,14 +127,14 @@ class Search(Expansion):
     def _expand_level(self, began: float) -> str:
         rounds = self.rounds()
         for number in range(self.position.next_round, len(rounds)):
-            why = self._limit(time.perf_counter() - began)
+            why = self._limit(time.perf_counter() - began if self.advanced else 0.0)
             if why:
                 self.before_judging = (list(self.position.judged), dict(self.position.found))
                 self.judge()
                 return why
             self._change_over()
             self.round(rounds[number])
-            self.position.next_round = number + 1
+            self.position.next_round, self.advanced = number + 1, True
             if self.tell is not None:
                 self.tell(self.progress(time.perf_counter() - began, (number + 1) / len(rounds)))
         self.judge()
