@@ -174,7 +174,7 @@ def test_a_grid_names_what_it_leaves_out_and_refuses_what_it_cannot_mean() -> No
     for text, why in (
         ("replicas", "write NAME=VALUE,VALUE"),
         ("replicas=2,2", "has a value twice"),
-        ("brokers=2", "has no constant 'brokers'"),
+        ("lag=2", "has no constant 'lag'"),
         ("replicas=99", "99"),
     ):
         with pytest.raises(UsageError, match=why):
