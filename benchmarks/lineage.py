@@ -28,6 +28,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from fencepost.explorers.native.compile import Kernels
+    from fencepost.explorers.native.llvm.libraries import Kernel
     from fencepost.explorers.verdict import Result
 
 SIZE = {"replicas": 3, "log_size": 2, "max_records": 2, "max_leader_epoch": 2}
@@ -127,24 +128,38 @@ def _small(size: dict[str, int]) -> float:
     return Search(kip320.machine, constants, kip320.properties, Options(workers=1), kernels=kernels).run().seconds
 
 
+class Watched:
+    """A kernel whose calls are timed."""
+
+    def __init__(self, kernel: Kernel, name: str, spent: dict[str, float]) -> None:
+        self.kernel, self.name, self.spent = kernel, name, spent
+
+    def __call__(self, *arguments: object) -> object:
+        """Call it."""
+        return self.timed(lambda: self.kernel(*arguments))
+
+    def bound(self, *arguments: object) -> Callable[[], object]:
+        """Return a call with these arguments."""
+        call = self.kernel.bound(*arguments)
+        return lambda: self.timed(call)
+
+    def timed(self, call: Callable[[], object]) -> object:
+        """Make a call, and add what it took."""
+        began = time.perf_counter()
+        try:
+            return call()
+        finally:
+            self.spent[self.name] += time.perf_counter() - began
+
+
 def _shares(kernels: Kernels) -> Table:
     """Return where the time of one worker goes, by kernel."""
     kip320 = protocol("kip320")
     spent = dict.fromkeys(KERNELS, 0.0)
 
-    def timed(name: str, kernel: Callable[..., object]) -> Callable[..., object]:
-        def run(*arguments: object) -> object:
-            began = time.perf_counter()
-            try:
-                return kernel(*arguments)
-            finally:
-                spent[name] += time.perf_counter() - began
-
-        return run
-
     module = SimpleNamespace(**vars(kernels.module))
     for name in KERNELS:
-        setattr(module, name, timed(name, getattr(module, name)))
+        setattr(module, name, Watched(getattr(module, name), name, spent))
     watched = replace(kernels, module=module)
     constants = kip320.machine.set_constants(SIZE)
     seconds = Search(kip320.machine, constants, kip320.properties, Options(workers=1), kernels=watched).run().seconds
