@@ -46,13 +46,13 @@ class Brokers(Execution):
 
     def lose_late(self, expected: Key) -> None:
         """Let fetches never arrive that the model has no room for."""
-        for number in self._left(expected, "late"):
+        for number in self.seen.late_fetches().beyond(expected[STATE["late_fetches"]]):
             self.ask(f"lose {number}")
 
     def ignore(self, transition: Transition) -> None:
         """Deliver answers with a new leader epoch, which the model does not send: the leader ignores them."""
         if transition.step.action.name == "controller_applies_alter_partition":
-            for number in self._left(transition.raw, "requests"):
+            for number in self.seen.requests().beyond(transition.raw[STATE["alter_partitions"]]):
                 if self.seen.answered(number):
                     self.ask(f"answer {number}")
 
@@ -73,7 +73,7 @@ class Brokers(Execution):
             must = line.startswith(("alter", "late"))
             if must and did == "done":
                 return Difference(steps, (("normalize", f"`{line}` is refused for good", "it is done"),))
-        left = self._left(after, "requests")
+        left = list(self.seen.requests().beyond(after[STATE["alter_partitions"]]))
         for number in left:
             lost = any(
                 other not in left for other in self.seen.answered_copies(number)
@@ -86,18 +86,9 @@ class Brokers(Execution):
             index = self.seen.frame.image + r[REPLICA["applied"]]
             if r[REPLICA["life"]] == Life.RUNNING and self.seen.state["brokers"][broker]["applied"] < index:
                 yield f"apply {broker} {index}"
-        for number in self._left(after, "requests"):
+        for number in self.seen.requests().beyond(after[STATE["alter_partitions"]]):
             if not self.seen.answered(number):
                 yield f"alter {number}"
-        for number in self._left(after, "late"):
+        for number in self.seen.late_fetches().beyond(after[STATE["late_fetches"]]):
             yield f"late {number}"
             yield f"lose {number}"
-
-    def _left(self, after: Key, which: str) -> list[int]:
-        """Return the numbers of messages that are in flight in Kafka and not in the model any more."""
-        found = self.seen.requests() if which == "requests" else self.seen.late_fetches()
-        kept = list(after[STATE["alter_partitions" if which == "requests" else "late_fetches"]])
-        left = []
-        for message, numbers in found.items():
-            left += numbers[kept.count(message) :]
-        return left

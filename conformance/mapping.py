@@ -17,20 +17,7 @@ from fencepost.model.cluster.constants import Checkpoint, Completion, FencedAnsw
 from fencepost.model.cluster.machine import VERSIONS
 
 if TYPE_CHECKING:
-    from fencepost.conformance.seen import Seen
     from fencepost.model.language.constants import Constants
-
-UNKNOWN = -1
-"""The number of a message that is not in flight in Kafka: the driver knows none of this number and does nothing."""
-
-
-def _request(seen: Seen, m: tuple[Any, ...]) -> int:
-    return seen.requests().get(m, [UNKNOWN])[0]
-
-
-def _late(seen: Seen, m: tuple[Any, ...]) -> int:
-    return seen.late_fetches().get(m, [UNKNOWN])[0]
-
 
 ACTIONS: dict[str, Act] = {
     "broker_crashes": Act(
@@ -72,10 +59,10 @@ ACTIONS: dict[str, Act] = {
     ),
     "controller_applies_alter_partition": Act(
         "ReplicationControlManager.alterPartition with the request that DefaultAlterPartitionManager has sent.",
-        lambda seen, m: f"alter {_request(seen, m)}",
+        lambda seen, m: f"alter {seen.requests().number(m)}",
     ),
-    "controller_finds_replica_ineligible": Act("The same.", lambda seen, m: f"alter {_request(seen, m)}"),
-    "controller_refuses_alter_partition": Act("The same.", lambda seen, m: f"alter {_request(seen, m)}"),
+    "controller_finds_replica_ineligible": Act("The same.", lambda seen, m: f"alter {seen.requests().number(m)}"),
+    "controller_refuses_alter_partition": Act("The same.", lambda seen, m: f"alter {seen.requests().number(m)}"),
     "broker_applies_metadata": Act(
         "One MetadataDelta over the log up to the image: KRaftMetadataCache.setImage, ReplicaManager.applyDelta. Who has no replica "
         "any more deletes its log (LogManager.asyncDelete).",
@@ -90,7 +77,7 @@ ACTIONS: dict[str, Act] = {
     "leader_reports_divergence": Act("The same.", lambda _, leader, follower: f"fetch {leader} {follower}"),
     "leader_handles_late_fetch": Act(
         "ReplicaManager.fetchMessages with the request that was left behind; nobody takes the answer.",
-        lambda seen, m: f"late {_late(seen, m)}",
+        lambda seen, m: f"late {seen.late_fetches().number(m)}",
     ),
     "follower_lags_too_long": Act(
         "ReplicaState.lastCaughtUpTimeMs of this follower is put longer ago than replica.lag.time.max.ms.",
@@ -103,13 +90,13 @@ ACTIONS: dict[str, Act] = {
     ),
     "leader_learns_change_applied": Act(
         "The controller's answer goes to the request's callback in DefaultAlterPartitionManager.",
-        lambda seen, m: f"answer {_request(seen, m)}",
+        lambda seen, m: f"answer {seen.requests().number(m)}",
     ),
-    "leader_learns_change_refused": Act("The same.", lambda seen, m: f"answer {_request(seen, m)}"),
+    "leader_learns_change_refused": Act("The same.", lambda seen, m: f"answer {seen.requests().number(m)}"),
     "leader_resends_request": Act(
         "The request that DefaultAlterPartitionManager has sent is on its way twice, and the first answer counts; the network client "
         "that sends again is not among the classes here.",
-        lambda seen, m: f"resend {_request(seen, m)}",
+        lambda seen, m: f"resend {seen.requests().number(m)}",
     ),
     "follower_appends": Act(
         "AbstractFetcherThread.processFetchRequest with the answer that the leader gave.",

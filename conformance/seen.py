@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from fencepost.conformance.in_flight import InFlight
 from fencepost.model.cluster.state import Entry, FetchAnswer, Life, Replica, State, Status
 from fencepost.model.language import NONE
 from fencepost.model.language.records import fields
@@ -48,12 +49,9 @@ class Seen:
         self.images += state["images"]
         self.state = state
 
-    def requests(self) -> dict[Key, list[int]]:
-        """Return the AlterPartition messages in flight, each with the driver's numbers for it."""
-        found: dict[Key, list[int]] = {}
-        for number, *rest in self.state["requests"]:
-            found.setdefault(self._message(rest), []).append(number)
-        return found
+    def requests(self) -> InFlight:
+        """Return the AlterPartition messages in flight."""
+        return InFlight((self._message(rest), number) for number, *rest in self.state["requests"])
 
     def _message(self, told: list[Any]) -> Key:
         error, leader, broker_epoch, leader_epoch, partition_epoch, isr, members, _ = told
@@ -74,12 +72,9 @@ class Seen:
             if told[0] != number and told[1] not in (SENT, STRAY) and told[2:7] == content
         ]
 
-    def late_fetches(self) -> dict[Key, list[int]]:
-        """Return the fetches whose sender is down, each with the driver's numbers for it."""
-        found: dict[Key, list[int]] = {}
-        for number, *rest in self.state["late"]:
-            found.setdefault(tuple(rest), []).append(number)
-        return found
+    def late_fetches(self) -> InFlight:
+        """Return the fetches whose sender is down."""
+        return InFlight((tuple(rest), number) for number, *rest in self.state["late"])
 
     def key(self, expected: Key) -> Key:
         """Return the state of the model that is seen; what is not compared is taken from `expected`."""
@@ -94,15 +89,11 @@ class Seen:
         state[STATE["replica"]] = tuple(
             self._replica(told, was) for told, was in zip(self.state["brokers"], expected[STATE["replica"]], strict=True)
         )
-        state[STATE["alter_partitions"]] = self._bag(self.requests())
-        state[STATE["late_fetches"]] = self._bag(self.late_fetches())
+        state[STATE["alter_partitions"]] = self.requests().bag()
+        state[STATE["late_fetches"]] = self.late_fetches().bag()
         state[STATE["written"]] = self.state["written"]
         state[STATE["ghost_acknowledged"]] = self.state["acknowledged"]
         return tuple(state)
-
-    @staticmethod
-    def _bag(messages: dict[Key, list[int]]) -> Key:
-        return tuple(sorted(message for message, numbers in messages.items() for _ in numbers))
 
     def _window(self, room: int) -> Key:
         found = [self._image(told) for told in self.images[self.frame.image :]]

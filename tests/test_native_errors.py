@@ -8,11 +8,11 @@ from typing import TYPE_CHECKING, Annotated, Any
 import numpy as np
 import pytest
 from fencepost.explorers.native.compile import generate, load
-from fencepost.explorers.native.expansion import Worker, WorkerPool
 from fencepost.explorers.native.layout import layout_of
 from fencepost.explorers.native.llvm import checks
 from fencepost.explorers.native.search import Search
 from fencepost.explorers.native.search import search as native
+from fencepost.explorers.native.workers import Worker, WorkerPool
 from fencepost.explorers.plain import search as plain
 from fencepost.explorers.verdict import Options
 from fencepost.model.language import BitSet, Constants, Record, bound, capacity
@@ -199,10 +199,10 @@ def test_of_several_faults_the_first_is_raised_whatever_the_number_of_workers(wo
         if task >= 13:
             raise DomainError(str(task))
 
-    with WorkerPool([Worker(nothing, nothing, nothing, nothing, nothing, nothing) for _ in range(workers)]) as crew:
+    with WorkerPool([Worker(nothing, nothing, nothing, nothing, nothing, nothing) for _ in range(workers)]) as pool:
         for _ in range(10):
             with pytest.raises(DomainError, match=r"^13$"):
-                crew.share(40, work, 1 << 20)
+                pool.share(40, work, 1 << 20)
 
 
 class Sizes(Constants):

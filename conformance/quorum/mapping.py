@@ -17,7 +17,6 @@ from fencepost.model.quorum.leader import no_op
 from fencepost.model.quorum.machine import VERSIONS
 
 if TYPE_CHECKING:
-    from fencepost.conformance.quorum.seen import Seen
     from fencepost.model.language.constants import Constants
 
 RELEASES: dict[str, str] = {
@@ -28,14 +27,6 @@ RELEASES: dict[str, str] = {
     "4.3.1": "kafka-4.1",
 }
 """The releases that have a test jar of kafka-raft, each with the model's version that it is compared with."""
-
-UNKNOWN = -1
-"""The number of a fetch that is not in flight in Kafka: the driver knows none of this number and does nothing."""
-
-
-def _late(seen: Seen, m: tuple[Any, ...]) -> int:
-    return seen.late_fetches().get(m, [UNKNOWN])[0]
-
 
 ACTIONS: dict[str, Act] = {
     "quorum_elects": Act(
@@ -81,7 +72,7 @@ ACTIONS: dict[str, Act] = {
     ),
     "leader_handles_late_fetch": Act(
         "The leader handles a request that was left behind; nobody takes the answer.",
-        lambda seen, m: f"late {_late(seen, m)}",
+        lambda seen, m: f"late {seen.late_fetches().number(m)}",
     ),
     "parked_fetch_times_out": Act(
         "The future of ExpirationService.failAfter for this fetch ends with a TimeoutException.",

@@ -35,10 +35,8 @@ class Nodes(Execution):
 
     def lose_late(self, expected: Key) -> None:
         """Let fetches never arrive that the model has no room for, or has forgotten."""
-        kept = list(expected[STATE["late_fetches"]])
-        for message, numbers in self.seen.late_fetches().items():
-            for number in numbers[kept.count(message) :]:
-                self.ask(f"lose {number}")
+        for number in self.seen.late_fetches().beyond(expected[STATE["late_fetches"]]):
+            self.ask(f"lose {number}")
 
     def projected(self, expected: Key) -> tuple[Key, Key]:
         """Return a state of the model and what is seen of it in Kafka, both without what `normalize` forgets."""

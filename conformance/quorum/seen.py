@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
+from fencepost.conformance.in_flight import InFlight
 from fencepost.model.language import NONE
 from fencepost.model.language.records import fields
 from fencepost.model.quorum.state import Entry, Fetch, Node, Phase, Role, State
@@ -33,12 +34,9 @@ class Seen:
         """Take over what the driver has answered."""
         self.state = state
 
-    def late_fetches(self) -> dict[Key, list[int]]:
-        """Return the fetches whose sender has moved on, each with the driver's numbers for it."""
-        found: dict[Key, list[int]] = {}
-        for number, *rest in self.state["late"]:
-            found.setdefault(tuple(rest), []).append(number)
-        return found
+    def late_fetches(self) -> InFlight:
+        """Return the fetches whose sender has moved on."""
+        return InFlight((tuple(rest), number) for number, *rest in self.state["late"])
 
     def key(self, expected: Key) -> Key:
         """Return the state of the model that is seen; what is not compared is taken from `expected`."""
@@ -47,9 +45,7 @@ class Seen:
             self._node(told, was) for told, was in zip(self.state["nodes"], expected[STATE["node"]], strict=True)
         )
         state[STATE["written"]] = self.state["written"]
-        state[STATE["late_fetches"]] = tuple(
-            sorted(message for message, numbers in self.late_fetches().items() for _ in numbers)
-        )
+        state[STATE["late_fetches"]] = self.late_fetches().bag()
         return tuple(state)
 
     def _node(self, told: dict[str, Any], expected: Key) -> Key:

@@ -13,8 +13,8 @@ from fencepost.explorers.liveness import calls
 from fencepost.explorers.liveness.behaviours import Rows
 from fencepost.explorers.native.blame import blame, explain
 from fencepost.explorers.native.compile import NO_PARENT
-from fencepost.explorers.native.expansion import Worker, WorkerPool
 from fencepost.explorers.native.store import BATCH, ROUND
+from fencepost.explorers.native.workers import Worker, WorkerPool
 from fencepost.model.language.errors import MismatchError
 
 if TYPE_CHECKING:
@@ -57,12 +57,12 @@ class Graph:
             for owner, part in enumerate(search.partitions)
             for first in range(0, part.count, BATCH)
         ]
-        with WorkerPool([self._worker() for _ in range(search.workers)]) as crew:
+        with WorkerPool([self._worker() for _ in range(search.workers)]) as pool:
             for start in range(0, len(pieces), ROUND):
                 self.pause()
                 taken = pieces[start : start + ROUND]
                 states = sum(last - first for _, first, last in taken)
-                crew.share(len(taken), lambda worker, n, taken=taken: self._expand(worker, n, *taken[n]), states)  # type: ignore[misc]
+                pool.share(len(taken), lambda worker, n, taken=taken: self._expand(worker, n, *taken[n]), states)  # type: ignore[misc]
                 for number, piece in enumerate(taken):
                     self._append(number, *piece)
         if self._edges != len(self.targets):

@@ -22,13 +22,14 @@ from fencepost.explorers.native.llvm.types import (
     Value,
     Vector,
     View,
+    flag,
     number,
     spelled,
     word,
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Sequence
 
     from fencepost.explorers.native.llvm.types import Memory
 
@@ -138,6 +139,26 @@ class Builder:
             return first
         text = self.value(f"phi {spelled(first.type)} " + ", ".join(f"[{value.text}, %{label}]" for value, label in ways))
         return Value(text, first.type, min(value.low for value, _ in ways), max(value.high for value, _ in ways))
+
+    def decided(self, decide: Callable[[str, str], None]) -> Value:
+        """Return a condition as a flag: `decide` ends the block at hand by it, given the blocks for yes and for no."""
+        return self.chosen(decide, lambda: flag(value=True), lambda: flag(value=False))
+
+    def chosen(self, decide: Callable[[str, str], None], then: Callable[[], Value], other: Callable[[], Value]) -> Value:
+        """Return one of two values, the other of which is not evaluated."""
+        yes, no, end = self.label(), self.label(), self.label()
+        decide(yes, no)
+        ways = []
+        for label, value in ((yes, then), (no, other)):
+            self.begin(label)
+            found = value()
+            assert self.at is not None
+            ways.append((found, self.at))
+            self.jump(end)
+        if any(value.type is Sort.WORD for value, _ in ways):
+            ways = [(value._replace(type=Sort.WORD), label) for value, label in ways]
+        self.begin(end)
+        return self.phi(ways)
 
     # -- locals that change
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+from functools import partial
 from typing import TYPE_CHECKING, NoReturn, Protocol
 
 from fencepost.explorers.native.llvm.types import CELLS, Code, Named, Sort, Value, Vector, View, flag, number, word
@@ -57,6 +58,7 @@ class Expressions:
 
     def expression(self, node: ast.expr) -> Value:
         """Return the value of an expression."""
+        build = self.build
         match node:
             case ast.Constant():
                 return flag(node.value) if isinstance(node.value, bool) else self.constant(node.value)
@@ -65,8 +67,8 @@ class Expressions:
             case ast.Attribute():
                 owner = self.expression(node.value)
                 if isinstance(owner.type, Named):
-                    return self.build.named(owner, node.attr)
-                return self.build.read(*self.build.field(owner, node.attr))
+                    return build.named(owner, node.attr)
+                return build.read(*build.field(owner, node.attr))
             case ast.Subscript():
                 return self.subscript(node)
             case ast.BinOp():
@@ -74,14 +76,20 @@ class Expressions:
             case ast.UnaryOp():
                 return self.unary(node)
             case ast.BoolOp():
-                return self.flag_of(node)
+                return build.decided(partial(self.decide, node))
             case ast.Compare():
                 return self.compare(node)
             case ast.IfExp():
-                return self.choose(node)
+                return build.chosen(
+                    partial(self.decide, node.test), partial(self.number, node.body), partial(self.number, node.orelse)
+                )
             case ast.Call():
                 return self.call(node)
         raise AssertionError(ast.dump(node))
+
+    def number(self, node: ast.expr) -> Value:
+        """Return the value of an expression as a number, flags as 0 and 1."""
+        return self.build.number(self.expression(node))
 
     def constant(self, value: object) -> Value:
         """Return a literal."""
@@ -105,35 +113,6 @@ class Expressions:
             self.decide(node.operand, no, yes)
         else:
             self.build.branch(self.build.flag(self.expression(node)), yes, no)
-
-    def flag_of(self, node: ast.BoolOp) -> Value:
-        """Return `a and b` or `a or b` as a flag."""
-        build = self.build
-        yes, no, end = build.label(), build.label(), build.label()
-        self.decide(node, yes, no)
-        build.begin(yes)
-        build.jump(end)
-        build.begin(no)
-        build.jump(end)
-        build.begin(end)
-        return build.phi([(flag(value=True), yes), (flag(value=False), no)])
-
-    def choose(self, node: ast.IfExp) -> Value:
-        """Return `a if condition else b`."""
-        build = self.build
-        yes, no, end = build.label(), build.label(), build.label()
-        self.decide(node.test, yes, no)
-        ways = []
-        for label, item in ((yes, node.body), (no, node.orelse)):
-            build.begin(label)
-            value = build.number(self.expression(item))
-            assert build.at is not None
-            ways.append((value, build.at))
-            build.jump(end)
-        if Sort.WORD in (ways[0][0].type, ways[1][0].type):
-            ways = [(value._replace(type=Sort.WORD), label) for value, label in ways]
-        build.begin(end)
-        return build.phi(ways)
 
     def compare(self, node: ast.Compare) -> Value:
         """Return a comparison, of a chain only as much as Python evaluates."""
@@ -185,7 +164,7 @@ class Expressions:
         """Return `not x`, `-x` or `~x`."""
         if isinstance(node.op, ast.Not):
             return self.build.negated(self.expression(node.operand))
-        value = self.build.number(self.expression(node.operand))
+        value = self.number(node.operand)
         if isinstance(node.op, ast.Invert):
             return self.build.bitwise("^", value, word(-1) if value.type is Sort.WORD else number(-1))
         assert isinstance(node.op, ast.USub)

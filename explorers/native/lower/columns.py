@@ -60,8 +60,7 @@ class Columns(Lanewise):
             case nodes.Literal():
                 return number(node.value)
             case nodes.Constant():
-                exact = self.module.shape.exact
-                return number(exact[node.name]) if node.name in exact else self.build.named(self.c, node.name)
+                return self.module.shape.constant(self.build, self.c, node.name)
             case nodes.Local():
                 if node.slot not in self.slots:
                     raise Unsuited

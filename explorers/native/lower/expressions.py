@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from functools import reduce
+from functools import partial, reduce
 from itertools import pairwise
 from typing import TYPE_CHECKING, Protocol
 
 from fencepost.explorers.native.llvm import checks
-from fencepost.explorers.native.llvm.types import WORD_BITS, Sort, Value, flag, number
+from fencepost.explorers.native.llvm.types import WORD_BITS, Sort, Value, number
 from fencepost.explorers.native.lower.loops import counted, counted_down
 from fencepost.model.language.ir import nodes
 from fencepost.model.language.ir.nodes import BinaryOp, Failure, FoldOp, UnaryOp
@@ -85,8 +85,7 @@ class Expressions:
             case nodes.Literal():
                 return number(node.value)
             case nodes.Constant():
-                exact = self.module.shape.exact
-                return number(exact[node.name]) if node.name in exact else build.named(self.c, node.name)
+                return self.module.shape.constant(build, self.c, node.name)
             case nodes.Local():
                 return self.local(node)
             case nodes.Field() | nodes.Element():
@@ -103,7 +102,9 @@ class Expressions:
             case nodes.Among():
                 return self.among(node)
             case nodes.Select():
-                return self.select(node)
+                return build.chosen(
+                    partial(self.decide, node.test), partial(self.number, node.then), partial(self.number, node.other)
+                )
             case nodes.Fold() if node.operator is FoldOp.SUM:
                 return self.total(node)
             case nodes.Logic() if not _is_flag(node):
@@ -208,17 +209,7 @@ class Expressions:
 
     def flag(self, node: Expression) -> Value:
         """Return a condition as a flag."""
-        build = self.build
-        if self.module.is_plain(node):
-            return self.straight(node)
-        yes, no, end = build.label(), build.label(), build.label()
-        self.decide(node, yes, no)
-        build.begin(yes)
-        build.jump(end)
-        build.begin(no)
-        build.jump(end)
-        build.begin(end)
-        return build.phi([(flag(value=True), yes), (flag(value=False), no)])
+        return self.straight(node) if self.module.is_plain(node) else self.build.decided(partial(self.decide, node))
 
     def decide(self, node: Expression, yes: str, no: str) -> None:
         """End the block at hand by a condition; what need not be evaluated is not, unless that is cheaper."""
@@ -311,21 +302,6 @@ class Expressions:
                 following = build.label()
                 build.branch(condition, *((following, end) if node.conjunction else (end, following)))
                 build.begin(following)
-        build.begin(end)
-        return build.phi(ways)
-
-    def select(self, node: nodes.Select) -> Value:
-        """Return one of two values."""
-        build = self.build
-        yes, no, end = build.label(), build.label(), build.label()
-        self.decide(node.test, yes, no)
-        ways = []
-        for label, item in ((yes, node.then), (no, node.other)):
-            build.begin(label)
-            value = build.number(self.expression(item))
-            assert build.at is not None
-            ways.append((value, build.at))
-            build.jump(end)
         build.begin(end)
         return build.phi(ways)
 

@@ -61,6 +61,10 @@ class Shape:
 
     # -- numbers of the run
 
+    def constant(self, build: Builder, c: Value, name: str) -> Value:
+        """Return a constant of the model."""
+        return number(self.exact[name]) if name in self.exact else build.named(c, name)
+
     def bound(self, build: Builder, e: Value, domain: Domain, *, high: bool) -> Value:
         """Return one of the bounds of a domain."""
         least, most = ends_of(domain, self.rooms, self.lows)[high]

@@ -1,6 +1,6 @@
 """Helpers that no model has written: what engines know as a call stands for a construct that they do not know.
 
-The greatest of a generator, records compared field by field, what `in` looks through, the messages of a channel.
+The greatest of a generator, what `in` looks through, the messages of a channel; `sameness.py` compares records.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ from fencepost.model.language.ir.nodes import (
     Slot,
 )
 from fencepost.model.language.ir.walk import inside, rebuilt
-from fencepost.model.language.records import ArrayOf, Nested, Scalar, fields
+from fencepost.model.language.records import ArrayOf, Nested, fields
 from fencepost.model.language.subset.kinds import INT, Among, Arr, Rec, kind_of
 
 if TYPE_CHECKING:
@@ -48,7 +48,6 @@ if TYPE_CHECKING:
 
     from fencepost.model.language.domains import Domain, Linear
     from fencepost.model.language.ir.nodes import Block, Node, Source, Statement, Type
-    from fencepost.model.language.records import Record
 
 INDEX = frozenset([Failure.INDEX])
 NUMBER = frozenset([Failure.NUMBER])
@@ -178,44 +177,6 @@ def _once(slots: Iterable[Slot]) -> list[Slot]:
     return list(dict.fromkeys(slots))
 
 
-def same(lifted: Lifted, one: Expression, other: Expression) -> Call:
-    """Return whether two records or arrays have the same content."""
-    left, right = lifted.given(one), lifted.given(other)
-    kind = one.type
-    if isinstance(kind, Arr):
-        return lifted.value(_same_items(lifted, lifted.read(left), lifted.read(right), kind.field))
-    assert isinstance(kind, Rec)
-    return lifted.value(_conjunction(lifted, list(_parts(lifted, left, right, kind.record, ()))))
-
-
-def same_as_written(lifted: Lifted, place: Expression, values: dict[tuple[str, ...], Expression], *, first: bool) -> Call:
-    """Return whether a record has the values that are written out by the paths of their fields, and else is cleared."""
-    slots = {}
-    if first:
-        owner = lifted.given(place)
-    for path, value in values.items():
-        slots[path] = lifted.given(value)
-    if not first:
-        owner = lifted.given(place)
-    assert isinstance(place.type, Rec)
-    found = list(_as_written(lifted, owner, place.type.record, (), slots))
-    return lifted.value(_conjunction(lifted, found))
-
-
-def _conjunction(lifted: Lifted, found: list[Expression]) -> Expression:
-    if not found:
-        return lifted.number(1)
-    return found[0] if len(found) == 1 else Logic(True, tuple(found), at=lifted.at)
-
-
-def _at_path(lifted: Lifted, slot: Slot, path: tuple[str, ...]) -> Expression:
-    """Return a field of a record by its path."""
-    found: Expression = lifted.read(slot)
-    for name in path:
-        found = field_of(found, name, lifted.at)
-    return found
-
-
 def field_of(owner: Expression, name: str, at: At) -> Field:
     """Return a field of a record."""
     assert isinstance(owner.type, Rec)
@@ -224,70 +185,9 @@ def field_of(owner: Expression, name: str, at: At) -> Field:
     return Field(owner, name, at=at, type=Rec(kind.record) if isinstance(kind, Rec) else kind)
 
 
-def _parts(lifted: Lifted, one: Slot, other: Slot, record: type[Record], path: tuple[str, ...]) -> Iterable[Expression]:
-    for name, kind in fields(record):
-        here = (*path, name)
-        if isinstance(kind, Nested):
-            yield from _parts(lifted, one, other, kind.record, here)
-            continue
-        left, right = _at_path(lifted, one, here), _at_path(lifted, other, here)
-        if isinstance(kind, ArrayOf):
-            yield _same_items(lifted, left, right, kind)
-        else:
-            yield lifted.compare(left, Order.EQUAL, right)
-
-
-def _same_items(lifted: Lifted, one: Expression, other: Expression, kind: ArrayOf) -> Expression:
-    """Return whether two arrays have the same elements."""
-    number = lifted.slot(INT)
-    items = [Element(array, lifted.read(number), at=lifted.at, checks=INDEX, type=_element(kind)) for array in (one, other)]
-    if isinstance(kind.element, Nested):
-        value: Expression = same(Lifted(lifted.functions, lifted.python, lifted.at), *items)
-    else:
-        value = lifted.compare(items[0], Order.EQUAL, items[1])
-    length = Length(rebuilt_whole(one), at=lifted.at)
-    clause = Clause(number, Numbers(lifted.number(0), length, at=lifted.at), (), at=lifted.at)
-    return Fold(FoldOp.ALL, (clause,), value, at=lifted.at)
-
-
-def rebuilt_whole(node: Expression) -> Expression:
-    """Return the same expression made of other nodes, which may stand somewhere else too."""
-
-    def copied(item: Node) -> Node:
-        return replace(rebuilt(item, copied))
-
-    found = copied(node)
-    assert isinstance(found, Expression)
-    return found
-
-
-def _element(kind: ArrayOf) -> Type:
+def element_of(kind: ArrayOf) -> Type:
+    """Return the type of an array's elements."""
     return Rec(kind.element.record) if isinstance(kind.element, Nested) else INT
-
-
-def _as_written(
-    lifted: Lifted, owner: Slot, record: type[Record], path: tuple[str, ...], slots: dict[tuple[str, ...], Slot]
-) -> Iterable[Expression]:
-    for name, kind in fields(record):
-        here = (*path, name)
-        if isinstance(kind, Nested):
-            yield from _as_written(lifted, owner, kind.record, here, slots)
-        elif isinstance(kind, ArrayOf):
-            yield _cleared(lifted, _at_path(lifted, owner, here), kind)
-        else:
-            wanted = lifted.read(slots[here]) if here in slots else lifted.number(0)
-            yield lifted.compare(_at_path(lifted, owner, here), Order.EQUAL, wanted)
-
-
-def _cleared(lifted: Lifted, array: Expression, kind: ArrayOf) -> Expression:
-    """Return whether all of an array is cleared."""
-    item = lifted.slot(_element(kind))
-    clause = Clause(item, array, (), at=lifted.at)
-    if isinstance(kind.element, Scalar):
-        value: Expression = lifted.compare(lifted.read(item), Order.EQUAL, lifted.number(0))
-    else:
-        value = same_as_written(Lifted(lifted.functions, lifted.python, lifted.at), lifted.read(item), {}, first=True)
-    return Fold(FoldOp.ALL, (clause,), value, at=lifted.at)
 
 
 def among(lifted: Lifted, how: Among, item: Expression, others: list[Expression]) -> Call:
@@ -315,7 +215,7 @@ def message(lifted: Lifted, channel: Expression, index: Expression) -> Call:
     beyond = Length(field_of(lifted.read(owner), "items", at), at=at)
     where = Select(there, lifted.read(place), beyond, at=at)
     assert isinstance(items.type, Arr)
-    return lifted.value(Element(items, where, at=at, checks=INDEX, type=_element(items.type.field)))
+    return lifted.value(Element(items, where, at=at, checks=INDEX, type=element_of(items.type.field)))
 
 
 def over_values(
