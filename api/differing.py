@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, cast
 from fencepost.api.engines import kernels_of, source_of
 from fencepost.api.places import errors_of_models
 from fencepost.api.results import FORMAT, Answer, table
-from fencepost.api.targets import Question, ask, find_protocol, parse_setting, spelt
+from fencepost.api.targets import Question, ask, find_protocol, parse_setting
 from fencepost.api.watching import Event, Watch, watched
 from fencepost.explorers.interrupts import Stopped, cancelled_by, stop_if_cancelled
 from fencepost.explorers.memory import default_memory
@@ -292,7 +292,7 @@ def _side_data(side: Side, result: Result) -> SideData:
     return {
         "variant": side.title,
         "protocol": side.found.name,
-        "constants": {name: spelt(value) for name, value in result.constants.items()},
+        "constants": dict(result.constants),
         "distinct": result.distinct,
         "generated": result.generated,
         "depth": result.depth,
@@ -303,11 +303,7 @@ def _side_data(side: Side, result: Result) -> SideData:
 def _constants(a: Side, b: Side) -> list[BothValues]:
     mine, others = a.constants.shown, b.constants.shown
     names = dict.fromkeys((*mine, *others))
-    return [
-        {"name": name, "a": spelt(mine.get(name)), "b": spelt(others.get(name))}
-        for name in names
-        if mine.get(name) != others.get(name)
-    ]
+    return [{"name": name, "a": mine.get(name), "b": others.get(name)} for name in names if mine.get(name) != others.get(name)]
 
 
 def _actions(a: Side, b: Side, one: Result, other: Result) -> ActionsData:

@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from fencepost.api.results import FORMAT
-from fencepost.api.targets import spelt
 from fencepost.api.traces import archived
 from fencepost.figures.store import load
 from fencepost.invariants.catalogue import entries, evidence, status, values_of
@@ -33,8 +32,7 @@ def of_kind(name: str) -> list[Entry]:
 
 def constants_of(run: Run) -> dict[str, Any]:
     """Return all constants of a run as they read in JSON: its version's, its own, and the defaults."""
-    shown = protocol(run.protocol).machine.set_constants(values_of(run)).shown
-    return {name: spelt(value) for name, value in shown.items()}
+    return dict(protocol(run.protocol).machine.set_constants(values_of(run)).shown)
 
 
 def trace_of_case(case: Case) -> str:

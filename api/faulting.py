@@ -257,7 +257,7 @@ class _Request:
             result = tolerance(found.machine, constants, self.prop, kinds, self.costs, self.options, kernels, tell)
         return {
             "setting": shown,
-            "constants": dict(result.constants.spelt),
+            "constants": dict(result.constants.shown),
             "kinds": list(result.kinds),
             "most": dict(zip(result.kinds, result.most, strict=True)),
             "least": result.least,

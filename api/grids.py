@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from itertools import product
 from typing import TYPE_CHECKING, Any
 
-from fencepost.api.targets import parse_setting, spelt
+from fencepost.api.targets import parse_setting
 from fencepost.model.language.errors import UsageError
 
 if TYPE_CHECKING:
@@ -60,7 +60,7 @@ def settings_of(machine: Machine, constants: Constants, axes: dict[str, list[int
     declared = machine.constants.declared()
     for places in product(*(range(len(values)) for values in axes.values())):
         chosen = {name: values[place] for (name, values), place in zip(axes.items(), places, strict=True)}
-        shown = {name: spelt(declared[name].show(value)) for name, value in chosen.items()}
+        shown = {name: declared[name].show(value) for name, value in chosen.items()}
         values = {name: int(value) for name, value in {**constants.values, **chosen}.items()}
         try:
             yield Setting(places, shown, values, machine.set_constants(values))

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from fencepost.api.results import FORMAT, table
-from fencepost.api.targets import find_protocol, spelt
+from fencepost.api.targets import find_protocol
 from fencepost.invariants.protocols import PROTOCOLS
 
 if TYPE_CHECKING:
@@ -94,14 +94,14 @@ def _property_data(prop: Property, *, on_request: bool) -> dict[str, Any]:
 
 
 def _constant_data(name: str, constant: Constant[Any]) -> dict[str, Any]:
-    found = {"name": name, "default": spelt(constant.show(constant.default)), "meaning": constant.meaning}
+    found = {"name": name, "default": constant.show(constant.default), "meaning": constant.meaning}
     if constant.kind is bool:
         return {**found, "values": [False, True]}
     if constant.spellings():
-        return {**found, "values": [spelt(word) for word in constant.spellings()]}
+        return {**found, "values": list(constant.spellings())}
     return {**found, "low": constant.low, "high": constant.high}
 
 
 def _shown(item: Protocol, values: Any) -> dict[str, Any]:
     declared = item.machine.constants.declared()
-    return {name: spelt(declared[name].show(value)) for name, value in values.items()}
+    return {name: declared[name].show(value) for name, value in values.items()}

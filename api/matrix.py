@@ -56,7 +56,7 @@ def whole_data(found: Protocol, ablation: Ablation, base: Result) -> MatrixData:
         "format": FORMAT,
         "protocol": found.name,
         "sentence": found.machine.sentence,
-        "constants": dict(ablation.constants.spelt),
+        "constants": dict(ablation.constants.shown),
         "properties": [
             {
                 "name": item.name,

@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING
 
 from fencepost.api.quantities import counted, show_seconds
 from fencepost.api.results import FORMAT, table
-from fencepost.api.targets import spelt
 from fencepost.model.language.interpreter import Path, Step
 
 if TYPE_CHECKING:
@@ -128,7 +127,7 @@ def bounded_of(constants: Constants, settings: Settings) -> str:
         if name not in settings.lifted
         and (not declared[name].spellings() or value != declared[name].show(declared[name].default))
     }
-    return " ".join(f"{name}={str(spelt(value)).lower()}" for name, value in kept.items()) or "nothing"
+    return " ".join(f"{name}={str(value).lower()}" for name, value in kept.items()) or "nothing"
 
 
 def trace_of(report: ProveResult) -> Trace:
@@ -191,7 +190,7 @@ def report_data(report: ProveResult) -> ProveData:
     found: ProveData = {
         "format": FORMAT,
         "protocol": report.found.name,
-        "constants": {name: value for name, value in report.constants.spelt.items() if name not in settings.lifted},
+        "constants": {name: value for name, value in report.constants.shown.items() if name not in settings.lifted},
         "unbounded": {name: "any" if most is None else most for name, most in settings.lifted.items()},
         "method": proof.method,
         "verdict": str(proof.verdict),

@@ -35,7 +35,7 @@ def look_for_z3() -> None:
     """Raise UsageError where z3 is not installed."""
     if importlib.util.find_spec("z3") is None:
         raise UsageError(
-            "proofs need z3, which is not installed: write `pip install 'fencepost[prove]'`, or explore with `fencepost check`."
+            'proofs need z3, which is not installed: write `pip install "fencepost[prove]"`, or explore with `fencepost check`.'
         )
 
 
@@ -268,7 +268,8 @@ def search_for(
     from fencepost.explorers.native.search import Search
     from fencepost.explorers.verdict import Options
 
-    search = Search(found.machine, constants, found.properties, Options(workers=1, budget=seconds, memory=default_memory()))
+    judged = tuple(item for item in found.properties if not item.kind.over_behaviours)
+    search = Search(found.machine, constants, judged, Options(workers=1, budget=seconds, memory=default_memory()))
     result = search.run()
     words = search.layout.words
     wanted = search.layout.encode([state]).view(np.uint64).reshape(1, words)

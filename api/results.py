@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
 
     import pandas as pd
-    from fencepost.api.contract import BoundData, CheckData, PropertyData, Values
+    from fencepost.api.contract import BoundData, CheckData, PropertyData
     from fencepost.api.growing import Growth
     from fencepost.api.targets import Question
     from fencepost.explorers.verdict import BoundCount, PropertyResult
@@ -63,11 +63,6 @@ class CheckResult(Result):
     verdict: Verdict = field(kw_only=True)
     cause: Cause | None = field(kw_only=True, default=None)
     """What made the search stop before its end; None if nothing did."""
-
-    @cached_property
-    def spelt(self) -> Values:
-        """The constants as they read on the command line and in JSON."""
-        return dict(self.question.constants.spelt)
 
     @property
     def exact(self) -> bool:
@@ -133,7 +128,7 @@ class CheckResult(Result):
         data: CheckData = {
             "format": FORMAT,
             "protocol": self.protocol,
-            "constants": self.spelt,
+            "constants": dict(self.constants),
             "engine": self.engine,
             "workers": self.workers,
             "verdict": str(self.verdict),
@@ -200,7 +195,7 @@ class CheckResult(Result):
     def _repr_html_(self) -> str:
         """Return a table of the properties, and the diagram of the first violation."""
         rows = [(item.name, item.kind, item.verdict, item.path.length if item.path else "") for item in self.properties]
-        constants = " ".join(f"{name}={str(value).lower()}" for name, value in self.spelt.items())
+        constants = " ".join(f"{name}={str(value).lower()}" for name, value in self.constants.items())
         partial = "" if self.complete else f" Partial: {self.why_stopped}."
         trace = self.trace
         summary = f"{constants}; {self.distinct:,} distinct states, depth {self.depth}.{partial}"

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
-from functools import cached_property
+from dataclasses import dataclass, field, replace
 from html import escape
 from typing import TYPE_CHECKING, Any
 
@@ -12,7 +11,7 @@ from fencepost.api.engines import kernels_of, source_of
 from fencepost.api.places import errors_of_models
 from fencepost.api.results import FORMAT
 from fencepost.api.shrinking import ShrinkResult, shrink
-from fencepost.api.targets import Question, ask, spelt
+from fencepost.api.targets import Question, ask
 from fencepost.api.traces import trace_of_path
 from fencepost.api.watching import Event, Watch, watched
 from fencepost.explorers.interrupts import BY_KEYBOARD, CANCELLED, Stopped, cancelled_by
@@ -20,11 +19,11 @@ from fencepost.explorers.verdict import Cause, Options, Verdict, cause_of, make_
 from fencepost.explorers.walk.sample import Plan, Sample, Sampled, nothing, sample
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Mapping
+    from collections.abc import Callable, Iterable, Iterator, Mapping
     from pathlib import Path
 
     import pandas as pd
-    from fencepost.api.contract import SimulateData, Values, WalkedData
+    from fencepost.api.contract import SimulateData, WalkedData
     from fencepost.invariants.protocols import Protocol
     from fencepost.model.language import Constants, Machine, Property
 
@@ -42,18 +41,13 @@ class SimulateResult(Sample):
     """The history of that violation, shortened if that was asked for."""
     shrunk: ShrinkResult | None = field(kw_only=True, default=None, repr=False)
 
-    @cached_property
-    def spelt(self) -> Values:
-        """The constants as they read on the command line and in JSON."""
-        return {name: spelt(value) for name, value in self.constants.items()}
-
     def to_dict(self, file: Path | None = None, expected: Verdict | None = None) -> SimulateData:
         """Return what `simulate --json` prints; `file` is where the trace was written."""
         plan = self.plan
         data: SimulateData = {
             "format": FORMAT,
             "protocol": self.protocol,
-            "constants": self.spelt,
+            "constants": dict(self.constants),
             "engine": "walk",
             "workers": self.workers,
             "verdict": str(self.verdict),
@@ -151,7 +145,16 @@ def simulate(
     watch = watched(progress)
     with cancelled_by(cancel):
         made = _walked(question, plan, watch, normalize=normalize)
+        made = replace(made, notes=(*made.notes, *_left_out(question)))
         return _with_trace(made, question, watch, workers, normalize=normalize, shrinks=shrinks)
+
+
+def _left_out(question: Question) -> Iterator[str]:
+    """Yield the note on the properties of whole behaviours that were left out, where all others are asked about."""
+    others = [item for item in question.protocol.properties if item.kind.over_behaviours]
+    if others and (*question.properties, *others) == tuple(sorted(question.protocol.properties, key=others.__contains__)):
+        names = ", ".join(item.name for item in others)
+        yield f"not asked about: {names}. A walk has an end, and these are about whole behaviours: `fencepost check` judges them."
 
 
 def _walked(question: Question, plan: Plan, watch: Watch, *, normalize: bool) -> Sample:

@@ -16,7 +16,7 @@ from fencepost.api.grids import Setting, axes_from, settings_of
 from fencepost.api.places import errors_of_models
 from fencepost.api.results import FORMAT, Answer, table
 from fencepost.api.simulating import DEPTH, WALKS, shortened
-from fencepost.api.targets import Question, ask, spelt
+from fencepost.api.targets import Question, ask
 from fencepost.api.traces import trace_of_path
 from fencepost.api.watching import Event, Watch, watched
 from fencepost.explorers.interrupts import cancelled_by
@@ -304,7 +304,7 @@ def _data(request: _Request, plan: Sweep, swept: Swept, summary: Summary, shown:
         violations = [_violation(item, traces.get((cell, item.property))) for item in summary.violations_of(cell)]
         cells.append(_cell(setting, found, actions, violations, smallest=cell in smallest))
     common = {
-        name: spelt(value)
+        name: value
         for name, value in request.settings[next(iter(request.settings))].constants.shown.items()  # type: ignore[union-attr]
         if name not in request.axes
     }
@@ -316,7 +316,7 @@ def _data(request: _Request, plan: Sweep, swept: Swept, summary: Summary, shown:
         "complete": swept.complete,
         "why_stopped": swept.why_stopped,
         "constants": common,
-        "axes": {name: [spelt(declared[name].show(value)) for value in values] for name, values in request.axes.items()},
+        "axes": {name: [declared[name].show(value) for value in values] for name, values in request.axes.items()},
         "seed": plan.seed,
         "depth": plan.depth,
         "walks": sum(item.walks for item in summary.cells),

@@ -304,11 +304,6 @@ def _switch(machine: Machine, text: str, *, on: bool) -> tuple[str, str]:
     return name, f"{option} {text}"
 
 
-def spelt(value: Any) -> Any:
-    """Return a constant's value as it reads on the command line and in JSON: words have dashes."""
-    return value.replace("_", "-") if isinstance(value, str) else value
-
-
 def _choose(chosen: dict[str, tuple[str, int]], name: str, option: str, value: int) -> None:
     if name in chosen and chosen[name][1] != value:
         raise UsageError(f"constant {name!r} was given two values, by {chosen[name][0]} and by {option}: write one of them.")
@@ -316,6 +311,4 @@ def _choose(chosen: dict[str, tuple[str, int]], name: str, option: str, value: i
 
 
 def _example(machine: Machine) -> str:
-    return next(
-        (f"{name}={spelt(item.show(item.default))}" for name, item in machine.constants.declared().items()), "NAME=VALUE"
-    )
+    return next((f"{name}={item.show(item.default)}" for name, item in machine.constants.declared().items()), "NAME=VALUE")

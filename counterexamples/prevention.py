@@ -19,10 +19,10 @@ from fencepost.model.language.domains import Linear, Range
 from fencepost.model.language.errors import DisabledError, FencepostError, UsageError
 from fencepost.model.language.interpreter import Interpreter, Step
 from fencepost.model.language.records import ArrayOf, BagOf, Nested, Scalar, fields
-from fencepost.model.language.subset import Program, check, guards_of
+from fencepost.model.language.subset import check, guards_of
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Sequence
 
     from fencepost.counterexamples.states import Change
     from fencepost.counterexamples.trace import Trace
@@ -30,7 +30,8 @@ if TYPE_CHECKING:
     from fencepost.model.language.constants import Constant
     from fencepost.model.language.interpreter import Path
     from fencepost.model.language.machine import Machine
-    from fencepost.model.language.records import FieldType
+    from fencepost.model.language.records import FieldType, Key
+    from fencepost.model.language.subset import Guards, Program
 
 FEW = 4
 """Values of a number that are tried: a version, not a budget."""
@@ -73,9 +74,11 @@ class Prevention:
 
 def preventions(trace: Trace, path: Path) -> list[Prevention]:
     """Return what prevents a history, what belongs to its known bug first, then the usual settings, then others."""
-    if trace.prop is None or trace.prop.kind.over_behaviours:
+    if trace.prop is None or trace.prop.kind.over_behaviours or not path.steps:
         return []
-    program = check(trace.protocol.machine)
+    program, usual = check(trace.protocol.machine), trace.interpreter()
+    raws = [usual.apply(before, step).raw for before, step in zip(path.states, path.steps, strict=False)]
+    guards = guards_of(program)
     named = {name for entry in suspects(trace) for name in settings_of(trace, entry)}
     found: list[tuple[tuple[bool, bool, int], Prevention]] = []
     for name, constant, value, is_usual in _alternatives(trace):
@@ -84,13 +87,13 @@ def preventions(trace: Trace, path: Path) -> list[Prevention]:
         except UsageError:
             continue  # settings that do not go together
         other = Interpreter(trace.protocol.machine, constants, normalize=trace.normalize)
-        ended = _replayed(trace, path, other, program)
+        ended = _replayed(trace, path, raws, other, guards)
         if ended is not None:
             setting = f"{name}={str(constant.show(value)).lower()}"
             lines = tuple(_lines(program, name))
             prevention = Prevention(setting, constant.meaning, is_usual, ended, lines)
             found.append(((name not in named, not is_usual, len(found)), prevention))
-    return [*(prevention for _, prevention in sorted(found, key=lambda item: item[0])), *_later(trace, path)]
+    return [*(prevention for _, prevention in sorted(found, key=lambda item: item[0])), *_later(trace, path, raws)]
 
 
 def known_as(trace: Trace, found: list[Prevention]) -> list[Entry]:
@@ -113,7 +116,7 @@ def _alternatives(trace: Trace) -> Iterator[tuple[str, Constant[Any], int, bool]
                 yield name, constant, value, value == int(usual.get(name, constant.default))
 
 
-def _later(trace: Trace, path: Path) -> Iterator[Prevention]:
+def _later(trace: Trace, path: Path, raws: Sequence[Key]) -> Iterator[Prevention]:
     """Yield the protocols of the same state in which the steps end otherwise: one generation after the other."""
     machine = trace.protocol.machine
     for protocol in PROTOCOLS.values():
@@ -122,26 +125,27 @@ def _later(trace: Trace, path: Path) -> Iterator[Prevention]:
         same = other.state is machine.state and other.constants is machine.constants and other.name != machine.name
         if same and {step.action.name for step in path.steps} <= known:
             plain = Interpreter(other, trace.constants, normalize=trace.normalize)
-            ended = _replayed(trace, path, plain, check(other))
+            ended = _replayed(trace, path, raws, plain, guards_of(check(other)))
             if ended is not None:
                 yield Prevention(f"protocol {other.name}", other.sentence, False, ended, ())
 
 
-def _replayed(trace: Trace, path: Path, other: Interpreter, program: Program) -> Ending | None:
-    """Take the steps on a changed machine; return where and how they end otherwise, None if they do not."""
-    usual = trace.interpreter()
+def _replayed(trace: Trace, path: Path, raws: Sequence[Key], other: Interpreter, guards: Guards) -> Ending | None:
+    """Take the steps on a changed machine; return where and how they end otherwise, None if they do not.
+
+    `raws` are the states after each step of the history, before they are normalized.
+    """
     record, state = other.machine.state, path.start
     first: Ending | None = None
     last = None
-    for number, (before, step) in enumerate(zip(path.states, path.steps, strict=False), 1):
+    for number, (raw, step) in enumerate(zip(raws, path.steps, strict=True), 1):
         mine = Step(other.machine.action(step.action.name), step.args)
         try:
             last = other.apply(state, mine)
         except DisabledError as error:
-            return _refused(program, mine, error, number, first)
+            return _refused(guards, mine, error, number, first)
         except FencepostError:
             return first
-        raw = usual.apply(before, step).raw
         if first is None and last.raw != raw:
             differs = tuple(item for item in changes(record, raw, last.raw) if not item.is_message)
             first = Ending(number, None, differs, mine.action.sentence)
@@ -153,9 +157,8 @@ def _replayed(trace: Trace, path: Path, other: Interpreter, program: Program) ->
     return (first or Ending(0, None, (), "")) if holds else None
 
 
-def _refused(program: Program, step: Step, error: DisabledError, number: int, first: Ending | None) -> Ending:
+def _refused(guards: Guards, step: Step, error: DisabledError, number: int, first: Ending | None) -> Ending:
     """Return the guard that refuses a step; where something differed before, that is the reason."""
-    guards = guards_of(program)
     guard = guards.refused(step.action, error)
     if first is not None or guard < 0:
         return first or Ending(number, None, (), step.action.sentence)

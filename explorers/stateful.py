@@ -65,7 +65,7 @@ def hypothesis() -> ModuleType:
         import hypothesis.strategies
     except ImportError:
         raise UsageError(
-            "Hypothesis was asked to choose schedules, but it is not installed: run `pip install fencepost[hypothesis]`."
+            'Hypothesis was asked to choose schedules, but it is not installed: run `pip install "fencepost[hypothesis]"`.'
         ) from None
     return hypothesis
 

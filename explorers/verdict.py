@@ -274,13 +274,13 @@ class Result:
         return next(item for item in self.properties if item.name == name)
 
 
-def refuse_behaviours(properties: tuple[Property, ...], machine: str, why: str) -> None:
+def refuse_behaviours(properties: tuple[Property, ...], why: str) -> None:
     """Raise UsageError for a property of whole behaviours, which only an exhaustive search can judge."""
     for item in properties:
         if item.kind.over_behaviours:
             raise UsageError(
                 f"property {item.name!r} is about whole behaviours, which never end: {why}. "
-                f"Write `fencepost check {machine} --property {item.name}`."
+                f"Leave it out here: `fencepost check` judges it, with --property {item.name}."
             )
 
 

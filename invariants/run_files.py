@@ -39,6 +39,7 @@ that it decides, and let `fencepost check PROTOCOL --profile ci --pin` write the
 from __future__ import annotations
 
 import tomllib
+from functools import cached_property
 from typing import TYPE_CHECKING
 
 from fencepost.invariants.protocols import protocol
@@ -91,12 +92,17 @@ class Runs:
         """Say whether a protocol has a property, by its id or name."""
         return self._files[name].names(item)[0] in {found.name for found in protocol(name).every_property}
 
+    @cached_property
+    def _constants(self) -> dict[str, Mapping[str, int]]:
+        return {run.name: constants_of(run) for run in self.all}
+
     def twins(self, run: Run, switch: set[str]) -> dict[str, int]:
         """Return the runs that ask the same under other values of `switch` alone, with the number of constants that differ."""
         found = {}
+        mine = self._constants[run.name]
         for name, other in self.by_protocol[run.protocol].items():
             if (other.version, other.properties) == (run.version, run.properties):
-                mine, theirs = constants_of(run), constants_of(other)
+                theirs = self._constants[other.name]
                 differ = {constant for constant in mine if mine[constant] != theirs[constant]}
                 if differ and differ <= switch:
                     found[name] = len(differ)

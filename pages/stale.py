@@ -37,7 +37,7 @@ def stale_proofs() -> Iterator[str]:
     try:
         from fencepost.explorers.symbolic.cache import digest
     except ModuleNotFoundError:
-        yield "not compared: figures/proofs.json: z3 is not installed; `pip install 'fencepost[prove]'` installs it."
+        yield 'not compared: figures/proofs.json: z3 is not installed; `pip install "fencepost[prove]"` installs it.'
         return
     from fencepost.api.theorems import settings_of
 

@@ -55,7 +55,8 @@ class Fencepost:
     def check(self, *what: Any, **given: Any) -> Result:
         """Explore every reachable state; fail the test if a verdict is not as expected, or not known.
 
-        Takes what `fencepost.testing.check` takes; what it says of `search` goes over the options of the run.
+        Takes what `fencepost.testing.check` takes; what it says of `search` goes over the options of the run. A file is looked
+        for beside the test first.
         """
         __tracebackhide__ = True
         from fencepost.model.language.errors import ExpectationError, FencepostError, UndeterminedError
@@ -63,7 +64,7 @@ class Fencepost:
 
         given.setdefault("search", self.search())
         try:
-            result = testing.check(*what, **given)
+            result = testing.check(*map(self.beside, what[:1]), *what[1:], **given)
         except (ExpectationError, UndeterminedError) as error:
             self.note(str(error).partition("\n")[0])
             raise _short(error) from None
@@ -79,11 +80,17 @@ class Fencepost:
         from fencepost.testing import checks as testing
 
         try:
-            made = testing.replay(file, model)
+            made = testing.replay(self.beside(file), model and self.beside(model))
         except FencepostError as error:
             raise _short(error) from None
         self.note(_replayed(made))
         return made
+
+    def beside(self, what: Any) -> Any:
+        """Return a file that lies beside the test by that place, so that a suite may be run from any folder; all else as it is."""
+        is_file = isinstance(what, Path) or (isinstance(what, str) and Path(what).suffix in (".py", ".trace"))
+        here = self.item.path.parent / what if is_file else None
+        return here if here is not None and here.is_file() else what
 
     def note(self, text: str) -> None:
         """Keep a line for the summary and for reports."""

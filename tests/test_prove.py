@@ -242,7 +242,7 @@ def test_without_z3_there_is_one_message(monkeypatch: pytest.MonkeyPatch) -> Non
     done = fencepost("prove", "kip320")
     assert done.exit_code == 2
     assert done.stderr == (
-        "fencepost: proofs need z3, which is not installed: write `pip install 'fencepost[prove]'`, "
+        'fencepost: proofs need z3, which is not installed: write `pip install "fencepost[prove]"`, '
         "or explore with `fencepost check`.\n"
     )
 

@@ -206,7 +206,7 @@ def test_constants_are_numbers_booleans_and_words_and_protocols_have_names() -> 
     result = check("kip320", search=PLAIN, replicas=2, constants={"max_leader_epoch": 1})
     assert (result.distinct, result.complete) == (957, True)
     assert check(protocol("kip320"), search=PLAIN, replicas=2, max_leader_epoch=1).distinct == 957
-    with pytest.raises(UndeterminedError, match=r"truncation=kip_101 .*unclean_shutdown=never"):
+    with pytest.raises(UndeterminedError, match=r"truncation=kip-101 .*unclean_shutdown=never"):
         check(
             "replication",
             search=Search("plain", max_states=3),

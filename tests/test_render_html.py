@@ -238,3 +238,10 @@ def test_a_state_of_numbers_alone_has_cards_too() -> None:
     lamps = follow(lamps_trace())
     [rest] = cards(parties(lamps.trace.interpreter()), lamps.path.start, lamps.path.start)
     assert (rest.title, bool(rest.values)) == ("the rest", True)
+
+
+def test_a_history_without_steps_has_a_page() -> None:
+    made = follow(read(ARCHIVE / "follower-reads-q41-tail.trace").trace)
+    assert not made.path.steps
+    assert not preventions(made.trace, made.path)
+    assert "<html" in render("html", made)

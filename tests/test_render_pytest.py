@@ -5,15 +5,17 @@ from __future__ import annotations
 import inspect
 import subprocess
 import sys
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import pytest
 from fencepost.counterexamples.reader import read
 from fencepost.counterexamples.render import render
-from fencepost.counterexamples.replay import follow, replay_text
+from fencepost.counterexamples.render.pasted import WIDTH
+from fencepost.counterexamples.replay import follow, replay_text, write
 from fencepost.counterexamples.trace import ARCHIVE
 from fencepost.model.language.errors import UsageError
 
+from tests.commands import fencepost
 from tests.machines import mailbox
 from tests.traces import lamps_trace, lookup, mailbox_trace
 
@@ -55,8 +57,11 @@ def test_a_pasted_test_of_an_own_protocol_runs_in_pytest(tmp_path: Path) -> None
     command = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", "test_pasted.py"]
     done = subprocess.run(command, capture_output=True, text=True, check=False, cwd=tmp_path)  # noqa: S603
     assert done.returncode == 0, done.stdout
+    command[-1] = f"{tmp_path.name}/test_pasted.py"
+    done = subprocess.run(command, capture_output=True, text=True, check=False, cwd=tmp_path.parent)  # noqa: S603
+    assert done.returncode == 0, done.stdout
     model.write_text(inspect.getsource(mailbox).replace("if is_new or not c.deduplicate:", "if is_new:"))
-    done = subprocess.run(command, capture_output=True, text=True, check=False, cwd=tmp_path)  # noqa: S603
+    done = subprocess.run(command, capture_output=True, text=True, check=False, cwd=tmp_path.parent)  # noqa: S603
     assert done.returncode == 1
     assert "all steps can happen, but property 'requests-run-once' is not violated at the end" in done.stdout
 
@@ -66,3 +71,30 @@ def test_a_history_that_the_protocol_refuses_names_the_guard() -> None:
     assert replay_text(head, lookup).path.length == 5
     with pytest.raises(UsageError, match=r"trace:\d+: step 3, .* cannot happen: the guard `s.resends_left > 0`"):
         replay_text(head.replace("resends=2", "resends=0"), lookup)
+
+
+def test_a_pasted_test_names_its_model_as_seen_from_where_it_is_written(tmp_path: Path) -> None:
+    (tmp_path / "models").mkdir()
+    (tmp_path / "suite").mkdir()
+    (tmp_path / "models" / "mailbox.py").write_text(inspect.getsource(mailbox))
+    trace = mailbox_trace("requests-run-once", version="careless", clients=1, deduplicate=0)
+    write(tmp_path / "found.trace", trace)
+    output = tmp_path / "suite" / "test_pasted.py"
+    found = fencepost(
+        *("show", str(tmp_path / "found.trace"), "--model", str(tmp_path / "models" / "mailbox.py")),
+        *("--format", "pytest", "--output", str(output)),
+    )
+    assert found.exit_code == 0, found.stderr
+    assert "model=Path(__file__).parent / '../models/mailbox.py')" in output.read_text()
+    scope: dict[str, Any] = {"__file__": str(output)}
+    exec(compile(output.read_text(), str(output), "exec"), scope)  # noqa: S102 (what we have just rendered)
+    scope["test_mailbox_requests_run_once_is_violated_by_this_history"]()
+
+
+def test_a_pasted_test_of_a_loop_says_why_the_loop_is_fair() -> None:
+    text = render("pytest", follow(read(ARCHIVE / "quorum-q4-loop.trace").trace))
+    assert (
+        "\n    It is fair:\n    - weak leader-handles-fetch for each leader, follower (leader=0, follower=2): taken in step 4\n"
+        in text
+    )
+    assert all(len(line) <= WIDTH for line in text.splitlines())

@@ -149,5 +149,5 @@ def test_without_hypothesis_one_message_says_what_to_install(monkeypatch: pytest
     with pytest.raises(UsageError) as caught:
         try_schedules(walker, FIXED)
     assert str(caught.value) == (
-        "Hypothesis was asked to choose schedules, but it is not installed: run `pip install fencepost[hypothesis]`."
+        'Hypothesis was asked to choose schedules, but it is not installed: run `pip install "fencepost[hypothesis]"`.'
     )

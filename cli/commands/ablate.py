@@ -94,7 +94,7 @@ def ablate(**given: Any) -> Exit:
     else:
         from fencepost.cli.views.matrix import print_matrix
 
-        print_matrix(results(), data)
+        print_matrix(results(), data, legend=not given["quiet"])
     return exit_of_matrix(data)
 
 

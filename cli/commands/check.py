@@ -184,6 +184,7 @@ def _print(request: Request, result: CheckResult, *, first: bool) -> None:
         first=first,
         coverage=request.coverage,
         verbose=request.verbose,
+        quiet=request.quiet,
         expected=request.expect,
         command=None if request.all_traces or request.properties else partial(request.command_for, result.question),
     )

@@ -96,7 +96,7 @@ spark_options = _together(
 )
 output_options = _together(
     click.option("--json", is_flag=True, help="Print JSON."),
-    click.option("--quiet", is_flag=True, help="Print results only, without notes and progress."),
+    click.option("--quiet", is_flag=True, help="Print results only, without notes, legends and progress."),
 )
 
 

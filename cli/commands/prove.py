@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 import click
 from fencepost.api.files import write_text
 from fencepost.api.quantities import parse_duration
-from fencepost.cli.commands.options import Expected, Target, Writable, constants_options, output_options
+from fencepost.cli.commands.options import Expected, Target, Writable, command_line, constants_options, output_options
 from fencepost.cli.status import Exit, exit_of
 from fencepost.cli.views.console import print_json, results
 from fencepost.cli.views.display import Display
@@ -71,7 +72,8 @@ def prove(**given: Any) -> Exit:
 
         return prove_catalogue(given)
     expected = given["expect"]
-    question, file = Target.taken(given).question(), Path(given["trace"]) if given["trace"] else None
+    target = Target.taken(given)
+    question, file = target.question(), Path(given["trace"]) if given["trace"] else None
     names = ("unbounded", "int64", "havoc_loops", "k", "depth", "every_state", "strengthen", "cache")
     with Display(quiet=given["quiet"]) as display:
         report = proved(
@@ -91,7 +93,14 @@ def prove(**given: Any) -> Exit:
     else:
         from fencepost.cli.views.proving import print_report
 
-        print_report(results(), report)
+        print_report(results(), report, partial(_command_for, target, given), strengthened=given["strengthen"])
     if report.proof.why_stopped:
         return Exit.UNDETERMINED
     return exit_of(report.proof.verdict, expected)
+
+
+def _command_for(target: Target, given: dict[str, Any], option: str) -> str:
+    """Return the command that asks the same with one option more."""
+    words = ["prove", *target.words, *(word for name in given["properties"] for word in ("--property", name))]
+    words += [word for name in ("unbounded", "int64") for value in given[name] for word in (f"--{name}", value)]
+    return command_line(*words, *(["--havoc-loops"] if given["havoc_loops"] else []), option)

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import os
 import sys
+from contextlib import nullcontext
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -14,11 +16,13 @@ from fencepost.cli.commands.options import Writable
 from fencepost.cli.failures import explain, visible
 from fencepost.cli.status import Exit, worst_exit
 from fencepost.cli.views.console import print_text, results, styled
+from fencepost.cli.views.display import Display
 from fencepost.cli.views.traces import print_trace
 from fencepost.counterexamples.render import FORMATS
 from fencepost.model.language.errors import FencepostError, UsageError, nearest
 
 if TYPE_CHECKING:
+    from fencepost.api.shrinking import ReplayResult
     from fencepost.counterexamples.trace import Trace
 
 TEXT, KAFKA_TEST = "text", "kafka-test"
@@ -92,12 +96,29 @@ def show(file: str, form: str, output: str | None, model: str | None, kafka: str
         else:
             print_text(text)
     elif written:
-        write_text(written, made.render(form, model or ""))
+        write_text(written, _rendered(made, form, model, written))
     elif form == TEXT:
         print_trace(results(), made.trace, made.path)
     else:
-        print_text(made.render(form, model or ""))
+        print_text(_rendered(made, form, model, written))
     return Exit.AS_EXPECTED
+
+
+def _rendered(made: ReplayResult, form: str, model: str | None, written: Path | None) -> str:
+    """Return a trace in a format; a page takes a moment, since the steps are taken again under every other setting."""
+    with (
+        Display(quiet=False) as display,
+        display.busy("looking for what would have prevented this") if form == "html" else nullcontext(),
+    ):
+        return made.render(form, _seen_from(written, model) if form == "pytest" and model else model or "")
+
+
+def _seen_from(written: Path | None, model: str) -> str:
+    """Return the place of a model as a test names it that lies in the file `written`, or else in this folder."""
+    try:
+        return os.path.relpath(model, written.parent if written else ".")
+    except ValueError:  # on another drive
+        return str(Path(model).resolve())
 
 
 def _kafka_test(trace: Trace, kafka: str | None, written: Path | None) -> str:

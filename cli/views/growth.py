@@ -24,6 +24,8 @@ def print_growth(console: Console, growth: Growth) -> None:
         changed = f": another verdict on {', '.join(item.changed)}" if item.changed else ""
         end = f"unfinished after {found}: {item.why_not}" if item.why_not else f"{found}{changed}"
         print_lines(console, f"{item.constant}={item.value}: {end}", indent=2)
+    if not growth.steps:
+        print_lines(console, "none", indent=2)
     print_rows(console, [(styled(name, "dim"), text) for name, text in _lines(growth)])
 
 
@@ -43,7 +45,8 @@ def _lines(growth: Growth) -> Iterator[tuple[str, Text | str]]:
         yield "still reached", ", ".join(growth.open)
     if growth.off:
         yield "switched off", f"{', '.join(growth.off)}: a bound of 0 is not raised"
-    why = f"unfinished: {growth.why_stopped}" if growth.why_stopped else "nothing is left to raise"
+    largest = f"; {', '.join(growth.open)}: the largest value that is declared" if growth.open else ""
+    why = f"unfinished: {growth.why_stopped}" if growth.why_stopped else f"nothing is left to raise{largest}"
     yield "growth", f"{why} ({show_seconds(growth.seconds)} in all)"
 
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from fencepost.api.targets import spelt
 from fencepost.cli.views.console import heading, print_lines, print_rows, styled
 
 if TYPE_CHECKING:
@@ -61,11 +60,11 @@ def _call(action: Action) -> str:
 
 
 def _word(constant: Constant[Any], value: int) -> str:
-    return str(spelt(constant.show(value))).lower()
+    return str(constant.show(value)).lower()
 
 
 def _range(constant: Constant[Any]) -> str:
     if constant.kind is bool:
         return "switch"
-    words = [spelt(word) for word in constant.spellings()]
+    words = list(constant.spellings())
     return "|".join(words) if words else f"{constant.low}..{constant.high}"

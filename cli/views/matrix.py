@@ -15,6 +15,7 @@ if TYPE_CHECKING:
 
 LONG = 120
 """Characters of a condition that are shown."""
+NUMBERS = "states of the shortest trace to a violation; ? where the search ended without a decision"
 _STYLES = {
     "needed": "bold green",
     "undetermined": "bold yellow",
@@ -23,8 +24,8 @@ _STYLES = {
 }
 
 
-def print_matrix(console: Console, data: MatrixData) -> None:
-    """Print a matrix: what was searched, then the rows of each purpose."""
+def print_matrix(console: Console, data: MatrixData, *, legend: bool = True) -> None:
+    """Print a matrix: what was searched, then the rows of each purpose; with a legend of purposes and numbers."""
     from rich.text import Text
 
     console.print(Text.assemble(heading(data["protocol"]), f"  {counted(len(data['rows']), 'row')}"), soft_wrap=True)
@@ -42,7 +43,10 @@ def print_matrix(console: Console, data: MatrixData) -> None:
         rows = [row for row in data["rows"] if row["purpose"] == purpose]
         if rows:
             console.print()
-            print_lines(console, Text.assemble((purpose, _STYLES.get(purpose, "bold")), f"  {len(rows)}: {meaning}"))
+            print_lines(
+                console,
+                Text.assemble((purpose, _STYLES.get(purpose, "bold")), f"  {len(rows)}" + (f": {meaning}" if legend else "")),
+            )
             width = max(len(row["row"]) for row in rows)
             for row in rows:
                 _print_row(console, row, width)
@@ -57,10 +61,7 @@ def print_matrix(console: Console, data: MatrixData) -> None:
         [
             (styled("constants", "dim"), constants),
             (styled("whole", "dim"), f"{data['distinct']:,} distinct states, depth {data['depth']}"),
-            (
-                styled("numbers", "dim"),
-                "states of the shortest trace to a violation; ? where the search ended without a decision",
-            ),
+            *([(styled("numbers", "dim"), NUMBERS)] if legend else []),
         ],
     )
 

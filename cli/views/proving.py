@@ -9,6 +9,8 @@ from fencepost.cli.views.console import heading, print_bare, print_lines, print_
 from fencepost.explorers.verdict import Verdict
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from fencepost.api.proof_report import ProveResult
     from rich.console import Console
 
@@ -16,8 +18,13 @@ SHOWN = 6
 """Moves that are listed where many break an induction."""
 
 
-def print_report(console: Console, report: ProveResult) -> None:
-    """Print the verdict on each property, how far it reaches, and what breaks the induction."""
+def print_report(
+    console: Console, report: ProveResult, command: Callable[[str], str] | None = None, *, strengthened: bool = False
+) -> None:
+    """Print the verdict on each property, how far it reaches, what breaks the induction, and what to do about it.
+
+    `command(option)` asks the same with one option more; `strengthened` says whether lemmas were looked for already.
+    """
     from rich.text import Text
 
     proof = report.proof
@@ -41,6 +48,8 @@ def print_report(console: Console, report: ProveResult) -> None:
         print_lines(console, *report.lemmas, indent=2)
     if proof.broken:
         _print_broken(console, report)
+        if command is not None and proof.verdict is Verdict.UNDETERMINED:
+            _print_next(console, command, strengthened=strengthened)
     if proof.history is not None:
         console.print()
         from fencepost.cli.views.traces import print_trace
@@ -62,9 +71,25 @@ def _print_broken(console: Console, report: ProveResult) -> None:
     console.print(heading(f"{report.summary}: from a state in which all of them hold"))
     if values_text(report):
         print_lines(console, f"Constants that may have any value, here: {values_text(report)}.")
-    if report.reachable:
-        print_lines(console, f"This state: {report.reachable}.")
+    found = report.reachable or "no search looked for it, and it may be one that no behaviour reaches"
+    print_lines(console, f"This state: {found}.")
     trace, path = pair_trace(report)
     from fencepost.counterexamples.history import states_text
 
     print_bare(console, states_text(trace, path, start=ANY_STATE, ending=report.summary).rstrip())
+
+
+def _print_next(console: Console, command: Callable[[str], str], *, strengthened: bool) -> None:
+    """Print what to try: an induction that breaks says nothing of the behaviours that begin in an initial state."""
+    looks = (
+        "--strengthen found none that is enough: "
+        if strengthened
+        else f"`{command('--strengthen')}` looks for such lemmas; or "
+    )
+    print_lines(
+        console,
+        "",
+        "An induction that breaks is no violation: it lacks a lemma, which excludes the state before the step. "
+        f"{looks}write what excludes it as an @always property, and name both with --property. "
+        f"`{command('--depth=10')}` asks about every run of 10 steps from an initial state.",
+    )

@@ -41,6 +41,7 @@ def print_page(
     first: bool = True,
     coverage: bool = False,
     verbose: bool = False,
+    quiet: bool = False,
     expected: Verdict | None = None,
     command: Callable[[str], str] | None = None,
 ) -> None:
@@ -53,7 +54,7 @@ def print_page(
         console.print()
         console.rule(style="dim")
     print_verdict(console, result, expected)
-    print_properties(console, result)
+    print_properties(console, result, legend=not quiet)
     console.print()
     print_rows(console, [(styled(name, "dim"), text) for name, text in (*reach(result), *_compiling(result, verbose=verbose))])
     if result.growth is not None:
@@ -140,8 +141,8 @@ def print_verdict(console: Console, result: CheckResult, expected: Verdict | Non
         )
 
 
-def print_properties(console: Console, result: CheckResult) -> None:
-    """Print a row for each property, and below it the sentence that it stands for."""
+def print_properties(console: Console, result: CheckResult, *, legend: bool = True) -> None:
+    """Print a row for each property, and below it the sentence that it stands for; with a legend of the kinds."""
     from rich.text import Text
 
     question = result.question
@@ -160,7 +161,7 @@ def print_properties(console: Console, result: CheckResult) -> None:
             print_lines(console, styled(text, "dim"), indent=INDENT)
     kinds = {item.kind for item in result.properties}
     meanings = [f"{kind}: {meaning}" for kind, meaning in KINDS.items() if kind in kinds]
-    if meanings:
+    if meanings and legend:
         console.print()
         print_lines(console, styled("; ".join(meanings) + ".", "dim"))
     if shared:
@@ -215,7 +216,7 @@ def reach(result: CheckResult) -> Iterator[tuple[str, Text | str]]:
     """Yield the lines that say how far a verdict reaches: (label, text)."""
     if result.question.version:
         yield "version", result.question.version
-    yield "constants", " ".join(f"{name}={str(value).lower()}" for name, value in result.spelt.items()) or "none"
+    yield "constants", " ".join(f"{name}={str(value).lower()}" for name, value in result.constants.items()) or "none"
     visited = "no state was left to visit" if result.omission else "every reachable state was visited"
     yield "search", f"complete: {visited}" if result.complete else f"partial: {result.why_stopped}"
     if not result.complete and not result.distinct:

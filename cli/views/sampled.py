@@ -65,7 +65,7 @@ def _reach(sample: SimulateResult) -> Iterator[tuple[str, Text | str]]:
     plan = sample.plan
     if sample.question.version:
         yield "version", sample.question.version
-    yield "constants", " ".join(f"{name}={str(value).lower()}" for name, value in sample.spelt.items()) or "none"
+    yield "constants", " ".join(f"{name}={str(value).lower()}" for name, value in sample.constants.items()) or "none"
     yield "walks", f"{sample.walks:,} of {plan.walks:,}, of at most {counted(plan.depth, 'step')}, seed {plan.seed}"
     if plan.weights:
         yield "weights", " ".join(f"{name}={weight}" for name, weight in plan.weights.items()) + ", all others 1"

@@ -4,7 +4,10 @@ from __future__ import annotations
 
 import re
 import textwrap
+from pathlib import PurePath as File
 from typing import TYPE_CHECKING
+
+from fencepost.counterexamples.promises import kept
 
 if TYPE_CHECKING:
     from fencepost.counterexamples.replay import Replay
@@ -13,14 +16,15 @@ WIDTH = 100
 
 
 def render(made: Replay, model: str = "") -> str:
-    """Return a Python module with one test; `model` is the file of the protocol, if it is the user's own."""
+    """Return a Python module with one test; `model` is the file of the protocol, if it is the user's own, as seen from the test."""
     trace = made.trace
     subject = f"{trace.protocol.name} {trace.prop.name if trace.prop else 'deadlock'}"
     name = re.sub(r"\W+", "_", subject).strip("_").lower()
-    own = f", model={model!r}" if model else ""
+    own = f", model={_beside(model)}" if model else ""
+    paths = "from pathlib import Path\n\n" if model and not File(model).is_absolute() else ""
     return f'''"""{_prose(trace.title, "")}"""
 
-from fencepost.api import replay_text
+{paths}from fencepost.api import replay_text
 
 HISTORY = """\\
 {_quoted(trace.head())}"""
@@ -29,12 +33,26 @@ HISTORY = """\\
 def test_{name}_is_{"shown" if trace.worst else trace.verdict}_by_this_history() -> None:
     """{_prose(trace.why or trace.finding, "    ")}
 
-    Fails when the protocol refuses a step, and then names the guard that refuses it.
+    {_fair(made)}Fails when the protocol refuses a step, and then names the guard that refuses it.
     """
     made = replay_text(HISTORY{own})
     assert made.trace.verdict == "{trace.verdict}"
     assert made.path.length == {made.path.length}
 '''
+
+
+def _beside(model: str) -> str:
+    """Return the place of a model as Python: wherever the test is run from, the file lies where it does now."""
+    return repr(model) if File(model).is_absolute() else f"Path(__file__).parent / {File(model).as_posix()!r}"
+
+
+def _fair(made: Replay) -> str:
+    """Return the promises that a loop keeps, each with its reason, as lines of a docstring."""
+    lines = [
+        textwrap.fill(_quoted(line), WIDTH, initial_indent="    - ", subsequent_indent="      ", break_long_words=False)
+        for line in kept(made.trace, made.path)
+    ]
+    return "\n".join(["It is fair:", *lines, "", "    "]) if lines else ""
 
 
 def _prose(text: str, indent: str) -> str:

@@ -73,8 +73,8 @@ def prepare(
 ) -> None:
     """Compile what judging these properties needs, unless it was before, so that `compiled` takes no time after the search."""
     steps, predicates, _ = sources(machine, constants, properties, normalize=normalize)
-    for source in (steps, predicates):
-        told(f"the graph of {machine.name}", constants, source, watch, begins=True)
+    for what, source in (("the graph", steps), ("the conditions", predicates)):
+        told(f"{what} of {machine.name}", constants, source, watch, begins=True)
 
 
 def compiled(

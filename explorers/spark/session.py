@@ -60,7 +60,7 @@ class Cluster:
 def look_for_spark() -> None:
     """Raise UsageError where Spark, or what it sends rows with, is not installed."""
     if not all(importlib.util.find_spec(name) for name in ("pyspark", "pyarrow")):
-        raise UsageError("Spark is not installed: run `pip install 'fencepost[spark]'`.")
+        raise UsageError('Spark is not installed: run `pip install "fencepost[spark]"`.')
 
 
 @contextmanager

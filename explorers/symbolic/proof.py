@@ -111,7 +111,7 @@ def prove(
 
     Ctrl-C ends this with what was decided so far.
     """
-    refuse_behaviours(properties, machine.name, "induction is about states and single steps")
+    refuse_behaviours(properties, "induction is about states and single steps")
     for item in properties:
         if settings.everywhere and item.kind is Kind.STEP:
             raise UsageError(f"{item.name!r} is about steps, and --every-state looks at no steps: leave one of them out.")

@@ -79,7 +79,7 @@ class Walker:
         normalize: bool = True,
         kernels: Kernels | None = None,
     ) -> None:
-        refuse_behaviours(properties, machine.name, "a walk has an end")
+        refuse_behaviours(properties, "a walk has an end")
         self.machine, self.constants, self.properties = machine, constants, properties
         self.kernels = kernels or compiled(machine, constants, properties, normalize=normalize)
         self.kernels.must_judge(properties)

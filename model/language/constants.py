@@ -62,7 +62,7 @@ class Constant(Linear, Generic[T]):
 
     def parse(self, text: str) -> T:
         """Return the value that `text` names; raise UsageError if it names none."""
-        word = text.strip().lower().replace("-", "_")
+        word = text.strip().lower().replace("_", "-")
         names = self.spellings()
         if word in names:
             return self.kind(names[word])
@@ -72,9 +72,7 @@ class Constant(Linear, Generic[T]):
             given = f"constant {self.name!r} was given {_short(text)!r}"
             if not names:
                 raise UsageError(f"{given}: write a whole number from {self.low} to {self.high}.") from None
-            words = [name.replace("_", "-") for name in names]
-            close = nearest(word.replace("_", "-"), words)
-            raise UsageError(f"{given}.{close} Write one of: {', '.join(words)}.") from None
+            raise UsageError(f"{given}.{nearest(word, list(names))} Write one of: {', '.join(names)}.") from None
         return self.accept(number)
 
     def accept(self, value: int) -> T:
@@ -90,14 +88,14 @@ class Constant(Linear, Generic[T]):
     def spellings(self) -> dict[str, int]:
         """Return the words that stand for values: enum members, or true and false."""
         if issubclass(self.kind, IntEnum):
-            return {member.name.lower(): int(member) for member in self.kind}
+            return {member.name.lower().replace("_", "-"): int(member) for member in self.kind}
         return {"false": 0, "true": 1, "off": 0, "on": 1} if self.kind is bool else {}
 
     def show(self, value: int) -> int | bool | str:
-        """Return `value` as it reads in JSON and in a trace file."""
+        """Return `value` as it reads wherever a constant is written: words have dashes."""
         kind: type = self.kind
         if issubclass(kind, IntEnum):
-            return str(kind(value).name.lower())
+            return str(kind(value).name.lower().replace("_", "-"))
         return bool(value) if kind is bool else int(value)
 
 
@@ -142,7 +140,7 @@ class Constants:
     """The constants of one machine; subclass it and assign `shape`, `capacity`, `bound`, `switch`, `choice`."""
 
     def __init_subclass__(cls) -> None:
-        taken = {"values", "shown", "spelt", "rooms", *(name for name in dir(Constants) if not name.startswith("__"))}
+        taken = {"values", "shown", "rooms", *(name for name in dir(Constants) if not name.startswith("__"))}
         for name, item in vars(cls).items():
             if isinstance(item, int) and not name.startswith("_"):
                 raise ModelError(
@@ -166,11 +164,7 @@ class Constants:
         }
         """The values by name."""
         self.shown: Mapping[str, int | bool | str] = {name: item.show(self.values[name]) for name, item in declared.items()}
-        """The values as they read in a trace file."""
-        self.spelt: Mapping[str, int | bool | str] = {
-            name: value.replace("_", "-") if isinstance(value, str) else value for name, value in self.shown.items()
-        }
-        """The values as they read on the command line and in JSON: words have dashes."""
+        """The values as they are written, on the command line and everywhere else."""
         self.rooms: Mapping[str, int] = {
             name: max(int(self.values[name]), item.room) if item.sort in (SHAPE, CAPACITY) else int(item.high)
             for name, item in declared.items()
