@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from fencepost.api.ablating import AblateResult, ablate
+    from fencepost.api.auditing import AuditResult, audit
     from fencepost.api.checking import check
     from fencepost.api.counterexample import Counterexample, State, Step
     from fencepost.api.differing import DiffResult, diff
@@ -44,6 +45,7 @@ if TYPE_CHECKING:
 _ERRORS = "DomainError ExpectationError FencepostError MismatchError ModelError UndeterminedError UsageError"
 _HOMES = {
     "fencepost.api.ablating": "AblateResult ablate",
+    "fencepost.api.auditing": "AuditResult audit",
     "fencepost.api.checking": "check",
     "fencepost.api.counterexample": "Counterexample State Step",
     "fencepost.api.differing": "DiffResult diff",
@@ -66,6 +68,7 @@ _HOME = {name: home for home, names in _HOMES.items() for name in names.split()}
 
 __all__ = [
     "AblateResult",
+    "AuditResult",
     "Cause",
     "CheckResult",
     "Cluster",
@@ -94,6 +97,7 @@ __all__ = [
     "Verdict",
     "Watch",
     "ablate",
+    "audit",
     "check",
     "diff",
     "faults",

@@ -324,3 +324,101 @@ class SweepData(TypedDict):
     cells: list[SweptCellData]
     refused: list[RefusedData]
     signatures: list[SignatureData]
+
+
+class AuditFinding(TypedDict):
+    """A finding of `audit` about a partition; times are in milliseconds since 1970, `lasted` is -1 for a moment."""
+
+    sort: str
+    kind: str
+    severity: str
+    about: str
+    topic: str
+    partition: int
+    offset: int
+    time: int
+    end: int
+    lasted: int
+    brokers: list[int]
+    text: str
+
+
+class AuditSort(TypedDict):
+    """How often something was found, what it means, and what to look at."""
+
+    sort: str
+    kind: str
+    severity: str
+    about: str
+    page: str
+    sentence: str
+    look: str
+    count: int
+    partitions: int
+    first: int
+    last: int
+    longest: int
+
+
+class AuditStep(TypedDict):
+    """A partition after a change."""
+
+    offset: int
+    time: int
+    leader: int
+    leader_epoch: int
+    replicas: list[int]
+    isr: list[int]
+    elr: list[int]
+    adding: list[int]
+    removing: list[int]
+    min_isr: int
+    election: str
+
+
+class AuditHistory(TypedDict):
+    """What led to a finding."""
+
+    topic: str
+    partition: int
+    steps: list[AuditStep]
+
+
+class AuditNote(TypedDict):
+    """What could not be read, or was noticed while reading."""
+
+    what: str
+    text: str
+    count: int
+    unread: bool
+
+
+class AuditData(TypedDict):
+    """`audit`."""
+
+    format: int
+    verdict: str
+    records: int
+    read_now: int
+    first: int | None
+    last: int | None
+    files: int
+    changes: int
+    topics: int
+    partitions: int
+    unjudged: int
+    elections: int
+    sorts: list[AuditSort]
+    findings: list[AuditFinding]
+    omitted: int
+    histories: list[AuditHistory]
+    by_topic: list[dict[str, Value]]
+    by_broker: list[dict[str, Value]]
+    by_day: list[dict[str, Value]]
+    notes: list[AuditNote]
+    gaps: list[list[int]]
+    overlaps: list[list[int]]
+    disagreements: dict[str, int]
+    output: str | None
+    reading_seconds: float
+    seconds: float

@@ -42,6 +42,7 @@ LISTED = {
     "Kafka": {
         "conform": ("conform:conform", "Execute the model's histories on Kafka's own classes."),
         "reproduce": ("reproduce:reproduce", "Play a finding on a cluster of Kafka on this machine."),
+        "audit": ("audit:audit", "Judge what a cluster's metadata log shows by the guarantees."),
     },
     "Spark": {
         "sweep": ("sweep:sweep", "Take random walks over a grid of constants, on Spark."),

@@ -52,6 +52,7 @@ SECTIONS = {
         "conformance/changes",
     ),
     "reproduce": ("conformance/clusters/reproduce", "cli/commands/reproduce"),
+    "audit": ("audit/report", "api/auditing"),
     "diff": ("api/differing",),
     "prove": ("api/proof_report",),
 }

@@ -1,0 +1,153 @@
+"""What a real cluster's metadata log shows, judged by the guarantees: read by Kafka's own classes, followed on Spark."""
+
+from __future__ import annotations
+
+import shutil
+import tempfile
+import time
+from contextlib import ExitStack
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, cast
+
+from fencepost.api.results import Answer, table
+from fencepost.api.watching import Event, watched
+from fencepost.explorers.interrupts import cancelled_by
+from fencepost.model.language.errors import UsageError
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+    import pandas as pd
+    from fencepost.api.contract import AuditData, AuditFinding
+    from fencepost.api.watching import Watch
+    from fencepost.audit.findings import Severity
+    from fencepost.audit.pipeline import Settings
+    from fencepost.audit.report import Asked
+    from fencepost.explorers.spark.session import Cluster
+
+MEMORY = (("spark.driver.memory", "2g"), ("spark.sql.shuffle.partitions", "16"))
+"""Settings of Spark unless others are given: what ten million records need on one machine."""
+
+
+@dataclass(frozen=True)
+class AuditResult(Answer["AuditData"]):
+    """What an audit found: the worst findings, and whether parts of the log could not be read."""
+
+    verdict: str
+    findings: tuple[AuditFinding, ...]
+    unread: tuple[str, ...]
+
+    @classmethod
+    def of(cls, data: AuditData) -> AuditResult:
+        """Return what is given as JSON."""
+        unread = tuple(note["text"] for note in data["notes"] if note["unread"])
+        return cls(data, data["verdict"], tuple(data["findings"]), unread)
+
+    def to_frame(self) -> pd.DataFrame:
+        """Return a row for each finding."""
+        import pandas as pd
+
+        return pd.DataFrame(list(self.findings))
+
+    def _repr_html_(self) -> str:
+        rows = [
+            (item["severity"], f"{item['topic']}-{item['partition']}", item["sort"], item["text"]) for item in self.findings
+        ]
+        return table(f"audit: {self.verdict}", ("severity", "partition", "finding", "what"), rows)
+
+
+def audit(
+    *paths: str | Path,
+    output: str | Path | None = None,
+    resume: bool = False,
+    severity: Severity = "low",
+    within: float = 60.0,
+    min_isr: int = 1,
+    kafka: str | None = None,
+    jars: str | Path | None = None,
+    cluster: Cluster | None = None,
+    progress: Callable[[Event], None] | Watch | None = None,
+    cancel: Any = None,
+) -> AuditResult:
+    """Read the metadata log of a cluster, follow every partition through it, and say what broke an invariant or came near a loss.
+
+    `paths` are folders `__cluster_metadata-0` of one controller or several, or files with what kafka-dump-log.sh prints.
+    `output` is a folder that keeps records, histories and findings as Parquet, to which `resume` adds. `within` is how many seconds
+    after a change of min ISR or of the leader the next one is suspicious; `min_isr` is min.insync.replicas of server.properties.
+    """
+    from fencepost.audit.pipeline import Settings
+    from fencepost.audit.report import Asked
+    from fencepost.explorers.spark.session import Cluster, look_for_java, look_for_spark
+
+    look_for_spark()
+    look_for_java()
+    if not paths:
+        raise UsageError("no log was given: name a folder __cluster_metadata-0, or a file with what kafka-dump-log.sh prints.")
+    folder = _folder(Path(output) if output else None, resume=resume)
+    cluster = cluster or Cluster()
+    cluster = Cluster(cluster.master, (*MEMORY, *cluster.conf), cluster.partitions, cluster.handover)
+    try:
+        with cancelled_by(cancel):
+            data = _audited(
+                [Path(path) for path in paths], folder, (kafka, Path(jars) if jars else None), Settings(int(within * 1000), min_isr),
+                Asked(severity), cluster, watched(progress), resume=resume,
+            )  # fmt: skip
+            return AuditResult.of({**data, "output": str(output) if output else None})
+    finally:
+        if not output:
+            shutil.rmtree(folder, ignore_errors=True)
+
+
+def _folder(output: Path | None, *, resume: bool) -> Path:
+    """Return the folder to work in; raise UsageError where it holds something else, or an audit and `resume` was not asked for."""
+    if output is None:
+        if resume:
+            raise UsageError("--resume was given without an audit to continue: write --output DIR --resume.")
+        return Path(tempfile.mkdtemp(prefix="fencepost-audit-"))
+    try:
+        output.mkdir(parents=True, exist_ok=True)
+        empty = not any(output.iterdir())
+    except OSError as error:
+        raise UsageError(f"--output {output} cannot be used: {error.strerror}. Name a folder that you may write.") from error
+    if not empty and not resume:
+        raise UsageError(f"{output} is not empty: write --resume to add to the audit in it, or name another folder.")
+    return output.absolute()
+
+
+def _audited(
+    paths: Sequence[Path],
+    folder: Path,
+    classes: tuple[str | None, Path | None],
+    settings: Settings,
+    asked: Asked,
+    cluster: Cluster,
+    watch: Watch,
+    *,
+    resume: bool,
+) -> AuditData:
+    """Read, judge and sum up."""
+    from fencepost.audit.pipeline import judge
+    from fencepost.audit.reading import MANIFEST, read
+    from fencepost.audit.report import report
+    from fencepost.explorers.spark.session import spark
+
+    began = time.perf_counter()
+    with watch.busy("reading the log"):
+        reading = read(paths, folder, *classes, resume=resume and (folder / MANIFEST).exists())
+    if not reading.parts:
+        told = "\n".join(note.text for note in reading.every_note)
+        raise UsageError(f"the log has no record that could be read.\n{told}".strip())
+    read_in = time.perf_counter() - began
+    with ExitStack() as stack:
+        with watch.busy(f"starting Spark with master {cluster.shown}"):
+            context = stack.enter_context(spark(cluster))
+        from pyspark.sql import SparkSession
+
+        sql = SparkSession(context)
+        with watch.busy(f"following the partitions through {reading.records:,} records"):
+            differ = judge(sql, reading, settings, force=False)
+        with watch.busy("summing up"):
+            data = report(sql, reading, differ, asked)
+    seconds = time.perf_counter() - began
+    return cast("AuditData", {**data, "seconds": round(seconds, 2), "reading_seconds": round(read_in, 2)})

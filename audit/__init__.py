@@ -1,0 +1,1 @@
+"""What a real cluster's metadata log shows, judged by the guarantees."""

@@ -1,0 +1,394 @@
+"""A partition followed from record to record: its history, what breaks an invariant, and by which states records may be lost."""
+
+from __future__ import annotations
+
+from functools import lru_cache
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from fencepost.audit.findings import SORTS, Severity
+from fencepost.audit.history import CLEARED, NO_LEADER, Brokers, Core, change_of, created
+from fencepost.audit.judging import Judged, electable, judged, standing, with_inactive, with_stale
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from fencepost.audit.surroundings import Moment, Surroundings
+
+SETTLES = 1000
+"""Milliseconds that a change of many partitions may take: the controller writes it in several batches."""
+LONG = 60_000
+"""Milliseconds below min ISR from which on that is more than a restart."""
+
+
+class Found(NamedTuple):
+    """A finding about a partition. `lasted` is in milliseconds, -1 for a moment; `brokers` are those that it is about."""
+
+    sort: str
+    severity: Severity
+    offset: int
+    time: int
+    end: int
+    lasted: int
+    brokers: Brokers
+    text: str
+
+
+class Row(NamedTuple):
+    """A partition after a record. `election` says by what its leader was elected, if it is new."""
+
+    topic_id: str
+    topic: str
+    partition: int
+    offset: int
+    time: int
+    epoch: int
+    replicas: Brokers
+    isr: Brokers
+    removing: Brokers
+    adding: Brokers
+    leader: int
+    leader_epoch: int
+    partition_epoch: int
+    recovering: int
+    elr: Brokers
+    last_known: Brokers
+    min_isr: int
+    unclean: bool
+    election: str
+    findings: list[Found]
+
+
+class Follower:
+    """One partition. `within` is how soon, in milliseconds, after a change of min ISR or of the leader something is suspicious."""
+
+    def __init__(self, around: Surroundings, topic_id: str, partition: int, moments: list[Moment], within: int) -> None:
+        self._around, self._within = around, within
+        self._topic_id, self._partition = topic_id, partition
+        topic = around.topics.get(topic_id)
+        self._topic = topic.name if topic else f"(unknown topic {topic_id})"
+        self._moments = moments
+        self._next = 1
+        self._now = moments[0]
+        self._core: Core | None = None
+        self._leader_epoch = self._partition_epoch = 0
+        self._offset, self._time, self._epoch = -1, -1, -1
+        self._deleted = False
+        self._found: list[Found] = []
+        self._tainted: dict[int, str] = {}
+        self._lost: dict[int, tuple[int, int]] = {}
+        self._raised: tuple[int, int, int] | None = None
+        self._alone: tuple[int, int, Brokers] | None = None
+        self._under: tuple[int, int, int] | None = None
+        self._blamed: set[tuple[str, int]] = set()
+
+    def take(self, offset: int, time: int, epoch: int, text: str, *, creates: bool, snapshot: bool) -> Iterator[Row]:
+        """Follow a record; yield a row for it, and for what happened to the partition before it."""
+        yield from self._pass(offset, time)
+        self._epoch = epoch
+        if creates:
+            yield self._create(offset, time, text, snapshot=snapshot)
+            return
+        if self._core is None:
+            known = self._deleted or not self._around.is_unknown_between(-1, offset)
+            if known:
+                self._say(
+                    "unknown-partition",
+                    offset,
+                    time,
+                    (),
+                    f"a change of a partition that {'was deleted' if self._deleted else 'was never created'}",
+                )
+            yield self._row(offset, time, "unjudged")
+            return
+        yield self._change(offset, time, judged(self._core, change_of(text), self._now.rules), text)
+
+    def finish(self) -> Iterator[Row]:
+        """Yield what is left to be said at the end of the log."""
+        yield from self._pass(self._around.end + 1, self._around.until)
+        self._look_around(self._around.end + 1, self._around.until)
+        self._close(self._around.end, self._around.until, "until the end of the log")
+        if self._found and self._core is not None:
+            yield self._row(self._around.end, self._around.until, "end")
+
+    # What happens between records of the partition
+
+    def _pass(self, offset: int, time: int) -> Iterator[Row]:
+        """Let time pass up to a record: configurations, deletions, brokers, gaps."""
+        while self._next < len(self._moments) and self._moments[self._next].offset < offset:
+            moment = self._moments[self._next]
+            self._next += 1
+            before, self._now = self._now, moment
+            if self._core is None or moment.offset < self._offset:
+                continue
+            if moment.rules.min_isr > before.rules.min_isr:
+                self._raise(before, moment)
+            if moment.removed:
+                self._look_around(moment.offset, moment.time)
+                self._close(moment.offset, moment.time, "until the topic was deleted")
+                if self._found:
+                    yield self._row(moment.offset, moment.time, "deleted")
+                self._core, self._deleted = None, True
+            elif moment.clears and (self._core.elr or self._core.last_known):
+                yield self._clear(moment)
+        if self._core is not None:
+            if self._around.gaps and self._around.is_unknown_between(self._offset, offset):
+                self._core = None
+            elif offset > self._offset:
+                self._look_around(offset, time)
+
+    def _raise(self, before: Moment, moment: Moment) -> None:
+        assert self._core is not None
+        self._raised = (moment.offset, moment.time, before.rules.min_isr)
+        wanted = min(moment.rules.min_isr, len(self._core.replicas))
+        if len(self._core.isr) < wanted:
+            text = f"min ISR was raised from {before.rules.min_isr} to {moment.rules.min_isr}, and the ISR is {shown(self._core.isr)}"
+            self._say("min-isr-above-isr", moment.offset, moment.time, self._core.isr, text)
+
+    def _clear(self, moment: Moment) -> Row:
+        assert self._core is not None
+        if self._core.leader == NO_LEADER:
+            who = tuple(dict.fromkeys((*self._core.elr, *self._core.last_known)))
+            text = f"nobody led, and {shown(who)} could have been elected; now nobody can be, but uncleanly"
+            self._say("cleared-while-leaderless", moment.offset, moment.time, who, text)
+        made = judged(self._core, CLEARED, moment.rules)
+        return self._change(moment.offset, moment.time, Judged(made.core, 0, "", standing(made.core, moment.rules)), "")
+
+    def _look_around(self, end: int, time: int) -> None:
+        """Judge the partition as it stands up to a record by what its brokers did meanwhile."""
+        core, rules = self._core, self._now.rules
+        if core is None:
+            return
+        for broker in core.isr:
+            presence = self._around.brokers.get(broker)
+            if presence is None:
+                continue
+            for away in presence.away_within(self._offset, end):
+                since = max(self._time, away.since)
+                if min(time, away.until) - since > SETTLES and not with_inactive(core, rules, (broker,)):
+                    text = f"broker {broker} is fenced, shutting down or not registered, and in the ISR {shown(core.isr)}; leader {core.leader}"
+                    self._say_once("inactive-member", max(away.first, self._offset), since, broker, text)
+            for offset, since in presence.registered_within(self._offset, end):
+                if time - since > SETTLES and not with_stale(core, rules, broker):
+                    text = f"broker {broker} registered again at offset {offset} and stayed in the ISR {shown(core.isr)}"
+                    self._say_once("stale-member", offset, since, broker, text)
+        if core.leader == NO_LEADER:
+            self._look_for_leader(core, end, time)
+
+    def _look_for_leader(self, core: Core, end: int, time: int) -> None:
+        for broker in core.isr or core.elr:
+            presence = self._around.brokers.get(broker)
+            if presence is None or electable(core, self._now.rules, (broker,)) != broker:
+                continue
+            last = (self._offset, self._time)
+            for away in (*presence.away_within(self._offset, end), None):
+                until = (away.first, away.since) if away is not None else (end, time)
+                if until[0] > last[0] and until[1] - last[1] > SETTLES:
+                    text = f"broker {broker} is active and eligible (ISR {shown(core.isr)}, ELR {shown(core.elr)}), and nobody leads"
+                    self._say_once("nobody-elected", last[0], last[1], broker, text)
+                if away is not None:
+                    last = (away.end, away.until)
+
+    # The partition's own records
+
+    def _create(self, offset: int, time: int, text: str, *, snapshot: bool) -> Row:
+        core, leader_epoch, partition_epoch = created(text)
+        if self._core is not None and snapshot:
+            here = (self._core, self._leader_epoch, self._partition_epoch)
+            if here != (core, leader_epoch, partition_epoch):
+                names = [name for name, one, other in zip(Core._fields, self._core, core, strict=True) if one != other]
+                names += [] if here[1:] == (leader_epoch, partition_epoch) else ["epochs"]
+                self._say(
+                    "snapshot-differs", offset, time, (), f"the snapshot after offset {offset} has other {', '.join(names)}"
+                )
+        elif self._core is not None:
+            self._say("created-twice", offset, time, (), "a PartitionRecord for a partition that is there")
+        broken = standing(core, self._now.rules)
+        self._core, self._leader_epoch, self._partition_epoch = core, leader_epoch, partition_epoch
+        self._deleted = False
+        self._blame(broken, offset, time, core)
+        self._watch(core, offset, time)
+        return self._row(offset, time, "snapshot" if snapshot else "created")
+
+    def _change(self, offset: int, time: int, made: Judged, text: str) -> Row:
+        before = self._core
+        assert before is not None
+        if "elr-not-by-rule" in made.broken:
+            near = self._around.registered_near({*before.isr, *before.elr}, offset, time)
+            if near:
+                made = judged(before, change_of(text), self._now.rules, near)
+        self._core = made.core
+        self._leader_epoch += made.opens
+        self._partition_epoch += 1
+        if made.broken:
+            self._blame(made.broken, offset, time, made.core)
+        else:
+            self._blamed.clear()
+        if made.core.leader != before.leader:
+            self._lead(before, made, offset, time)
+        if made.core.isr != before.isr or made.core.elr != before.elr:
+            self._shrink(before, made.core, offset, time)
+        if made.core.elr:
+            for broker in set(made.core.elr) - set(made.core.replicas):
+                self._tainted[broker] = "removed-replica-elected"
+        elif self._tainted:
+            self._tainted.clear()
+        self._watch(made.core, offset, time)
+        return self._row(offset, time, made.election)
+
+    def _blame(self, broken: tuple[str, ...], offset: int, time: int, core: Core) -> None:
+        """Say what is broken, once for as long as it stays so."""
+        told = f"replicas {shown(core.replicas)}, leader {core.leader}, ISR {shown(core.isr)}, ELR {shown(core.elr)}, min ISR {self._now.rules.min_isr}"
+        for sort in broken:
+            who = tuple(sorted(set(core.elr) - set(core.replicas))) if sort == "elr-without-replica" else ()
+            if (sort, hash(who)) not in self._blamed or sort in ("elr-not-by-rule", "not-electable"):
+                self._say(sort, offset, time, who, told)
+        self._blamed = {
+            item for item in self._blamed if item[1] >= 0 and item[0] in ("inactive-member", "stale-member", "nobody-elected")
+        }
+        self._blamed |= {
+            (sort, hash(tuple(sorted(set(core.elr) - set(core.replicas))) if sort == "elr-without-replica" else ()))
+            for sort in broken
+        }
+
+    def _lead(self, before: Core, made: Judged, offset: int, time: int) -> None:
+        """Follow the leadership."""
+        leader, election = made.core.leader, made.election
+        if leader == NO_LEADER and len(before.isr) <= 1:
+            text = f"broker {before.leader} was the last member of the ISR; now nobody leads"
+            self._say("last-replica-down", offset, time, (before.leader,), text)
+        if election in ("unclean", "last-known"):
+            sort = "unclean-election" if election == "unclean" else "last-known-leader-elected"
+            text = f"broker {leader} was elected; ISR {shown(before.isr)}, ELR {shown(before.elr)} before"
+            self._say(sort, offset, time, (leader,), text)
+        elif election == "elr" and leader in self._tainted:
+            text = f"broker {leader} was elected from the ELR {shown(before.elr)}; the leader before was {_last(before)}"
+            self._say(self._tainted.pop(leader), offset, time, (leader,), text)
+        if leader in self._lost:
+            lost, since = self._lost.pop(leader)
+            presence = self._around.brokers.get(leader)
+            again = presence is not None and presence.registered_within(lost, offset)
+            if time - since <= self._within and not again and election == "isr":
+                text = f"broker {leader} lost leadership at offset {lost} and has it again after {time - since:,} ms"
+                self._say("regained-leadership", offset, time, (leader,), text)
+        if before.leader != NO_LEADER:
+            self._lost[before.leader] = (offset, time)
+
+    def _shrink(self, before: Core, after: Core, offset: int, time: int) -> None:
+        """Follow who becomes eligible, and why."""
+        self._tainted = {broker: sort for broker, sort in self._tainted.items() if broker in after.elr}
+        joined = tuple(broker for broker in after.elr if broker not in before.elr)
+        if self._raised and joined and after.leader == before.leader:
+            raised, since, was = self._raised
+            wanted = min(self._now.rules.min_isr, len(after.replicas))
+            if time - since <= self._within and was <= len(after.isr) < wanted:
+                text = f"min ISR was raised from {was} to {self._now.rules.min_isr} at offset {raised}; {time - since:,} ms later {shown(joined)} left the ISR"
+                self._say("late-min-isr", offset, time, joined, f"{text} and stays eligible, ISR {shown(after.isr)}")
+                self._tainted.update(dict.fromkeys(joined, "late-min-isr-elected"))
+
+    def _watch(self, core: Core, offset: int, time: int) -> None:
+        """Follow how long one replica alone is in sync, and how long there are fewer than min ISR."""
+        if len(core.replicas) > 1 and len(core.isr) <= 1:
+            self._alone = self._alone or (offset, time, core.isr or core.elr)
+        elif self._alone:
+            self._end_of_alone(offset, time, "")
+        wanted = min(self._now.rules.min_isr, len(core.replicas))
+        if len(core.isr) < wanted:
+            self._under = self._under or (offset, time, len(core.isr))
+        elif self._under:
+            self._end_of_under(offset, time, "")
+
+    def _close(self, offset: int, time: int, why: str) -> None:
+        if self._alone:
+            self._end_of_alone(offset, time, why)
+        if self._under:
+            self._end_of_under(offset, time, why)
+
+    def _end_of_alone(self, end: int, time: int, why: str) -> None:
+        assert self._alone is not None
+        offset, since, who = self._alone
+        self._alone = None
+        text = f"{shown(who)} alone was in sync for {seconds(time - since)}{', ' if why else ''}{why}"
+        self._say("last-replica", offset, since, who, text, end=end, lasted=time - since)
+
+    def _end_of_under(self, end: int, time: int, why: str) -> None:
+        assert self._under is not None
+        offset, since, size = self._under
+        self._under = None
+        lasted = time - since
+        text = f"the ISR had {size} of min ISR {self._now.rules.min_isr} at first, and too few for {seconds(lasted)}{', ' if why else ''}{why}"
+        self._say(
+            "under-min-isr", offset, since, (), text, end=end, lasted=lasted, severity="medium" if lasted > LONG else None
+        )
+
+    # What is said
+
+    def _say_once(self, sort: str, offset: int, time: int, broker: int, text: str) -> None:
+        if (sort, broker) not in self._blamed:
+            self._blamed.add((sort, broker))
+            self._say(sort, offset, time, (broker,), text)
+
+    def _say(
+        self,
+        sort: str,
+        offset: int,
+        time: int,
+        brokers: Brokers,
+        text: str,
+        *,
+        end: int = -1,
+        lasted: int = -1,
+        severity: Severity | None = None,
+    ) -> None:
+        self._found.append(Found(sort, severity or SORTS[sort].severity, offset, time, max(end, offset), lasted, brokers, text))
+
+    def _row(self, offset: int, time: int, election: str) -> Row:
+        found, self._found = self._found, []
+        self._offset, self._time = offset, time
+        core = self._core or _NOTHING
+        return Row(
+            self._topic_id, self._topic, self._partition, offset, time, self._epoch, core.replicas, core.isr, core.removing, core.adding,
+            core.leader, self._leader_epoch, self._partition_epoch, core.recovering, core.elr, core.last_known, self._now.rules.min_isr,
+            self._now.unclean, election, found,
+        )  # fmt: skip
+
+
+_NOTHING = Core((), (), (), (), NO_LEADER, 0, (), ())
+
+
+def _last(core: Core) -> str:
+    return str(core.leader if core.leader != NO_LEADER else core.last_known[0] if core.last_known else "nobody")
+
+
+@lru_cache(maxsize=1 << 14)
+def shown(brokers: Brokers) -> str:
+    """Return brokers as Kafka's tools print them."""
+    return f"[{','.join(map(str, brokers))}]"
+
+
+def seconds(milliseconds: int) -> str:
+    """Return a time as a reader wants it."""
+    if milliseconds < 120_000:
+        return f"{milliseconds / 1000:.1f} s"
+    return f"{milliseconds / 60_000:.0f} min" if milliseconds < 7_200_000 else f"{milliseconds / 3_600_000:.1f} h"
+
+
+def follow(around: Surroundings, within: int, rows: Iterator[tuple[Any, ...]]) -> Iterator[Row]:
+    """Follow partitions whose records come one partition after the other, each in the order of the log.
+
+    A record is (topic id, partition, offset, time, epoch, whether it creates, whether it is of a snapshot, its fields).
+    """
+    key: tuple[str, int] | None = None
+    follower: Follower | None = None
+    moments: dict[str, list[Moment]] = {}
+    for topic_id, partition, offset, time, epoch, creates, snapshot, text in rows:
+        if key != (topic_id, partition):
+            if follower is not None:
+                yield from follower.finish()
+            if key is None or key[0] != topic_id:
+                moments = {topic_id: around.timeline(topic_id)}
+            key = (topic_id, partition)
+            follower = Follower(around, topic_id, partition, moments[topic_id], within)
+        assert follower is not None
+        yield from follower.take(offset, time, epoch, text, creates=creates, snapshot=snapshot)
+    if follower is not None:
+        yield from follower.finish()

@@ -1,0 +1,144 @@
+"""Which files of a metadata log there are, how far each was read, and what of the log is covered by them."""
+
+from __future__ import annotations
+
+import hashlib
+import re
+from dataclasses import asdict, dataclass, field
+from typing import TYPE_CHECKING, Any, Literal
+
+from fencepost.model.language.errors import UsageError
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+    from pathlib import Path
+
+TOPIC = "__cluster_metadata-0"
+SEGMENT = re.compile(r"^(\d{20})\.log$")
+SNAPSHOT = re.compile(r"^(\d{20})-(\d{10})\.checkpoint$")
+HEADER = 61
+"""Bytes of a batch's header, which has its checksum: the first of them tells one log from another."""
+Kind = Literal["segment", "snapshot", "dump"]
+
+
+@dataclass
+class Note:
+    """Something that could not be read, or is not as it should be, in one line. `unread` says whether a part is missing for it."""
+
+    what: str
+    text: str
+    count: int = 1
+    unread: bool = True
+
+
+@dataclass
+class File:
+    """A file of the log. `runs` are the offsets that it has, as first and last ones; `end` is that of a snapshot."""
+
+    number: int
+    path: str
+    kind: Kind
+    end: int = 0
+    identity: str = ""
+    position: int = 0
+    records: int = 0
+    runs: list[list[int]] = field(default_factory=list)
+    notes: list[Note] = field(default_factory=list)
+
+    @classmethod
+    def of(cls, data: dict[str, Any]) -> File:
+        """Return a file as a manifest has it."""
+        return cls(**{**data, "notes": [Note(**note) for note in data["notes"]]})
+
+    def data(self) -> dict[str, Any]:
+        """Return it as a manifest has it."""
+        return asdict(self)
+
+
+def files_in(paths: Sequence[Path]) -> tuple[list[tuple[Path, Kind, int]], list[Note]]:
+    """Return the files of a log with what they are, and the end of a snapshot; and what cannot be opened."""
+    found: list[tuple[Path, Kind, int]] = []
+    notes: list[Note] = []
+    for path in paths:
+        try:
+            inside = _inside(path)
+        except OSError as error:
+            notes.append(Note("unreadable", f"{path} cannot be read: {error.strerror}"))
+            continue
+        found += [item for item in inside if item[0] not in {known for known, _, _ in found}]
+    if not found and not notes:
+        raise UsageError(
+            f"no metadata log was found in {', '.join(map(str, paths))}: name a folder {TOPIC}, one that has it, "
+            "or a file with what kafka-dump-log.sh --cluster-metadata-decoder prints."
+        )
+    return found, notes
+
+
+def _inside(path: Path) -> list[tuple[Path, Kind, int]]:
+    if not path.exists():
+        raise UsageError(f"{path} does not exist: name a folder {TOPIC}, or a file with what kafka-dump-log.sh prints.")
+    if path.is_file():
+        return [_file(path)]
+    folder = path / TOPIC if (path / TOPIC).is_dir() else path
+    inside = sorted(item for item in folder.iterdir() if SEGMENT.match(item.name) or SNAPSHOT.match(item.name))
+    return [_file(item) for item in inside]
+
+
+def _file(path: Path) -> tuple[Path, Kind, int]:
+    if SEGMENT.match(path.name):
+        return path.absolute(), "segment", 0
+    snapshot = SNAPSHOT.match(path.name)
+    return (path.absolute(), "snapshot", int(snapshot[1])) if snapshot else (path.absolute(), "dump", 0)
+
+
+def identity(path: Path) -> str:
+    """Return what tells a file from another of the same name: the header of its first batch. Empty if it has none yet."""
+    with path.open("rb") as opened:
+        head = opened.read(HEADER)
+    return hashlib.sha256(head).hexdigest()[:16] if len(head) == HEADER else ""
+
+
+def with_run(runs: list[list[int]], first: int, last: int) -> list[list[int]]:
+    """Return runs of offsets with another one at their end, joined to the one before if nothing is between them."""
+    if runs and runs[-1][1] + 1 == first:
+        return [*runs[:-1], [runs[-1][0], last]]
+    return [*runs, [first, last]]
+
+
+def chosen(files: Iterable[File]) -> list[tuple[int, int, int]]:
+    """Return (number of a file, first, last) such that every offset that any segment has is taken from exactly one."""
+    runs = sorted((first, -last, item.number) for item in files if item.kind != "snapshot" for first, last in item.runs)
+    taken: list[tuple[int, int, int]] = []
+    done = -1
+    for first, last, number in runs:
+        if -last > done:
+            taken.append((number, max(first, done + 1), -last))
+            done = -last
+    return taken
+
+
+def overlaps(files: Iterable[File]) -> list[tuple[int, int]]:
+    """Return the ranges of offsets that more than one file has."""
+    runs = sorted((first, last) for item in files if item.kind != "snapshot" for first, last in item.runs)
+    found: list[tuple[int, int]] = []
+    done = -1
+    for first, last in runs:
+        if first <= done:
+            start, end = first, min(last, done)
+            if found and start <= found[-1][1] + 1:
+                found[-1] = (found[-1][0], max(found[-1][1], end))
+            else:
+                found.append((start, end))
+        done = max(done, last)
+    return found
+
+
+def gaps(files: Sequence[File]) -> list[tuple[int, int]]:
+    """Return the ranges of offsets between others that no file has, and what is before the first one."""
+    found = []
+    done = -1
+    for _, first, last in chosen(files):
+        if first > done + 1:
+            found.append((done + 1, first - 1))
+        done = last
+    return found

@@ -1,0 +1,172 @@
+"""Metadata logs of real clusters, recorded for tests of the audit: `python -m benchmarks.audit_logs [--story NAME ...] [--kafka VERSION ...]`.
+
+Each story is played once on a cluster of its own. The controller's log goes to tests/metadata_logs/ as a compressed archive of a
+few KiB; one that is there already is kept, so this may be ended and started again.
+"""
+
+from __future__ import annotations
+
+import argparse
+import gzip
+import os
+import socket
+import tarfile
+import tempfile
+import time
+from contextlib import suppress
+from itertools import product
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from fencepost.conformance.clusters.client import Client
+from fencepost.conformance.clusters.cluster import CONTROLLER, START_SECONDS, Cluster, ClusterError, Shape
+from fencepost.conformance.clusters.kit import kit
+from fencepost.conformance.clusters.reproduce import PORT, SCENARIOS, TOPIC
+from fencepost.conformance.clusters.scenario import Scenario
+from fencepost.conformance.clusters.stage import NotReached, Stage
+from fencepost.conformance.clusters.story import Story
+from fencepost.conformance.driver import MEMORY_FOLDER
+from rich.console import Console
+
+if TYPE_CHECKING:
+    from fencepost.conformance.clusters.cluster import Log
+    from fencepost.conformance.clusters.kit import Kit
+
+RELEASES = ("3.9.2", "4.1.2", "4.4.0")
+FOLDER = Path(__file__).parent.parent / "tests" / "metadata_logs"
+SECONDS = 200.0
+CONSOLE = Console(width=120, highlight=False)
+
+
+def unclean(stage: Stage) -> None:
+    """The last member of the ISR dies, and the other replica is elected by an unclean election."""
+    _both_die(stage, unclean_leader_election_enable="true")
+    stage.start(2)
+    stage.wait(leader=2)
+    stage.finish(isr=[1, 2])
+
+
+def last_replica(stage: Stage) -> None:
+    """The last member of the ISR dies, and the partition waits for it."""
+    _both_die(stage)
+    stage.start(2)
+    stage.pause(3)
+    stage.start(1)
+    stage.wait(leader=1)
+    stage.finish(isr=[1, 2])
+
+
+def _both_die(stage: Stage, **settings: str) -> None:
+    stage.create(replicas=[1, 2], min_isr=1)
+    if settings:
+        stage.configure(**settings)
+    stage.send("first")
+    stage.must_acknowledge("first")
+    stage.kill(2)
+    stage.wait(isr=[1])
+    stage.send("second")
+    stage.must_acknowledge("second")
+    stage.kill(1)
+    stage.pause(15)  # a client that has no broker to ask cannot see it: the controller fences after nine seconds
+
+
+def rolling(stage: Stage) -> None:
+    """Every broker is restarted, one after the other, each once all replicas are in sync."""
+    stage.create(replicas=[1, 2, 3], min_isr=2)
+    stage.send("first")
+    stage.must_acknowledge("first")
+    for broker in (1, 2, 3):
+        stage.stop(broker)
+        stage.wait_stopped(broker)
+        stage.start(broker)
+        stage.wait(isr=[1, 2, 3])
+    stage.finish(isr=[1, 2, 3])
+
+
+def reassignment(stage: Stage) -> None:
+    """A replica moves while all brokers run."""
+    stage.create(replicas=[1, 2], min_isr=2)
+    stage.send("first")
+    stage.must_acknowledge("first")
+    stage.reassign([3, 2])
+    stage.wait(replicas=[3, 2], isr=[2, 3], adding=[])
+    stage.finish(isr=[2, 3])
+
+
+FAST_FENCING = (("broker.session.timeout.ms", "4000"), ("broker.heartbeat.interval.ms", "1000"))
+MORE = tuple(
+    Scenario(name, play.__doc__ or "", play, brokers, "", FAST_FENCING, delays=False, since=(3, 9), loses_since=(3, 9))
+    for name, play, brokers in (
+        ("unclean", unclean, (1, 2)),
+        ("last-replica", last_replica, (1, 2)),
+        ("rolling", rolling, (1, 2, 3)),
+        ("reassignment", reassignment, (1, 2, 3)),
+    )
+)
+STORIES = {story.name: story for story in (*MORE, *SCENARIOS) if story.name.startswith(("hyp-10", "hyp-11")) or story in MORE}
+
+
+class Listening(Cluster):
+    """A cluster whose nodes have started when they listen: those of 3.9 have no logging library among their jars, and say nothing."""
+
+    def wait_started(self, node: int, log: Log) -> None:
+        """Wait until a node listens."""
+        if self.kit.number >= (4, 0):
+            super().wait_started(node, log)
+            return
+        end = time.monotonic() + START_SECONDS
+        while time.monotonic() < end and self.running(node):
+            with suppress(OSError), socket.create_connection(("127.0.0.1", self._port(node)), 1):
+                return
+            time.sleep(0.1)
+        raise ClusterError(f"node {node} does not listen")
+
+
+def main() -> None:
+    """Play and keep."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--story", action="append", choices=list(STORIES), help="which; all if not given")
+    parser.add_argument("--kafka", action="append", metavar="VERSION", help="which releases")
+    parser.add_argument("--port", type=int, default=PORT)
+    given = parser.parse_args()
+    FOLDER.mkdir(exist_ok=True)
+    for version, name in product(given.kafka or RELEASES, given.story or STORIES):
+        story, found = STORIES[name], kit(version)
+        into = FOLDER / f"{name}-{version}.tar.gz"
+        if found.number >= story.loses_since and found.number >= story.since and not into.exists():
+            try:
+                record(story, found, given.port, into)
+            except NotReached as error:
+                CONSOLE.print(f"{name} on {version}: not reached: {error}")
+
+
+def record(story: Scenario, found: Kit, port: int, into: Path) -> None:
+    """Play a story, and keep the log of its controller."""
+    CONSOLE.print(f"{story.name} on {found.version}")
+    memory = MEMORY_FOLDER if os.access(MEMORY_FOLDER, os.W_OK) else None
+    with tempfile.TemporaryDirectory(prefix="fencepost-audit-", dir=memory) as work:
+        folder = Path(work)
+        with Listening(found, Shape(story.brokers, dict(story.settings), story.delays), folder, port) as cluster:
+            cluster.begin()
+            with Client(cluster, TOPIC) as client:
+                told = Story(lambda line: CONSOLE.print(line.shown(), soft_wrap=True))
+                story.play(Stage(cluster, client, told, control=False, repaired=False, seconds=SECONDS))
+        archive(folder / f"data-{CONTROLLER}" / "__cluster_metadata-0", into)
+
+
+def archive(log: Path, into: Path) -> None:
+    """Write the segments and snapshots of a metadata log as a compressed archive, without owners and times."""
+
+    def bare(item: tarfile.TarInfo) -> tarfile.TarInfo:
+        item.uid = item.gid = 0
+        item.uname = item.gname = ""
+        item.mtime = 0
+        return item
+
+    with gzip.GzipFile(into, "wb", mtime=0) as packed, tarfile.open(fileobj=packed, mode="w") as made:
+        for path in sorted([*log.glob("*.log"), *log.glob("*.checkpoint")]):
+            made.add(path, path.name, filter=bare)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,80 @@
+"""`fencepost audit`: what a real cluster's metadata log shows, judged by the guarantees."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import click
+from fencepost.api.files import write_text
+from fencepost.audit.findings import SEVERITIES
+from fencepost.cli.commands.options import Time, Writable, cluster_of, output_options, spark_options
+from fencepost.cli.status import Exit
+from fencepost.cli.views.console import print_json, results
+from fencepost.cli.views.display import Display
+
+
+@click.command()
+@click.argument("paths", nargs=-1, required=True, metavar="PATH...")
+@click.option("--output", metavar="DIR", help="Keep records, histories and findings there, as Parquet.")
+@click.option("--resume", is_flag=True, help="Add to the audit in --output: what is there is not read again.")
+@click.option(
+    "--severity",
+    type=click.Choice(SEVERITIES),
+    default="low",
+    show_default=True,
+    help="Report findings as bad as this, or worse.",
+)
+@click.option(
+    "--within",
+    type=Time(),
+    default="60s",
+    metavar="TIME",
+    help="How soon after a change another one is suspicious.  [default: 60s]",
+)
+@click.option(
+    "--min-isr",
+    type=click.IntRange(1),
+    default=1,
+    show_default=True,
+    metavar="N",
+    help="min.insync.replicas of server.properties.",
+)
+@click.option(
+    "--kafka", metavar="VERSION", help="Decode by the classes of this release; by default of the newest that is known."
+)
+@click.option("--jars", metavar="DIR", help="Decode by the classes of the jars in this folder.")
+@spark_options
+@click.option("--sarif", type=Writable(), metavar="FILE", help="Write the findings there, for dashboards.")
+@output_options
+def audit(paths: tuple[str, ...], **given: Any) -> Exit:
+    """Judge the metadata log of a Kafka cluster: what broke an invariant, and from which states records may be lost.
+
+    PATH is a folder __cluster_metadata-0 of a controller (several for several controllers), or a file with what
+    kafka-dump-log.sh --cluster-metadata-decoder prints. Records are decoded by Kafka's own classes, and every partition is
+    followed through them on Spark. A broker's own log is not looked at: findings say what to look for there.
+
+    \b
+    Exit status: 0 nothing was found, 1 something was found, 2 bad input,
+    3 nothing was found and parts could not be read, 4 internal error.
+    """  # noqa: D301 (\b is the mark by which click keeps lines)
+    from fencepost.api.auditing import audit as audited
+
+    cluster = cluster_of(given["master"], given["conf"])
+    names = ("output", "resume", "severity", "within", "min_isr", "kafka", "jars")
+    with Display(quiet=given["quiet"]) as display:
+        made = audited(*paths, cluster=cluster, progress=display, **{name: given[name] for name in names})
+    data = made.to_dict()
+    if given["sarif"]:
+        from fencepost.cli.builds.audit_sarif import sarif
+
+        write_text(Path(given["sarif"]), sarif(data))
+    if given["json"]:
+        print_json(data)
+    else:
+        from fencepost.cli.views.audit import print_audit
+
+        print_audit(results(), data)
+    if data["sorts"]:
+        return Exit.FAILED
+    return Exit.UNDETERMINED if made.unread else Exit.AS_EXPECTED

@@ -1,0 +1,132 @@
+"""Logs of real clusters, decoded by Kafka's own classes: each story is named with its offsets, and peaceful ones are not blamed."""
+
+from __future__ import annotations
+
+import shutil
+from collections import Counter
+from typing import TYPE_CHECKING
+
+import pytest
+
+pytest.importorskip("pyarrow", reason="these tests have an environment of their own: tox -e audit")
+
+from fencepost.audit.logs import chosen, gaps, overlaps
+from fencepost.audit.reading import Reading, earlier, read
+
+from tests.audits import LOGS, findings, followed, table, unpack
+from tests.kafkas import on_kafka
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+pytestmark = [on_kafka, pytest.mark.xdist_group("audit")]
+NAMES = sorted(path.name.removesuffix(".tar.gz") for path in LOGS.glob("*.tar.gz"))
+WORST = ("critical", "high")
+STORIES = {
+    "hyp-10": {"elr-without-replica", "removed-replica-elected"},
+    "hyp-10-b": {"elr-without-replica", "removed-replica-elected"},
+    "hyp-11": {"late-min-isr", "late-min-isr-elected"},
+    "unclean": {"last-replica-down", "unclean-election"},
+    "last-replica": {"last-replica-down", "last-known-leader-elected"},
+    "rolling": set(),
+    "reassignment": set(),
+}
+"""What each story is that is high or critical; before 4.1 the last replica stays in the ISR and needs no special election."""
+
+
+@pytest.fixture(scope="module")
+def logs(tmp_path_factory: pytest.TempPathFactory) -> dict[str, list[Path]]:
+    """Every recorded log, and some that were damaged: by name, the files of its folder."""
+    folder = tmp_path_factory.mktemp("logs")
+    for name in NAMES:
+        unpack(name, folder)
+    for name in ("cut", "flipped", "grown"):
+        shutil.copytree(folder / "hyp-10-4.1.2", folder / name)
+    segment = "00000000000000000000.log"
+    cut, flipped, grown = (folder / name / segment for name in ("cut", "flipped", "grown"))
+    cut.write_bytes(cut.read_bytes()[:-40])
+    content = bytearray(flipped.read_bytes())
+    content[len(content) // 2] ^= 4
+    flipped.write_bytes(bytes(content))
+    grown.write_bytes(grown.read_bytes()[:5000])
+    return {path.name: sorted(path.iterdir()) for path in folder.iterdir()}
+
+
+@pytest.fixture(scope="module")
+def reading(logs: dict[str, list[Path]], tmp_path_factory: pytest.TempPathFactory) -> Reading:
+    """All of them, read at once: Java takes a second to start."""
+    return read([path for files in logs.values() for path in files], tmp_path_factory.mktemp("read"), None, None, resume=False)
+
+
+def part(reading: Reading, name: str) -> Reading:
+    """Return what was read of one log."""
+    return Reading(reading.folder, [item for item in reading.files if item.path.split("/")[-2] == name], reading.parts)
+
+
+def story(reading: Reading, name: str) -> list[tuple[str, int]]:
+    """Return what is high or critical in a log, with the offsets."""
+    one = part(reading, name)
+    numbers = {item.number for item in one.files}
+    rows = followed(one, [row for row in table(reading) if row["file"] in numbers])
+    return [(item.sort, item.offset) for item in findings(rows) if item.severity in WORST]
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_a_story_is_named_and_a_peaceful_one_is_not_blamed(reading: Reading, name: str) -> None:
+    found = {sort for sort, _ in story(reading, name)}
+    wanted = STORIES[name.rpartition("-")[0]]
+    before_elr = {"last-known-leader-elected"} if name.endswith("3.9.2") else set()
+    assert found == wanted - before_elr
+
+
+def test_what_is_found_has_the_offset_of_its_record(reading: Reading) -> None:
+    assert story(reading, "hyp-10-4.1.2") == [("elr-without-replica", 118), ("removed-replica-elected", 140)]
+    assert story(reading, "hyp-11-4.1.2") == [("late-min-isr", 28), ("late-min-isr-elected", 58)]
+
+
+def test_a_log_that_is_cut_off_is_read_up_to_there(reading: Reading) -> None:
+    one = part(reading, "cut")
+    (note,) = one.every_note
+    assert (note.what, note.unread) == ("truncated", True)
+    assert "are no whole batch" in note.text
+    assert one.files[0].runs[0][0] == 0
+    assert story(reading, "cut")[-1][0] == "removed-replica-elected"
+
+
+def test_a_flipped_bit_costs_one_batch_and_is_named(reading: Reading) -> None:
+    one = part(reading, "flipped")
+    (note,) = one.every_note
+    assert (note.what, note.unread) == ("damaged", True)
+    assert "its checksum does not fit" in note.text
+    assert len(one.files[0].runs) == 2
+    assert gaps(one.files) == [(one.files[0].runs[0][1] + 1, one.files[0].runs[1][0] - 1)]
+
+
+def test_reading_goes_on_where_it_ended(logs: dict[str, list[Path]], tmp_path: Path) -> None:
+    grown = logs["grown"][0]
+    whole = logs["hyp-10-4.1.2"][0]
+    begun = read([grown], tmp_path, None, None, resume=False)
+    grown.write_bytes(whole.read_bytes())
+    ended = read([grown], tmp_path, None, None, resume=True)
+    assert 0 < ended.added < 177
+    assert begun.added + ended.added == 177 == earlier(tmp_path).records
+    assert ended.files[0].runs == [[0, 176]]
+    assert sorted(row["offset"] for row in table(ended)) == list(range(177))
+    assert ended.every_note == []
+    assert read([grown], tmp_path, None, None, resume=True).added == 0
+
+
+def test_an_older_release_names_the_records_that_it_does_not_know(logs: dict[str, list[Path]], tmp_path: Path) -> None:
+    found = read(logs["unclean-4.1.2"], tmp_path, "3.9.2", None, resume=False)
+    (note,) = found.every_note
+    assert (note.what, note.count, note.unread) == ("unknown", 1, True)
+    assert "type 28" in note.text
+    kinds = Counter(row["type"] for row in table(found))
+    assert kinds["UNREAD_28"] == 1
+    assert kinds["PARTITION_CHANGE_RECORD"] == 4
+
+
+def test_two_controllers_with_the_same_log_count_once(reading: Reading) -> None:
+    both = Reading(reading.folder, [*part(reading, "hyp-10-4.1.2").files, *part(reading, "cut").files], reading.parts)
+    assert overlaps(both.files) == [tuple(part(reading, "cut").files[0].runs[0])]
+    assert sum(last - first + 1 for _, first, last in chosen(both.files)) == 177

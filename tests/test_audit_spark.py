@@ -1,0 +1,82 @@
+"""The audit on Spark: the same rows on any cluster, and after it was killed and resumed."""
+
+from __future__ import annotations
+
+import json
+import shutil
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+pytest.importorskip("pyspark", reason="these tests have an environment of their own: tox -e audit")
+
+from fencepost.api import Cluster, audit
+from fencepost.audit.pipeline import FINDINGS, HISTORIES, JUDGED
+from fencepost.audit.reading import MANIFEST
+
+from tests.audits import unpack
+from tests.commands import data_of, fencepost
+from tests.kafkas import on_kafka
+from tests.sparks import marks
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+pytestmark = [*marks("audit-spark"), on_kafka, pytest.mark.long]
+VARIABLE = ("seconds", "reading_seconds", "output", "read_now")
+
+
+def fixed(data: dict[str, Any]) -> dict[str, Any]:
+    return {name: value for name, value in data.items() if name not in VARIABLE}
+
+
+def test_the_report_is_the_same_on_executors_and_after_a_kill(tmp_path: Path) -> None:
+    log = unpack("hyp-10-4.1.2", tmp_path)
+    kept = tmp_path / "kept"
+    one = audit(log, output=kept, cluster=Cluster("local[2]"))
+    (kept / JUDGED).unlink()
+    shutil.rmtree(kept / FINDINGS)
+    shutil.rmtree(kept / HISTORIES)
+    again = audit(log, output=kept, resume=True, cluster=Cluster("local[1]"))
+    elsewhere = audit(log, cluster=Cluster("local-cluster[2,1,1024]"))
+    assert again.data["read_now"] == 0
+    assert fixed(dict(one.data)) == fixed(dict(again.data)) == fixed(dict(elsewhere.data))
+    assert [(item["sort"], item["offset"]) for item in one.findings[:2]] == [
+        ("removed-replica-elected", 140),
+        ("elr-without-replica", 118),
+    ]
+    assert one.to_frame().shape[0] == len(one.findings)
+
+
+def test_the_command_ends_with_the_status_of_the_contract(tmp_path: Path) -> None:
+    quiet = unpack("rolling-4.1.2", tmp_path)
+    sarif = tmp_path / "found.sarif"
+    fine = fencepost("audit", str(quiet), "--master", "local[1]", "--json", "--quiet", "--sarif", str(sarif))
+    assert (fine.exit_code, data_of(fine)["verdict"]) == (0, "nothing-found")
+    assert json.loads(sarif.read_text())["runs"][0]["results"] == []
+    segment = quiet / "00000000000000000000.log"
+    segment.write_bytes(segment.read_bytes()[:-9])
+    cut = fencepost("audit", str(quiet), "--master", "local[1]", "--quiet")
+    assert cut.exit_code == 3
+    assert "are no whole batch" in cut.stdout
+
+
+def test_two_controllers_that_agree_say_what_one_says(tmp_path: Path) -> None:
+    one = unpack("unclean-4.4.0", tmp_path)
+    shutil.copytree(one, tmp_path / "two")
+    alone = audit(one, cluster=Cluster("local[2]"))
+    both = audit(one, tmp_path / "two", cluster=Cluster("local[2]"))
+    assert both.data["disagreements"] == {"count": 0, "offset": -1}
+    assert both.findings == alone.findings
+    assert both.data["changes"] == alone.data["changes"]
+
+
+def test_a_manifest_that_was_edited_is_refused(tmp_path: Path) -> None:
+    log = unpack("rolling-4.1.2", tmp_path)
+    kept = tmp_path / "kept"
+    audit(log, output=kept, cluster=Cluster("local[1]"))
+    text = (kept / MANIFEST).read_text()
+    (kept / MANIFEST).write_text(text.replace('"records": ', '"records": 1'))
+    found = fencepost("audit", str(log), "--output", str(kept), "--resume")
+    assert found.exit_code == 2
+    assert "has no readable records.json" in found.stderr
