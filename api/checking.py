@@ -14,7 +14,7 @@ from fencepost.api.places import of_model
 from fencepost.api.results import CheckResult
 from fencepost.api.targets import Question, ask
 from fencepost.api.traces import way_of
-from fencepost.api.version_notes import is_told, version_notes
+from fencepost.api.version_notes import answer_notes, is_told, version_notes
 from fencepost.api.watching import Event, Watch, watched
 from fencepost.explorers.interrupts import BY_KEYBOARD, Stopped, cancelled_by
 from fencepost.explorers.memory import DEFAULT_SHARE, default_memory, peak_memory
@@ -174,7 +174,7 @@ def explore(question: Question, engine: str, options: Options, watch: Watch, clu
 def notes_on(question: Question, options: Options, result: Result) -> tuple[str, ...]:
     """Return what a reader of a result must know: of the machine under these constants, and of its checkpoint."""
     machine = question.protocol.machine
-    told = tuple(version_notes(question)) if question.version else ()
+    told = (*version_notes(question), *answer_notes(question, result, normalize=options.normalize)) if question.version else ()
     own = machine.notes(question.constants) if machine.notes else ()
     notes = [*told, *(item for item in own if not told or not is_told(item, told)), *result.notes]
     if result.engine != "plain" and options.checkpoint and not result.complete and result.distinct:

@@ -4,10 +4,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from fencepost.api.results import FORMAT
 from fencepost.api.traces import archived
 from fencepost.figures.store import load
-from fencepost.invariants.catalogue import entries, evidence, status, values_of
+from fencepost.invariants.catalogue import entries, evidence, values_of
 from fencepost.invariants.protocols import protocol
 from fencepost.invariants.reached import reached_by
 
@@ -82,39 +81,3 @@ def answer_of(entry: Entry) -> str:
     """Return what was found in words, or why it is not known."""
     found = evidence().get(entry.id)
     return " ".join(part for part in (found.answer, found.gap) if part) if found else ""
-
-
-def catalogue_data() -> dict[str, Any]:
-    """Return the whole catalogue as JSON."""
-    return {
-        "format": FORMAT,
-        "guarantees": [{**_common(item), "kind": item.kind, "status": status(item)} for item in of_kind("guarantee")],
-        "bugs": [
-            {**_common(item), "reference": item.reference, "switch": item.switch, "status": status(item)}
-            for item in of_kind("bug")
-        ],
-        "questions": [{**_common(item), "answer": answer_of(item), "status": status(item)} for item in of_kind("question")],
-        "hypotheses": [
-            {**_common(item), "switch": item.switch, "verdict": _hypothesis(item), "answer": answer_of(item)}
-            for item in of_kind("hypothesis")
-        ],
-        "claims": [
-            {**_common(item), "same_as": list(item.same_as), "classes": classes_of(item), "status": status(item)}
-            for item in of_kind("claim")
-        ],
-    }
-
-
-def _common(entry: Entry) -> dict[str, Any]:
-    return {
-        "id": entry.id,
-        "protocol": entry.protocol,
-        "sentence": entry.sentence,
-        "source": entry.source,
-        "cases": [case_data(case) for case in cases_of(entry)],
-    }
-
-
-def _hypothesis(entry: Entry) -> str:
-    found = evidence().get(entry.id)
-    return (found.verdict if found else "") or "open"

@@ -22,12 +22,13 @@ from fencepost.model.language.records import ArrayOf, BagOf, Nested, Scalar, fie
 from fencepost.model.language.subset import check, guards_of
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Iterator, Mapping, Sequence
 
     from fencepost.counterexamples.states import Change
     from fencepost.counterexamples.trace import Trace
     from fencepost.invariants.catalogue import Entry
-    from fencepost.model.language.constants import Constant
+    from fencepost.model.language.actions import Property
+    from fencepost.model.language.constants import Constant, Constants
     from fencepost.model.language.interpreter import Path
     from fencepost.model.language.machine import Machine
     from fencepost.model.language.records import FieldType, Key
@@ -94,6 +95,21 @@ def preventions(trace: Trace, path: Path) -> list[Prevention]:
             prevention = Prevention(setting, constant.meaning, is_usual, ended, lines)
             found.append(((name not in named, not is_usual, len(found)), prevention))
     return [*(prevention for _, prevention in sorted(found, key=lambda item: item[0])), *_later(trace, path, raws)]
+
+
+def is_prevented(
+    machine: Machine, constants: Constants, prop: Property, path: Path, values: Mapping[str, int], *, normalize: bool
+) -> bool:
+    """Say whether other values of some constants prevent a history: a step cannot be taken, or the property holds at the end."""
+    other = Interpreter(machine, machine.set_constants({**constants.values, **values}), normalize=normalize)
+    state, last = path.start, None
+    try:
+        for step in path.steps:
+            last = other.apply(state, step)
+            previous, state = state, last.after
+    except FencepostError:
+        return True
+    return other.holds_step(prop, previous, last) if prop.over_steps and last else other.holds(prop, state)
 
 
 def known_as(trace: Trace, found: list[Prevention]) -> list[Entry]:

@@ -15,6 +15,7 @@ from pathlib import Path
 from fencepost.invariants.claim_files import Claim, read_claims, settle
 from fencepost.invariants.run import Case, Entry, Evidence, Profile, Run
 from fencepost.invariants.run_files import Runs, values_of
+from fencepost.invariants.run_rows import words
 from fencepost.model.language.errors import UsageError
 
 __all__ = [
@@ -26,6 +27,7 @@ __all__ = [
     "entries",
     "evidence",
     "file_of",
+    "named_by",
     "runs",
     "runs_of",
     "sections",
@@ -100,6 +102,13 @@ def file_of(run: Run) -> Path:
 def evidence() -> dict[str, Evidence]:
     """Return the evidence by entry."""
     return settle(_claims(), _runs())
+
+
+def named_by(entry: Entry) -> set[tuple[str, str]]:
+    """Return the properties that are called as an entry says, with their protocols."""
+    runs, ids = _runs(), words(_claims()[entry.id].said.get("by", entry.id))
+    known = [(name, item) for name in runs.by_protocol for item in ids if runs.knows(name, item)]
+    return {(name, prop) for name, item in known for prop in runs.names(name, item)}
 
 
 def status(entry: Entry) -> str:

@@ -7,7 +7,8 @@ from collections import Counter
 from functools import cache
 from typing import TYPE_CHECKING
 
-from fencepost.api.evidence import answer_of, cases_of, classes_of, constants_of, trace_of_case
+from fencepost.api.evidence import GUARANTEES, answer_of, cases_of, classes_of, constants_of, trace_of_case
+from fencepost.api.standing import standing_of
 from fencepost.invariants.catalogue import entries, runs, sections, status
 from fencepost.invariants.reached import reached_by
 from fencepost.invariants.theorems import THEOREMS
@@ -34,6 +35,11 @@ COLUMNS = {
     "not-built": "not built",
     "known-gap": "known gaps",
     "open": "open",
+}
+NOT_KEPT = {
+    "finding": "Guarantees that Kafka was seen to break",
+    "conjecture": "Guarantees that a conjecture breaks, which was not seen on real Kafka",
+    "broken": "Guarantees that do not hold as they are worded",
 }
 PAGES = {
     "lineage": ("The published models", ("published models",)),
@@ -87,12 +93,13 @@ def index() -> Iterator[str]:
         for name, count in counts.items()
     )
     yield from table(("page", *COLUMNS.values()), rows, numbers=range(1, 7))
-    broken = [
-        item for item in entries().values() if status(item) == "broken" and item.kind in ("always", "step", "leads-to", "bound")
-    ]
-    yield from ("", "## Guarantees that the protocol does not keep", "")
-    for item in broken:
-        yield f"- {link_to(item.id, 'guarantees/')}: {item.sentence}"
+    promised = [(item, standing_of(item)) for item in entries().values() if item.kind in GUARANTEES]
+    for word, title in NOT_KEPT.items():
+        yield from ("", f"## {title}", "")
+        for item, stands in promised:
+            if stands.word == word:
+                by = ", ".join(link_to(found.id, "guarantees/") for found in stands.findings if not found.is_past)
+                yield f"- {link_to(item.id, 'guarantees/')}{f', by {by}' if by else ''}: {item.sentence}"
     yield ""
 
 
@@ -130,7 +137,9 @@ def page(name: str) -> Iterator[str]:
 def _entry(entry: Entry) -> Iterator[str]:
     """Yield a guarantee, bug, hypothesis or question with its answer and its evidence."""
     yield from (f"### {entry.id}", entry.sentence)
-    parts = [f"**{STATUS[status(entry)]}.**", answer_of(entry)]
+    stands = standing_of(entry).text if entry.kind in GUARANTEES else ""
+    head = f"{stands[0].upper()}{stands[1:]}" if stands else STATUS[status(entry)]
+    parts = [f"**{head}.**", answer_of(entry)]
     parts += [f"Comes back with `{entry.switch}`."] if entry.switch else []
     parts += [f"Reference: {entry.reference}."] if entry.reference else []
     parts += [f"Source: {entry.source}."] if entry.source else []

@@ -7,7 +7,12 @@ import re
 from pathlib import Path
 
 import pytest
+from fencepost.api.evidence import of_kind
+from fencepost.api.standing import WORDS, standing_of
+from fencepost.api.targets import ask
+from fencepost.api.version_notes import version_notes
 from fencepost.figures.store import FOLDER
+from fencepost.invariants.protocols import PROTOCOLS
 from fencepost.model.cluster.constants import C
 from fencepost.model.cluster.machine import MACHINE
 from fencepost.model.language.errors import UsageError
@@ -61,3 +66,66 @@ def test_the_page_says_what_the_fault_table_says() -> None:
     for isr, *cells in re.findall(r"^\| (\d) \| (.*?) \| (.*?) \| (.*?) \|$", PAGE.read_text(), re.MULTILINE):
         told = [int((re.search(r"lost with(?:out any)? ?(\d*)", cell) or [0, 0])[1] or 0) for cell in cells]
         assert told == [least[int(isr), False, False], least[int(isr), True, False], least[int(isr), True, True]], isr
+
+
+def test_every_version_says_which_source_its_verdict_rests_on() -> None:
+    for found in PROTOCOLS.values():
+        for version in found.machine.versions:
+            notes = " ".join(version_notes(ask(found, version=version.name)))
+            assert version.sentence in notes, (found.name, version.name)
+            assert not found.machine.repairs or re.search(r"sources\)|classes\)", notes)
+
+
+def test_an_answer_says_which_finding_a_violation_needs_and_what_crashes_alone_do() -> None:
+    settings = ("max_leader_epoch=0", "crashes=0", "fences=0", "brokers=2", "min_isr=2")
+    small = [word for item in settings for word in ("--set", item)]
+    notes = data_of(fencepost("check", "replication", "--version", "kafka-4.1", *small, "--json"))["notes"]
+    told = [note for note in notes if "prevents the shortest history" in note]
+    assert len(told) == 1
+    assert told[0].startswith("HYP-3 repaired prevents the shortest history of ")
+    assert "maximal-isr-covers-requests" in told[0]
+    assert (
+        "What crashes alone do, with everything repaired and every crash losing the log, to a record on 2 brokers, with ELR and without "
+        "unclean elections: min ISR 1: lost with 1; min ISR 2: survives 1, lost with 2 (docs/checks/crashes.md)."
+    ) in notes
+    whole = data_of(fencepost("check", "replication", "--version", "kafka-4.1-repaired", *small, "--json"))
+    assert whole["verdict"] != "violated"
+    assert not any("prevents" in note for note in whole["notes"])
+
+
+def test_guarantees_say_whether_kafka_keeps_them_and_what_breaks_them_where_it_was_seen() -> None:
+    words = {entry.id: standing_of(entry) for entry in of_kind("guarantee")}
+    assert {name for name, found in words.items() if found.word == "finding"} == {
+        *("G-S1", "G-S1b", "G-S2", "G-S6b", "G-S8", "KIP903-S2", "KIP903-S3"),
+    }
+    assert {name for name, found in words.items() if found.word == "conjecture"} == {
+        *("G-S10", "G-L6", "K1166-Q1", "TOK-S1", "K951-S3", "K951-L1"),
+    }
+    assert words["G-S6b"].text == (
+        "broken by what Kafka was seen to do: HYP-10 (in kafka-4.1 to kafka-4.4; seen on clusters of 4.1.2 and 4.4.0 and on Kafka's "
+        "classes of 4.0.2 to 4.4.0; repair: who loses its replica leaves the ELR)"
+    )
+    assert words["G-S4"].text == "kept by Kafka as read"
+    assert words["G-S7"].text.startswith("kept by Kafka as read; broken before by HYP-2 (in kafka-3.5 to kafka-3.9; seen on ")
+    for found in words.values():
+        assert found.word in WORDS
+        assert (found.word in ("finding", "conjecture")) == any(not item.is_past for item in found.findings)
+
+
+def test_text_and_json_of_guarantees_have_where_they_stand() -> None:
+    text = " ".join(fencepost("guarantees", "G-L6").stdout.split())
+    assert (
+        "broken by a conjecture that was not seen on real Kafka: HYP-12 (in kafka-4.1 to kafka-4.4; not seen on real Kafka"
+        in text
+    )
+    [data] = [item for item in data_of(fencepost("guarantees", "--json"))["guarantees"] if item["id"] == "G-L6"]
+    assert data["standing"] == "conjecture"
+    assert data["findings"] == [
+        {
+            "id": "HYP-12",
+            "repair": "a change of min ISR leaves partitions without a leader alone",
+            "versions": ["kafka-4.1", "kafka-4.2", "kafka-4.3", "kafka-4.4"],
+            "classes": [],
+            "clusters": [],
+        }
+    ]

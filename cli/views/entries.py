@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from fencepost.api.evidence import KINDS, answer_of, cases_of, classes_of, constants_of, of_kind, trace_of_case
+from fencepost.api.evidence import GUARANTEES, KINDS, answer_of, cases_of, classes_of, constants_of, of_kind, trace_of_case
+from fencepost.api.standing import standing_of
 from fencepost.cli.views.console import heading, print_lines, print_rows, styled
 from fencepost.invariants.catalogue import status
 from fencepost.invariants.reached import reached_by
@@ -14,6 +15,8 @@ if TYPE_CHECKING:
     from rich.console import Console
 
 _STYLES = {"holds": "green", "settled": "green", "not-built": "yellow", "broken": "red", "known-gap": "yellow"}
+
+_STANDS = {"kept": "green", "kept-in-the-model": "green", "finding": "red", "broken": "red"}
 
 
 def print_settled(console: Console) -> None:
@@ -63,6 +66,8 @@ def _head(console: Console, entry: Entry) -> None:
     word = status(entry)
     print_rows(console, [(heading(entry.id), styled(word, _STYLES.get(word, "")), entry.sentence)])
     print_lines(console, styled(entry.source, "dim"), indent=2)
+    if entry.kind in GUARANTEES and (stands := standing_of(entry)).word:
+        print_lines(console, styled(f"{stands.text}.", _STANDS.get(stands.word, "yellow")), indent=2)
     if answer_of(entry):
         print_lines(console, answer_of(entry), indent=2)
 
