@@ -11,6 +11,7 @@ from fencepost.model.language import (
     NONE,
     Array,
     Bag,
+    Cast,
     Constants,
     Index,
     InFlight,
@@ -227,6 +228,7 @@ MACHINE = Machine(
     C,
     initial,
     (client_asks, server_grants, client_takes, client_releases, server_frees, client_crashes),
+    cast=Cast(parties={"server": None, "client": Client}, fields={"holder": "server"}),  # who takes part, for diagrams
 )
 PROPERTIES = (
     one_holds,

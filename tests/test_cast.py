@@ -3,17 +3,22 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from pathlib import Path as File
 from typing import TYPE_CHECKING, Annotated
 
 import pytest
+from fencepost.api.targets import load_protocol
+from fencepost.api.traces import trace_of_path
 from fencepost.counterexamples.reader import read
 from fencepost.counterexamples.render import render
 from fencepost.counterexamples.render.drawing import drawing
-from fencepost.counterexamples.render.story import GONE, LOST, RECEIVED, Story, story
+from fencepost.counterexamples.render.story import GONE, LOST, RECEIVED, Mail, Story, story
 from fencepost.counterexamples.replay import Replay, follow
 from fencepost.counterexamples.trace import ARCHIVE, Trace
-from fencepost.explorers.verdict import Verdict
+from fencepost.explorers.plain import search
+from fencepost.explorers.verdict import Options, Verdict
 from fencepost.invariants.protocols import Protocol
+from fencepost.model import first
 from fencepost.model.language import Cast, Range
 from fencepost.model.language.errors import ModelError
 from fencepost.model.language.interpreter import Interpreter, Path
@@ -21,7 +26,7 @@ from fencepost.model.language.interpreter import Interpreter, Path
 from tests.machines import lease
 
 if TYPE_CHECKING:
-    import pathlib
+    from collections.abc import Iterator
 
     from fencepost.model.language.actions import Action
 
@@ -103,7 +108,7 @@ LANES = {
 
 
 @pytest.mark.parametrize("file", [file for file in FILES if file.stem.startswith(tuple(LANES))], ids=lambda file: file.stem)
-def test_whom_the_name_of_an_action_names_takes_it(file: pathlib.Path) -> None:
+def test_whom_the_name_of_an_action_names_takes_it(file: File) -> None:
     found = told(follow(read(file).trace))
     protocol = next(name for name in LANES if file.stem.startswith(name))
     nouns = [lane.title.partition(" ")[0] for lane in found.parties.lanes]
@@ -177,3 +182,55 @@ def test_a_cast_that_names_nobody_is_refused(parts: dict[str, object], message: 
     with pytest.raises(ModelError) as refused:
         Cast(**parts)  # type: ignore[arg-type]
     assert message in str(refused.value)
+
+
+EXAMPLES = File(__file__).parent.parent / "docs" / "examples"
+WITH_MESSAGES = {
+    EXAMPLES / "classics" / "alternating_bit.py": ["sender", "receiver"],
+    EXAMPLES / "classics" / "echo.py": ["node 0", "node 1", "node 2"],
+    EXAMPLES / "cookbook" / "lossy_network.py": ["customer", "shop"],
+    File(first.__file__): ["server", "client 0", "client 1"],
+}
+
+
+def histories(file: File) -> Iterator[Story]:
+    """Yield what a model's witnesses and violations show, of its nearest states."""
+    found = load_protocol(file)
+    constants = found.machine.set_constants({})
+    asked = tuple(item for item in found.properties if not item.kind.over_behaviours)
+    for item in search(found.machine, constants, asked, Options(workers=1, max_states=1_000)).properties:
+        if item.path is not None:
+            yield story(trace_of_path(found, constants, item.name, item.path), item.path)
+
+
+@pytest.mark.parametrize("file", [*EXAMPLES.glob("c*/[a-su-z]*.py"), *WITH_MESSAGES], ids=lambda file: file.stem)
+def test_in_the_examples_messages_come_to_whom_they_are_for_and_no_channel_takes_part(file: File) -> None:
+    for found in histories(file):
+        titles = [lane.title for lane in found.parties.lanes]
+        assert titles == WITH_MESSAGES.get(file, titles)
+        assert not set(titles) & {way.name for way in Mail(found.parties, found.parties.plain.initial_states()[0]).bags}
+        for event in found.events:
+            is_loss = event.step.action.name.startswith("lose")
+            assert file not in WITH_MESSAGES or (event.actor is None) is is_loss
+            for flight in event.takes:
+                assert flight.fate == (LOST if is_loss else RECEIVED)
+                assert is_loss or flight.receiver is not None
+
+
+def test_what_a_channel_holds_is_sent_and_received_in_order() -> None:
+    file = EXAMPLES / "classics" / "alternating_bit.py"
+    made = load_protocol(file)
+    plain = Interpreter(made.machine, made.machine.set_constants({}))
+    states, steps = plain.initial_states()[:1], []
+    for text in ("send value=1", "send-again", "receive", "acknowledge", "hear", "receive"):
+        step = next(item for item in plain.transitions(states[-1]) if plain.show(item.step) == text)
+        steps.append(step.step)
+        states.append(step.after)
+    path = Path(states[0], tuple(steps), tuple(states))
+    found = story(trace_of_path(made, plain.constants, "values-arrive", path), path)
+    assert ways(found) == [
+        ("Message 1", "sender", "receiver", RECEIVED),
+        ("Message 2", "sender", "receiver", RECEIVED),
+        ("Answer 1", "receiver", "sender", RECEIVED),
+    ]
+    assert [(item.sent, item.ended) for item in found.flights] == [(1, 3), (2, 6), (4, 5)]

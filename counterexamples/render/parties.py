@@ -12,12 +12,13 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from fencepost.counterexamples.states import is_aside
 from fencepost.model.language.domains import NONE, Domain, Index, InFlight, domain_of
 from fencepost.model.language.errors import ModelError
-from fencepost.model.language.records import ArrayOf, Nested, Scalar, fields
+from fencepost.model.language.records import ArrayOf, Channel, Nested, Scalar, fields
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
     from fencepost.model.language.actions import Action
+    from fencepost.model.language.cast import Cast
     from fencepost.model.language.domains import Linear
     from fencepost.model.language.interpreter import Interpreter, Step
     from fencepost.model.language.records import Key, Record
@@ -165,7 +166,11 @@ LOSING = ("lose", "loses", "lost", "loss", "drop", "drops", "dropped")
 def parties(plain: Interpreter) -> Parties:
     """Return the lanes of a machine."""
     machine, schema = plain.machine, plain.schema
-    acting = {_text(domain.count): name for item in reversed(machine.actions) for name, domain in _acting(plain, item)}
+    words = {word for item in machine.actions for word in item.name.split("_")}
+    acting: dict[str, list[str]] = {}
+    for item in machine.actions:
+        for name, domain in _acting(plain, item):
+            acting.setdefault(_text(domain.count), []).append(name)
     lanes: list[Lane] = []
     arrays: dict[str, dict[int, Lane]] = {}
     counts: dict[str, dict[int, Lane]] = {}
@@ -191,12 +196,18 @@ def parties(plain: Interpreter) -> Parties:
         if isinstance(field, ArrayOf) and not is_aside(name) and _text(field.length) in {**acting, **counts}:
             of = _text(field.length)
             if of not in counts:
-                noun = machine.cast.names.get(name, acting[of] if isinstance(field.element, Scalar) else name)
+                agree = isinstance(field.element, Scalar) or (len(set(acting[of])) == 1 and name not in words)
+                noun = machine.cast.names.get(name, acting[of][0] if agree else name)
                 counts[of] = {index: add(f"{noun} {index}") for index in range(schema.length(field))}
             arrays[name] = counts[of]
-        elif isinstance(field, Nested) and not is_aside(name) and owner is None and name not in machine.cast.nobodys:
+        elif isinstance(field, Nested) and _is_party(name, field, machine.cast) and owner is None:
             records[name] = add(machine.cast.names.get(name, name))
     return Parties(plain, tuple(lanes), arrays, records, owner, counts)
+
+
+def _is_party(name: str, field: Nested, cast: Cast) -> bool:
+    """Say whether a record of the state is somebody: no budget, nothing that the cast calls nobody's, no channel of messages."""
+    return not is_aside(name) and name not in cast.nobodys and not issubclass(field.record, Channel)
 
 
 def _acting(plain: Interpreter, item: Action) -> Iterator[tuple[str, Index]]:

@@ -1,6 +1,6 @@
 """A history as diagrams tell it: who acts in each step, what changes where, and which messages go from whom to whom.
 
-A message is followed from the step that puts it into a bag to the step that takes it out, through what `normalize`
+A message is followed from the step that puts it into a bag or a channel to the step that takes it out, through what `normalize`
 renumbers. What one party learns of another without a message in a bag is a signal within one step.
 """
 
@@ -8,20 +8,21 @@ from __future__ import annotations
 
 from collections import Counter
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from fencepost.counterexamples.history import folded, transitions
 from fencepost.counterexamples.render.parties import Lane, Parties, parties
 from fencepost.counterexamples.states import Change, changes
 from fencepost.model.language.domains import InFlight
 from fencepost.model.language.printing import show_message
-from fencepost.model.language.records import ArrayOf, BagOf, Key, Record, Scalar, fields
+from fencepost.model.language.records import ArrayOf, BagOf, Channel, Key, Nested, Record, Scalar, fields
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
     from fencepost.counterexamples.trace import Trace
     from fencepost.model.language.interpreter import Path, Step, Transition
+    from fencepost.model.language.records import FieldType
 
 RECEIVED, FORGOTTEN, LOST, IN_FLIGHT, GONE = "received", "forgotten", "lost", "in flight", "taken out"
 """What became of a message: an action took it by its parameter (`lost` where that loses it), `normalize` dropped it, it is still
@@ -158,20 +159,50 @@ def _signals(found: Parties, event: Event, before: Key, after: Key) -> Iterator[
             yield Signal(other, actor, "")
 
 
+class Way(NamedTuple):
+    """A bag or a channel: its name, the class of its messages, and where a state has it."""
+
+    name: str
+    record: type[Record]
+    at: tuple[int, ...]
+    in_order: bool
+
+    def messages(self, state: Key) -> Key:
+        """Return what is in it in a state."""
+        for place in self.at:
+            state = state[place]
+        return state[0][: state[1]] if self.in_order else state
+
+
+def _ways(name: str, kind: FieldType, at: tuple[int, ...], start: Key) -> Iterator[Way]:
+    """Yield the bag or the channels of a field, those in arrays too; `start` is a state, which says how long arrays are."""
+    if isinstance(kind, BagOf):
+        yield Way(name, kind.record, at, in_order=False)
+    elif isinstance(kind, Nested) and issubclass(kind.record, Channel):
+        items = dict(fields(kind.record))["items"]
+        assert isinstance(items, ArrayOf)
+        assert isinstance(items.element, Nested)
+        yield Way(name, items.element.record, at, in_order=True)
+    elif isinstance(kind, ArrayOf):
+        own: Any = start
+        for place in at:
+            own = own[place]
+        for index in range(len(own)):
+            yield from _ways(f"{name}[{index}]", kind.element, (*at, index), start)
+
+
 class Mail:
     """The messages in flight."""
 
     def __init__(self, found: Parties, start: Key) -> None:
         state = found.plain.machine.state
         self.parties = found
-        self.bags = [
-            (place, name, field.record) for place, (name, field) in enumerate(fields(state)) if isinstance(field, BagOf)
-        ]
+        self.bags = [way for place, (name, kind) in enumerate(fields(state)) for way in _ways(name, kind, (place,), start)]
         self.flights: list[Flight] = []
         self.counts = Counter[type[Record]]()
-        for place, name, record in self.bags:
-            for key in start[place]:
-                self.send(name, record, key, None, 0)
+        for way in self.bags:
+            for key in way.messages(start):
+                self.send(way.name, way.record, key, None, 0)
 
     def send(self, bag: str, record: type[Record], key: Key, sender: Lane | None, number: int) -> Flight:
         """Note a new message."""
@@ -187,24 +218,26 @@ class Mail:
         params = zip(happened.step.action.params, happened.step.args, strict=True)
         held = {(domain.bag, value) for (_, domain), value in params if isinstance(domain, InFlight)}
         event.brief = " ".join(self.briefly(happened.step))
-        for place, name, record in self.bags:
-            gone, come = _difference(before[place], happened.raw[place])
+        for way in self.bags:
+            gone, come = _difference(way.messages(before), way.messages(happened.raw))
             for key in gone:
-                flight = self.flying(name, key)
-                flight.ended, flight.fate = event.number, self.fate(event, is_named=(name, key) in held)
+                flight = self.flying(way.name, key)
+                receiver = self.parties.receiver(way.record, key) or event.actor
+                is_taken = (way.name, key) in held or (way.in_order and receiver is not None)
+                flight.ended, flight.fate = event.number, self.fate(event, is_taken=is_taken)
                 if flight.fate == RECEIVED:
-                    flight.receiver = self.parties.receiver(record, key) or event.actor
+                    flight.receiver = receiver
                 taken.append(flight)
-            sent += [self.send(name, record, key, event.actor, event.number) for key in come]
-            self.normalize(name, happened.raw[place], happened.after[place], event.number)
+            sent += [self.send(way.name, way.record, key, event.actor, event.number) for key in come]
+            self.normalize(way.name, way.messages(happened.raw), way.messages(happened.after), event.number)
         return taken, sent
 
-    def fate(self, event: Event, *, is_named: bool) -> str:
-        """Return what becomes of a message that a step takes out, by its parameter or not."""
+    def fate(self, event: Event, *, is_taken: bool) -> str:
+        """Return what becomes of a message that a step takes out: by its parameter, or from a channel, or by the way."""
         losses = self.parties.plain.machine.cast.losses
         if self.parties.may_lose(event.step) and (losses is not None or event.actor is None):
             return LOST
-        return RECEIVED if is_named else GONE
+        return RECEIVED if is_taken else GONE
 
     def briefly(self, step: Step) -> Iterator[str]:
         """Yield the parameters of a step as text, messages by their names."""

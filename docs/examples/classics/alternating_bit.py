@@ -7,6 +7,7 @@ longer and throws the state away, while such a step is refused here, by a guard 
 from typing import Annotated
 
 from fencepost.model.language import (
+    Cast,
     Channel,
     Constants,
     Machine,
@@ -165,5 +166,16 @@ MACHINE = Machine(
     C,
     initial,
     (send, send_again, receive, acknowledge, hear, lose_message, lose_answer),
+    cast=Cast(
+        parties={"sender": None, "receiver": None},
+        fields={
+            "sent_bit": "sender",
+            "acknowledged": "sender",
+            "sent": "sender",
+            "received_bit": "receiver",
+            "received": "receiver",
+        },
+        actors={"send": "sender", "send_again": "sender", "hear": "sender", "receive": "receiver", "acknowledge": "receiver"},
+    ),
 )
 PROPERTIES = (what_is_acknowledged_was_received, both_channels_are_full, values_arrive)

@@ -11,6 +11,7 @@ from typing import Annotated
 from fencepost.model.language import (
     Array,
     BitSet,
+    Cast,
     Constants,
     Index,
     Machine,
@@ -141,5 +142,10 @@ MACHINE = Machine(
     C,
     initial,
     (prepare, choose_to_abort, hear_of_prepared, decide_to_commit, decide_to_abort, commit, abort),
+    cast=Cast(
+        parties={"coordinator": None, "manager": Manager},
+        fields={"decision": "coordinator", "known_prepared": "coordinator"},
+        actors=dict.fromkeys(("hear_of_prepared", "decide_to_commit", "decide_to_abort"), "coordinator"),
+    ),
 )
 PROPERTIES = (decisions_agree, all_commit, all_abort)

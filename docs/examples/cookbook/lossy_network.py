@@ -4,6 +4,7 @@ from typing import Annotated
 
 from fencepost.model.language import (
     Bag,
+    Cast,
     Constants,
     InFlight,
     Machine,
@@ -87,5 +88,13 @@ def all_is_done(s: State, c: C) -> bool:
     return s.done == c.orders and s.losses_left == 0
 
 
-MACHINE = Machine("lossy-network", "Orders that are sent again", State, C, initial, (order, send_again, receive, lose))
+CAST = Cast(
+    parties={"customer": None, "shop": None},
+    fields={"sent": "customer", "done": "shop"},
+    actors={"order": "customer", "send_again": "customer"},
+    receivers={"Order": "shop"},
+)
+MACHINE = Machine(
+    "lossy-network", "Orders that are sent again", State, C, initial, (order, send_again, receive, lose), cast=CAST
+)
 PROPERTIES = (nothing_is_done_twice, all_is_done)
