@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import os
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
+from functools import partial
+from queue import SimpleQueue
+from threading import Thread
 from typing import TYPE_CHECKING, Any, Self
 
 if TYPE_CHECKING:
@@ -37,16 +39,22 @@ class WorkerPool:
         self.workers = workers
         self.resting = 0
         """Workers at the end that take no task just now."""
-        self._pool: ThreadPoolExecutor | None = None
+        self._threads: list[Thread] = []
+        self._asked: list[SimpleQueue[Callable[[], None] | None]] = [SimpleQueue() for _ in workers[1:]]
+        self._ended: SimpleQueue[BaseException | None] = SimpleQueue()
 
     def __enter__(self) -> Self:
-        self._pool = ThreadPoolExecutor(len(self.workers) - 1) if len(self.workers) > 1 else None
+        self._threads = [Thread(target=_serve, args=(asked, self._ended), daemon=True) for asked in self._asked]
+        for thread in self._threads:
+            thread.start()
         return self
 
     def __exit__(self, *error: object) -> None:
-        if self._pool is not None:
-            self._pool.shutdown()
-            self._pool = None
+        for asked in self._asked:
+            asked.put(None)
+        for thread in self._threads:
+            thread.join()
+        self._threads = []
 
     def share(self, tasks: int, work: Callable[[Worker, int], None], states: int) -> None:
         """Do tasks 0 to tasks - 1; each worker takes the next one when it is free.
@@ -73,16 +81,28 @@ class WorkerPool:
     def each(self, work: Callable[[Worker], None], states: int) -> None:
         """Have every worker do its part of the work. Few states are left to one."""
         taking = self.workers[: len(self.workers) - self.resting]
-        if self._pool is None or states < WORTH_SHARING:
+        if not self._threads or states < WORTH_SHARING:
             taking = taking[:1]
-        others = [self._pool.submit(work, worker) for worker in taking[1:]] if self._pool is not None else []
+        for asked, worker in zip(self._asked, taking[1:], strict=False):
+            asked.put(partial(work, worker))
         try:
             work(taking[0])
         finally:
-            errors = [future.exception() for future in others]
+            errors = [self._ended.get() for _ in taking[1:]]
         for error in errors:
             if error is not None:
                 raise error
+
+
+def _serve(asked: SimpleQueue[Callable[[], None] | None], ended: SimpleQueue[BaseException | None]) -> None:
+    """Do what is asked for, one thing after the other. Queues wake a thread sooner than an executor's futures do."""
+    while (work := asked.get()) is not None:
+        try:
+            work()
+        except BaseException as error:  # noqa: BLE001 (raised by who asked)
+            ended.put(error)
+        else:
+            ended.put(None)
 
 
 def processors() -> int:
