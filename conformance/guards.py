@@ -339,7 +339,6 @@ UNSEEN: dict[str, str] = {
     "rollback_on=timeout": "it differs only in an action that no release has, and that is not driven",
     "answers_are_lost": "it is about connections that break, and the network client is not among the classes here",
     "fenced_answers": "OffsetForLeaderEpoch, which it is about, is not asked since IBP 2.7",
-    "publishing": "the order is that of the driver: BrokerMetadataPublisher is not among the classes here",
     "answers_carry_min_isr": "it takes another order of publishing, which is that of the driver",
     "fetches_report": "leaders read the field only with `reported_high_watermark_counts`",
 }
