@@ -302,7 +302,7 @@ SMALL: dict[str, int] = {
     "late_fetches": 0,
     "max_leader_epoch": 1,
 }
-"""The configuration whose whole state graph is covered unless another is asked for: 5,807 states."""
+"""The configuration whose whole state graph is covered unless another is asked for."""
 
 SET_UP: tuple[str, ...] = ("brokers", "min_isr", "elr", "unclean_election", "initial_leader", "initial_isr", "movable", "spare")
 """Constants that Kafka is set up with; all others are bounds, budgets, or `loss`, which says what a crash leaves on disk."""
