@@ -60,25 +60,26 @@ def main() -> None:
     options.add_argument("--steps", type=int, default=STEPS, help="compared steps of each release")
     options.add_argument("--workers", type=int, default=1, help="processes that run Kafka's classes")
     options.add_argument("--keep", type=Path, metavar="DIR", help="keep what each batch found here")
+    options.add_argument("--idle", action="store_true", help="nothing else runs on this machine: write the rate of covers")
     options.add_argument("--batches", type=int, default=1_000, help="take so many more batches at most")
     given = options.parse_args()
     if given.part == "walks":
         _walks(given)
     for version in given.kafka or RELEASES:
         if given.part == "covers":
-            _write("covers", version, [_covered(release(version), *graph, given.workers) for graph in COVERS.items()])
+            _write("covers", version, [_covered(release(version), *graph, given) for graph in COVERS.items()])
         if given.part == "moves":
             _write("moves", version, [_moved(release(version), *size, text) for size, text in MOVES.items()])
         if given.part == "changes":
             _write("changes", version, [_changed(release(version))])
 
 
-def _covered(kafka: Release, graph: str, text: str, workers: int) -> dict[str, str]:
+def _covered(kafka: Release, graph: str, text: str, given: argparse.Namespace) -> dict[str, str]:
     """Return the row of walks that take every transition of a small state graph."""
     machine = REPLICATION.machine
     values = {**dict(machine.version(kafka.model).values), **REPLICATION.small, **sizes(text)}
     constants = REPLICATION.as_built(kafka.model, machine.set_constants(values))
-    found = conform(REPLICATION, kafka, Request(constants, workers=workers), lambda _: None)
+    found = conform(REPLICATION, kafka, Request(constants, workers=given.workers), lambda _: None)
     _tell(found)
     done, of = len(found.outcome.taken), found.transitions
     return {
@@ -88,7 +89,7 @@ def _covered(kafka: Release, graph: str, text: str, workers: int) -> dict[str, s
         "steps": f"{found.outcome.tally.steps:,}",
         "aside": f"{sum(found.outcome.tally.aside.values()):,}",
         "differences": f"{sum(found.outcome.times.values()):,}",
-        "rate": f"{found.outcome.rate:,.0f}",
+        "rate": f"{found.outcome.rate:,.0f}" if given.idle else "",
     }
 
 
