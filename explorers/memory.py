@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import resource
 import sys
 from pathlib import Path
 
@@ -13,7 +12,11 @@ DEFAULT_SHARE = 0.8
 
 
 def peak_memory() -> int:
-    """Return how many bytes this process has used at most."""
+    """Return how many bytes this process has used at most; 0 where the system does not say, as in WebAssembly."""
+    try:
+        import resource
+    except ModuleNotFoundError:
+        return 0
     return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * UNIT
 
 

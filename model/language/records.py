@@ -10,6 +10,7 @@ from __future__ import annotations
 import inspect
 import os
 import re
+import sys
 import typing
 from dataclasses import dataclass
 from types import UnionType
@@ -20,7 +21,7 @@ from fencepost.model.language.errors import DomainError, ModelError, nearest
 from fencepost.model.language.names import look_at_name
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Callable, Iterator, Mapping
 
     from fencepost.model.language.constants import Constants
 
@@ -63,7 +64,8 @@ FieldType = Scalar | Nested | ArrayOf | BagOf
 
 class _RecordMeta(type):
     def __new__(mcs, name: str, bases: tuple[type, ...], namespace: dict[str, Any]) -> type:
-        for field in namespace.get("__annotations__", {}):
+        annotations = _annotations_in(namespace)
+        for field in annotations:
             if field in namespace:
                 raise ModelError(
                     f"{name}.{field} is given {namespace[field]!r}, and every field starts at 0: leave that out, and set it in the initial action."
@@ -73,8 +75,19 @@ class _RecordMeta(type):
                 raise ModelError(
                     f"{name}.{field} = {value!r} is no field: annotate it with its domain, as in `{field}: bool`, or move it out of the class."
                 )
-        namespace.setdefault("__slots__", tuple(namespace.get("__annotations__", {})))
+        namespace.setdefault("__slots__", tuple(annotations))
         return super().__new__(mcs, name, bases, namespace)
+
+
+def _annotations_in(namespace: dict[str, Any]) -> Mapping[str, Any]:
+    """Return the annotations of a class that is being made. Since Python 3.14 they are evaluated where they are asked for: here."""
+    if sys.version_info < (3, 14) or "__annotations__" in namespace:
+        found: Mapping[str, Any] = namespace.get("__annotations__", {})
+        return found
+    import annotationlib
+
+    annotate = annotationlib.get_annotate_from_class_namespace(namespace)
+    return annotationlib.call_annotate_function(annotate, annotationlib.Format.VALUE) if annotate else {}
 
 
 class Record(metaclass=_RecordMeta):
@@ -321,7 +334,7 @@ def fields(record: type[Record]) -> tuple[tuple[str, FieldType], ...]:
         return _FIELDS[record]
     found: list[tuple[str, FieldType]] = []
     for owner in reversed(record.__mro__):
-        for name, annotation in vars(owner).get("__annotations__", {}).items():
+        for name, annotation in inspect.get_annotations(owner).items():
             look_at_name(f"a field of {owner.__name__}", name)
             if name in dict(found):
                 raise ModelError(
@@ -340,7 +353,7 @@ def pointed_at(record: type[Record], name: str, said: str) -> str:
     if "^" in said:
         return said  # a field of a record inside
     try:
-        owner = next(item for item in record.__mro__ if name in vars(item).get("__annotations__", {}))
+        owner = next(item for item in record.__mro__ if name in inspect.get_annotations(item))
         lines, first = inspect.getsourcelines(owner)
         number = next(place for place, line in enumerate(lines) if re.match(rf"\s*{name}\s*:", line))
         path = os.path.relpath(inspect.getsourcefile(owner) or "")
@@ -386,7 +399,14 @@ def _spelt(annotation: Any) -> str:
     """Return an annotation as it reads in a model file."""
     if isinstance(annotation, type) and typing.get_origin(annotation) is None:
         return annotation.__name__
+    if typing.get_origin(annotation) in (typing.Union, UnionType):
+        return " | ".join("None" if item is type(None) else _spelt(_bare(item)) for item in typing.get_args(annotation))
     return re.sub(r"\b(fencepost|fencepost_user_)[\w.]*\.|\btyping\.", "", repr(annotation))
+
+
+def _bare(annotation: Any) -> Any:
+    """Return an annotation without its domain."""
+    return typing.get_args(annotation)[0] if typing.get_origin(annotation) is typing.Annotated else annotation
 
 
 def _instead(annotation: Any) -> str:
