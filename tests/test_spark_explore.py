@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 import json
 import os
 import shutil
@@ -25,6 +26,7 @@ from fencepost.invariants.catalogue import runs_of
 from fencepost.invariants.protocols import LINEAGE, protocol
 
 from tests.commands import start
+from tests.machines import comforts
 from tests.reported import CASES, outcome_of, written
 from tests.reported import found as reported
 from tests.sparks import marks
@@ -98,6 +100,13 @@ def test_spark_finds_what_the_plain_engine_finds(
     assert wanted[0] == outcome, claim
     origin = Origin("reported", file.read_text(), (), (), normalize=True)
     assert outcome_of(lambda: explored_from(context, origin, 4, 1)) == wanted
+
+
+def test_constructs_that_stand_for_simpler_ones_mean_the_same_on_spark(context: SparkContext) -> None:
+    text = inspect.getsource(comforts)
+    native = search(comforts.MACHINE, comforts.C(servers=1), comforts.PROPERTIES, Options(workers=1))
+    origin = Origin("comforts", text, (("servers", 1),), (), normalize=True)
+    alike(explored_from(context, origin, 4, 40), native)
 
 
 def test_results_do_not_depend_on_the_number_of_partitions(context: SparkContext) -> None:
