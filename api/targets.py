@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
     from types import ModuleType
 
+    from fencepost.invariants.run import Run
     from fencepost.model.language.constants import Constants
 
 
@@ -57,10 +58,14 @@ def ask(
 ) -> Question:
     """Return what is asked; raise UsageError for what does not exist or cannot be meant.
 
-    `what` is the name of a protocol, the path of a file that defines one, or a machine with its `properties`. Constants are
+    `what` is the name of a protocol or of a run of the catalogue, the path of a file that defines a protocol, or a machine with its `properties`. Constants are
     given by name, as numbers, booleans or words, or as `settings` such as `replicas=2` and switches that are `on` or `off`; `only`
     limits the properties by name. `walks` have an end, so whole behaviours are not asked about unless they are named.
     """
+    run = run_called(what) if isinstance(what, str) else None
+    if run is not None:  # its own settings first; what is given must not contradict them
+        what, version, only = run.protocol, version or run.version, tuple(only) or run.properties
+        settings = (*(f"{name}={int(value)}" for name, value in run.constants.items()), *settings)
     found = _protocol(what, properties)
     values = constants
     if values is None or isinstance(values, Mapping):
@@ -71,6 +76,22 @@ def ask(
     file = str(what) if isinstance(what, str | Path) and is_file(str(what)) else ""
     chosen = (only,) if isinstance(only, str) else tuple(only)
     return Question(found, values, chosen_of(found, chosen, walks=walks), version, file)
+
+
+def run_called(name: str) -> Run | None:
+    """Return the run of the catalogue that pages and `fencepost guarantees ID` call so; names of protocols have no spaces."""
+    if " " not in name or is_file(name):
+        return None
+    from fencepost.invariants.catalogue import runs
+
+    every = {run.name: run for run in runs()}
+    if name in every:
+        return every[name]
+    if name.partition(" ")[0] in PROTOCOLS:
+        raise UsageError(
+            f"there is no run {name!r}.{nearest(name, list(every))} `fencepost guarantees ID` shows the runs of an entry."
+        )
+    return None
 
 
 def chosen_of(found: Protocol, only: tuple[str, ...], *, walks: bool = False) -> tuple[Property, ...]:

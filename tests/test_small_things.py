@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from fencepost.api import simulate
+from fencepost.api.targets import ask
+from fencepost.invariants.catalogue import runs
 from fencepost.invariants.protocols import PROTOCOLS
 from fencepost.model import first
 
-from tests.commands import fencepost
+from tests.commands import data_of, fencepost
 
 if TYPE_CHECKING:
     from fencepost.model.language import Constants
@@ -76,3 +79,56 @@ def test_a_state_that_breaks_an_induction_is_looked_for_in_models_with_whole_beh
     found = fencepost("prove", LOCK, "--property", "one-holds", "--no-cache")
     assert found.exit_code == 3
     assert "This state: it is none of the 84 reachable states under these constants" in " ".join(found.stdout.split())
+
+
+def test_the_typed_program_is_shown_in_words_of_the_model() -> None:
+    text = fencepost("check", LOCK, "--dump", "ir").stdout
+    assert "s%0.session[client%1].phase := 1 in Phase" in text
+    assert "s%0.holder := m%1.client in -1..clients - 1" in text
+    assert "<enum" not in text
+
+
+def test_a_run_of_the_catalogue_is_checked_by_the_name_that_pages_give_it() -> None:
+    data = data_of(fencepost("check", "replication 2 brokers, one fence", "--engine", "plain", "--json"))
+    [run] = [run for run in runs() if run.name == "replication 2 brokers, one fence"]
+    assert (data["distinct"], data["depth"]) == (run.distinct, run.depth)
+    assert {item["name"]: item["length"] for item in data["properties"] if item["verdict"] == "violated"} == dict(run.violated)
+    wrong = fencepost("check", "replication 2 brokers, one fense")
+    assert wrong.exit_code == 2
+    assert (
+        "there is no run 'replication 2 brokers, one fense'. Did you mean 'replication 2 brokers, one fence'?" in wrong.stderr
+    )
+    other = fencepost("check", "replication 2 brokers, one fence", "--set", "fences=2")
+    assert "constant 'fences' was given two values, by --set fences=1 and by --set fences=2" in other.stderr
+
+
+COMMANDS = re.compile(
+    r"fencepost (check|simulate|faults|ablate|diff|prove) ([a-z0-9-]+)((?: --(?:set|version|property|with|without) [^\s`]+)*)"
+)
+
+
+def test_what_pages_ask_about_exists() -> None:
+    root = Path(__file__).parent.parent
+    asked = {
+        found[1:]
+        for file in [root / "README.md", *(root / "docs").rglob("*.md")]
+        for found in COMMANDS.findall(file.read_text())
+    }
+    for name, options in sorted(asked):
+        if name not in PROTOCOLS:
+            continue
+        words = options.split()
+        given = {
+            word: [value for option, value in zip(words[::2], words[1::2], strict=True) if option == word]
+            for word in words[::2]
+        }
+        question = ask(
+            name,
+            settings=tuple(given.get("--set", ())),
+            version=given.get("--version", [""])[-1],
+            only=given.get("--property", ()),
+            on=tuple(given.get("--with", ())),
+            off=tuple(given.get("--without", ())),
+        )
+        assert question.properties
+    assert len([name for name, _ in asked if name in PROTOCOLS]) > 10

@@ -109,7 +109,7 @@ _VERDICTS = ", ".join(Verdict)
 def check(**given: Any) -> Exit:
     """Explore every reachable state of PROTOCOL and decide each property.
 
-    PROTOCOL is a name that `fencepost list` shows, or a Python file that defines MACHINE and PROPERTIES.
+    PROTOCOL is a name that `fencepost list` shows, a Python file that defines MACHINE and PROPERTIES, or a run of the catalogue (in quotes).
     Without PROTOCOL, the catalogue is run and compared with its pinned results.
 
     \b

@@ -4,12 +4,15 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from fencepost.model.language.domains import Flag, Member, Range
 from fencepost.model.language.ir import nodes
+from fencepost.model.language.records import Scalar
 from fencepost.model.language.subset.kinds import Arr, BagRef, Rec
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
+    from fencepost.model.language.domains import Domain, InFlight
     from fencepost.model.language.ir.nodes import Expression
     from fencepost.model.language.ir.program import Action, Function, Program
 
@@ -31,8 +34,17 @@ def text(program: Program) -> str:
 
 
 def _action(word: str, item: Action) -> str:
-    given = ", ".join(f"{parameter.slot.name} in {parameter.domain}" for parameter in item.parameters)
+    given = ", ".join(f"{parameter.slot.name} in {_domain(parameter.domain)}" for parameter in item.parameters)
     return f"{word} {item.name} = f{item.function}({given})"
+
+
+def _domain(domain: Domain | InFlight) -> str:
+    """Return a domain as a reader of models writes it."""
+    if isinstance(domain, Member):
+        return domain.enum.__name__
+    if isinstance(domain, Range):
+        return f"{domain.low!r}..{domain.high!r}".replace("+ -", "- ")
+    return "flag" if isinstance(domain, Flag) else str(domain)
 
 
 def _function(program: Program, function: Function) -> Iterator[str]:
@@ -54,7 +66,7 @@ def _type(kind: nodes.Type) -> str:
             return kind.record.__name__
         case Arr():
             element = kind.field.element
-            return f"array[{getattr(element, 'domain', None) or _type(Rec(element.record))}]"  # type: ignore[union-attr]
+            return f"array[{_domain(element.domain) if isinstance(element, Scalar) else _type(Rec(element.record))}]"
         case BagRef():
             return f"bag[{kind.field.record.__name__}]"
     return "number"
@@ -75,7 +87,7 @@ def _statement(item: nodes.Statement) -> Iterator[str]:
         case nodes.Assign():
             yield f"{_slot(item.slot)} = {value(item.value)}"
         case nodes.Store():
-            yield f"{value(item.place)} := {value(item.value)}{mark} in {item.domain}"
+            yield f"{value(item.place)} := {value(item.value)}{mark} in {_domain(item.domain)}"
         case nodes.Copy():
             yield f"{value(item.place)} := copy {value(item.source)}"
         case nodes.Require():
