@@ -81,13 +81,14 @@ class _RecordMeta(type):
 
 def _annotations_in(namespace: dict[str, Any]) -> Mapping[str, Any]:
     """Return the annotations of a class that is being made. Since Python 3.14 they are evaluated where they are asked for: here."""
-    if sys.version_info < (3, 14) or "__annotations__" in namespace:
-        found: Mapping[str, Any] = namespace.get("__annotations__", {})
-        return found
-    import annotationlib
+    if sys.version_info >= (3, 14):
+        import annotationlib
 
-    annotate = annotationlib.get_annotate_from_class_namespace(namespace)
-    return annotationlib.call_annotate_function(annotate, annotationlib.Format.VALUE) if annotate else {}
+        annotate = annotationlib.get_annotate_from_class_namespace(namespace)
+        if annotate is not None:
+            return annotationlib.call_annotate_function(annotate, annotationlib.Format.VALUE)
+    found: Mapping[str, Any] = namespace.get("__annotations__", {})
+    return found
 
 
 class Record(metaclass=_RecordMeta):
