@@ -5,7 +5,8 @@ A table stands between `<!-- cases ID ... -->` and `<!-- end -->`. Instead of id
 `quorum-settings`, `quorum-switches`, `spark-cost`, `spark-levels`, `spark-figures`, `spark-scale`, `speed-searches`,
 `speed-wanted`, `speed-steps`, `four-cases`, `propagation`, `follower-settings`,
 `follower-switches`, `recovery`, `clusters`, `clusters-kept`, `releases`, `releases-why`,
-`releases-known`, `conform-covers`, `conform-walks`, `conform-moves`, `conform-changes`; or one of `lemmas`, `cuts` with the name of a proof.
+`releases-known`, `conform-covers`, `conform-walks`, `conform-moves`, `conform-changes`, `clients-rules`, `clients-runs`,
+`clients-stories`, `clients-mutants`, `clients-flaky`; or one of `lemmas`, `cuts` with the name of a proof.
 Seconds, rates and memory are those that `python -m benchmarks.catalogue` measured.
 """
 
@@ -18,7 +19,7 @@ from fencepost.api.evidence import answer_of, cases_of, of_kind, trace_of_case
 from fencepost.figures.store import load
 from fencepost.invariants.catalogue import entries, runs, runs_of, status, values_of
 from fencepost.invariants.protocols import protocol
-from fencepost.pages import clusters, proofs, releases, spark, speed
+from fencepost.pages import clients, clusters, proofs, releases, spark, speed
 from fencepost.pages.cells import cells
 from fencepost.pages.delays import delays
 from fencepost.pages.markdown import ROW, table
@@ -99,7 +100,7 @@ _NUMBERS = {
     "messages",
     "waits",
     "fetches for two records",
-    "lost a record, or a broker",
+    "lost a record",
     "kept all",
     "undetermined",
     "acknowledged",
@@ -320,6 +321,11 @@ _WORDS: dict[str, Callable[[], tuple[Row, Iterable[Row]]]] = {
     "speed-searches": speed.searches,
     "speed-wanted": speed.wanted,
     "speed-steps": speed.steps,
+    "clients-rules": clients.rules,
+    "clients-runs": clients.runs,
+    "clients-stories": clients.stories,
+    "clients-mutants": clients.mutants,
+    "clients-flaky": clients.flaky,
     "clusters": clusters.played,
     "clusters-kept": clusters.kept,
     "recovery": _recovery,

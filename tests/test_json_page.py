@@ -50,6 +50,7 @@ SECTIONS = {
         "conformance/seeing",
         "conformance/refusals",
         "conformance/changes",
+        "conformance/clients/report",
     ),
     "reproduce": ("conformance/clusters/reproduce", "cli/commands/reproduce"),
     "audit": ("audit/report", "api/auditing"),

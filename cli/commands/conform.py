@@ -20,6 +20,7 @@ if TYPE_CHECKING:
 
     from fencepost.conformance.binding import Binding
     from fencepost.conformance.changes import Changes
+    from fencepost.conformance.clients.report import ClientReport
     from fencepost.conformance.kafka import Release
     from fencepost.conformance.noticed import Noticed
     from fencepost.conformance.report import Report
@@ -36,6 +37,13 @@ SHOWN = 8
 @click.argument("protocol")
 @click.option("--kafka", metavar="VERSION", help="The release of Kafka, such as 4.1.2; Maven brings its jars.")
 @click.option("--jars", metavar="DIR", help="Take the jars in this folder, such as those of your own build.")
+@click.option(
+    "--client",
+    "clients",
+    multiple=True,
+    metavar="NAME==VERSION",
+    help="Play with a real client, such as librdkafka==2.6.1 (repeatable).",
+)
 @constants_options
 @click.option("--trace", "files", multiple=True, metavar="FILE", help="Execute the history of a trace (repeatable).")
 @click.option("--walks", type=click.IntRange(1), metavar="N", help="Execute random walks instead of the whole state graph.")
@@ -52,6 +60,9 @@ SHOWN = 8
 def conform(protocol: str, kafka: str | None, jars: str | None, **given: Any) -> Exit:
     """Execute what PROTOCOL allows on the classes of Apache Kafka, and compare the whole state after every step.
 
+    With --client, histories of leader-discovery are played by a scripted cluster on 127.0.0.1 to real clients, which are judged by the rules of
+    KIP-951 and KIP-320.
+
     A controller and brokers of Kafka's classes, or nodes of its raft client, run in one Java process, without network and without threads. By default
     walks that together take every transition of a small state graph are executed.
 
@@ -63,8 +74,10 @@ def conform(protocol: str, kafka: str | None, jars: str | None, **given: Any) ->
     from fencepost.conformance.conform import write_differences
     from fencepost.conformance.kafka import release
 
-    bound = binding(protocol)
     folder = Path(given["output"]) if given["output"] else None
+    if given["clients"]:
+        return _clients(protocol, kafka, jars, folder, given)
+    bound = binding(protocol)
     if folder is not None:
         make_sure_folder(folder)
     found = release(kafka, Path(jars) if jars else None, bound.harness)
@@ -84,6 +97,37 @@ def conform(protocol: str, kafka: str | None, jars: str | None, **given: Any) ->
     if given["json"]:
         shown = [report.data() for report in reports]
         print_json(shown[0] if len(shown) == 1 else {"format": shown[0]["format"], "runs": shown})
+    return worst_exit([ENDS[report.verdict] for report in reports])
+
+
+def _clients(protocol: str, kafka: str | None, jars: str | None, folder: Path | None, given: dict[str, Any]) -> Exit:
+    """Play histories with real clients, and show which rule each of them breaks."""
+    from fencepost.conformance.clients.history import PROTOCOL
+    from fencepost.conformance.clients.report import Request, conform_clients
+
+    if protocol != PROTOCOL:
+        raise UsageError(f"--client is for `{PROTOCOL}`, and {protocol!r} was given: real clients play its histories.")
+    others = ("settings", "with_", "without", "ablate", "refusals", "changes", "lines")
+    if kafka or jars or any(given[name] for name in others):
+        raise UsageError(
+            "--client goes with --walks, --depth, --seed, --trace, --budget and --output: the machines of its histories are fixed. Leave out the others."
+        )
+    if folder is not None:
+        make_sure_folder(folder)
+    request = Request(
+        walks=given["walks"] or 0,
+        depth=min(given["depth"], 30),
+        seed=given["seed"],
+        files=tuple(map(Path, given["files"])),
+        seconds=given["budget"],
+        output=folder,
+    )
+    reports = conform_clients(given["clients"], request, (lambda _: None) if given["quiet"] else _tell)
+    if given["json"]:
+        shown = [report.data() for report in reports]
+        print_json(shown[0] if len(shown) == 1 else {"format": shown[0]["format"], "runs": shown})
+    else:
+        _print_clients(results(), reports)
     return worst_exit([ENDS[report.verdict] for report in reports])
 
 
@@ -186,6 +230,32 @@ def _print(console: Console, report: Report) -> None:
             console.print(f"    {name}: {model} in the model, {kafka} in Kafka", soft_wrap=True)
         if kind in report.traces:
             console.print(f"    {report.traces[kind]}", soft_wrap=True)
+
+
+def _print_clients(console: Console, reports: list[ClientReport]) -> None:
+    """Print a table, rule by client: histories that broke a rule of those in which it could be broken."""
+    from fencepost.conformance.clients.rules import NAMES
+
+    for report in reports:
+        outcome = report.outcome
+        console.print(styled(f"{outcome.client.title if outcome else report.asked}: {report.verdict}", COLOURS[report.verdict]))
+        if outcome is None:
+            console.print(f"  {report.missing}", soft_wrap=True)
+            continue
+        rate = outcome.histories / outcome.seconds if outcome.seconds else 0
+        console.print(
+            f"  {counted(outcome.histories, 'history', 'histories')}, {outcome.counted:,} of them judged, {rate:.0f} a second"
+        )
+        for name in NAMES:
+            if outcome.exercised_in[name]:
+                broken = f"broken in {outcome.broken[name]:,} of " if outcome.broken[name] else "kept in "
+                console.print(f"    {name:<30} {broken}{outcome.exercised_in[name]:,}")
+        for rule, found in outcome.failures.items():
+            steady = sum(item.is_steady for item in found if item.plays)
+            tried = sum(item.plays > 0 for item in found)
+            console.print(f"  {rule}: {found[0].verdict.why} ({steady} of {tried} each time when played again)", soft_wrap=True)
+            if rule in report.traces:
+                console.print(f"    {report.traces[rule]}", soft_wrap=True)
 
 
 def _print_tries(console: Console, report: Noticed) -> None:

@@ -1,0 +1,1 @@
+"""Real clients against a scripted cluster that follows histories of leader discovery."""

@@ -1,0 +1,215 @@
+package fencepost.clients;
+
+import java.io.BufferedReader;
+import java.io.InputStreamReader;
+import java.io.PrintStream;
+import java.nio.charset.StandardCharsets;
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.HashMap;
+import java.util.List;
+import java.util.Map;
+import java.util.concurrent.ConcurrentHashMap;
+import java.util.concurrent.ExecutorService;
+import java.util.concurrent.Executors;
+import java.util.regex.Matcher;
+import java.util.regex.Pattern;
+
+import org.apache.kafka.clients.consumer.ConsumerRecord;
+import org.apache.kafka.clients.consumer.InvalidOffsetException;
+import org.apache.kafka.clients.consumer.KafkaConsumer;
+import org.apache.kafka.clients.producer.KafkaProducer;
+import org.apache.kafka.clients.producer.ProducerRecord;
+import org.apache.kafka.common.TopicPartition;
+import org.apache.kafka.common.errors.WakeupException;
+import org.apache.kafka.common.serialization.StringDeserializer;
+import org.apache.kafka.common.serialization.StringSerializer;
+
+/** Drives kafka-clients: commands are lines of flat JSON on stdin, events lines of JSON on stdout; each `start` is a client of its own. */
+public final class Driver {
+    private static final PrintStream OUT = new PrintStream(System.out, false, StandardCharsets.UTF_8);
+    private static final Pattern PAIR = Pattern.compile("\"(\\w+)\": (?:\"([^\"]*)\"|(-?\\d+))");
+    private static final Map<Integer, Session> SESSIONS = new ConcurrentHashMap<>();
+
+    private Driver() { }
+
+    interface Session {
+        void produce(int partition, String value);
+
+        void stop();
+    }
+
+    private static void tell(Object... pairs) {
+        StringBuilder text = new StringBuilder("{");
+        for (int place = 0; place < pairs.length; place += 2) {
+            text.append(place == 0 ? "" : ", ").append('"').append(pairs[place]).append("\": ");
+            Object value = pairs[place + 1];
+            if (value instanceof Number) {
+                text.append(value);
+            } else {
+                String said = String.valueOf(value).replace("\\", "\\\\").replace("\"", "\\\"").replaceAll("\\p{Cntrl}", " ");
+                text.append('"').append(said).append('"');
+            }
+        }
+        synchronized (OUT) {
+            OUT.println(text.append('}'));
+            OUT.flush();
+        }
+    }
+
+    private static Map<String, Object> common(Map<String, String> command) {
+        Map<String, Object> config = new HashMap<>();
+        int backoff = Integer.parseInt(command.get("backoff"));
+        config.put("bootstrap.servers", command.get("bootstrap"));
+        config.put("retry.backoff.ms", backoff);
+        config.put("retry.backoff.max.ms", backoff);
+        config.put("reconnect.backoff.ms", 5);
+        config.put("reconnect.backoff.max.ms", backoff);
+        config.put("metadata.max.age.ms", 60000);
+        config.put("enable.metrics.push", false);
+        config.put("auto.include.jmx.reporter", false);
+        return config;
+    }
+
+    static final class Producer implements Session {
+        private final int id;
+        private final String topic;
+        private final KafkaProducer<String, String> client;
+        private final ExecutorService worker = Executors.newSingleThreadExecutor();
+
+        Producer(int id, Map<String, String> command) {
+            this.id = id;
+            topic = command.get("topic");
+            Map<String, Object> config = common(command);
+            config.put("acks", "all");
+            config.put("enable.idempotence", false);
+            config.put("max.in.flight.requests.per.connection", 1);
+            config.put("linger.ms", 0);
+            config.put("request.timeout.ms", 5000);
+            config.put("delivery.timeout.ms", Math.max(5000, Integer.parseInt(command.get("timeout"))));
+            config.put("max.block.ms", 5000);
+            client = new KafkaProducer<>(config, new StringSerializer(), new StringSerializer());
+        }
+
+        @Override
+        public void produce(int partition, String value) {
+            worker.execute(() -> client.send(new ProducerRecord<>(topic, partition, null, value), (meta, error) -> {
+                if (error == null) {
+                    tell("id", id, "event", "acked", "partition", partition, "value", value, "offset", meta.offset());
+                } else {
+                    tell("id", id, "event", "failed", "partition", partition, "value", value, "error", error);
+                }
+            }));
+        }
+
+        @Override
+        public void stop() {
+            worker.shutdownNow();
+            client.close(Duration.ZERO);
+        }
+    }
+
+    static final class Consumer implements Session {
+        private final KafkaConsumer<String, String> client;
+        private final Thread thread;
+        private volatile boolean over;
+
+        Consumer(int id, Map<String, String> command) {
+            Map<String, Object> config = common(command);
+            config.put("enable.auto.commit", false);
+            config.put("auto.offset.reset", "none");
+            config.put("fetch.max.wait.ms", 20);
+            config.put("request.timeout.ms", 5000);
+            client = new KafkaConsumer<>(config, new StringDeserializer(), new StringDeserializer());
+            List<TopicPartition> assigned = new ArrayList<>();
+            for (int partition = 0; partition < Integer.parseInt(command.get("partitions")); partition++) {
+                assigned.add(new TopicPartition(command.get("topic"), partition));
+            }
+            client.assign(assigned);
+            assigned.forEach(partition -> client.seek(partition, 0));
+            thread = new Thread(() -> poll(id, assigned));
+            thread.setDaemon(true);
+            thread.start();
+        }
+
+        private void poll(int id, List<TopicPartition> assigned) {
+            while (!over) {
+                try {
+                    for (ConsumerRecord<String, String> got : client.poll(Duration.ofMillis(50))) {
+                        tell("id", id, "event", "delivered", "partition", got.partition(), "offset", got.offset(), "value", got.value(),
+                            "epoch", got.leaderEpoch().orElse(-1));
+                    }
+                } catch (WakeupException woken) {
+                    break;
+                } catch (InvalidOffsetException lost) {
+                    for (TopicPartition partition : lost.partitions()) {
+                        tell("id", id, "event", "truncated", "partition", partition.partition(), "error", lost);
+                        client.pause(List.of(partition));
+                        client.seek(partition, 0);
+                    }
+                } catch (RuntimeException error) {
+                    for (TopicPartition partition : assigned) {
+                        tell("id", id, "event", "error", "partition", partition.partition(), "error", error);
+                    }
+                }
+            }
+            client.close(Duration.ZERO);
+        }
+
+        @Override
+        public void produce(int partition, String value) { }
+
+        @Override
+        public void stop() {
+            over = true;
+            client.wakeup();
+            try {
+                thread.join(3000);
+            } catch (InterruptedException woken) {
+                Thread.currentThread().interrupt();
+            }
+        }
+    }
+
+    private static void start(int id, Map<String, String> command) {
+        try {
+            SESSIONS.put(id, command.get("role").equals("producer") ? new Producer(id, command) : new Consumer(id, command));
+        } catch (RuntimeException error) {
+            tell("id", id, "event", "broken", "error", error);
+        }
+    }
+
+    public static void main(String[] args) throws Exception {
+        ExecutorService aside = Executors.newCachedThreadPool(work -> {
+            Thread thread = new Thread(work);
+            thread.setDaemon(true);
+            return thread;
+        });
+        tell("event", "ready");
+        BufferedReader lines = new BufferedReader(new InputStreamReader(System.in, StandardCharsets.UTF_8));
+        for (String line = lines.readLine(); line != null; line = lines.readLine()) {
+            Map<String, String> command = new HashMap<>();
+            for (Matcher found = PAIR.matcher(line); found.find();) {
+                command.put(found.group(1), found.group(2) == null ? found.group(3) : found.group(2));
+            }
+            int id = Integer.parseInt(command.get("id"));
+            switch (command.get("do")) {
+                case "start" -> start(id, command);
+                case "produce" -> {
+                    Session session = SESSIONS.get(id);
+                    if (session != null) {
+                        session.produce(Integer.parseInt(command.get("partition")), command.get("value"));
+                    }
+                }
+                default -> aside.execute(() -> {
+                    Session session = SESSIONS.remove(id);
+                    if (session != null) {
+                        session.stop();
+                    }
+                    tell("id", id, "event", "stopped");
+                });
+            }
+        }
+        System.exit(0);
+    }
+}

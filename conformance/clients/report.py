@@ -1,0 +1,142 @@
+"""What a run of clients found, as data, and its failures as files."""
+
+from __future__ import annotations
+
+import logging
+import time
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+from fencepost.conformance.clients.history import PROTOCOL, SMALL, Source, settings
+from fencepost.conformance.clients.install import Installed, installed
+from fencepost.conformance.clients.keep import load, page, text_of
+from fencepost.conformance.clients.rules import NAMES
+from fencepost.conformance.clients.run import Outcome, run, shortened
+from fencepost.model.language.errors import UsageError
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Iterator, Sequence
+    from pathlib import Path
+
+    from fencepost.conformance.clients.history import History
+    from fencepost.conformance.clients.run import Failure
+
+FORMAT = 1
+
+
+@dataclass(frozen=True)
+class Request:
+    """Which histories are played: walks by number, files, or a path cover of SMALL; for each client at most `seconds`."""
+
+    walks: int = 0
+    depth: int = 30
+    seed: int = 1
+    files: tuple[Path, ...] = ()
+    seconds: float | None = None
+    output: Path | None = None
+
+    def histories(self) -> Iterator[History]:
+        """Yield the histories, the same each time."""
+        if self.files:
+            yield from map(load, self.files)
+        elif self.walks:
+            yield from Source(settings(), self.seed).walks(self.walks, self.depth)
+        else:
+            yield from Source(SMALL, self.seed).cover()
+
+
+@dataclass
+class ClientReport:
+    """What a client did, or why it could not be run."""
+
+    asked: str
+    outcome: Outcome | None = None
+    missing: str = ""
+    traces: dict[str, Path] = field(default_factory=dict)
+
+    @property
+    def verdict(self) -> str:
+        """Conforms, differs or undetermined."""
+        return self.outcome.verdict if self.outcome is not None else "undetermined"
+
+    def data(self) -> dict[str, Any]:
+        """Return the report as JSON."""
+        found: dict[str, Any] = {"format": FORMAT, "protocol": PROTOCOL, "client": self.asked, "verdict": self.verdict}
+        if self.outcome is None:
+            return found | {"missing": self.missing}
+        outcome = self.outcome
+        return found | {
+            "client": outcome.client.title,
+            "histories": outcome.histories,
+            "counted": outcome.counted,
+            "not_played": [{"why": why, "histories": count} for why, count in sorted(outcome.undone.items())],
+            "requests_waited_for": outcome.wanted,
+            "requests_in_time": outcome.followed,
+            "histories_per_second": round(outcome.histories / outcome.seconds, 1) if outcome.seconds else 0.0,
+            "complete": outcome.complete,
+            "rules": [self._row(outcome, name) for name in NAMES],
+            "differences": [self._difference(rule, found[0]) for rule, found in outcome.failures.items()],
+        }
+
+    @staticmethod
+    def _row(outcome: Outcome, name: str) -> dict[str, Any]:
+        tried = [found for found in outcome.failures.get(name, []) if found.plays]
+        return {
+            "rule": name,
+            "exercised": outcome.exercised[name],
+            "histories": outcome.exercised_in[name],
+            "broken": outcome.broken[name],
+            "played_again": len(tried),
+            "steady": sum(found.is_steady for found in tried),
+        }
+
+    def _difference(self, rule: str, found: Failure) -> dict[str, Any]:
+        trace = self.traces.get(rule)
+        return {
+            "rule": rule,
+            "history": found.history.name,
+            "why": found.verdict.why,
+            "trace": None if trace is None else str(trace),
+        }
+
+
+def conform_clients(clients: Sequence[str], request: Request, tell: Callable[[str], None]) -> list[ClientReport]:
+    """Play the histories with each client, one after the other; a client that is missing does not keep the others from it."""
+    logging.getLogger("asyncio").setLevel(logging.CRITICAL)  # it names each connection that a client has closed
+    reports = []
+    for asked in clients:
+        report = ClientReport(asked)
+        reports.append(report)
+        try:
+            client = installed(asked)
+        except UsageError as error:
+            if len(clients) == 1:
+                raise
+            report.missing = str(error)
+            tell(report.missing)
+            continue
+        tell(f"{client.title} plays")
+        report.outcome = run(client, request.histories(), seconds=request.seconds)
+        if request.output is not None:
+            report.traces = dict(_kept(client, report.outcome, request.output, tell))
+    return reports
+
+
+def _kept(client: Installed, outcome: Outcome, folder: Path, tell: Callable[[str], None]) -> Iterable[tuple[str, Path]]:
+    """Write one failure of each rule, shortened, as a file that replays and a page with a diagram."""
+    for rule, found in outcome.failures.items():
+        best = max(found, key=lambda item: (item.plays > 0 and item.is_steady, item.again))
+        began = time.monotonic()
+        short = shortened(client, best)
+        tell(
+            f"{rule}: {len(best.history.moves)} moves shortened to {len(short.history.moves)} in {time.monotonic() - began:.0f} s"
+        )
+        name = f"{client.name.replace('/', '-')}-{client.version or 'own'}-{rule}"
+        path = folder / f"{name}.history"
+        told = text_of(
+            short.history, client=client.title, rule=rule, why=short.verdict.why, again=f"{short.again} of {short.plays}"
+        )
+        path.write_text(told, "utf-8")
+        text = page(short.history, short.play, rule, short.verdict.why, client.title, short.verdict.event)
+        (folder / f"{name}.md").write_text(text, "utf-8")
+        yield rule, path

@@ -1,0 +1,199 @@
+"""Many histories played with one client, several at once, and what came of each."""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from collections import Counter
+from contextlib import AsyncExitStack
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Self
+
+from fencepost.conformance.clients.driver import Driver
+from fencepost.conformance.clients.history import History
+from fencepost.conformance.clients.install import OWN
+from fencepost.conformance.clients.own import OwnClient
+from fencepost.conformance.clients.play import Player, Session, Times
+from fencepost.conformance.clients.rules import Judge, Verdict
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Iterator
+
+    from fencepost.conformance.clients.events import Play
+    from fencepost.conformance.clients.install import Installed
+
+AT_ONCE = 24
+"""Histories that are played at the same time: each waits most of the time."""
+AGAIN = 3
+"""How often a history in which a rule was broken is played again: a deviation counts if it shows each time."""
+
+
+@dataclass
+class Failure:
+    """A history in which a rule was broken: the play, the verdict, and in how many of the plays after it the rule was broken again."""
+
+    history: History
+    play: Play
+    verdict: Verdict
+    again: int = 0
+    plays: int = 0
+
+    @property
+    def is_steady(self) -> bool:
+        """Whether it showed each time."""
+        return self.again == self.plays
+
+
+@dataclass
+class Outcome:
+    """What a run found."""
+
+    client: Installed
+    histories: int = 0
+    counted: int = 0
+    """Histories in which at least one rule could have been broken."""
+    exercised: Counter[str] = field(default_factory=Counter)
+    broken: Counter[str] = field(default_factory=Counter)
+    """For each rule, how many histories broke it."""
+    failures: dict[str, list[Failure]] = field(default_factory=dict)
+    exercised_in: Counter[str] = field(default_factory=Counter)
+    """For each rule, in how many histories it could have been broken."""
+    undone: Counter[str] = field(default_factory=Counter)
+    """Histories that could not be played to their end, by the reason."""
+    names: list[str] = field(default_factory=list)
+    wanted: int = 0
+    followed: int = 0
+    seconds: float = 0.0
+    complete: bool = True
+
+    def add(self, history: History, play: Play) -> None:
+        """Take a play."""
+        self.histories += 1
+        self.names.append(history.name)
+        self.wanted += play.wanted
+        self.followed += play.followed
+        if play.broken:
+            self.undone[play.broken] += 1
+            return
+        judge = Judge(play)
+        self.counted += bool(+judge.exercised)
+        self.exercised.update(judge.exercised)
+        self.exercised_in.update(+Counter(dict.fromkeys(+judge.exercised, 1)))
+        for verdict in judge.broken:
+            self.broken[verdict.rule] += 1
+            self.failures.setdefault(verdict.rule, []).append(Failure(history, play, verdict))
+
+    @property
+    def verdict(self) -> str:
+        """The verdict: differs if a deviation shows each time that its history is played."""
+        if any(found.is_steady for items in self.failures.values() for found in items):
+            return "differs"
+        return "conforms" if self.complete and self.counted else "undetermined"
+
+
+class Pool:
+    """Clients of one kind: one process for all, or our own in this process."""
+
+    def __init__(self, client: Installed, times: Times, at_once: int = AT_ONCE) -> None:
+        self.client, self.times, self.at_once = client, times, at_once
+        self.stack = AsyncExitStack()
+        self.room = asyncio.Semaphore(at_once)
+        self.driver: Driver | None = None
+
+    async def __aenter__(self) -> Self:
+        if self.client.command:
+            self.driver = await self.stack.enter_async_context(Driver(self.client.command, self.client.environment))
+        return self
+
+    async def __aexit__(self, *error: object) -> None:
+        await self.stack.aclose()
+
+    def session(self) -> Session:
+        """Return a new client."""
+        if self.driver is not None:
+            return self.driver.session()
+        return OwnClient(self.client.name.removeprefix(OWN).removeprefix("/"))
+
+    async def play(self, history: History) -> Play:
+        """Play one history, once there is room."""
+        async with self.room:
+            return await Player(history, self.session(), self.times).run()
+
+    async def play_all(
+        self, histories: Iterable[History], take: Callable[[History, Play], None], end: float | None = None
+    ) -> bool:
+        """Play histories, several at once; say whether all were played before the time was over."""
+        waiting: Iterator[History] = iter(histories)
+        is_over = False
+
+        async def work() -> None:
+            nonlocal is_over
+            for history in waiting:
+                if end is not None and time.monotonic() > end:
+                    is_over = True
+                    return
+                take(history, await self.play(history))
+
+        await asyncio.gather(*(work() for _ in range(self.at_once)))
+        return not is_over
+
+
+async def _run(client: Installed, histories: Iterable[History], times: Times, seconds: float | None, most: int) -> Outcome:
+    outcome = Outcome(client)
+    async with Pool(client, times) as pool:
+        began = time.monotonic()
+        outcome.complete = await pool.play_all(histories, outcome.add, None if seconds is None else began + seconds)
+        outcome.seconds = time.monotonic() - began
+        await asyncio.gather(*(_again(pool, found) for items in outcome.failures.values() for found in items[:most]))
+    return outcome
+
+
+async def _again(pool: Pool, found: Failure) -> None:
+    """Play the history of a failure again."""
+    for _ in range(AGAIN):
+        play = await pool.play(found.history)
+        found.plays += 1
+        found.again += found.verdict.rule in {item.rule for item in Judge(play).broken}
+
+
+async def _shorter(pool: Pool, found: Failure, most: int) -> Failure:
+    """Return a failure of the same rule with fewer moves: those that can be left out, several tried at a time."""
+    plays = 0
+    size = max(1, len(found.history.moves) // 2)
+    while size and plays < most:
+        moves = found.history.moves
+        tries = [moves[:place] + moves[place + size :] for place in range(0, len(moves), size)]
+        histories = [History(found.history.constants, one, found.history.name) for one in tries]
+        played = await asyncio.gather(*(pool.play(one) for one in histories))
+        plays += len(tries)
+        better = None
+        for history, play in zip(histories, played, strict=True):
+            verdict = next((item for item in Judge(play).broken if item.rule == found.verdict.rule), None)
+            if verdict is not None and not play.broken:
+                better = Failure(history, play, verdict)
+                break
+        if better is None:
+            size //= 2
+        else:
+            found = better
+            size = min(size, max(1, len(found.history.moves) // 2))
+    return found
+
+
+async def _shortened(client: Installed, found: Failure, times: Times, most: int) -> Failure:
+    async with Pool(client, times) as pool:
+        short = await _shorter(pool, found, most)
+        await _again(pool, short)
+    return short
+
+
+def shortened(client: Installed, found: Failure, times: Times | None = None, most: int = 200) -> Failure:
+    """Return a failure with as few moves as `most` plays find, played again."""
+    return asyncio.run(_shortened(client, found, times or Times(), most))
+
+
+def run(
+    client: Installed, histories: Iterable[History], times: Times | None = None, seconds: float | None = None, most: int = 20
+) -> Outcome:
+    """Play histories with a client and judge them; up to `most` failures of each rule are played again."""
+    return asyncio.run(_run(client, histories, times or Times(), seconds, most))

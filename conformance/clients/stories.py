@@ -1,0 +1,162 @@
+"""Defects that users of clients reported, and others, each as a history that shows it: in which version it is, and in which it is not."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+from fencepost.conformance.clients.history import PROTOCOL, History, Move
+from fencepost.invariants.protocols import protocol as named_protocol
+
+ASKS = ("client-refreshes 0", "broker-answers-refresh", "client-applies-metadata")
+"""The client asks for metadata, and is answered."""
+TRIES = ("client-sends-request 0", "broker-answers-request", "client-receives-response")
+"""The client sends a request for data, and is answered."""
+
+
+@dataclass(frozen=True)
+class Story:
+    """A history, the rules of which one is broken, and the clients that break it and that do not."""
+
+    name: str
+    reference: str
+    sentence: str
+    constants: dict[str, int]
+    moves: tuple[str, ...]
+    rules: tuple[str, ...]
+    breaks: tuple[str, ...]
+    keeps: tuple[str, ...] = ()
+    plays: int = field(default=10)
+
+    @property
+    def history(self) -> History:
+        """The history that is played."""
+        parts = (text.split() for text in self.moves)
+        moves = tuple(Move(name.replace("-", "_"), tuple(map(int, args))) for name, *args in parts)
+        return History(named_protocol(PROTOCOL).machine.set_constants(self.constants), moves, self.name)
+
+
+STORIES = (
+    Story(
+        "no-epoch-accepted",
+        "twmb/franz-go#1331",
+        "After an election metadata names the new leader without its epoch (-1). After six such answers the consumer believes it, fetches without "
+        "an epoch and without a validated position, and misses that the log is shorter.",
+        {"brokers": 3, "partitions": 1, "changes": 2, "elections": 1, "restarts": 1, "consumer": 1},
+        (
+            "epoch-is-unknown 0",
+            "records-are-lost 0",
+            "controller-elects-leader 0 1",
+            "broker-learns 1 1",
+            "broker-learns 2 1",
+            "broker-stops 0",
+            *ASKS * 9,
+            *TRIES,
+        ),
+        ("truncation-is-noticed",),
+        ("franz-go==1.20.6",),
+        ("franz-go==1.22.2",),
+    ),
+    Story(
+        "no-leader-in-a-hint",
+        "confluentinc/librdkafka#5430",
+        "An error to Produce names leader -1 in a newer epoch. The client asks nobody until it is told of a leader, and is stuck.",
+        {"brokers": 3, "partitions": 1, "changes": 1, "elections": 1},
+        (
+            "leader-is-missing 0",
+            *TRIES,
+            *ASKS,
+            "controller-elects-leader 0 1",
+            "broker-learns 0 1",
+            "broker-learns 1 1",
+            "broker-learns 2 1",
+        ),
+        ("recovers",),
+        ("librdkafka==2.12.1", "librdkafka==2.16.1"),
+        ("librdkafka==2.3.0", "java==4.4.0"),
+    ),
+    Story(
+        "rolling-upgrade",
+        "confluentinc/librdkafka#4796",
+        "The broker that leads next is older and gives no leader epochs. The client compares -1 with the epoch that it knows, and stays.",
+        {"brokers": 2, "partitions": 1, "changes": 2, "elections": 1, "restarts": 1, "old_brokers": 1, "hints": 0},
+        ("controller-elects-leader 0 1", "broker-learns 1 1", "broker-learns 0 1", "broker-stops 0"),
+        ("recovers", "newer-metadata-is-used"),
+        ("librdkafka==2.4.0", "librdkafka==2.6.1"),
+        ("librdkafka==2.8.0", "librdkafka==2.16.1"),
+    ),
+    Story(
+        "no-leader-erases-the-epoch",
+        "found here",
+        "Metadata with leader -1 and epoch -1 makes the client forget the epoch. An older answer of another broker is believed then, and the client "
+        "goes back to a leader of an older epoch.",
+        {"brokers": 3, "partitions": 1, "changes": 1, "elections": 1},
+        (
+            "controller-elects-leader 0 1",
+            "broker-learns 0 1",
+            "broker-learns 1 1",
+            *TRIES,
+            "leader-is-unknown 0",
+            *(*TRIES, *ASKS) * 4,
+        ),
+        ("older-metadata-is-ignored",),
+        ("java==4.4.0", "librdkafka==2.16.1"),
+        ("franz-go==1.22.2",),
+        plays=50,
+    ),
+    Story(
+        "two-leaders-in-one-epoch",
+        "redpanda-data/redpanda#31668, confluentinc/librdkafka#5593",
+        "Metadata names one leader and then another within milliseconds. The client believes the one and fetches from the other, for ever.",
+        {"brokers": 2, "partitions": 1, "changes": 2, "elections": 2, "consumer": 1},
+        (
+            "controller-elects-leader 0 1",
+            "controller-elects-leader 0 0",
+            "broker-learns 0 1",
+            *TRIES,
+            "broker-learns 1 2",
+            "broker-learns 0 2",
+        ),
+        ("newer-metadata-is-used", "newer-hint-is-used", "recovers"),
+        ("librdkafka==2.12.1", "librdkafka==2.16.1"),
+        ("java==4.4.0", "franz-go==1.22.2"),
+        plays=200,
+    ),
+    Story(
+        "idle-consumer-forgets-its-epoch",
+        "found here",
+        "A fetch that brings nothing sets the leader epoch of the position to -1, so it is not validated: an idle consumer misses a truncation.",
+        {"brokers": 3, "partitions": 1, "changes": 1, "elections": 1, "consumer": 1},
+        (
+            *TRIES,
+            "records-are-lost 0",
+            "controller-elects-leader 0 2",
+            "broker-learns 0 1",
+            "broker-learns 1 1",
+            "broker-learns 2 1",
+        ),
+        ("truncation-is-noticed",),
+        ("kafka-python==3.0.12",),
+        ("java==4.4.0", "librdkafka==2.16.1", "franz-go==1.22.2"),
+    ),
+    Story(
+        "epoch-without-a-leader-change",
+        "found here",
+        "A fetch is answered with FENCED_LEADER_EPOCH and a hint. The client takes hints of NOT_LEADER_OR_FOLLOWER only, and believes older metadata.",
+        {"brokers": 2, "partitions": 1, "changes": 2, "elections": 2, "consumer": 1},
+        (
+            *(
+                "controller-elects-leader 0 1",
+                "controller-elects-leader 0 0",
+                "broker-learns 0 1",
+                "broker-learns 0 2",
+                "broker-learns 1 1",
+            ),
+            *TRIES,
+            *ASKS,
+        ),
+        ("older-metadata-is-ignored", "newer-hint-is-used"),
+        ("franz-go==1.22.2",),
+        ("java==4.4.0",),
+        plays=50,
+    ),
+)

@@ -1,0 +1,111 @@
+"""The tables of the page on clients: what `python -m benchmarks.clients` recorded."""
+
+from __future__ import annotations
+
+from collections import Counter
+from typing import TYPE_CHECKING, Any
+
+from fencepost.figures.store import load
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+Row = list[str]
+
+
+def _rows(table: str) -> list[dict[str, Any]]:
+    found: list[dict[str, Any]] = load("clients").get(table, [])
+    return found
+
+
+def rules() -> tuple[Row, Iterable[Row]]:
+    """Return in how many histories each client broke each rule, of those in which it could."""
+    found = {(row["rule"], row["client"]): row for row in _rows("rules")}
+    clients = list(dict.fromkeys(client for _, client in found))
+    names = list(dict.fromkeys(rule for rule, _ in found))
+    return ["rule", *clients], ([f"`{name}`", *(_cell(found[name, client]) for client in clients)] for name in names)
+
+
+def _cell(row: dict[str, Any]) -> str:
+    """Return broken of tried; nothing where a rule could not be broken."""
+    if not row["histories"]:
+        return ""
+    shown = f"{row['broken']:,} of {row['histories']:,}"
+    return f"**{shown}**" if row["broken"] else shown
+
+
+def runs() -> tuple[Row, Iterable[Row]]:
+    """Return what was played with each client."""
+    flaky = Counter(row["client"] for row in _rows("flaky"))
+    head = [
+        "client",
+        "histories",
+        "judged",
+        "not played",
+        "a second",
+        "load",
+        "in time",
+        "played twice",
+        "of them judged otherwise",
+        "flaky",
+    ]
+    return head, (
+        [
+            row["client"],
+            f"{row['histories']:,}",
+            f"{row['counted']:,}",
+            f"{row['not_played']:,}",
+            f"{row['rate']:.0f}",
+            f"{row['load']:.0f}",
+            f"{100 * row['in_time'] / max(1, row['waited_for']):.0f}%",
+            f"{row['again']:,}",
+            f"{row['changed']:,}",
+            f"{flaky[row['client']]:,}",
+        ]
+        for row in _rows("runs")
+    )
+
+
+def stories() -> tuple[Row, Iterable[Row]]:
+    """Return how often each story showed its defect, client by client."""
+    head = ["story", "client", "plays", "broken", "rules"]
+    return head, (
+        [
+            f"`{row['story']}`",
+            row["client"],
+            f"{row['plays']:,}",
+            f"{row['broken']:,}",
+            ", ".join(f"`{name}`" for name in row["rules"]),
+        ]
+        for row in _rows("stories")
+    )
+
+
+def mutants() -> tuple[Row, Iterable[Row]]:
+    """Return which mutants of our own client were caught."""
+    head = ["mutant", "rule", "histories", "broken", "also broken"]
+    return head, (
+        [
+            row["mutant"],
+            f"`{row['rule']}`" if row["rule"] else "",
+            f"{row['histories']:,}",
+            f"{row['broken']:,}",
+            ", ".join(f"`{name}`" for name in row["others"]),
+        ]
+        for row in _rows("mutants")
+    )
+
+
+def flaky() -> tuple[Row, Iterable[Row]]:
+    """Return the deviations that did not show each time."""
+    groups: dict[tuple[str, str], list[str]] = {}
+    for row in _rows("flaky"):
+        groups.setdefault((row["client"], row["rule"]), []).append(row["history"])
+    head = ["client", "rule", "histories", "some of them"]
+    return head, (
+        [client, f"`{rule}`", f"{len(names):,}", ", ".join(names[:SHOWN])] for (client, rule), names in groups.items()
+    )
+
+
+SHOWN = 4
+"""Names of flaky histories in a row."""

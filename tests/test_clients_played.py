@@ -1,0 +1,147 @@
+"""Histories played over sockets: our own client keeps the rules, its mutants break theirs, and nothing is left behind."""
+
+from __future__ import annotations
+
+import asyncio
+import shutil
+import sys
+from typing import TYPE_CHECKING, Any
+
+import pytest
+from fencepost.conformance.clients import install
+from fencepost.conformance.clients.driver import Driver
+from fencepost.conformance.clients.history import Source, settings
+from fencepost.conformance.clients.install import Installed, installed
+from fencepost.conformance.clients.keep import load, of_archive, text_of
+from fencepost.conformance.clients.own import MUTANTS
+from fencepost.conformance.clients.play import Player, Times
+from fencepost.conformance.clients.report import Request, conform_clients
+from fencepost.conformance.clients.run import Failure, run, shortened
+from fencepost.conformance.clients.stories import STORIES
+from fencepost.model.language.errors import UsageError
+
+from tests.commands import data_of, fencepost
+from tests.test_clients import history
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+pytest.importorskip("kio", reason="the scripted cluster needs kio (the extra `clients`)")
+pytestmark = pytest.mark.filterwarnings("ignore::ResourceWarning")
+OWN = "fencepost"
+LOST = history("records-are-lost 0", "controller-elects-leader 0 1", consumer=1)
+QUICK = Times(recover=1.0)
+
+
+def broken(client: str, *histories: Any) -> set[str]:
+    return set(run(installed(client), histories, QUICK, most=0).broken)
+
+
+def test_our_own_client_keeps_the_rules() -> None:
+    outcome = run(installed(OWN), Source(settings(), seed=5).walks(32, 30))
+    assert (outcome.histories, outcome.counted, dict(outcome.undone), dict(outcome.broken)) == (32, 32, {}, {})
+    assert outcome.followed > outcome.wanted / 2
+
+
+@pytest.mark.parametrize(
+    ("mutant", "played"),
+    [
+        ("overlooks-truncation", LOST),
+        ("skips-validation", LOST),
+        ("skips-a-record", history("client-has-more 0", consumer=1)),
+        ("delivers-twice", history("client-has-more 0", consumer=1)),
+        (
+            "keeps-the-old-leader",
+            history("controller-elects-leader 0 1", *(f"broker-learns {broker} 1" for broker in range(3)), hints=0),
+        ),
+        (
+            "gives-up",
+            history("leader-is-missing 0", "client-sends-request 0", "client-receives-response", "client-refreshes 0"),
+        ),
+    ],
+)
+def test_a_client_that_forgets_a_rule_is_caught(mutant: str, played: Any) -> None:
+    assert MUTANTS[mutant] in broken(f"{OWN}/{mutant}", played)
+    assert broken(OWN, played) == set()
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("mutant", MUTANTS)
+def test_every_mutant_is_caught(mutant: str) -> None:
+    histories = [*of_archive(), *Source(settings(), seed=951).walks(600, 30)]
+    assert run(installed(f"{OWN}/{mutant}"), histories, most=0).broken[MUTANTS[mutant]] > 0
+
+
+def test_a_failure_is_kept_short_and_replays(tmp_path: Path) -> None:
+    long = history(
+        "client-has-more 0",
+        *("broker-learns 0 1",) * 3,
+        "records-are-lost 0",
+        "controller-elects-leader 0 1",
+        "client-has-more 0",
+        consumer=1,
+    )
+    client = installed(f"{OWN}/overlooks-truncation")
+    found = run(client, [long], QUICK, most=1).failures["truncation-is-noticed"][0]
+    assert found.is_steady
+    short = shortened(client, Failure(found.history, found.play, found.verdict), QUICK, 60)
+    assert len(short.history.moves) < len(long.moves)
+    file = tmp_path / "long.history"
+    file.write_text(text_of(long))
+    report = conform_clients([f"{OWN}/overlooks-truncation"], Request(files=(file,), output=tmp_path), lambda _: None)[0]
+    kept = report.traces["truncation-is-noticed"]
+    assert broken(f"{OWN}/overlooks-truncation", load(kept)) >= {"truncation-is-noticed"}
+    assert "sequenceDiagram" in kept.with_suffix(".md").read_text()
+
+
+def test_the_command_prints_a_table_and_data(tmp_path: Path) -> None:
+    shown = fencepost("conform", "leader-discovery", "--client", OWN, "--walks", "8", "--quiet")
+    assert shown.exit_code == 0
+    assert "recovers" in shown.stdout
+    data = data_of(fencepost("conform", "leader-discovery", "--client", OWN, "--walks", "8", "--json", "--quiet"))
+    assert (data["client"], data["histories"], data["verdict"]) == (OWN, 8, "conforms")
+    assert sum(row["broken"] for row in data["rules"]) == 0
+
+
+def test_what_is_missing_is_said_and_the_others_play(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.setenv("FENCEPOST_CACHE", str(tmp_path / "cache"))
+    monkeypatch.setattr(shutil, "which", lambda *_, **__: None)
+    found = fencepost(
+        "conform", "leader-discovery", "--client", "franz-go", "--client", "java", "--client", OWN, "--walks", "4"
+    )
+    assert found.exit_code == 3
+    assert found.stderr.count("`go` was not found") == 1
+    assert found.stderr.count("(`mvn`) was not found") == 1
+    assert "fencepost: conforms" in found.stdout
+
+
+def test_a_driver_that_does_not_start_is_one_message(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("fencepost.conformance.clients.driver.START", 0.2)
+    client = Installed("silent", "1", (sys.executable, "-c", "import time; time.sleep(60)"))
+    with pytest.raises(UsageError, match="did not start within"):
+        run(client, [LOST])
+
+
+def test_a_driver_that_dies_leaves_no_history_undecided() -> None:
+    async def play() -> str:
+        command = (sys.executable, "-c", 'print(\'{"event": "ready"}\', flush=True); input()')
+        async with Driver(command) as driver:
+            return (await Player(LOST, driver.session(), Times(start=0.5, recover=0.2)).run()).broken
+
+    assert asyncio.run(play()) == "the client did not start in time"
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("asked", install.NEWEST)
+def test_each_client_plays(asked: str) -> None:
+    outcome = run(installed(asked), Source(settings(), seed=5).walks(32, 30), most=0)
+    assert (outcome.histories, outcome.counted, dict(outcome.undone)) == (32, 32, {})
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("story", STORIES, ids=[story.name for story in STORIES])
+def test_a_defect_shows_where_it_is_and_not_where_it_is_not(story: Any) -> None:
+    for asked in story.breaks:
+        assert run(installed(asked), [story.history] * story.plays, most=0).broken.keys() & set(story.rules)
+    for asked in story.keeps:
+        assert not run(installed(asked), [story.history] * story.plays, most=0).broken.keys() & set(story.rules)
