@@ -38,10 +38,10 @@ def lines(path: Path, number: int, runs: list[list[int]], notes: list[Note]) -> 
                 if found is None:
                     notes.append(Note("refused", f"{path}, line {at}: no record of the metadata log: {record[3][:60]!r}"))
                     continue
-                kind, version, fields = found
+                kind, version, about, fields = found
                 offset = int(record[1])
                 runs[:] = with_run(runs, offset, offset)
-                yield f"{number}\t{offset}\t{max(last, offset)}\t{epoch}\t{record[2]}\t{kind}\t{version}\t{fields}\n".encode()
+                yield f"{number}\t{offset}\t{max(last, offset)}\t{epoch}\t{record[2]}\t{kind}\t{version}\t{about}\t{fields}\n".encode()
             elif (
                 not batch
                 and not record
@@ -51,11 +51,12 @@ def lines(path: Path, number: int, runs: list[list[int]], notes: list[Note]) -> 
                 _strange(path, at, line, notes)
 
 
-def _payload(text: str) -> tuple[str, int, str] | None:
+def _payload(text: str) -> tuple[str, int, str, str] | None:
     try:
         found = json.loads(text)
-        return str(found["type"]), int(found["version"]), json.dumps(found["data"], separators=(",", ":"))
-    except (ValueError, KeyError, TypeError):
+        about = f"{found['data'].get('topicId', '')}\t{found['data'].get('partitionId', -1)}"
+        return str(found["type"]), int(found["version"]), about, json.dumps(found["data"], separators=(",", ":"))
+    except (ValueError, KeyError, TypeError, AttributeError):
         return None
 
 

@@ -98,7 +98,7 @@ class Follower:
                     (),
                     f"a change of a partition that {'was deleted' if self._deleted else 'was never created'}",
                 )
-            yield self._row(offset, time, "unjudged")
+            yield self._row(offset, time, "deleted" if known else "unjudged")
             return
         yield self._change(offset, time, judged(self._core, change_of(text), self._now.rules), text)
 
@@ -275,12 +275,13 @@ class Follower:
 
     def _shrink(self, before: Core, after: Core, offset: int, time: int) -> None:
         """Follow who becomes eligible, and why."""
-        self._tainted = {broker: sort for broker, sort in self._tainted.items() if broker in after.elr}
-        joined = tuple(broker for broker in after.elr if broker not in before.elr)
-        if self._raised and joined and after.leader == before.leader:
+        if self._tainted:
+            self._tainted = {broker: sort for broker, sort in self._tainted.items() if broker in after.elr}
+        if self._raised and after.elr and after.leader == before.leader:
+            joined = tuple(broker for broker in after.elr if broker not in before.elr)
             raised, since, was = self._raised
             wanted = min(self._now.rules.min_isr, len(after.replicas))
-            if time - since <= self._within and was <= len(after.isr) < wanted:
+            if joined and time - since <= self._within and was <= len(after.isr) < wanted:
                 text = f"min ISR was raised from {was} to {self._now.rules.min_isr} at offset {raised}; {time - since:,} ms later {shown(joined)} left the ISR"
                 self._say("late-min-isr", offset, time, joined, f"{text} and stays eligible, ISR {shown(after.isr)}")
                 self._tainted.update(dict.fromkeys(joined, "late-min-isr-elected"))

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import shutil
 from dataclasses import dataclass
+from itertools import accumulate, islice
 from typing import TYPE_CHECKING, Any
 
-from fencepost.audit.following import follow
+from fencepost.audit.following import Found, follow
 from fencepost.audit.logs import chosen, gaps, overlaps
 from fencepost.audit.surroundings import TYPES, Event, gathered
 from fencepost.explorers import sealed
@@ -110,8 +111,8 @@ def histories(sql: SparkSession, rows: DataFrame, around: Surroundings, count: i
 
     fields = f.col("fields")
     named = rows.where(rows["type"].isin(CREATES, CHANGES)).select(
-        f.get_json_object(fields, "$.topicId").alias("topic_id"),
-        f.get_json_object(fields, "$.partitionId").cast("int").alias("partition"),
+        "topic_id",
+        "partition",
         "offset",
         "time",
         "epoch",
@@ -142,29 +143,19 @@ def _tables(rows: Iterator[tuple[Any, ...]]) -> Iterator[Any]:
     import pyarrow as pa
 
     numbers = pa.list_(pa.int32())
-    finding = pa.struct(
-        [("sort", pa.string()), ("severity", pa.string()), ("offset", pa.int64()), ("time", pa.int64()), ("end", pa.int64()),
-         ("lasted", pa.int64()), ("brokers", numbers), ("text", pa.string())]
-    )  # fmt: skip
     kinds = [pa.string(), pa.string(), pa.int32(), pa.int64(), pa.int64(), pa.int32(), numbers, numbers, numbers, numbers,
-             pa.int32(), pa.int32(), pa.int32(), pa.int32(), numbers, numbers, pa.int32(), pa.bool_(), pa.string(),
-             pa.list_(finding)]  # fmt: skip
+             pa.int32(), pa.int32(), pa.int32(), pa.int32(), numbers, numbers, pa.int32(), pa.bool_(), pa.string()]  # fmt: skip
+    finding = [pa.string(), pa.string(), pa.int64(), pa.int64(), pa.int64(), pa.int64(), numbers, pa.string()]
     names = [part.split()[0] for part in SCHEMA.replace(FINDING, "x").split(",")]
-    held: list[tuple[Any, ...]] = []
-
-    def made() -> Any:
-        columns = list(zip(*held, strict=True))
-        columns[-1] = tuple([one._asdict() for one in found] for found in columns[-1])
+    while held := list(islice(rows, BATCH)):
+        *columns, found = zip(*held, strict=True)
         arrays = [pa.array(column, kind) for column, kind in zip(columns, kinds, strict=True)]
-        return pa.RecordBatch.from_arrays(arrays, names)
-
-    for row in rows:
-        held.append(row)
-        if len(held) == BATCH:
-            yield made()
-            held = []
-    if held:
-        yield made()
+        flat = [one for some in found for one in some]
+        parts = zip(*flat, strict=True) if flat else [()] * len(finding)
+        inside = [pa.array(part, kind) for part, kind in zip(parts, finding, strict=True)]
+        ends = pa.array([0, *accumulate(map(len, found))], pa.int32())
+        arrays.append(pa.ListArray.from_arrays(ends, pa.StructArray.from_arrays(inside, names=Found._fields)))
+        yield pa.RecordBatch.from_arrays(arrays, names)
 
 
 def judge(sql: SparkSession, reading: Reading, settings: Settings, *, force: bool) -> Disagreement:

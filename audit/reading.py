@@ -29,7 +29,7 @@ RECORDS = "records"
 SOURCES = Path(__file__).parent / "java"
 NEWEST = list(RELEASES)[-1]
 """The release whose classes decode if none is asked for: each reads what all earlier ones have written."""
-COLUMNS = ("file", "offset", "batch_end", "epoch", "time", "type", "version", "fields")
+COLUMNS = ("file", "offset", "batch_end", "epoch", "time", "type", "version", "topic_id", "partition", "fields")
 ROWS = 500_000
 """Rows of a group of a Parquet file: what Spark reads in one task."""
 JAVA_OPTIONS = ("-XX:+UseSerialGC", "-Xmx768m", "-XX:-UsePerfData")
@@ -165,7 +165,18 @@ def _batches(rows: IO[bytes]) -> Iterator[RecordBatch]:
     buffered = rows if isinstance(rows, io.BytesIO) else io.BufferedReader(cast("io.RawIOBase", rows), 1 << 20)
     if not (buffered.getbuffer().nbytes if isinstance(buffered, io.BytesIO) else buffered.peek(1)):
         return
-    kinds = (pa.int32(), pa.int64(), pa.int64(), pa.int32(), pa.int64(), pa.string(), pa.int16(), pa.string())
+    kinds = (
+        pa.int32(),
+        pa.int64(),
+        pa.int64(),
+        pa.int32(),
+        pa.int64(),
+        pa.string(),
+        pa.int16(),
+        pa.string(),
+        pa.int32(),
+        pa.string(),
+    )
     yield from csv.open_csv(
         buffered,
         csv.ReadOptions(column_names=list(COLUMNS), block_size=8 << 20, use_threads=False),

@@ -308,7 +308,7 @@ what is this
 def test_what_kafkas_own_tool_prints_is_read_too(tmp_path: Path) -> None:
     path, runs, notes = tmp_path / "dump.txt", list[list[int]](), list[Note]()
     path.write_text(DUMPED)
-    assert list(lines(path, 3, runs, notes)) == [b"3\t1\t2\t1\t7\tNO_OP_RECORD\t0\t{}\n"]
+    assert list(lines(path, 3, runs, notes)) == [b"3\t1\t2\t1\t7\tNO_OP_RECORD\t0\t\t-1\t{}\n"]
     assert runs == [[0, 1]]
     assert [note.what for note in notes] == ["damaged", "refused", "strange"]
 

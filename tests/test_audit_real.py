@@ -10,9 +10,11 @@ import pytest
 
 pytest.importorskip("pyarrow", reason="these tests have an environment of their own: tox -e audit")
 
+from fencepost.audit.findings import SORTS
 from fencepost.audit.logs import chosen, gaps, overlaps
 from fencepost.audit.reading import Reading, earlier, read
 
+from benchmarks.metadata_log import names, write
 from tests.audits import LOGS, findings, followed, table, unpack
 from tests.kafkas import on_kafka
 
@@ -124,6 +126,21 @@ def test_an_older_release_names_the_records_that_it_does_not_know(logs: dict[str
     kinds = Counter(row["type"] for row in table(found))
     assert kinds["UNREAD_28"] == 1
     assert kinds["PARTITION_CHANGE_RECORD"] == 4
+
+
+@pytest.mark.long
+def test_every_planted_violation_is_found_and_nothing_else(tmp_path: Path) -> None:
+    written = write(tmp_path / "log", records=60_000, seed=1, hot=200)
+    found = read([tmp_path / "log"], tmp_path / "read", None, None, resume=False)
+    assert (found.records, found.every_note) == (written.records, [])
+    blamed = {
+        f"{row.topic}-{row.partition}"
+        for row in followed(found, table(found))
+        for item in row.findings
+        if SORTS[item.sort].violation
+    }
+    assert blamed == set(written.planted)
+    assert set(written.planted.values()) == set(names())
 
 
 def test_two_controllers_with_the_same_log_count_once(reading: Reading) -> None:

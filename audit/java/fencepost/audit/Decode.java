@@ -37,12 +37,14 @@ import org.apache.kafka.server.common.ApiMessageAndVersion;
  * Segments and snapshots of a metadata log as lines, decoded by Kafka's own classes.
  *
  * Standard input: a line `NUMBER<tab>POSITION<tab>PATH` for each file. Standard output: a line for each record, with the number of its
- * file, its offset, the last offset of its batch, epoch, time, type, version, and its fields as JSON. What cannot be read goes to
- * the file of notes that is the only argument, a JSON object a line, with a last one for each file that says how far it was read.
+ * file, its offset, the last offset of its batch, epoch, time, type, version, the topic's id and the partition that it is about (empty and
+ * -1 for others), and its fields as JSON. What cannot be read goes to the file of notes that is the only argument, a JSON object a
+ * line, with a last one for each file that says how far it was read.
  */
 public final class Decode {
     private static final ObjectMapper JSON = new ObjectMapper();
     private static final Pattern SECRET = Pattern.compile("password|secret|jaas|credential|\\.key$", Pattern.CASE_INSENSITIVE);
+    private static final JsonNode NONE = JSON.createObjectNode();
     /** A batch of which this much was not found is given up: no batch of the controller is larger. */
     private static final int SEARCHED = 64 << 20;
 
@@ -153,7 +155,7 @@ public final class Decode {
         for (Record record : batch) {
             String type;
             int version = 0;
-            String fields = "{}";
+            JsonNode fields = NONE;
             if (batch.isControlBatch()) {
                 type = "CONTROL_" + ControlRecordType.parse(record.key());
             } else {
@@ -182,23 +184,24 @@ public final class Decode {
         last = batch.lastOffset();
     }
 
-    private static String fields(MetadataRecordType type, ByteBuffer value, short version) {
+    private static JsonNode fields(MetadataRecordType type, ByteBuffer value, short version) {
         if (type == MetadataRecordType.USER_SCRAM_CREDENTIAL_RECORD || type == MetadataRecordType.DELEGATION_TOKEN_RECORD) {
-            return "{}";
+            return NONE;
         }
         ApiMessageAndVersion message = MetadataRecordSerde.INSTANCE.read(new ByteBufferAccessor(value), value.remaining());
         JsonNode node = MetadataJsonConverters.writeJson(message.message(), version);
         if (type == MetadataRecordType.CONFIG_RECORD && SECRET.matcher(node.get("name").asText()).find()) {
             ((ObjectNode) node).put("value", "(not kept)");
         }
-        return node.toString();
+        return node;
     }
 
-    private void write(long offset, RecordBatch batch, String type, int version, String fields) throws IOException {
+    private void write(long offset, RecordBatch batch, String type, int version, JsonNode fields) throws IOException {
         lines.append(Integer.toString(file)).append('\t').append(Long.toString(offset)).append('\t')
             .append(Long.toString(batch.lastOffset())).append('\t').append(Integer.toString(batch.partitionLeaderEpoch())).append('\t')
             .append(Long.toString(batch.maxTimestamp())).append('\t').append(type).append('\t').append(Integer.toString(version))
-            .append('\t').append(fields).append('\n');
+            .append('\t').append(fields.path("topicId").asText("")).append('\t')
+            .append(Integer.toString(fields.path("partitionId").asInt(-1))).append('\t').append(fields.toString()).append('\n');
         records++;
     }
 

@@ -69,7 +69,7 @@ public final class Encode {
     private static byte[] bytes(String type, short version, String fields) throws IOException {
         short key = MetadataRecordType.valueOf(type).id();
         ApiMessageAndVersion message = new ApiMessageAndVersion(
-            MetadataJsonConverters.readJson(JSON.readTree(fields), version, key), version);
+            MetadataJsonConverters.readJson(JSON.readTree(fields), key, version), version);
         ObjectSerializationCache cache = new ObjectSerializationCache();
         ByteBuffer bytes = ByteBuffer.allocate(MetadataRecordSerde.INSTANCE.recordSize(message, cache));
         MetadataRecordSerde.INSTANCE.write(message, cache, new ByteBufferAccessor(bytes));

@@ -1,0 +1,112 @@
+"""The audit of generated logs: time, memory, and whether what was planted is found: `python -m benchmarks.audit [--records N ...]`.
+
+A log is written once into `--folder` and kept there; `--only-write` ends after that. Then the command runs as a process of its own, and
+the memory of it and of all that it starts is looked at twice a second. Writes figures/audit.json, a row for each size.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import subprocess
+import sys
+import tempfile
+import time
+from dataclasses import asdict
+from pathlib import Path
+from typing import Any
+
+import psutil
+from fencepost.audit.findings import SORTS
+from fencepost.figures.store import load, save
+from pyarrow.parquet import read_table
+from rich.console import Console
+
+from benchmarks.metadata_log import write
+
+SIZES = (1_000_000, 10_000_000)
+HOT = 1_000_000
+SEED = 1
+CONSOLE = Console(width=120, highlight=False)
+
+
+def main() -> None:
+    """Write logs, audit them, and keep what was seen."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--records", type=int, action="append", help="sizes; 1 and 10 million if not given")
+    parser.add_argument("--hot", type=int, default=0, help=f"changes of a single partition among them, such as {HOT}")
+    parser.add_argument("--folder", type=Path, default=Path(tempfile.gettempdir()) / "fencepost-audit-benchmark")
+    parser.add_argument("--only-write", action="store_true")
+    parser.add_argument("--master", default="local[2]")
+    given = parser.parse_args()
+    for records in given.records or SIZES:
+        log = given.folder / f"{records}-{given.hot}"
+        if not log.is_dir():
+            log.with_suffix(".json").parent.mkdir(parents=True, exist_ok=True)
+            began = time.perf_counter()
+            written = asdict(write(log, records=records, seed=SEED, hot=given.hot))
+            log.with_suffix(".json").write_text(json.dumps({**written, "written_in": time.perf_counter() - began}))
+        if not given.only_write:
+            row = audited(log, json.loads(log.with_suffix(".json").read_text()), given.hot, given.master)
+            CONSOLE.print(row)
+            kept = [item for item in load("audit").get("rows", []) if _key(item) != _key(row)]
+            save("audit", {"rows": sorted([*kept, row], key=_key)})
+
+
+def _key(row: dict[str, Any]) -> tuple[int, int, str]:
+    return row["asked"], row["hot"], row["master"]
+
+
+def audited(log: Path, written: dict[str, Any], hot: int, master: str) -> dict[str, Any]:
+    """Audit a log in a process of its own; return what it took and what it found."""
+    with tempfile.TemporaryDirectory(prefix="fencepost-audit-") as folder:
+        command = [sys.executable, "-m", "fencepost.cli", "audit", str(log), "--master", master, "--json", "--quiet"]
+        began = time.perf_counter()
+        peak = 0
+        with (Path(folder) / "out.json").open("w") as out:
+            process = subprocess.Popen([*command, "--output", f"{folder}/kept"], stdout=out)  # noqa: S603 (our own command)
+            while process.poll() is None:
+                peak = max(peak, _memory(process.pid))
+                time.sleep(0.5)
+        seconds = time.perf_counter() - began
+        data = json.loads((Path(folder) / "out.json").read_text())
+        violations = [name for name, sort in SORTS.items() if sort.violation]
+        rows = read_table(f"{folder}/kept/findings", columns=["topic", "partition", "sort"]).to_pylist()
+        blamed = {f"{row['topic']}-{row['partition']}" for row in rows if row["sort"] in violations}
+    planted = set(written["planted"])
+    return {
+        "asked": int(log.name.split("-", 1)[0]),
+        "records": data["records"],
+        "partitions": data["partitions"],
+        "hot": hot,
+        "master": master,
+        "seconds": round(seconds, 1),
+        "reading_seconds": data["reading_seconds"],
+        "peak_gb": round(peak / 1e9, 2),
+        "planted": len(planted),
+        "found": len(planted & blamed),
+        "false": len(blamed - planted),
+        "findings": len(rows),
+        "load": round(os.getloadavg()[0], 1),
+    }
+
+
+def _memory(pid: int) -> int:
+    """Return the memory of a process and of all that it started: pages that several share count once for each."""
+    total = 0
+    try:
+        top = psutil.Process(pid)
+        processes = [top, *top.children(recursive=True)]
+    except psutil.Error:
+        return 0
+    for process in processes:
+        try:
+            total += process.memory_info().rss
+        except psutil.Error:
+            continue
+    return total
+
+
+if __name__ == "__main__":
+    main()
