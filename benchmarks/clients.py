@@ -141,7 +141,7 @@ def stories(names: list[str]) -> None:
         rows("stories", made, story=story.name)
 
 
-def mutants(number: int = 600) -> None:
+def mutants(number: int = 300) -> None:
     """Play with our own client, which keeps the rules, and with a mutant for each rule."""
     for mutant, rule in {"": "", **MUTANTS}.items():
         client = replace(installed(OWN), name=f"{OWN}/{mutant}" if mutant else OWN)

@@ -137,11 +137,15 @@ def test_an_epoch_that_was_used_is_the_least_from_then_on() -> None:
 
 def test_a_retry_waits_unless_there_is_news() -> None:
     start, refused = told("metadata", 0, 0, 2), Event("answer", 1, "produce", 0, 0, error="6")
-    soon = Event("request", 1.002, "produce", 0, 0, since=1)
-    assert judged(start, refused, soon) == {"retry-waits-for-the-backoff"}
+    start_of = Event("request", 0.9, "produce", 0, 0, since=0.8, value="w")
+    soon = Event("request", 1.002, "produce", 0, 0, since=1, value="w")
+    assert judged(start, start_of, refused, soon) == {"retry-waits-for-the-backoff"}
     news = told("hint", 1, 1, 4)
-    assert judged(start, refused, news, Event("request", 1.002, "produce", 1, 0, since=1)) == set()
-    assert judged(start, refused, Event("request", 1.04, "produce", 0, 0, since=1)) == set()
+    assert judged(start, start_of, refused, news, Event("request", 1.002, "produce", 1, 0, since=1, value="w")) == set()
+    assert judged(start, start_of, refused, Event("request", 1.04, "produce", 0, 0, since=1, value="w")) == set()
+    assert judged(start, start_of, refused, Event("request", 1.002, "produce", 0, 0, since=1, value="x")) == set(), (
+        "another batch"
+    )
 
 
 def test_errors_without_news_make_the_client_ask() -> None:

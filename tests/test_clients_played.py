@@ -8,7 +8,7 @@ import sys
 from typing import TYPE_CHECKING, Any
 
 import pytest
-from fencepost.conformance.clients import install
+from fencepost.conformance.clients import install, wire
 from fencepost.conformance.clients.driver import Driver
 from fencepost.conformance.clients.history import Source, settings
 from fencepost.conformance.clients.install import Installed, installed
@@ -35,6 +35,21 @@ QUICK = Times(recover=1.0)
 
 def broken(client: str, *histories: Any) -> set[str]:
     return set(run(installed(client), histories, QUICK, most=0).broken)
+
+
+def test_errors_have_the_numbers_of_kafka() -> None:
+    from kio.schema.errors import ErrorCode
+
+    named = {
+        "offset_out_of_range": wire.OUT_OF_RANGE,
+        "leader_not_available": wire.LEADER_NOT_AVAILABLE,
+        "not_leader_or_follower": wire.NOT_LEADER,
+        "unsupported_version": wire.UNSUPPORTED,
+        "fenced_leader_epoch": wire.FENCED_EPOCH,
+        "unknown_leader_epoch": wire.UNKNOWN_EPOCH,
+        "unknown_topic_id": wire.UNKNOWN_ID,
+    }
+    assert {name: int(ErrorCode[name]) for name in named} == named
 
 
 def test_our_own_client_keeps_the_rules() -> None:
