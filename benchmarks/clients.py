@@ -80,7 +80,7 @@ def walks(asked: str, number: int = WALKS) -> None:
         "changed": changed,
     }
     rows("runs", [row], **key)
-    rows("rules", [{**key, **_rule(outcome, name)} for name in NAMES], **key)
+    rows("rules", [{**key, **outcome.row(name)} for name in NAMES], **key)
     flaky = [
         {**key, "rule": rule, "history": item.history.name, "again": item.again, "plays": item.plays}
         for rule, items in outcome.failures.items()
@@ -88,19 +88,6 @@ def walks(asked: str, number: int = WALKS) -> None:
         if item.plays and not item.is_steady
     ]
     rows("flaky", flaky, **key)
-
-
-def _rule(outcome: Outcome, name: str) -> dict[str, Any]:
-    tried = [item for item in outcome.failures.get(name, []) if item.plays]
-    return {
-        "rule": name,
-        "exercised": outcome.exercised[name],
-        "histories": outcome.exercised_in[name],
-        "broken": outcome.broken[name],
-        "tried": len(tried),
-        "steady": sum(item.is_steady for item in tried),
-        "why": tried[0].verdict.why if tried else "",
-    }
 
 
 def _changed(first: Outcome, second: Outcome) -> int:

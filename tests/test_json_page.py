@@ -51,6 +51,7 @@ SECTIONS = {
         "conformance/refusals",
         "conformance/changes",
         "conformance/clients/report",
+        "conformance/clients/run",
     ),
     "reproduce": ("conformance/clusters/reproduce", "cli/commands/reproduce"),
     "audit": ("audit/report", "api/auditing"),

@@ -169,6 +169,14 @@ class OwnClient:
             return self.chance.choice(list(self.where.values()))
         return self.where.get(known.leader)
 
+    async def _found(self, partition: int) -> tuple[str, int] | None:
+        """Return where the leader is; ask for metadata, after the backoff, if that is not known."""
+        at = self._leader(partition)
+        if at is None:
+            await asyncio.sleep(self.backoff)
+            await self._ask()
+        return at
+
     async def _failed(self, *, is_news: bool) -> None:
         """Wait for the backoff, unless there was news; ask for metadata in any case."""
         asking = asyncio.create_task(self._ask())
@@ -180,10 +188,8 @@ class OwnClient:
 
     async def _produce(self, partition: int) -> None:
         known = self.known[partition]
-        at = self._leader(partition)
+        at = await self._found(partition)
         if at is None:
-            await asyncio.sleep(self.backoff)
-            await self._ask()
             return
         if not known.waiting:
             await asyncio.sleep(0.002)
@@ -200,10 +206,8 @@ class OwnClient:
 
     async def _consume(self, partition: int) -> None:
         known = self.known[partition]
-        at = self._leader(partition)
+        at = await self._found(partition)
         if at is None:
-            await asyncio.sleep(self.backoff)
-            await self._ask()
             return
         if not known.is_validated:
             await self._validate(partition, at)

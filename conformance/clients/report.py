@@ -74,20 +74,8 @@ class ClientReport:
             "requests_in_time": outcome.followed,
             "histories_per_second": round(outcome.histories / outcome.seconds, 1) if outcome.seconds else 0.0,
             "complete": outcome.complete,
-            "rules": [self._row(outcome, name) for name in NAMES],
+            "rules": [outcome.row(name) for name in NAMES],
             "differences": [self._difference(rule, found[0]) for rule, found in outcome.failures.items()],
-        }
-
-    @staticmethod
-    def _row(outcome: Outcome, name: str) -> dict[str, Any]:
-        tried = [found for found in outcome.failures.get(name, []) if found.plays]
-        return {
-            "rule": name,
-            "exercised": outcome.exercised[name],
-            "histories": outcome.exercised_in[name],
-            "broken": outcome.broken[name],
-            "played_again": len(tried),
-            "steady": sum(found.is_steady for found in tried),
         }
 
     def _difference(self, rule: str, found: Failure) -> dict[str, Any]:
@@ -125,7 +113,7 @@ def conform_clients(clients: Sequence[str], request: Request, tell: Callable[[st
 def _kept(client: Installed, outcome: Outcome, folder: Path, tell: Callable[[str], None]) -> Iterable[tuple[str, Path]]:
     """Write one failure of each rule, shortened, as a file that replays and a page with a diagram."""
     for rule, found in outcome.failures.items():
-        best = max(found, key=lambda item: (item.plays > 0 and item.is_steady, item.again))
+        best = max(found, key=lambda item: (item.is_steady, item.again))
         began = time.monotonic()
         short = shortened(client, best)
         tell(

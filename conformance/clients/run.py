@@ -7,7 +7,7 @@ import time
 from collections import Counter
 from contextlib import AsyncExitStack
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Self
+from typing import TYPE_CHECKING, Any, Self
 
 from fencepost.conformance.clients.driver import Driver
 from fencepost.conformance.clients.history import History
@@ -40,8 +40,8 @@ class Failure:
 
     @property
     def is_steady(self) -> bool:
-        """Whether it showed each time."""
-        return self.again == self.plays
+        """Whether it showed each time that it was played again."""
+        return 0 < self.plays == self.again
 
 
 @dataclass
@@ -83,12 +83,24 @@ class Outcome:
             self.broken[verdict.rule] += 1
             self.failures.setdefault(verdict.rule, []).append(Failure(history, play, verdict))
 
+    def row(self, rule: str) -> dict[str, Any]:
+        """Return what became of a rule, as data."""
+        tried = [found for found in self.failures.get(rule, []) if found.plays]
+        return {
+            "rule": rule,
+            "exercised": self.exercised[rule],
+            "histories": self.exercised_in[rule],
+            "broken": self.broken[rule],
+            "played_again": len(tried),
+            "steady": sum(found.is_steady for found in tried),
+        }
+
     @property
     def verdict(self) -> str:
-        """The verdict: differs if a deviation shows each time that its history is played."""
+        """The verdict: differs if a deviation shows each time that its history is played, undetermined if one shows now and then."""
         if any(found.is_steady for items in self.failures.values() for found in items):
             return "differs"
-        return "conforms" if self.complete and self.counted else "undetermined"
+        return "conforms" if self.complete and self.counted and not self.failures else "undetermined"
 
 
 class Pool:
