@@ -87,6 +87,12 @@ def committed_is_the_same_everywhere(s: State, c: C) -> bool:
     return all(holds_committed(s, n, n.high_watermark) for n in s.node)
 
 
+@always
+def snapshots_hold_what_is_committed(s: State, c: C) -> bool:
+    """KR-S9: every snapshot holds what is committed, and all of it up to where it ends. Only with `snapshots`."""
+    return all(n.start <= s.ghost_committed_end and holds_committed(s, n, n.start) for n in s.node)
+
+
 @step(on=follower_truncates)
 def nobody_truncates_committed(before: State, after: State, c: C, follower: int) -> bool:
     """KR-S5: a node does not truncate its log below its own high watermark."""
@@ -275,6 +281,25 @@ def added_voter_counts(s: State, c: C) -> bool:
     """A leader's high watermark is beyond the record that adds a voter. Only with `additions`."""
     return s.added != NONE and any(
         leads(s, node) and is_below(n, addition(c), n.high_watermark) for node, n in enumerate(s.node)
+    )
+
+
+@sometimes
+def snapshot_is_loaded(before: State, after: State, c: C) -> bool:
+    """A follower that lacks what its leader has deleted starts from its leader's snapshot. Only with `snapshots`."""
+    return any(after.node[node].start > before.node[node].end for node in range(c.nodes))
+
+
+@sometimes
+def log_is_replaced(before: State, after: State, c: C) -> bool:
+    """A follower whose log departs from its leader's drops all of it for a snapshot. Only with `snapshots`."""
+    return any(
+        after.node[node].start > before.node[node].start
+        and any(
+            before.node[node].log[offset].epoch != after.node[node].log[offset].epoch
+            for offset in range(min(before.node[node].end, after.node[node].end))
+        )
+        for node in range(c.nodes)
     )
 
 

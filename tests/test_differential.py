@@ -76,6 +76,7 @@ WALKS: list[tuple[str, dict[str, int], int]] = [
         1_000,
     ),
     ("replication", {"raises": 2, "lowers": 1, "elr": 1, "shrinks": 2, "fences": 2, "max_leader_epoch": 8}, 1_000),
+    ("replication", {"elr_disables": 1, "elr": 1, "min_isr": 2, "crashes": 2, "fences": 3, "max_leader_epoch": 8}, 1_000),
     (
         "replication",
         {
@@ -159,6 +160,12 @@ WALKS: list[tuple[str, dict[str, int], int]] = [
     ("controller-failover", {"max_epoch": 4, "decisions": 4, "fences": 2, "records_per_fetch": 1, "resends": 2}, 1_000),
     ("quorum", {"nodes": 3, "voters": 3, "late_fetches": 1, "restarts": 1, "disk_losses": 1, "flush_lags": 1}, 1_500),
     ("quorum", {"nodes": 3, "voters": 3, "real_votes": 1, "restarts": 1, "removals": 1, "records_per_answer": 1}, 1_500),
+    (
+        "quorum",
+        {"nodes": 3, "voters": 3, "snapshots": 2, "snapshot_epochs_compared": 0, "late_fetches": 1, "restarts": 1},
+        1_000,
+    ),
+    ("quorum", {"nodes": 3, "voters": 3, "snapshots": 1, "logs_start_with_snapshots": 0, "snapshots_hold_committed": 0}, 600),
     ("quorum", {"nodes": 3, "voters": 2, "losses": 1, "counts_answers": 1, "version_18": 3, "brokers_apply": 1}, 1_500),
     ("quorum", {"nodes": 3, "voters": 2, "max_epoch": 1, "clock": 1, "no_op_interval": 4, "no_ops": 3, "losses": 1}, 1_500),
     ("constructs", {}, 1_000),

@@ -35,6 +35,7 @@ SMALL = (
     "3 voters, late fetches",
     "3 voters, pre-vote, real votes",
     "2 voters, one added",
+    "3 voters, a snapshot",
     "2 voters and an observer, lost answer",
     "2 voters and a broker",
     "kafka-4.0 clock, 17 and 17, NoOp records",

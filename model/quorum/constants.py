@@ -66,6 +66,7 @@ class C(Constants):
     losses = bound(0, low=0, high=4, meaning="answers to fetches that are lost")
     removals = bound(0, low=0, high=1, meaning="leaders that remove themselves from the voters")
     additions = bound(0, low=0, high=1, meaning="observers that become voters")
+    snapshots = bound(0, low=0, high=2, meaning="snapshots that nodes take, upon which they cut their logs")
 
     # elections and logs
     real_votes = switch(default=False, meaning="candidates ask for votes one by one, instead of an election in one step")
@@ -95,6 +96,12 @@ class C(Constants):
     diverging_high_watermark_counts = switch(
         default=False, meaning="a replica takes over the high watermark of a diverging answer before it truncates"
     )
+
+    snapshots_hold_committed = switch(default=True, meaning="a snapshot holds only what is committed (KAFKA-10800)")
+    snapshot_epochs_compared = switch(
+        default=True, meaning="a leader compares epochs where its log starts with a snapshot, too (KAFKA-10761)"
+    )
+    logs_start_with_snapshots = switch(default=True, meaning="a log is cut only where a snapshot reaches (KAFKA-14238)")
 
     # parking
     version_18 = bound(31, low=0, high=31, meaning="nodes that know Fetch version 18, as a sum of powers of two")

@@ -293,7 +293,7 @@ def node_restarts(s: State, c: C, node: int, loses: int) -> None:
     require(loses == 0 or (c.flush_lags and unflushed(n) > 0))
     s.budget.restarts -= 1
     if loses == 1:
-        log.truncate(n, n.flushed)
+        log.truncate(n, max(n.flushed, n.start))
     restart(s, c, node)
 
 
@@ -306,6 +306,7 @@ def node_loses_disk(s: State, c: C, node: int) -> None:
     s.budget.disk_losses -= 1
     leave_epoch(s, c, node)
     log.truncate(n, 0)
+    n.start = 0
     n.epoch = 0
     n.voted = NONE
     n.high_watermark = NONE

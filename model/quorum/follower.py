@@ -11,6 +11,7 @@ def clear(fetch: Fetch) -> None:
     """Drop what there is of a fetch and its answer."""
     fetch.phase = Phase.SENT
     fetch.diverging = False
+    fetch.snapshot = 0
     fetch.end = 0
     fetch.high_watermark = 0
     fetch.remaining = 0
@@ -36,6 +37,7 @@ def follower_appends(s: State, c: C, follower: int) -> None:
     f = s.node[follower]
     require(f.fetch.phase == Phase.ANSWERED)
     require(not f.fetch.diverging)
+    require(f.fetch.snapshot == 0)
     require(arrived(c, f.fetch))
     l = s.node[f.leader]
     has_records = f.fetch.end > f.end
@@ -58,11 +60,11 @@ def follower_truncates(s: State, c: C, follower: int) -> None:
     require(f.fetch.diverging)
     require(arrived(c, f.fetch))
     l = s.node[f.leader]
-    epoch = log.floor_epoch(l, log.last_epoch(f))
+    epoch = log.known_epoch(l, log.last_epoch(f))
     offset = log.truncation_offset(f, epoch, f.fetch.end)
     if c.diverging_high_watermark_counts:
         raise_high_watermark(c, f, f.fetch.high_watermark)
-    if offset < f.high_watermark and c.refuses_truncation_below_high_watermark:
+    if offset < max(f.high_watermark, f.start) and c.refuses_truncation_below_high_watermark:
         f.failed = True
         clear(f.fetch)
     else:

@@ -4,6 +4,7 @@ from fencepost.model.language import NONE, InFlight, action, bits, require
 from fencepost.model.quorum import log
 from fencepost.model.quorum.constants import C, Completion, Emptiness, Source
 from fencepost.model.quorum.fetch import arrived, is_sent, reported_high_watermark, sends_field, speaks_version_18
+from fencepost.model.quorum.snapshots import needs_snapshot
 from fencepost.model.quorum.state import Id, LateFetch, Node, Phase, Role, State, is_everyone_connected, leads
 
 
@@ -105,6 +106,12 @@ def departs(s: State, leader: int, follower: int) -> bool:
     return log.departs(l, f.end, log.last_epoch(f))
 
 
+def lacks_log(s: State, c: C, leader: int, follower: int) -> bool:
+    """Say whether the leader has deleted what the follower asks for, and answers with its snapshot."""
+    l, f = s.node[leader], s.node[follower]
+    return needs_snapshot(c, l, f.end, log.last_epoch(f))
+
+
 def readable_end(s: State, c: C, leader: int, follower: int) -> int:
     """Return up to where an answer brings records: replicas get uncommitted ones too, a consumer does not."""
     l, f = s.node[leader], s.node[follower]
@@ -138,8 +145,10 @@ def is_behind(s: State, c: C, leader: int, follower: int) -> bool:
 def may_park(s: State, c: C, leader: int, follower: int) -> bool:
     """Say whether the leader may keep a fetch: there is nothing to say but what the replica knows.
 
-    A diverging answer always says something (KAFKA-15100).
+    A diverging answer always says something (KAFKA-15100), and so does one that names a snapshot.
     """
+    if lacks_log(s, c, leader, follower):
+        return False
     if departs(s, leader, follower):
         return c.parks_diverging
     return not has_records(s, c, leader, follower) and not is_behind(s, c, leader, follower)
@@ -148,9 +157,12 @@ def may_park(s: State, c: C, leader: int, follower: int) -> bool:
 def fill_answer(s: State, c: C, leader: int, follower: int) -> None:
     """Write into the fetch what the leader would answer now."""
     l, f = s.node[leader], s.node[follower]
-    is_diverging = departs(s, leader, follower)
+    is_behind_start = lacks_log(s, c, leader, follower)
+    is_diverging = not is_behind_start and departs(s, leader, follower)
+    end = f.end if is_behind_start else readable_end(s, c, leader, follower)
+    f.fetch.snapshot = l.start if is_behind_start else 0
     f.fetch.diverging = is_diverging
-    f.fetch.end = log.start_above(l, log.last_epoch(f)) if is_diverging else readable_end(s, c, leader, follower)
+    f.fetch.end = log.end_of_epoch(l, log.last_epoch(f)) if is_diverging else end
     f.fetch.high_watermark = l.high_watermark
 
 
@@ -161,7 +173,7 @@ def send_answer(s: State, c: C, leader: int, follower: int) -> None:
     f.fetch.remaining = c.latency if c.clock else 0
     if c.high_watermark_source == Source.REMEMBERED:
         s.node[leader].sent[follower] = max(s.node[leader].sent[follower], f.fetch.high_watermark)
-    if c.counts_answers and not f.fetch.diverging and f.fetch.end == f.end:
+    if c.counts_answers and not f.fetch.diverging and f.fetch.snapshot == 0 and f.fetch.end == f.end:
         s.ghost_credit[follower] = max(s.ghost_credit[follower] - 1, NONE)
 
 
@@ -251,7 +263,7 @@ def leader_handles_fetch(s: State, c: C, leader: int, follower: int) -> None:
     f = s.node[follower]
     require(is_sent(s, leader, follower))
     require(arrived(c, f.fetch))
-    if not departs(s, leader, follower):
+    if not lacks_log(s, c, leader, follower) and not departs(s, leader, follower):
         record_fetch(s, c, leader, follower, f.end)
     fill_answer(s, c, leader, follower)
     if may_park(s, c, leader, follower):
@@ -283,5 +295,6 @@ def leader_handles_late_fetch(s: State, c: C, m: LateFetch) -> None:
     require(l.role == Role.LEADER)
     require(l.epoch == m.epoch)
     require(not log.departs(l, m.offset, m.last_epoch))
+    require(not needs_snapshot(c, l, m.offset, m.last_epoch))
     s.late_fetches.remove(m)
     record_fetch(s, c, m.leader, m.follower, m.offset)

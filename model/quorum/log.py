@@ -39,15 +39,30 @@ def floor_epoch(n: Node, epoch: int) -> int:
     return n.log[start - 1].epoch if start > 0 else NO_EPOCH
 
 
+def snapshot_epoch(n: Node) -> int:
+    """Return the epoch of the last record in the node's snapshot, NO_EPOCH if it has none."""
+    return n.log[n.start - 1].epoch if n.start > 0 else NO_EPOCH
+
+
+def known_epoch(n: Node, epoch: int) -> int:
+    """Return the latest epoch up to `epoch` by what is left of the log: one that ended before its start passes for known."""
+    return epoch if start_above(n, epoch) < n.start else floor_epoch(n, epoch)
+
+
+def end_of_epoch(n: Node, epoch: int) -> int:
+    """Return where an epoch ends, not before the start of the log (LeaderEpochFileCache.endOffsetFor)."""
+    return max(start_above(n, epoch), n.start)
+
+
 def departs(n: Node, offset: int, epoch: int) -> bool:
     """Say whether a log that ends at `offset` with a record of `epoch` departs from this one (validateOffsetAndEpoch)."""
-    return offset > 0 and (floor_epoch(n, epoch) != epoch or start_above(n, epoch) < offset)
+    return offset > 0 and (known_epoch(n, epoch) != epoch or end_of_epoch(n, epoch) < offset)
 
 
 def truncation_offset(n: Node, epoch: int, end: int) -> int:
     """Return where a follower cuts its log when the leader says that `epoch` ends at `end` (truncateToEndOffset)."""
-    own = start_above(n, epoch)
-    return own if floor_epoch(n, epoch) != epoch else min(own, end)
+    own = end_of_epoch(n, epoch)
+    return own if known_epoch(n, epoch) != epoch else min(own, end)
 
 
 def offset_of(n: Node, record: int) -> int:

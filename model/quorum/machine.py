@@ -1,7 +1,7 @@
 """The quorum as one machine, and the versions that set its switches together."""
 
 from fencepost.model.language import Cast, Machine, Version
-from fencepost.model.quorum import broker, clock, election, follower, leader, network
+from fencepost.model.quorum import broker, clock, election, follower, leader, network, snapshots
 from fencepost.model.quorum.constants import C, Completion, refuse
 from fencepost.model.quorum.state import State, initial
 
@@ -47,6 +47,8 @@ MACHINE = Machine(
         leader.parked_fetch_times_out,
         follower.follower_appends,
         follower.follower_truncates,
+        snapshots.node_takes_snapshot,
+        snapshots.follower_loads_snapshot,
         network.answer_is_lost,
         broker.broker_applies_metadata,
         clock.time_passes,

@@ -11,6 +11,7 @@ Folded, so that states are small:
   could have got it before.
 * An election is one step in which a smallest majority grants its votes, unless `real_votes`. Who else would have voted
   learns of the leader later.
+* A snapshot is taken and the log cut in one step, and one is fetched in one step. What it holds stays in `log`.
 * A node whose leader has gone waits for the next one to make itself known.
 """
 
@@ -53,6 +54,8 @@ Ids = Annotated[int, BitSet(C.nodes)]
 Offset = Annotated[int, Range(0, LOG_SIZE)]
 MaybeOffset = Annotated[int, Range(NONE, LOG_SIZE)]
 Epoch = Annotated[int, Range(0, C.max_epoch)]
+Snapshot = Annotated[int, Range(0, 32 * C.snapshots)]
+"""Up to where a snapshot reaches, 0 for none. Logs are shorter than 32."""
 RecordId = Annotated[int, Range(0, C.max_records + 2 + C.additions)]
 """0: the start of an epoch. Up to `max_records`: a record of the controller. Above: a NoOp, a voter removed, a voter added."""
 Ticks = Annotated[int, Range(0, C.max_wait + C.latency + C.retry)]
@@ -69,11 +72,13 @@ class Fetch(Record):
     """A follower's fetch. `remaining` counts the ticks until the message arrives, or until a parked fetch times out.
 
     Parked or answered, `high_watermark` is the leader's when the answer was made, NONE if it knew none; answered, `end` is
-    how far the records of the answer reach, or, if it is `diverging`, where the leader says that the logs depart.
+    how far the records of the answer reach, or, if it is `diverging`, where the leader says that the logs depart. An answer may name a
+    `snapshot` instead, by where that ends.
     """
 
     phase: Phase
     diverging: bool
+    snapshot: Snapshot
     end: Offset
     high_watermark: MaybeOffset
     remaining: Ticks
@@ -86,7 +91,7 @@ class Node(Record):
     `sent`, the last high watermark sent to each, if it goes by that; `flushed`, up to where its log is safe, if that lags.
     A candidate keeps the votes `granted`. `failed`: it was told to truncate below its high watermark, and stopped.
     `received` is the last high watermark that it was sent, if it reports that one. `applied` is how many records of its log a
-    broker has applied to its metadata.
+    broker has applied to its metadata. `start` is where its log starts: what `log` has below that is in its snapshot.
     """
 
     role: Role
@@ -96,6 +101,7 @@ class Node(Record):
     granted: Ids
     failed: bool
     log: Annotated[Array[Entry], Size(LOG_SIZE)]
+    start: Snapshot
     end: Offset
     flushed: Offset
     high_watermark: MaybeOffset
@@ -125,6 +131,7 @@ class Budget(Record):
     losses: Annotated[int, Range(0, C.losses)]
     removals: Annotated[int, Range(0, C.removals)]
     additions: Annotated[int, Range(0, C.additions)]
+    snapshots: Annotated[int, Range(0, C.snapshots)]
     no_ops: Annotated[int, Range(0, C.no_ops)]
 
 
@@ -194,4 +201,5 @@ def initial(s: State, c: C) -> None:
     s.budget.losses = c.losses
     s.budget.removals = c.removals
     s.budget.additions = c.additions
+    s.budget.snapshots = c.snapshots
     s.budget.no_ops = c.no_ops

@@ -1,0 +1,74 @@
+"""Snapshots: a node takes one and cuts its log, and a follower that needs the records before gets the snapshot instead (KIP-630).
+
+After KafkaRaftClient.createSnapshot and handleFetchSnapshotResponse, and RaftLog.
+"""
+
+from fencepost.model.language import action, require
+from fencepost.model.quorum import log
+from fencepost.model.quorum.constants import C
+from fencepost.model.quorum.fetch import arrived
+from fencepost.model.quorum.follower import clear, send_fetch
+from fencepost.model.quorum.state import Entry, Id, Node, Phase, State
+
+
+def needs_snapshot(c: C, leader: Node, offset: int, epoch: int) -> bool:
+    """Say whether a leader answers with the id of its snapshot, to a fetch from here after a record of this epoch.
+
+    RaftLog.validateOffsetAndEpoch: the offset is below the start of the log, or there with another epoch than the snapshot's, or
+    the epoch is older than that.
+    """
+    own = log.snapshot_epoch(leader)
+    differs = epoch < own or (offset == leader.start and epoch != own)
+    return leader.start > 0 and (offset < leader.start or (c.snapshot_epochs_compared and differs))
+
+
+def erase(entry: Entry) -> None:
+    """Lose a record."""
+    entry.record = 0
+    entry.epoch = 0
+
+
+@action(node=Id)
+def node_takes_snapshot(s: State, c: C, node: int) -> None:
+    """A node takes a snapshot of what it knows to be committed, and deletes its log up to there.
+
+    RaftLog.createNewSnapshot and deleteBeforeSnapshot. Kafka keeps some of the log below its last snapshot for a while; who asks from
+    offset 0 gets the snapshot even so.
+    """
+    n = s.node[node]
+    end = n.high_watermark if c.snapshots_hold_committed else n.end
+    require(s.budget.snapshots > 0, bound=C.snapshots)
+    require(not n.failed)
+    require(end > n.start)
+    s.budget.snapshots -= 1
+    if not c.logs_start_with_snapshots:
+        for offset in range(n.start, end):
+            erase(n.log[offset])
+    n.start = end
+
+
+@action(follower=Id)
+def follower_loads_snapshot(s: State, c: C, follower: int) -> None:
+    """A follower has fetched the snapshot that its leader named: it drops its whole log and starts where the snapshot ends.
+
+    If the leader has a later one by now the one that was named is gone (SNAPSHOT_NOT_FOUND), and it asks again. A snapshot that is
+    not ahead of its log stops the follower (truncateToLatestSnapshot).
+    """
+    f = s.node[follower]
+    require(f.fetch.phase == Phase.ANSWERED)
+    require(f.fetch.snapshot > 0)
+    require(arrived(c, f.fetch))
+    l = s.node[f.leader]
+    end, epoch, last = f.fetch.snapshot, log.snapshot_epoch(l), log.last_epoch(f)
+    if l.start != end:
+        send_fetch(c, f)
+    elif epoch < last or (epoch == last and end <= f.end):
+        f.failed = True
+        clear(f.fetch)
+    else:
+        log.truncate(f, 0)
+        for offset in range(end):
+            log.append(f, l.log[offset].record, l.log[offset].epoch)
+        f.start = end
+        f.high_watermark = end
+        send_fetch(c, f)
