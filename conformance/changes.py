@@ -20,7 +20,7 @@ from fencepost.explorers.native.search import Search
 from fencepost.explorers.verdict import Options
 from fencepost.model.cluster.partition_change import active, change_isr, elr_after, first_in_order, leader_after
 from fencepost.model.cluster.reassignment import operator_cancels_reassignment, operator_reassigns_replicas
-from fencepost.model.cluster.state import newest, replicas
+from fencepost.model.cluster.state import has_elr, newest, replicas
 from fencepost.model.language import NONE, bits
 from fencepost.model.language.errors import DisabledError, UsageError
 from fencepost.model.language.interpreter import Interpreter
@@ -37,6 +37,8 @@ SIZES: tuple[str, ...] = (
     "brokers=3 movable=3 reassignments=1 cancels=1 fences=2 crashes=1 shrinks=0 min_isr=2 unclean_election=1 max_records=0 metadata_lag=1",
 )
 """Constants whose images are looked at: operators and fences, and crashes with unclean elections."""
+ELR_TURNED_OFF = "brokers=3 movable=3 elr_disables=1 reassignments=1 cancels=1 fences=2 crashes=0 shrinks=0 min_isr=2 max_records=0 metadata_lag=1"
+"""Images on which nobody clears the ELR that is left; looked at where there is one."""
 MOST_STATES = 2_000_000
 BATCH = 500
 """Changes that the driver is asked about at once."""
@@ -73,6 +75,8 @@ class Image(NamedTuple):
     partition: Partition
     fenced: int
     stopping: int
+    elr_disabled: int
+    """1 once ELR was turned off."""
 
 
 class Change(NamedTuple):
@@ -143,6 +147,7 @@ class Changes:
                                 **one.image.partition._asdict(),
                                 "fenced": one.image.fenced,
                                 "stopping": one.image.stopping,
+                                "elr_disabled": one.image.elr_disabled,
                             },
                             "change": {**one.change._asdict(), "what": one.change.what.name.lower()},
                             "model": one.model._asdict() if one.model else None,
@@ -159,10 +164,11 @@ class Changes:
 
 
 def conform_changes(
-    release: Release, machine: Machine, base: Constants, tell: Callable[[str], None], sizes: tuple[str, ...] = SIZES
+    release: Release, machine: Machine, base: Constants, tell: Callable[[str], None], sizes: tuple[str, ...] | None = None
 ) -> Changes:
     """Compare every change of every image under some constants, on top of those of a version."""
     found = Changes(release)
+    sizes = sizes or ((*SIZES, ELR_TURNED_OFF) if base.values["elr"] else SIZES)
     began = time.monotonic()
     with Driver(release) as driver:
         for text in sizes:
@@ -187,11 +193,12 @@ def images(machine: Machine, constants: Constants) -> tuple[int, list[Image]]:
         newest_of = states["image"][np.arange(len(states)), states["newest"]]
         columns = [newest_of[name] for name in ("leader", "isr", "missing", "fenced", "stopping")]
         columns += [states[name] for name in ("elr", "last_known_leader", "adding", "removing")]
+        columns.append(states["elr_disabled"])
         found.update(map(tuple, np.unique(np.stack([item.astype(np.int64) for item in columns], axis=1), axis=0).tolist()))
     everyone = (1 << int(constants.values["brokers"])) - 1
     return result.distinct, [
-        Image(Partition(leader, 0, 0, isr, elr, last, everyone & ~missing, adding, removing), fenced, stopping)
-        for leader, isr, missing, fenced, stopping, elr, last, adding, removing in sorted(found)
+        Image(Partition(leader, 0, 0, isr, elr, last, everyone & ~missing, adding, removing), fenced, stopping, disabled)
+        for leader, isr, missing, fenced, stopping, elr, last, adding, removing, disabled in sorted(found)
     ]
 
 
@@ -215,6 +222,7 @@ class Model:
         now.fenced, now.stopping, now.missing = image.fenced, image.stopping, self._everyone & ~p.replicas
         s.elr, s.last_known_leader, s.adding, s.removing = p.elr, p.last_known_leader, p.adding, p.removing
         s.budget.reassignments, s.budget.cancels = self._budget
+        s.elr_disabled = image.elr_disabled
         return s
 
     def asked(self, image: Image) -> Iterator[Change]:
@@ -272,11 +280,12 @@ class Model:
 
 def _compare(driver: Driver, model: Model, states: int, reached: list[Image]) -> Compared:
     found = Compared(model.c, states, len(reached))
-    flags = f"{int(model.c.elr)} {int(model.c.unclean_election)} {int(model.c.min_isr)}"
+    rest = f"{int(model.c.unclean_election)} {int(model.c.min_isr)}"
     waiting = ((image, change) for image in reached for change in model.asked(image))
     while batch := [item for item, _ in zip(waiting, range(BATCH), strict=False)]:
         line = " ".join(
-            f"{' '.join(map(str, image.partition))} {int(change.what)} {change.target} {change.acceptable} {change.unclean} {flags}"
+            f"{' '.join(map(str, image.partition))} {int(change.what)} {change.target} {change.acceptable} {change.unclean} "
+            f"{int(has_elr(model.fill(image), model.c))} {rest}"
             for image, change in batch
         )
         answers = driver.tell(f"changes {line}")["changed"]

@@ -57,6 +57,9 @@ ACTIONS: dict[str, Act] = {
     "operator_cancels_reassignment": Act(
         "ReplicationControlManager.alterPartitionReassignments without replicas.", lambda _: "cancel"
     ),
+    "operator_turns_elr_off": Act(
+        "FeatureControlManager.replay of what updateFeatures writes for a downgrade (FeatureLevelRecord).", lambda _: "elr-off"
+    ),
     "controller_applies_alter_partition": Act(
         "ReplicationControlManager.alterPartition with the request that DefaultAlterPartitionManager has sent.",
         lambda seen, m: f"alter {seen.requests().number(m)}",
@@ -145,6 +148,7 @@ FIELDS: dict[str, str] = {
 }
 
 NOT_COMPARED: dict[str, str] = {
+    "elr_disabled": "the feature is turned off as the model says, and what comes of it is compared",
     "replica.raised": "min ISR does not change",
     "replica.checked": "always empty since KAFKA-15221",
     "replica.truncating": "always off since IBP 2.7",
@@ -252,6 +256,7 @@ AS_BUILT: dict[str, int] = {
     "elr_judged_by": 0,
     "min_isr_opens_partition_epoch": 0,
     "leaderless_elr_is_cleared": 1,
+    "stale_elr_elects": 1,
     "completion": int(Completion.ALL_TARGETS),
     "last_known_leader": 1,
     "last_known_leader_check": 1,

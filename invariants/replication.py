@@ -18,6 +18,8 @@ from fencepost.model.cluster.state import (
     State,
     effective_min_isr,
     has_current_leader,
+    has_elr,
+    heeds_elr,
     is_running,
     is_sent,
     leads,
@@ -79,7 +81,8 @@ def candidates_have_committed(s: State, c: C) -> bool:
     return all(
         has_committed(s, s.replica[broker])
         for broker in range(c.brokers)
-        if is_running(s, broker) and bits.contains((newest(s).isr | s.elr) & replicas(c, newest(s)), broker)
+        if is_running(s, broker)
+        and bits.contains((newest(s).isr | (s.elr if heeds_elr(s, c) else 0)) & replicas(c, newest(s)), broker)
     )
 
 
@@ -171,14 +174,15 @@ def isr_is_sane(s: State, c: C) -> bool:
     Without ELR the last member of the ISR stays there when it is fenced.
     """
     image = newest(s)
-    is_last = not c.elr and bits.size(image.isr) == 1
+    is_on = has_elr(s, c)
+    is_last = not is_on and bits.size(image.isr) == 1
     return (
         (image.leader == NONE or bits.contains(image.isr & active(c, image), image.leader))
-        and (c.elr or image.isr != 0)
+        and (is_on or c.elr_disables > 0 or image.isr != 0)
         and bits.is_subset(image.isr, replicas(c, image))
         and (is_last or image.isr & ~active(c, image) == 0)
         and s.elr & image.isr == 0
-        and (s.elr & replicas(c, image) == 0 or bits.size(image.isr) < effective_min_isr(c, image, image.raised))
+        and (s.elr & replicas(c, image) == 0 or not is_on or bits.size(image.isr) < effective_min_isr(c, image, image.raised))
     )
 
 

@@ -1,4 +1,4 @@
-"""What operators do with the topic's configuration: they raise and lower min.insync.replicas while it is in use.
+"""What operators do with configuration: they raise and lower min.insync.replicas while it is in use, and turn ELR off.
 
 After ConfigurationControlManager.incrementalAlterConfigs. The record goes through the controller's log like any other, so everybody
 acts on it once it was applied there: the controller at once, each broker later.
@@ -7,7 +7,7 @@ acts on it once it was applied there: the controller at once, each broker later.
 from fencepost.model.cluster.constants import C
 from fencepost.model.cluster.controller import has_room
 from fencepost.model.cluster.partition_change import append_image
-from fencepost.model.cluster.state import State, newest
+from fencepost.model.cluster.state import State, has_elr, newest
 from fencepost.model.language import NONE, action, require
 
 
@@ -31,6 +31,18 @@ def operator_lowers_min_isr(s: State, c: C) -> None:
     change_min_isr(s, c, -1)
 
 
+@action()
+def operator_turns_elr_off(s: State, c: C) -> None:
+    """An operator turns eligible leader replicas off (kafka-features downgrade --feature eligible.leader.replicas=0).
+
+    Brokers do not read that. Nothing clears the ELRs that partitions have (FeatureControlManager.replay).
+    """
+    require(s.budget.elr_disables > 0, bound=C.elr_disables)
+    require(c.elr)
+    s.budget.elr_disables -= 1
+    s.elr_disabled = 1
+
+
 def change_min_isr(s: State, c: C, by: int) -> None:
     """Write another min ISR, and with it a ClearElrRecord: nobody is eligible by the old one any more.
 
@@ -38,7 +50,7 @@ def change_min_isr(s: State, c: C, by: int) -> None:
     to forget, which opens a partition epoch. Who leads nothing now, and is forgotten, leads nothing for ever (HYP-12).
     """
     has_something = s.elr != 0 or s.last_known_leader != NONE
-    forgets = c.elr and has_something and (newest(s).leader != NONE or c.leaderless_elr_is_cleared)
+    forgets = has_elr(s, c) and has_something and (newest(s).leader != NONE or c.leaderless_elr_is_cleared)
     append_image(s)
     image = newest(s)
     image.raised += by

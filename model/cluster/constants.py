@@ -137,6 +137,7 @@ class C(Constants):
     cancels = bound(0, low=0, high=3, meaning="times that an operator cancels a reassignment")
     raises = bound(0, low=0, high=2, meaning="times that an operator raises min ISR by one")
     lowers = bound(0, low=0, high=2, meaning="times that an operator lowers min ISR by one")
+    elr_disables = bound(0, low=0, high=1, meaning="with ELR: times that an operator turns the feature off")
     movable = bound(0, low=0, high=5, meaning="brokers of which operators add and remove replicas: the first")
     least_replicas = bound(0, low=0, high=5, meaning="replicas that operators leave the partition at least, and never none")
     spare = bound(0, low=0, high=4, meaning="of these, brokers without a replica at the start: the last")
@@ -249,6 +250,9 @@ class C(Constants):
         default=False, meaning="with ELR: who is removed from the replicas is not eligible any more (HYP-10)"
     )
     elr_judged_by = choice(Judging.OWN, meaning="with ELR, the min ISR of the controller is: own, smaller, heartbeats (HYP-11)")
+    stale_elr_elects = switch(
+        default=True, meaning="with ELR turned off, who is left in an ELR from before may be elected (HYP-14)"
+    )
     min_isr_opens_partition_epoch = switch(
         default=False, meaning="a change of min ISR opens a partition epoch, not only if it clears an ELR (HYP-11)"
     )
@@ -275,6 +279,8 @@ def refuse(c: C) -> str | None:
         return f"reassignments={c.reassignments} moves nothing with movable=0: write movable={c.brokers}, or how many may move."
     if c.cancels > 0 and c.reassignments == 0:
         return f"cancels={c.cancels} finds nothing to cancel with reassignments=0: write reassignments=1 or more."
+    if c.elr_disables > 0 and not c.elr:
+        return f"elr_disables={c.elr_disables} finds no ELR to turn off with elr=off: write elr=on."
     if c.spare > c.movable:
         return f"spare={c.spare} is more than movable={c.movable}, and only those brokers can be given a replica: write movable={c.spare}."
     if c.least_replicas > c.brokers:

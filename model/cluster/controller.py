@@ -23,6 +23,7 @@ from fencepost.model.cluster.state import (
     State,
     Status,
     effective_min_isr,
+    has_elr,
     is_copy,
     is_running,
     is_sent,
@@ -83,7 +84,8 @@ def controller_fences_broker(s: State, c: C, broker: int) -> None:
 def controller_unfences_broker(s: State, c: C, broker: int) -> None:
     """The controller unfences a running broker that has applied its own registration; it may then be elected.
 
-    ReplicationControlManager.handleBrokerUnfenced: only a partition without a leader is looked at. A broker that wants to
+    ReplicationControlManager.handleBrokerUnfenced: only a partition without a leader is looked at, and with ELR turned off what is
+    left of its ELR goes then. A broker that wants to
     shut down is never unfenced (BrokerHeartbeatManager.calculateNextBrokerState).
     """
     image = newest(s)
@@ -98,7 +100,7 @@ def controller_unfences_broker(s: State, c: C, broker: int) -> None:
         append_image(s)
         now = newest(s)
         now.fenced = bits.without(now.fenced, broker)
-        if leader != now.leader:
+        if leader != now.leader or (now.leader == NONE and s.elr != 0 and not has_elr(s, c)):
             change_isr(s, c, now.isr, elr_after(s, c, now.isr, 0), leader)
 
 

@@ -16,13 +16,14 @@ from fencepost.model.cluster.partition_change import (
     isr_after,
     leader_after,
 )
-from fencepost.model.cluster.state import Broker, Life, Offset, State, is_running, local, newest
+from fencepost.model.cluster.state import Broker, Life, Offset, State, has_elr, is_running, local, newest
 from fencepost.model.language import action, bits, require
 
 
 def may_lose(s: State, c: C, broker: int) -> bool:
     """Say whether a crash of this broker may lose records."""
-    return c.loss == Loss.ANY or (c.loss == Loss.OUTSIDE_ISR and not bits.contains(newest(s).isr | s.elr, broker))
+    safe = newest(s).isr | (s.elr if has_elr(s, c) else 0)
+    return c.loss == Loss.ANY or (c.loss == Loss.OUTSIDE_ISR and not bits.contains(safe, broker))
 
 
 def halt(s: State, broker: int, life: Life) -> None:
@@ -142,7 +143,7 @@ def is_unclean(s: State, c: C, broker: int) -> bool:
 
     By its previous broker epoch (KAFKA-18635), which a broker saves when it stops cleanly; or any new incarnation.
     """
-    if not c.elr or c.unclean_shutdown == UncleanShutdown.NEVER:
+    if not has_elr(s, c) or c.unclean_shutdown == UncleanShutdown.NEVER:
         return False
     return c.unclean_shutdown == UncleanShutdown.EVERY_INCARNATION or s.replica[broker].life == Life.CRASHED
 

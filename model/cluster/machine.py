@@ -99,6 +99,11 @@ def notes(c: C) -> tuple[str, ...]:
         found.append(
             "elr_within_replicas is off, as Kafka's code reads: a violation may come from HYP-10; `--with elr_within_replicas` closes it."
         )
+    if c.elr_disables > 0 and c.stale_elr_elects:
+        found.append(
+            "stale_elr_elects is on, as Kafka's code reads: a violation may come from the conjecture HYP-14; "
+            "`--without stale_elr_elects` closes it."
+        )
     if c.elr and c.raises + c.lowers > 0 and c.elr_judged_by != Judging.HEARTBEATS and c.publishing != Publishing.TOGETHER:
         found.append(
             "publishing is not together, nor elr_judged_by=heartbeats, as Kafka's code reads: a violation may come from HYP-11; "
@@ -126,6 +131,7 @@ MACHINE = Machine(
         reassignment.operator_cancels_reassignment,
         configuration.operator_raises_min_isr,
         configuration.operator_lowers_min_isr,
+        configuration.operator_turns_elr_off,
         controller.controller_applies_alter_partition,
         controller.controller_finds_replica_ineligible,
         controller.controller_refuses_alter_partition,
@@ -164,6 +170,7 @@ MACHINE = Machine(
                 "operator_cancels_reassignment",
                 "operator_raises_min_isr",
                 "operator_lowers_min_isr",
+                "operator_turns_elr_off",
             ),
             "",
         ),

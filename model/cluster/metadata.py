@@ -51,7 +51,8 @@ def apply_image(s: State, c: C, broker: int, index: int) -> None:
     """Take over the leadership that an image gives the broker, or the leader that it names (ReplicaManager.applyDelta).
 
     Who has no replica any more deletes its log; who has a new one starts empty. Only the two images are compared: a broker that
-    was removed and added again in between does not learn of it (TopicDelta.localChanges).
+    was removed and added again in between does not learn of it (TopicDelta.localChanges). A log that is made has the min ISR of the
+    image (LogManager.getOrCreateLog).
     """
     r = s.replica[broker]
     old, new = s.image[r.applied], s.image[index]
@@ -63,7 +64,7 @@ def apply_image(s: State, c: C, broker: int, index: int) -> None:
     if had and not has:
         delete_replica(s, c, broker)
     r.applied = index
-    if c.publishing == Publishing.TOGETHER and (new.leader != broker or new.partition_epoch >= r.partition_epoch):
+    if not had or (c.publishing == Publishing.TOGETHER and (new.leader != broker or new.partition_epoch >= r.partition_epoch)):
         r.raised = new.raised
     if changes and new.leader == broker:
         make_leader(s, c, broker, was_leader, in_new_epoch)

@@ -18,6 +18,7 @@ REPAIRS = (
     Repair(
         "HYP-12", "a change of min ISR leaves partitions without a leader alone", {"leaderless_elr_is_cleared": 0}, {"elr": 1}
     ),
+    Repair("HYP-14", "an ELR elects nobody once ELR is turned off", {"stale_elr_elects": 0}, {"elr": 1}),
 )
 """What closes the findings that follow from Kafka's code as it reads: `--version kafka-4.1-repaired` has all of it."""
 LOSSES = {

@@ -5,7 +5,7 @@ operator moves them; what comes of it is written to the log as one image.
 """
 
 from fencepost.model.cluster.constants import C, Completion, Judging
-from fencepost.model.cluster.state import Image, State, effective_min_isr, is_running, newest
+from fencepost.model.cluster.state import Image, State, effective_min_isr, has_elr, heeds_elr, is_running, newest
 from fencepost.model.language import NONE, bits
 
 
@@ -86,9 +86,11 @@ def elr_target(s: State, c: C, isr: int, missing: int, unclean: int) -> int:
     """Return the eligible leader replicas that go with a new ISR (KIP-966, maybePopulateTargetElr).
 
     Members that leave the ISR stay eligible while it is below min ISR, unless they may have lost records. Nothing there looks at
-    the target replicas, so members that are removed stay too (HYP-10).
+    the target replicas, so members that are removed stay too (HYP-10). With ELR turned off it is left as it was.
     """
-    if not c.elr or bits.size(isr) >= effective_min_isr(c, newest(s), judged_raise(s, c)):
+    if not has_elr(s, c):
+        return s.elr
+    if bits.size(isr) >= effective_min_isr(c, newest(s), judged_raise(s, c)):
         return 0
     stay = (s.elr | newest(s).isr) & ~isr & ~unclean
     return stay & ~missing if c.elr_within_replicas else stay
@@ -97,25 +99,32 @@ def elr_target(s: State, c: C, isr: int, missing: int, unclean: int) -> int:
 def elected(s: State, c: C, isr: int, elr: int, missing: int, acceptable: int, removing: int) -> int:
     """Return who leads after a change to this ISR and ELR, NONE if nobody can (PartitionChangeBuilder.electAnyLeader).
 
+    As `cleanly_elected`; then, if unclean elections are allowed, the first acceptable replica.
+    """
+    leader = cleanly_elected(s, c, isr, elr, missing, acceptable, removing)
+    return first_in_order(c, acceptable & ~missing, removing) if leader == NONE and c.unclean_election else leader
+
+
+def cleanly_elected(s: State, c: C, isr: int, elr: int, missing: int, acceptable: int, removing: int) -> int:
+    """Return who leads where unclean elections are not asked for (PartitionChangeBuilder.Election.ONLINE).
+
     The leader stays if it may; then the first acceptable ISR member, or ELR member if the ISR is empty; then the last
-    known leader; then, if unclean elections are allowed, the first acceptable replica.
+    known leader. Whether ELR is on is not asked: who is left in an ELR may be elected after it was turned off (HYP-14).
     """
     able = acceptable & ~missing
-    eligible = (isr if isr != 0 else elr) & able
+    eligible = (isr if isr != 0 else elr if heeds_elr(s, c) else 0) & able
     if bits.contains(eligible, newest(s).leader):
         return newest(s).leader
     leader = first_in_order(c, eligible, removing)
     if leader == NONE and may_elect_last_known(s, c, isr, elr, able):
         leader = s.last_known_leader
-    if leader == NONE and c.unclean_election:
-        leader = first_in_order(c, able, removing)
     return leader
 
 
 def may_elect_last_known(s: State, c: C, isr: int, elr: int, acceptable: int) -> bool:
     """Say whether the last known leader may be elected: ISR and ELR are empty (PartitionChangeBuilder.canElectLastKnownLeader)."""
     return (
-        c.elr
+        has_elr(s, c)
         and c.last_known_leader
         and isr == 0
         and elr == 0
@@ -145,19 +154,26 @@ def append_image(s: State) -> None:
 def change_partition(s: State, c: C, isr: int, elr: int, leader: int, missing: int, adding: int, removing: int) -> None:
     """Write a changed partition into the newest image (PartitionChangeBuilder.build).
 
-    A leader from outside the ISR becomes the whole ISR, and empties the ELR unless it was elected for being in it. Without ELR
+    A leader from outside the ISR becomes the whole ISR, and empties the ELR unless it was elected for being in it; so does one that is
+    in an ISR and in an ELR which was left when ELR was turned off. Without ELR
     the last member stays in the ISR. Whoever led last is remembered as long as nobody leads. With HYP-12 repaired the ELR is empty
-    if who is elected is enough.
+    if who is elected is enough. Once ELR is turned off, any change empties it, and the last known leader stays as it was.
     """
     image = newest(s)
-    is_new_outsider = leader not in (NONE, image.leader) and not bits.contains(isr, leader)
-    keeps_last = isr == 0 and not c.elr
-    new_isr = bits.only(leader) if is_new_outsider else image.isr if keeps_last else isr
+    is_new = leader not in (NONE, image.leader)
+    is_new_outsider = is_new and not bits.contains(isr, leader)
+    is_on = has_elr(s, c)
+    keeps_last = isr == 0 and not is_on
+    becomes_isr = is_new_outsider or (is_new and bits.contains(elr, leader))
+    new_isr = bits.only(leader) if becomes_isr else image.isr if keeps_last else isr
     new_elr = bits.without(elr, leader) if isr == 0 and bits.contains(elr, leader) else 0 if is_new_outsider else elr
+    if not is_on:
+        new_elr = 0
     if not c.leaderless_elr_is_cleared and bits.size(new_isr) >= effective_min_isr(c, image, judged_raise(s, c)):
         new_elr = 0
-    remembers = c.elr and c.last_known_leader and s.last_known_leader == NONE
-    new_last_known = NONE if leader != NONE else image.leader if remembers else s.last_known_leader
+    remembers = is_on and c.last_known_leader and s.last_known_leader == NONE
+    forgets = is_on and leader != NONE
+    new_last_known = NONE if forgets else image.leader if leader == NONE and remembers else s.last_known_leader
     moves = missing != image.missing or adding != s.adding or removing != s.removing
     changes = new_isr != image.isr or new_elr != s.elr or leader != image.leader or new_last_known != s.last_known_leader
     image.leader_epoch = epoch_after(s, c, isr, leader, missing)

@@ -9,6 +9,7 @@ from fencepost.model.cluster.partition_change import (
     active,
     append_image,
     change_partition,
+    cleanly_elected,
     elected,
     elr_target,
     epoch_after,
@@ -25,8 +26,8 @@ def operator_reassigns_replicas(s: State, c: C, target: int) -> None:
 
     ReplicationControlManager.changePartitionReassignment. `target` says which of the movable brokers; all others keep theirs. It may replace a reassignment under way. Then an empty list of replicas
     to add or to remove leaves the earlier list as it was, since the builder is given those only that are not empty. What the ISR
-    allows already is done at once. A broker that is added cannot be elected here, as a member of the ELR or uncleanly: for a leader
-    it is looked up among the replicas of before, which fails the request (PartitionRegistration.directory).
+    allows already is done at once; unclean elections are not asked for here. A broker that is added cannot be elected as a member
+    of the ELR: for a leader it is looked up among the replicas of before, which fails the request (PartitionRegistration.directory).
     """
     require(s.budget.reassignments > 0, bound=C.reassignments)
     image = newest(s)
@@ -38,8 +39,8 @@ def operator_reassigns_replicas(s: State, c: C, target: int) -> None:
     missing = kept | removing if done else kept
     isr = image.isr & ~removing if done else image.isr
     elr = elr_target(s, c, isr, missing, 0)
-    leader = elected(s, c, isr, elr, missing | image.missing, active(c, image), replicas(c, image) & ~wanted)
-    asked = active(c, image) & (wanted | replicas(c, image)) & (bits.everyone(c.brokers) if c.unclean_election else s.elr)
+    leader = cleanly_elected(s, c, isr, elr, missing | image.missing, active(c, image), replicas(c, image) & ~wanted)
+    asked = active(c, image) & (wanted | replicas(c, image)) & s.elr
     first = first_in_order(c, asked, replicas(c, image) & ~wanted)
     require(has_room(s, c), bound=C.metadata_lag)
     require(bits.size(wanted) >= max(1, c.least_replicas))

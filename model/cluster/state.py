@@ -201,6 +201,7 @@ class Budget(Record):
     cancels: Annotated[int, Range(0, C.cancels)]
     raises: Annotated[int, Range(0, C.raises)]
     lowers: Annotated[int, Range(0, C.lowers)]
+    elr_disables: Annotated[int, Range(0, C.elr_disables)]
 
 
 class State(Record):
@@ -214,6 +215,7 @@ class State(Record):
     image: Annotated[Array[Image], Size(C.metadata_lag + 1)]
     newest: ImageIndex
     elr: Brokers
+    elr_disabled: Annotated[int, Range(0, C.elr_disables)]
     last_known_leader: MaybeBroker
     adding: Movable
     removing: Movable
@@ -263,6 +265,7 @@ def initial(s: State, c: C) -> None:
     s.budget.cancels = c.cancels
     s.budget.raises = c.raises
     s.budget.lowers = c.lowers
+    s.budget.elr_disables = c.elr_disables
 
 
 def newest(s: State) -> Image:
@@ -283,6 +286,16 @@ def is_running(s: State, broker: int) -> bool:
 def leads(s: State, broker: int) -> bool:
     """Say whether the broker runs and believes to lead; a newer leader may exist."""
     return is_running(s, broker) and local(s, broker).leader == broker
+
+
+def has_elr(s: State, c: C) -> bool:
+    """Say whether eligible leader replicas are on: no operator has turned them off (FeatureControlManager.isElrFeatureEnabled)."""
+    return c.elr and s.elr_disabled == 0
+
+
+def heeds_elr(s: State, c: C) -> bool:
+    """Say whether members of an ELR may be elected: as Kafka is, also once ELR is turned off (HYP-14)."""
+    return has_elr(s, c) or c.stale_elr_elects
 
 
 def replicas(c: C, image: Image) -> int:

@@ -73,6 +73,7 @@ public final class Driver implements Loop.Driven {
             case "elect": world.elect(); break;
             case "reassign": world.reassign(n[0]); break;
             case "cancel": world.reassign(null); break;
+            case "elr-off": world.turnElrOff(); break;
             case "alter": world.alter(n[0]); break;
             case "resend": world.resend(n[0]); break;
             case "drop": world.drop(n[0]); break;

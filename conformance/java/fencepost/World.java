@@ -295,6 +295,11 @@ final class World {
         }
     }
 
+    /** An operator turns eligible leader replicas off; brokers see nothing of that. */
+    void turnElrOff() {
+        controller.turnElrOff();
+    }
+
     private Alteration alteration(int number) {
         return sent.stream().filter(a -> a.number == number).findFirst().orElseThrow(() -> new Untried("no such request"));
     }

@@ -83,7 +83,7 @@ public final class FencepostChanges {
         );
         builder.setEligibleLeaderReplicasEnabled(elr);  // until 4.2
         builder.setDefaultDirProvider(broker -> new Uuid(1000, broker));
-        if (uncleanElection) {
+        if (uncleanElection && what != REASSIGN) {  // changePartitionReassignment asks for none
             builder.setElection(PartitionChangeBuilder.Election.UNCLEAN);
         }
         if (what == ISR) {

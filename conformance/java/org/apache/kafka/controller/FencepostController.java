@@ -219,6 +219,11 @@ public final class FencepostController {
         return Errors.forCode(result.response().responses().get(0).partitions().get(0).errorCode()).name();
     }
 
+    /** What FeatureControlManager.updateFeatures writes when an operator downgrades the feature. */
+    public void turnElrOff() {
+        replay(new FeatureLevelRecord().setName(ELR).setFeatureLevel((short) 0));
+    }
+
     /** ElectLeaders for the preferred replica; says whether anything changed, or why not. */
     public String electPreferred(String topic) {
         ElectLeadersRequestData request = new ElectLeadersRequestData().setElectionType((byte) 0);
