@@ -122,7 +122,7 @@ def condensed(found: Protocol, ablation: Ablation, outcome: Outcome) -> dict[str
         "departure": departure,
         "steps": row["cells"][outcome.broken[0]]["steps"] if outcome.broken else [],
     }
-    return {key: value for key, value in made.items() if value}
+    return {key: value for key, value in made.items() if value or (key == "steps" and outcome.broken)}
 
 
 def measure_faults(replicas: str, keep: str | None, workers: int) -> None:

@@ -218,6 +218,7 @@ BOUNDS: dict[tuple[str, str], str] = {
             ("controller-elects-preferred", "s.budget.elections > 0"),
             ("operator-reassigns-replicas", "s.budget.reassignments > 0"),
             ("operator-cancels-reassignment", "s.budget.cancels > 0"),
+            ("operator-turns-elr-off", "s.budget.elr_disables > 0"),
             ("leader-appends", "s.written < c.max_records"),
             ("follower-lags-too-long", "s.budget.lags > 0"),
             ("leader-requests-shrink", "s.budget.shrinks > 0"),
@@ -243,6 +244,7 @@ BOUNDS: dict[tuple[str, str], str] = {
         ),
         "the last leader epoch",
     ),
+    ("operator-turns-elr-off", "c.elr"): "turning off what is off changes nothing",
     **dict.fromkeys(
         (
             ("broker-registers", "bits.contains(image.fenced, broker) or not c.fenced_before_registration"),
@@ -329,6 +331,7 @@ UNSEEN: dict[str, str] = {
         ),
         _SAME_MIN_ISR,
     ),
+    "stale_elr_elects": "nobody turns ELR off here; `--changes` compares what is elected where it is off",
     "fetches_report": "leaders read the field only with `reported_high_watermark_counts`",
 }
 """Rules whose turning shows nowhere in what is driven, and why; by constant, or by constant and value."""

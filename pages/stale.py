@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from fencepost.invariants.protocols import protocol
 from fencepost.invariants.theorems import THEOREMS
 from fencepost.model.language.errors import FencepostError
-from fencepost.pages import matrices, tolerance
+from fencepost.pages import matrices, tolerance, versions
 from fencepost.pages.histories import histories, history, history_of_faults
 from fencepost.pages.proofs import measured_proofs
 
@@ -24,6 +24,8 @@ def stale() -> Iterator[str]:
             f"`python -m benchmarks.matrices {name}` measures it again."
         )
     yield from stale_proofs()
+    if versions.stale():
+        yield "stale: figures/versions.json: measured with another model, or other runs; `python -m benchmarks.versions` measures it again."
     for replicas in tolerance.stale():
         was = tolerance.measured()[replicas]["mark"]
         yield (

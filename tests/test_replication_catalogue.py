@@ -37,6 +37,7 @@ ALL_ACTIONS = (
     "2 brokers, requests without epoch checks",
     "2 brokers, replicas move",
     "kafka-4.4 2 brokers, HYP-11, nothing asked for",
+    "kafka-4.4 2 brokers, HYP-14",
     "kafka-4.4 2 brokers, HYP-11, configs first and lowered",
 )
 

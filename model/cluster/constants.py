@@ -279,8 +279,6 @@ def refuse(c: C) -> str | None:
         return f"reassignments={c.reassignments} moves nothing with movable=0: write movable={c.brokers}, or how many may move."
     if c.cancels > 0 and c.reassignments == 0:
         return f"cancels={c.cancels} finds nothing to cancel with reassignments=0: write reassignments=1 or more."
-    if c.elr_disables > 0 and not c.elr:
-        return f"elr_disables={c.elr_disables} finds no ELR to turn off with elr=off: write elr=on."
     if c.spare > c.movable:
         return f"spare={c.spare} is more than movable={c.movable}, and only those brokers can be given a replica: write movable={c.spare}."
     if c.least_replicas > c.brokers:
