@@ -182,6 +182,18 @@ def test_a_negative_cost_is_an_error_on_both_engines() -> None:
             search(mailbox.MACHINE, mailbox.MACHINE.set_constants({}), (prop,), Options(workers=1))
 
 
+def never(s: mailbox.State, c: mailbox.C) -> bool:
+    """Hold nowhere."""
+    return s.resends_left > c.resends
+
+
+def test_a_negative_cost_of_a_step_that_does_not_count_is_no_error() -> None:
+    prop = at_most("cost", "It is cheap.", costs=drops, when=never, then=never)
+    for search in (plain, native):
+        result = search(mailbox.MACHINE, mailbox.MACHINE.set_constants({}), (prop,), Options(workers=1))
+        assert result.of("cost").verdict is Verdict.HOLDS
+
+
 def nowhere(s: mailbox.State, c: mailbox.C) -> bool:
     """Count too far."""
     return 1 << (s.losses_left - 2) == 1

@@ -83,13 +83,19 @@ def analyse(
     begins: Array,
     depth: Callable[[Array], Array],
     pause: Callable[[], None] = lambda: None,
+    refuse: Callable[[int], None] = lambda _: None,
 ) -> Answer:
     """Return what is so of a graph whose states have these marks (bits WHEN and THEN).
 
     `begins` are the states with `when` and without `then`; `depth` gives for each how many steps it is from an initial state. `pause`
-    is called between the parts of the work, and may raise to end it.
+    is called between the parts of the work, and may raise to end it. `refuse` is called with an edge whose cost is below 0, if one
+    counts: where no behaviour passes between `when` and `then`, a step costs nothing, and nobody asks what.
     """
-    return _Analysis(rows, terms, marks, begins, depth, pause).run()
+    made = _Analysis(rows, terms, marks, begins, depth, pause)
+    wrong = made.wrong()
+    if wrong is not None:
+        refuse(wrong)
+    return made.run()
 
 
 class _Analysis:
@@ -110,6 +116,13 @@ class _Analysis:
         self.group[self.begins] = 0
         size = calls.reach(self.edges, marks, terms.masks, self.group, self.enabled, queue, len(begins))
         self.nodes = queue[:size].copy()
+
+    def wrong(self) -> int | None:
+        """Return an edge that counts and whose cost is below 0, None if there is none."""
+        below = np.flatnonzero(self.by_edge < 0)
+        sources = np.searchsorted(self.rows.offsets, below, side="right") - 1
+        counts = np.isin(sources, self.nodes) & self.terms.allowed[self.rows.classes[below]]
+        return int(below[counts][0]) if counts.any() else None
 
     def run(self) -> Answer:
         """Look for a fair behaviour that stays away first, then for loops that cost, then for the most expensive path."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 from dataclasses import replace
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -44,6 +45,8 @@ class Engine:
         self.search, self.properties, self.began = search, properties, began
         self.stop_asked = ""
         self.compiled: Compiled | None = None
+        self.code = 0
+        """The check that failed last where a cost was computed."""
 
     def judge(self, result: Result, order: tuple[Property, ...]) -> Result:
         """Return the result with these properties judged, in `order`; where that is cut short they are undetermined."""
@@ -108,7 +111,7 @@ class Engine:
         marks = self.marks(number, prop, args)
         whens = self.parents == -1 if prop.behaviour.when is None else marks & WHEN != 0
         begins = np.flatnonzero(whens & (marks & THEN == 0))
-        answer = analyse(self.rows, terms, marks, begins, self.depth, self.pause)
+        answer = analyse(self.rows, terms, marks, begins, self.depth, self.pause, partial(self.refuse, prop))
         path = self.path(prop, args, answer) if answer.begin >= 0 else None
         return Finding(args, answer.reach, answer.worst, answer.best, path, not whens.any(), answer.near)
 
@@ -166,32 +169,42 @@ class Engine:
         if prop.kind is Kind.LEADS_TO:
             return Terms(masks, strong, allowed)
         if callable(about.costs):
-            return Terms(masks, strong, allowed, np.zeros(len(bits), np.int64), self.costs(number, prop))
+            return Terms(masks, strong, allowed, np.zeros(len(bits), np.int64), self.costs(number))
         paid = {name: cost.value(plain.constants.values) for name, cost in about.costs or ()}
         for name, cost in paid.items():
             if cost < 0:
                 raise DomainError(f"property {prop.name!r}: {name.replace('_', '-')} costs {cost}: a cost is 0 or more.")
         return Terms(masks, strong, allowed, np.array([paid.get(step["action"], 0) for step in self.transitions], np.int64))
 
-    def costs(self, number: int, prop: Property) -> Array:
-        """Return what each edge costs by the property's function."""
+    def costs(self, number: int) -> Array:
+        """Return what each edge costs by the property's function; -1 where that goes wrong, which is an error only if the edge counts."""
         assert self.compiled is not None
-        cost = getattr(self.compiled.predicates.module, f"cost_{number}")
-        checks = self.compiled.predicates.checks(self.search.constants)
+        kernels_of = self.compiled.predicates
+        cost = getattr(kernels_of.module, f"cost_{number}")
+        checks = kernels_of.checks(self.search.constants)
         found = np.empty(len(self.rows.targets), np.int64)
-        for first in range(0, len(found), CHUNK):
+        first = 0
+        while first < len(found):
             self.pause()
             edges = np.arange(first, min(first + CHUNK, len(found)))
             before = self.graph.gather(np.searchsorted(self.rows.offsets, edges, side="right") - 1)
             after = self.graph.gather(self.rows.targets[edges].astype(np.int64))
             cost(checks, before, after, len(edges), self.c, found[first : first + len(edges)])
-            bad = int(checks[1]) if checks[0] else int(np.argmin(found[edges]))
-            if checks[0] or found[edges[bad]] < 0:
-                key = self.graph.state(self.rows.source(int(edges[bad])))
-                for transition in self.search.plain.transitions(key):
-                    self.search.plain.cost(prop, key, transition)
-                blame(self.search, int(checks[0]))
+            first += len(edges)
+            if checks[0]:
+                first = int(edges[int(checks[1])]) + 1
+                found[first - 1], self.code = -1, int(checks[0])
+                checks = kernels_of.checks(self.search.constants)
         return found
+
+    def refuse(self, prop: Property, edge: int) -> None:
+        """The cost of a step that counts is below 0, or could not be computed: let the plain semantics say what is wrong."""
+        key = self.graph.state(self.rows.source(edge))
+        gone = {item.name for item in prop.behaviour.without}
+        for transition in self.search.plain.transitions(key):
+            if transition.step.action.name not in gone:
+                self.search.plain.cost(prop, key, transition)
+        blame(self.search, self.code)
 
     # -- what is shown
 

@@ -125,6 +125,9 @@ def _binary(run: Walking, frame: Frame, node: nodes.Binary) -> Value:
     one, other = value(run, frame, node.left), value(run, frame, node.right)
     if node.operator in (BinaryOp.LEFT, BinaryOp.RIGHT):
         run.check(frame, at_most(0, number(other)), "a shift by a negative number")
+    if node.operator is BinaryOp.LEFT:
+        fits = terms.either(at_most(number(other), terms.FAR), terms.equal(one, 0))
+        run.check(frame, fits, "a shift by more bits than there is room for")
     return _OPERATORS[node.operator](one, other)
 
 

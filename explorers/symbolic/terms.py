@@ -397,11 +397,15 @@ def _plain(value: Mask) -> Value:
     return value
 
 
+FAR = 1 << 13
+"""Bits by which a number is shifted at most. To the left, `expressions.py` reports more as an error; to the right, no number has more."""
+
+
 def shift_left(value: Value, count: Value) -> Value:
     """Return a number shifted to the left; a negative count, which the walk reports, shifts by nothing."""
     by = number(count)
     if isinstance(by, int):
-        by = max(by, 0)
+        by = min(max(by, 0), FAR)
         if isinstance(value, Mask):
             return Mask((False,) * by + value.bits, value.sign)
         return times(value, 1 << by)
@@ -418,7 +422,7 @@ def shift_right(value: Value, count: Value) -> Value:
         by = max(by, 0)
         if isinstance(value, Mask):
             return _plain(Mask(value.bits[by:], value.sign))
-        return quotient(value, 1 << by)
+        return quotient(value, 1 << min(by, FAR))
     return _split(by, lambda places: shift_right(value, places))
 
 

@@ -1,62 +1,91 @@
-"""Draw machines from seeds and compare what engines say of them: `python -m tests.random_machines --seed 0 --count 1000`."""
+"""Random machines through every engine: `python -m tests.random_machines run --count 1000`."""
 
 from __future__ import annotations
 
 import argparse
 import sys
-import time
-from collections import Counter
+import tempfile
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from tests.random_machines.choices import Choices, shrink
-from tests.random_machines.engines import compare_searches, compare_symbolic, compare_typed, with_folder
-from tests.random_machines.machines import machine_text
+from fencepost.figures.store import load as figures
+from fencepost.figures.store import save
+from fencepost.model.language.errors import ModelError
+from fencepost.testing.random_machines import Choices, machine_text
+from fencepost.testing.random_machines.choices import shrink
+
+from tests.random_machines.case import Case
+from tests.random_machines.comparisons import ALWAYS, SOMETIMES
+from tests.random_machines.constructs import cover
+from tests.random_machines.engines import compare_typed, with_folder
+from tests.random_machines.run import rows_in, run, sources, summary
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from tests.random_machines.engines import Question
+    from fencepost.model.language import Machine, Property
 
 
-def questions() -> dict[str, Question]:
-    """Return what can be asked, by name."""
-    from fencepost.explorers.native.search import search as native
+def small(seed: int, name: str) -> str:
+    """Return a small machine that still differs as the one of this seed does."""
+    asked = (
+        ALWAYS
+        | {name: ask for name, (_, ask) in SOMETIMES.items()}
+        | {"typed": lambda case: compare_typed(case.machine, case.properties)}
+    )
 
-    return {"typed": compare_typed, "symbolic": compare_symbolic, "native": partial(compare_searches, other=native)}
+    def differs(machine: Machine, properties: tuple[Property, ...]) -> str:
+        try:
+            return asked[name](Case(machine, properties, machine.set_constants({}), seed))
+        except Exception as error:  # noqa: BLE001 (an engine that breaks is what is looked for)
+            return repr(error)
 
-
-def smallest(choices: list[int], ask: Callable[[str], str | None]) -> tuple[str, str]:
-    """Return the simplest text that was found that still fails, and how."""
-    least = shrink(choices, lambda given: bool(ask(machine_text(Choices(given)))))
-    text = machine_text(Choices(least))
-    return text, ask(text) or ""
+    ask: Callable[[str], str | None] = with_folder(differs)
+    choices = Choices(seed=seed)
+    if not ask(machine_text(choices)):
+        return f"machine {seed} does not differ\n"
+    return machine_text(Choices(shrink(choices.made, lambda given: bool(ask(machine_text(Choices(given)))))))
 
 
 def main() -> int:
     """Run; return 1 if something differs."""
     parser = argparse.ArgumentParser(prog="python -m tests.random_machines", description=__doc__)
-    parser.add_argument("--seed", type=int, default=0, help="the first seed")
-    parser.add_argument("--count", type=int, default=1000, help="how many seeds")
-    parser.add_argument("--against", default="typed", choices=questions(), help="what the plain semantics is compared with")
-    parser.add_argument("--out", type=Path, default=Path(), help="folder for machines that fail")
+    orders = parser.add_subparsers(required=True, dest="order")
+    order = orders.add_parser("run", help="compare machines, on from where an earlier run ended")
+    order.add_argument("--seed", type=int, default=0, help="the first machine")
+    order.add_argument("--count", type=int, default=1000, help="how many")
+    order.add_argument("--seconds", type=float, default=3600, help="end after so long")
+    order.add_argument("--file", type=Path, default=Path("random_machines.jsonl"), help="a row for each machine")
+    order = orders.add_parser("summary", help="write what runs saw to figures/trust.json")
+    order.add_argument("files", type=Path, nargs="+", help="files of runs")
+    order = orders.add_parser("shrink", help="print a small machine that differs")
+    order.add_argument("seed", type=int, help="of the machine")
+    order.add_argument("comparison", help="that differs")
+    order = orders.add_parser("cover", help="print seeds of machines that have every construct between them")
+    order.add_argument("count", type=int, help="machines that are drawn")
     given = parser.parse_args()
-    ask = with_folder(questions()[given.against])
-    began, seen = time.monotonic(), Counter[str]()
-    for seed in range(given.seed, given.seed + given.count):
-        choices = Choices(seed=seed)
-        found = ask(machine_text(choices))
-        seen["refused" if found is None else "differs" if found else "agrees"] += 1
-        if found:
-            text, how = smallest(choices.made, ask)
-            path = given.out / f"random_{given.against}_{seed}.py"
-            path.write_text(text)
-            print(f"seed {seed}: {how}\n  smallest: {path}", flush=True)  # noqa: T201 (what it is for)
-    shown = ", ".join(f"{count} {word}" for word, count in sorted(seen.items()))
-    print(f"{shown}; {time.monotonic() - began:.0f} s")  # noqa: T201 (what it is for)
-    return 1 if seen["differs"] else 0
+    say = partial(print, flush=True)
+    if given.order == "shrink":
+        say(small(given.seed, given.comparison))
+        return 0
+    if given.order == "cover":
+        with tempfile.TemporaryDirectory() as folder:
+            say(cover(given.count, Path(folder)))
+        return 0
+    rows = run(given.seed, given.count, given.seconds, given.file) if given.order == "run" else rows_in(given.files)
+    for row in rows:
+        if row.get("differs"):
+            say(f"machine {row['seed']}: {row['differs']}")
+    found = {"sources": sources(), **summary(rows)}
+    if given.order == "summary":
+        save("trust", {**figures("trust"), "machines": found})
+    say("\n".join(f"{name}: {value}" for name, value in found.items()))
+    return 1 if found["differences"] else 0
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    try:
+        sys.exit(main())
+    except ModelError as error:
+        sys.exit(str(error))

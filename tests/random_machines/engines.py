@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     Question = Callable[[Machine, tuple[Property, ...]], str]
     """Returns what differs in a machine, or an empty string."""
 
-STATES = 25
+STATES = 10
 """States of a machine that are compared one by one."""
 FEW = 4
 """States in which the machine is compared without a guard."""

@@ -304,7 +304,7 @@ class Expressions:
             source = self.source(clause.iter)
             slot = self.slot(clause.target.id, self.kind(clause.target))
             return slot, {clause.target.id: lambda: Local(slot, at=at, type=slot.type)}, source
-        around = list(self.bound)
+        around = [dict(found) for found in self.bound]  # a later clause may give a name of this generator to something else
 
         def again(node: ast.expr) -> Made:
             def made() -> Expression:

@@ -158,6 +158,13 @@ def clauses_nest(s: State, c: C) -> None:
 
 
 @action()
+def a_later_clause_may_take_a_name(s: State, c: C) -> None:
+    """A later clause may give a name of an earlier one to its own items; where it looks for them, the name is the earlier one's."""
+    require(starts(s, c, Case.A_LATER_CLAUSE_MAY_TAKE_A_NAME))
+    finish(s, sum(10 * a + b for b in range(3) for a, b in enumerate(reversed(range(b)))))
+
+
+@action()
 def a_guard_protects_those_after_it(s: State, c: C) -> None:
     """A guard that does not hold ends the step: nothing after it is evaluated."""
     require(starts(s, c, Case.A_GUARD_PROTECTS_THOSE_AFTER_IT))
@@ -220,6 +227,7 @@ ACTIONS = (
     any_stops_at_what_decides,
     folds_of_nothing,
     clauses_nest,
+    a_later_clause_may_take_a_name,
     a_guard_protects_those_after_it,
     otherwise,
     a_local_before_a_guard_is_evaluated,

@@ -51,6 +51,7 @@ class Case(IntEnum):
     ANY_STOPS_AT_WHAT_DECIDES = auto()
     FOLDS_OF_NOTHING = auto()
     CLAUSES_NEST = auto()
+    A_LATER_CLAUSE_MAY_TAKE_A_NAME = auto()
     A_BAG_FROM_THE_LAST_MESSAGE = auto()
     MESSAGES_ARE_ORDERED_FIELD_BY_FIELD = auto()
     WHAT_IS_ADDED_COMES_LAST = auto()

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from tests.random_machines.expressions import LOCALS, Helper, Scope
-from tests.random_machines.schema import records
-from tests.random_machines.statements import Statements, indented
+from fencepost.testing.random_machines.expressions import LOCALS, Helper, Scope
+from fencepost.testing.random_machines.schema import records
+from fencepost.testing.random_machines.statements import Statements, indented
 
 if TYPE_CHECKING:
-    from tests.random_machines.choices import Choices
+    from fencepost.testing.random_machines.choices import Choices
 
 HEAD = '''"""A random machine."""
 
@@ -17,8 +17,8 @@ from enum import IntEnum
 from typing import Annotated
 
 from fencepost.model.language import (
-    NONE, Array, Bag, BitSet, Channel, Constants, InFlight, Index, Machine, Per, Range, Record, Size, action, always, bits, bound, capacity,
-    choice, choose, fits, largest, leads_to, require, shape, smallest, sometimes, step, strong, switch, weak,
+    NONE, Array, Bag, BitSet, Channel, Constants, InFlight, Index, Machine, Per, Range, Record, Size, action, always, at_most, bits, bound,
+    capacity, choice, choose, eventually, fits, largest, leads_to, require, shape, smallest, sometimes, step, strong, switch, weak,
 )
 
 
@@ -53,9 +53,20 @@ Things = Annotated[int, BitSet(C.n)]
 Large = Annotated[int, Range(-1000000, 1000000)]
 Wide = Annotated[int, Range(-4611686018427387903, 4611686018427387903)]
 Counter = Annotated[int, Range(0, 3)]
+Place = Annotated[int, Range(0, C.n * -1 + 5)]
+Turn = Annotated[int, Range(0, 5)]
+Twice = Annotated[int, Range(0, 2 * C.k - 1)]
 Widest = Annotated[int, Range(0, largest(C.k, C.n) + 1)]
 '''
-PARAMETERS = [("Thing", "c.n"), ("MaybeThing", "c.n"), ("Range(-1, 1)", ""), ("Range(0, C.b)", ""), ("Mood", "")]
+PARAMETERS = [
+    ("Thing", "c.n"),
+    ("MaybeThing", "c.n"),
+    ("Range(-1, 1)", ""),
+    ("Range(0, C.b)", ""),
+    ("Mood", ""),
+    ("Things", ""),
+    ("bool", ""),
+]
 """Domains of parameters, with the length that their values stay below."""
 
 
@@ -70,7 +81,9 @@ class Author:
         self.helpers: list[Helper] = []
         self.given: dict[str, tuple[str, dict[str, str], bool]] = {}
         """By action: its parameters as text, those that are numbers, whether it receives a message."""
-        self.statements = Statements(choices, self.helpers, self.records)
+        self.daring = choices.chance(60)
+        """Whether anything may go wrong: else, nearly nothing does."""
+        self.statements = Statements(choices, self.helpers, self.records, daring=self.daring)
         self.expressions = self.statements.expressions
 
     def text(self) -> str:
@@ -84,18 +97,27 @@ class Author:
                 on=choices.pick([False, True]),
                 mood=choices.pick("ABC"),
             ),
-            *(record.text for record in self.records),
+            *(self.records[number].text for number in (0, 2, 1, 3)),
         ]
         parts += [
-            self.helper(number, 1 if number == 0 and choices.chance(75) else choices.below(7))
+            self.helper(number, 1 if number == 0 and choices.chance(75) else choices.below(8))
             for number in range(choices.below(5))
         ]
         parts.append(self.initial())
         names = [f"act{number}" for number in range(1 + choices.below(3))]
         parts += [self.action(name) for name in names]
+        movers = {"moves": self.moves, "turns": self.turns, "spends": self.spends}
+        for name in list(movers)[: 2 + choices.below(2)]:
+            parts.append(movers[name]())
+            names.append(name)
+            self.given.setdefault(name, (", t" if name == "moves" else "", {"t": "c.n"} if name == "moves" else {}, False))
         properties = [self.property(number, names) for number in range(choices.below(4))]
         if choices.chance(20):
             properties.append(("comes", self.behaviour(names)))
+        if choices.chance(12):
+            properties.append(("costs", self.cost(names)))
+        if choices.chance(8):
+            properties.append(("ends", self.end()))
         parts += [text for _, text in properties]
         normal = self.normalize() if choices.chance(30) else ""
         parts.append(normal)
@@ -106,7 +128,7 @@ class Author:
 
     def scope(self, *, effects: bool) -> Scope:
         """Return the scope of a function of the state."""
-        return Scope(records={"s": self.state}, fixed={"s", "c"}, effects=effects)
+        return Scope(records={"s": self.state}, fixed={"s", "c"}, effects=effects, ghosts=effects)
 
     def helper(self, number: int, what: int) -> str:
         """Return a helper."""
@@ -150,6 +172,8 @@ class Author:
             made = Helper(name, [record.name, "C", "int"], effect=True, returns=None)
         elif what == 6:
             lines, made = self.pair(name, v, scope)
+        elif what == 7:
+            lines, made = self.both(name, v, scope)
         elif what == 4 and self.has_bag:  # sends
             scope.numbers[v] = ""
             scope.fixed |= {v}
@@ -171,6 +195,14 @@ class Author:
         early = [f"if {self.expressions.condition(scope, 1)}:", f"    return {pairs[0]}"] if self.choices.chance(50) else []
         lines = [f"def {name}(s, c, {v}):", *indented([*early, f"return {pairs[1]}"])]
         return lines, Helper(name, ["State", "C", "int"], effect=False, returns="pair")
+
+    def both(self, name: str, v: str, scope: Scope) -> tuple[list[str], Helper]:
+        """Return a helper that gives a number and a record."""
+        scope.numbers[v] = ""
+        scope.fixed |= {v}
+        place = self.expressions.record(scope, "R")
+        lines = [f"def {name}(s, c, {v}):", *indented([f"return {self.expressions.number(scope, 1)}, {place}"])]
+        return lines, Helper(name, ["State", "C", "int"], effect=False, returns="both")
 
     def early(self, scope: Scope) -> list[str]:
         """Return an early return, or a loop with one, or nothing."""
@@ -197,6 +229,7 @@ class Author:
             given = ", v"
             scope.numbers["v"] = ""
             scope.fixed |= {"v"}
+        lines.append(f"s.moves_left = {self.choices.below(3)}")
         for _ in range(self.choices.below(4)):
             lines += self.statements.store(scope, 0)
         for _ in range(self.choices.below(3)):
@@ -235,7 +268,7 @@ class Author:
         scope.effects = True
         self.statements.added = False
         if received and self.choices.chance(70):
-            lines.append("s.box.remove(m)")
+            lines += ["s.box.remove(m)"] * (2 if self.expressions.dares(15) else 1)
         lines.append("s.pc += 1")
         lines += map(fitting, self.statements.block(scope, 2, 4))
         names = "".join(f", {item.split('=')[0]}" for item in domains)
@@ -246,6 +279,28 @@ class Author:
         )
         return "\n".join([f"@action({', '.join(domains)})", f"def {name}(s, c{names}):", *indented(lines)])
 
+    def moves(self) -> str:
+        """Return an action that moves one of the things on: so states are many."""
+        scope = self.scope(effects=True)
+        scope.numbers["t"] = "c.n"
+        scope.fixed.add("t")
+        more = self.statements.store(scope, 0) if self.choices.chance(15) else []
+        lines = ['"""Move."""', "require(s.at[t] < 5 - c.n)", "s.at[t] += 1", *more]
+        return "\n".join(["@action(t=Thing)", "def moves(s, c, t):", *indented(lines)])
+
+    def turns(self) -> str:
+        """Return an action that goes round."""
+        turns = self.choices.pick([6, 4, 5, 3])
+        guard = [f"require({self.expressions.condition(self.scope(effects=False), 1)} or s.turn > 0)"] * self.choices.chance(30)
+        lines = ['"""Turn."""', *guard, f"s.turn = s.turn + 1 if s.turn < {turns - 1} else 0"]
+        return "\n".join(["@action()", "def turns(s, c):", *indented(lines)])
+
+    def spends(self) -> str:
+        """Return an action that spends from a budget."""
+        lines = ['"""Spend."""', "require(s.moves_left > 0, bound=C.b)", "s.moves_left -= 1"]
+        lines += self.statements.store(self.scope(effects=True), 0)
+        return "\n".join(["@action()", "def spends(s, c):", *indented(lines)])
+
     def guards(self, scope: Scope) -> list[str]:
         """Return guards and locals that they read."""
         lines: list[str] = []
@@ -253,6 +308,7 @@ class Author:
             if self.choices.chance(30):
                 lines += self.locals(scope)
             weaker = f" or {self.expressions.condition(scope, 1)}" if self.choices.chance(40) else ""
+            weaker += f" or s.turn == {self.choices.below(4)}" if self.choices.chance(60) else ""
             guard = bounded(f"require({self.expressions.condition(scope, 2)}{weaker})")
             if lines and lines[-1].startswith("require") and self.choices.chance(15):
                 lines[-1] += f"; {guard}"
@@ -311,6 +367,7 @@ class Author:
             scope.numbers["which"] = below
             scope.fixed.add("which")
         lines = ['"""A property."""']
+        scope.ghosts = True
         if what >= 2:
             lines.append("s = after")
         if self.choices.chance(40):
@@ -326,10 +383,49 @@ class Author:
             scope.numbers["t"] = "c.n"
             scope.fixed.add("t")
             parts.append(f"def {word}(s, c, t):\n    return {self.expressions.condition(scope, 3)}")
-        fair = self.choices.pick(["weak", "strong"])
-        name = self.choices.pick(actions)
-        made = f'comes = leads_to("comes", "It comes.", when=when, then=then, fair=({fair}({name}),), t={self.choices.pick(["Thing", "MaybeThing"])})'
+        made = (
+            f'comes = leads_to("comes", "It comes.", when=when, then=then, {self.promises(actions)}, '
+            f"t={self.choices.pick(['Thing', 'MaybeThing'])})"
+        )
         return "\n\n\n".join([*parts, made])
+
+    def promises(self, actions: list[str]) -> str:
+        """Return what is fair, and what does not happen any more."""
+        fair = []
+        for _ in range(1 + self.choices.below(2)):
+            each = ', each="t"' if self.choices.chance(50) else ""
+            name = "moves" if each else self.choices.pick(actions)
+            if self.given[name][2]:
+                field = next(name for name, kind in self.records[2].fields if kind.domain is not None)
+                each = self.choices.pick(["", ', each="m"', f', each="m.{field}"'])
+            fair.append(f"{self.choices.pick(['weak', 'strong'])}({name}{each})")
+        without = f", without=({self.choices.pick(actions)},)" if self.choices.chance(30) else ""
+        return f"fair=({', '.join(fair)},){without}"
+
+    def cost(self, actions: list[str]) -> str:
+        """Return a property about the cost of what is done before something comes."""
+        given = self.choices.below(3)
+        costs = f"{{turns: {given}, moves: C.k}}" if self.choices.chance(60) else "price"
+        price = self.expressions.condition(
+            Scope(records={"before": self.state, "after": self.state}, fixed={"before", "after", "c"}), 2
+        )
+        then = self.expressions.condition(self.scope(effects=False), 2)
+        parts = [
+            f"def begins(s, c):\n    return s.turn == {given}",
+            f"def arrives(s, c):\n    return {then}",
+            f"def price(before, after, c):\n    return {'-1' if self.expressions.dares(60) else 0} + {price}",
+        ]
+        bound = self.choices.pick(["", ", bound=C.k", ", bound=3"])
+        made = (
+            f'costs = at_most("costs", "It costs.", costs={costs}, when=begins, then=arrives, {self.promises(actions)}{bound})'
+        )
+        return "\n\n\n".join([*(parts if costs == "price" else parts[:2]), made])
+
+    def end(self) -> str:
+        """Return a property of all behaviours from the beginning."""
+        then = self.expressions.condition(self.scope(effects=False), 2)
+        text = f"def over(s, c):\n    return {then}"
+        return f'{text}\n\n\nends = eventually("ends", "It ends.", then=over, fair=({self.choices.pick(["weak", "strong"])}(moves, turns),))'
 
     def normalize(self) -> str:
         """Return a function that drops something; doing it again changes nothing."""

@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from tests.random_machines.choices import Choices
+    from fencepost.testing.random_machines.choices import Choices
 
 NASTY = [
     "count", "items", "row", "words", "out_words", "shape", "dtype", "real", "np", "f0", "rows", "kernel", "hashes", "label", "entry",
@@ -26,6 +26,9 @@ class Domain:
 
 
 SMALL = Domain("Small", "-3", "3")
+COUNTER = Domain("Counter", "0", "3")
+PLACE = Domain("Place", "0", "5 - c.n")
+TURN = Domain("Turn", "0", "5")
 WIDE = Domain("Wide", "-4611686018427387903", "4611686018427387903")
 DOMAINS = [
     SMALL,
@@ -38,6 +41,7 @@ DOMAINS = [
     Domain("Sour", "-1", "1"),
     Domain("Widest", "0", "max(c.k, c.n) + 1"),
     Domain("Large", "-1000000", "1000000"),
+    Domain("Twice", "0", "2 * c.k - 1"),
     WIDE,
 ]
 
@@ -62,8 +66,18 @@ class Type:
             return f"Annotated[Array[{self.element.text}], {SIZES[self.size]}]"
         assert self.record is not None
         if self.channel:
-            return f"Annotated[Channel[{self.record.name}], Size({self.size})]"
-        return f"Annotated[Bag[{self.record.name}], Size({self.size})]" if self.bag else self.record.name
+            return f"Annotated[Channel[{self.record.name}], {SIZES[self.size]}]"
+        return f"Annotated[Bag[{self.record.name}], {SIZES[self.size]}]" if self.bag else self.record.name
+
+    @property
+    def row(self) -> Type | None:
+        """The elements of the arrays that an array has as its elements."""
+        return self.element.element if self.element is not None else None
+
+    @property
+    def queues(self) -> bool:
+        """Whether it is a channel, or an array of channels."""
+        return self.channel or (self.element is not None and self.element.queues)
 
 
 @dataclass
@@ -83,6 +97,7 @@ SIZES = {
     "c.n": "Per(Thing)",
     "c.k": "Size(C.k)",
     "2": "Size(2)",
+    "3": "Size(3)",
     "c.k + 1": "Size(C.k + 1)",
     "min(c.k, 2)": "Size(smallest(C.k, 2))",
 }
@@ -96,12 +111,20 @@ def scalar(choices: Choices) -> Type:
 
 def array(choices: Choices, element: Type) -> Type:
     """Return an array."""
-    return Type(element=element, size=choices.pick(list(SIZES)))
+    return Type(element=element, size=choices.pick([size for size in SIZES if size != "3"]))
+
+
+def channel(choices: Choices, message: Record, depth: int) -> Type:
+    """Return a channel, or one for each thing, or one for each pair of them."""
+    made = Type(record=message, channel=True, size=choices.pick(["2", "c.k"]))
+    for _ in range(max(0, depth - 1)):
+        made = Type(element=made, size="c.n")
+    return made
 
 
 def records(choices: Choices) -> list[Record]:
     """Return the records of a machine, the state last."""
-    letters = iter("abdeghjklopqtuwz")
+    letters = iter([*"abdeghjklopqtuwz", "aa", "dd", "ee", "gg", "jj", "oo"])
     nasty = list(NASTY)
 
     def fresh() -> str:
@@ -120,7 +143,16 @@ def records(choices: Choices) -> list[Record]:
     if choices.chance(30):
         message.fields.append((fresh(), array(choices, Type(record=inner) if choices.chance(50) else scalar(choices))))
     state = Record(
-        "State", [("pc", Type(domain=Domain("Counter", "0", "3"))), ("out", Type(domain=WIDE)), (fresh(), Type(domain=SMALL))]
+        "State",
+        [
+            ("pc", Type(domain=COUNTER)),
+            ("out", Type(domain=WIDE)),
+            ("turn", Type(domain=TURN)),
+            ("at", Type(element=Type(domain=PLACE), size="c.n")),
+            ("moves_left", Type(domain=COUNTER)),
+            ("ghost_seen", Type(domain=SMALL)),
+            (fresh(), Type(domain=SMALL)),
+        ],
     )
     state.fields += [(fresh(), scalar(choices)) for _ in range(choices.below(3))]
     state.fields.append((fresh(), array(choices, scalar(choices))))
@@ -128,9 +160,13 @@ def records(choices: Choices) -> list[Record]:
     if choices.chance(50):
         state.fields.append((fresh(), Type(record=outer)))
     if choices.chance(40):
-        state.fields.append((fresh(), array(choices, array(choices, scalar(choices)))))
+        state.fields.append(
+            (fresh(), array(choices, array(choices, Type(record=inner) if choices.chance(30) else scalar(choices))))
+        )
     if choices.chance(40):
-        state.fields.append(("pipe", Type(record=message, channel=True, size=choices.pick(["2", "C.k"]))))
+        state.fields.append(("pipe", channel(choices, message, choices.below(4))))
+    if choices.chance(15):
+        outer.fields.append((fresh(), channel(choices, message, 0)))
     if choices.chance(75):
-        state.fields.append(("box", Type(record=message, bag=True, size=choices.pick(["2", "C.k", "3"]))))
+        state.fields.append(("box", Type(record=message, bag=True, size=choices.pick(["2", "c.k", "3"]))))
     return [inner, outer, message, state]

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import re
 from typing import TYPE_CHECKING
 
-from tests.random_machines.expressions import LOCALS, Expressions, Helper, Scope
+from fencepost.testing.random_machines.expressions import LOCALS, OURS, Expressions, Helper, Scope
 
 if TYPE_CHECKING:
-    from tests.random_machines.choices import Choices
-    from tests.random_machines.schema import Domain, Record
+    from fencepost.testing.random_machines.choices import Choices
+    from fencepost.testing.random_machines.schema import Domain, Record, Type
 
 DEPTH = 3
 """How deep expressions are."""
@@ -17,9 +18,9 @@ DEPTH = 3
 class Statements:
     """Draws statements."""
 
-    def __init__(self, choices: Choices, helpers: list[Helper], records: list[Record]) -> None:
+    def __init__(self, choices: Choices, helpers: list[Helper], records: list[Record], *, daring: bool) -> None:
         self.choices, self.helpers = choices, helpers
-        self.expressions = Expressions(choices, helpers)
+        self.expressions = Expressions(choices, helpers, daring=daring)
         self.classes = {record.name: record for record in records}
         self.returns = ""
         self.added = False
@@ -53,7 +54,7 @@ class Statements:
             self.copy,
             self.add,
         ]
-        simple += [self.alias, self.digest, self.write_out, self.unpack, self.pipe]
+        simple += [self.alias, self.digest, self.write_out, self.unpack, self.pipe, self.pipe]
         compound = [self.branch, self.loop, self.loop]
         return self.choices.pick([*simple, *(compound if depth > 0 else [])])(scope, depth)
 
@@ -63,7 +64,7 @@ class Statements:
 
     def store(self, scope: Scope, _: int) -> list[str]:
         """Store a number in a place: often in one that keeps all of it."""
-        if "s" in scope.records and self.choices.chance(35):
+        if "s" in scope.records and self.choices.chance(15):
             return [f"s.out = {self.wide(scope)}"]
         found = self.expressions.scalar(scope, 2, written=True)
         if found is None:
@@ -79,7 +80,7 @@ class Statements:
     def fitting(self, scope: Scope, domain: Domain) -> str:
         """Return a number that is mostly in a domain."""
         value = self.number(scope)
-        return value if self.choices.chance(4) else f"max({domain.low}, min({domain.high}, {value}))"
+        return value if self.expressions.dares(9) else f"max({domain.low}, min({domain.high}, {value}))"
 
     def augment(self, scope: Scope, _: int) -> list[str]:
         """Change the number in a place."""
@@ -89,11 +90,15 @@ class Statements:
         place, domain = found
         if domain.alias in ("Small", "Large", "Wide"):
             more = self.number(scope)
-            step = more if self.choices.chance(15) else f"(max(-1, min(1, {more})))"
-            return [f"{place} {self.choices.pick(['+=', '-=', '|='])} {step}"]
-        return [
-            f"{place} {self.choices.pick(['&=', '%= 2 #', '//= 2 #', '>>= 1 #', '*='])} {self.expressions.condition(scope, 2)}"
-        ]
+            step = more if self.expressions.dares(15) else f"(max(-1, min(1, {more})))"
+            line = f"{place} {self.choices.pick(['+=', '-=', '|=', '^='])} {step}"
+            if self.expressions.dares(50):
+                return [line]
+            end = f"{domain.low} + 4 < {place} < {domain.high} - 4" if domain.alias != "Small" else f"-2 < {place} < 2"
+            return [f"if {end}:", f"    {line}"]
+        words = ["&= 1 |", "%= 2 #", "//= 2 #", ">>= 1 #", "*=", "%= 3 #"]
+        words += ["<<=", "^="] if self.expressions.dares(50) else []
+        return [f"{place} {self.choices.pick(words)} {self.expressions.condition(scope, 2)}"]
 
     def target(self, scope: Scope) -> str:
         """Return a name for a number, which may have been one before."""
@@ -104,7 +109,7 @@ class Statements:
         """Give a local a number."""
         value, name = self.number(scope), self.target(scope)
         scope.numbers[name] = ""
-        return [f"{name} = {value}"]
+        return [f"{name}: int = {value}" if self.choices.chance(10) else f"{name} = {value}"]
 
     def augment_local(self, scope: Scope, _: int) -> list[str]:
         """Change a local."""
@@ -113,7 +118,8 @@ class Statements:
             return self.local(scope, 0)
         name = self.choices.pick(known)
         scope.numbers[name] = ""
-        return [f"{name} {self.choices.pick(['+=', '-=', '*='])} {self.number(scope)}"]
+        word = self.choices.pick(["+=", "-=", "*=", "|=", "&=", "^="])
+        return [f"{name} {word} {self.number(scope)}"]
 
     def tuple(self, scope: Scope, _: int) -> list[str]:
         """Give two locals their numbers at once."""
@@ -126,7 +132,7 @@ class Statements:
     def reference(self, scope: Scope, _: int) -> list[str]:
         """Let a name stand for a record."""
         kind = self.choices.pick(["P", "R"])
-        place = self.expressions.record(scope, kind)
+        place = self.expressions.either(scope, kind) if self.choices.chance(20) else self.expressions.record(scope, kind)
         names = [
             name
             for name in ("l", "h", "q")
@@ -138,7 +144,7 @@ class Statements:
         name = self.choices.pick(names)
         scope.records[name] = self.classes[kind]
         scope.received.discard(name)
-        if place.split(".")[0] in scope.received:
+        if any(word in scope.received for word in re.findall(r"\w+", place)):
             scope.received.add(name)
         return [f"{name} = {place}"]
 
@@ -148,7 +154,7 @@ class Statements:
             (f"{text}.{name}", kind)
             for text, record in self.expressions.records(scope)
             for name, kind in record.fields
-            if kind.element is not None and text.split(".")[0] not in scope.received
+            if kind.element is not None and not kind.queues and name not in OURS and text.split(".")[0] not in scope.received
         ]
         names = [name for name in ("w", "z") if name not in scope.numbers and name not in scope.records]
         if not found or not names:
@@ -208,6 +214,8 @@ class Statements:
     def branch(self, scope: Scope, depth: int) -> list[str]:
         """Run one of two blocks."""
         lines = [f"if {self.expressions.condition(scope, 2)}:", *indented(self.block(scope.inner(), depth - 1, 2))]
+        if self.choices.chance(20):
+            lines += [f"elif {self.expressions.condition(scope, 1)}:", *indented(self.block(scope.inner(), depth - 1, 2))]
         if self.choices.chance(40):
             lines += ["else:", *indented(self.block(scope.inner(), depth - 1, 2))]
         return lines
@@ -253,7 +261,9 @@ class Statements:
         return [f"{target} = {text}"]
 
     def unpack(self, scope: Scope, depth: int) -> list[str]:
-        """Give two locals what a helper returns."""
+        """Give names what a helper returns: two numbers, or a number and a record."""
+        if self.choices.chance(30):
+            return self.unpack_record(scope, depth)
         known = [item for item in self.helpers if item.returns == "pair" and self.expressions.callable(scope, item)]
         names = [self.target(scope), self.target(scope)]
         if not known or names[0] == names[1]:
@@ -265,18 +275,47 @@ class Statements:
 
     def pipe(self, scope: Scope, depth: int) -> list[str]:
         """Put a message in a channel, or take one out."""
-        if "s" not in scope.records or not any(kind.channel for _, kind in scope.records["s"].fields):
+        found = [
+            (f"{text}.{name}", kind)
+            for text, record in self.expressions.records(scope)
+            for name, kind in record.fields
+            if kind.queues and text.split(".")[0] not in scope.received
+        ]
+        if not found:
             return self.store(scope, depth)
+        text, kind = self.choices.pick(found)
+        place, size = self.expressions.queue(scope, text, kind, 0), last_size(kind)
         fields = [(name, kind.domain) for name, kind in self.classes["M"].fields if kind.domain is not None]
-        what = self.choices.below(4)
+        what = self.choices.below(6)
         if what < 2 or depth < 2:
             given = ", ".join(f"{name}={self.fitting(scope, domain)}" for name, domain in fields if self.choices.chance(75))
-            lines = [f"s.pipe.add({given})"]
-            return lines if self.choices.chance(15) else ["if len(s.pipe) < 2:", *indented(lines)]
-        if what == 2:
-            lines = [f"s.out = max(-1000, min(1000, s.pipe[0].{fields[0][0]}))", "s.pipe.popleft()"]
-            return lines if self.choices.chance(15) else ["if len(s.pipe) > 0:", *indented(lines)]
-        return ["s.pipe.clear()"]
+            lines = [f"{place}.add({given})"]
+            if self.choices.chance(20) and "msg" not in scope.records:
+                lines = [f"msg = {lines[0]}", f"msg.{fields[0][0]} = {self.fitting(scope, fields[0][1])}"]
+            return lines if self.expressions.dares(40) else [f"if len({place}) < {size}:", *indented(lines)]
+        if what in (2, 4):
+            lines = [f"s.out = max(-1000, min(1000, {place}[0].{fields[0][0]}))"] if "s" in scope.records else []
+            lines.append(f"{place}.popleft()")
+            return (
+                lines[-1 if what == 4 else 0 :] if self.expressions.dares(40) else [f"if len({place}) > 0:", *indented(lines)]
+            )
+        if what == 3:
+            line = f"{place}[{self.expressions.index(scope, '1', 1)}].{fields[0][0]} = {self.fitting(scope, fields[0][1])}"
+            return [line] if self.expressions.dares(40) else [f"if len({place}) > 0:", f"    {line}"]
+        return [f"{place}.clear()"]
+
+    def unpack_record(self, scope: Scope, depth: int) -> list[str]:
+        """Give two names what a helper returns, the second of which is a record."""
+        known = [item for item in self.helpers if item.returns == "both" and self.expressions.callable(scope, item)]
+        taken = scope.fixed | set(scope.records) | set(scope.numbers) | set(scope.arrays)
+        names = [name for name in ("l", "h", "q") if name not in taken]
+        number = self.target(scope)
+        if not known or not names:
+            return self.store(scope, depth)
+        text = self.expressions.call(scope, self.choices.pick(known), 2)
+        scope.numbers[number] = ""
+        scope.records[names[0]] = self.classes["R"]
+        return [f"{number}, {names[0]} = {text}"]
 
     def add(self, scope: Scope, depth: int) -> list[str]:
         """Put a message in flight, and perhaps write to it."""
@@ -284,13 +323,23 @@ class Statements:
             return self.store(scope, depth)
         fields = [(name, kind.domain) for name, kind in self.classes["M"].fields if kind.domain is not None]
         given = ", ".join(f"{name}={self.fitting(scope, domain)}" for name, domain in fields if self.choices.chance(75))
+        size = next(kind.size for _, kind in scope.records["s"].fields if kind.bag)
         self.added = True
         line = f"s.box.add({given})"
         lines = [line]
         if self.choices.chance(40) and "m" not in scope.fixed and "m" not in scope.records:
             inner = Scope(numbers=dict(scope.numbers), records={"m": self.classes["M"]}, fixed=scope.fixed)
             lines = [f"m = {line}", *self.store(inner, 0)]
-        return lines if self.choices.chance(25) else ["if len(s.box) < 2:", *indented(lines)]
+        if self.choices.chance(8):
+            lines.append("pass")
+        return lines if self.expressions.dares(40) else [f"if len(s.box) < {size}:", *indented(lines)]
+
+
+def last_size(kind: Type) -> str:
+    """Return how many messages a channel holds."""
+    while kind.element is not None:
+        kind = kind.element
+    return kind.size
 
 
 def indented(lines: list[str]) -> list[str]:

@@ -3,18 +3,21 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
+from functools import partial
 from typing import TYPE_CHECKING
 
-from tests.random_machines.schema import Record, Type
+from fencepost.testing.random_machines.schema import Record, Type
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from tests.random_machines.choices import Choices
-    from tests.random_machines.schema import Domain
+    from fencepost.testing.random_machines.choices import Choices
+    from fencepost.testing.random_machines.schema import Domain
 
 LOCALS = ["a", "b", "v", "i", "x", "number", "found", "count", "r"]
 """Names of locals: few, so that they shadow each other."""
+OURS = ("pc", "turn", "at", "moves_left")
+"""Fields of the state that only actions of one sort write, so that a machine has many states."""
 
 
 @dataclass
@@ -42,6 +45,8 @@ class Scope:
     """Names that must not be given another value."""
     effects: bool = False
     """Whether an expression may change the state."""
+    ghosts: bool = False
+    """Whether what is read may be a ghost."""
 
     def inner(self) -> Scope:
         """Return a scope that knows the same, for a block or a generator."""
@@ -56,8 +61,12 @@ class Scope:
 class Expressions:
     """Draws expressions."""
 
-    def __init__(self, choices: Choices, helpers: list[Helper]) -> None:
-        self.choices, self.helpers = choices, helpers
+    def __init__(self, choices: Choices, helpers: list[Helper], *, daring: bool) -> None:
+        self.choices, self.helpers, self.daring = choices, helpers, daring
+
+    def dares(self, percent: int) -> bool:
+        """Say whether something may go wrong here: so often, in a machine in which anything may."""
+        return self.daring and self.choices.chance(percent)
 
     # -- places
 
@@ -77,23 +86,33 @@ class Expressions:
     def record(self, scope: Scope, wanted: str, depth: int = 2) -> str | None:
         """Return a place that holds a record of this class, if there is one."""
         options: list[Callable[[], str]] = [
-            lambda text=text: text for text, record in self.records(scope) if record.name == wanted and text != "s"
+            partial(str, text) for text, record in self.records(scope) if record.name == wanted and text != "s"
         ]
-        for text, record in self.records(scope):
-            for name, kind in record.fields:
-                if kind.element is not None and kind.element.record is not None and kind.element.record.name == wanted:
-                    options.append(
-                        lambda text=text, name=name, kind=kind: f"{text}.{name}[{self.index(scope, kind.size, depth)}]"
-                    )
-        for name, kind in scope.arrays.items():
-            if kind.element is not None and kind.element.record is not None and kind.element.record.name == wanted:
-                options.append(lambda name=name, kind=kind: f"{name}[{self.index(scope, kind.size, depth)}]")
+        arrays = [(f"{text}.{name}", kind) for text, record in self.records(scope) for name, kind in record.fields]
+        for text, kind in [*arrays, *scope.arrays.items()]:
+            if kind.queues or kind.element is None:
+                continue
+            if kind.element.record is not None and kind.element.record.name == wanted:
+                options.append(partial(self.at, scope, text, [kind.size], depth))
+            elif kind.row is not None and kind.row.record is not None and kind.row.record.name == wanted:
+                options.append(partial(self.at, scope, text, [kind.size, kind.element.size], depth))
         options += [
-            lambda helper=helper: self.call(scope, helper, depth)
+            partial(self.call, scope, helper, depth)
             for helper in self.helpers
             if helper.returns == wanted and "s" in scope.records and (scope.effects or not helper.effect)
         ]
         return self.choices.pick(options)() if options else None
+
+    def either(self, scope: Scope, wanted: str) -> str | None:
+        """Return one of two places that hold a record of this class."""
+        one, other = self.record(scope, wanted, 1), self.record(scope, wanted, 1)
+        return None if one is None or other is None else f"({one} if {self.condition(scope, 1)} else {other})"
+
+    def at(self, scope: Scope, text: str, sizes: list[str], depth: int, field: str = "") -> str:
+        """Return an element of an array, of arrays of arrays if there are several sizes, or a field of it."""
+        for size in sizes:
+            text += f"[{self.index(scope, size, depth)}]"
+        return text + field
 
     def scalar(self, scope: Scope, depth: int, *, written: bool = False) -> tuple[str, Domain] | None:
         """Return a place that holds a number, with its domain."""
@@ -102,9 +121,11 @@ class Expressions:
             if written and text.split(".")[0] in scope.received:
                 continue
             for name, kind in record.fields:
-                if kind.domain is not None and not (written and name == "pc"):
-                    options.append((lambda text=text, name=name: f"{text}.{name}", kind.domain))
-                elif kind.element is not None:
+                if kind.domain is not None:
+                    if (written and name in OURS) or (not written and not scope.ghosts and name.startswith("ghost_")):
+                        continue
+                    options.append((partial(str, f"{text}.{name}"), kind.domain))
+                elif kind.element is not None and not (written and name in OURS):
                     options += self.elements(scope, f"{text}.{name}", kind, depth)
         for name, kind in scope.arrays.items():
             if not (written and name in scope.received):
@@ -117,26 +138,24 @@ class Expressions:
     def elements(self, scope: Scope, text: str, kind: Type, depth: int) -> list[tuple[Callable[[], str], Domain]]:
         """Return the numbers in an array: its elements, or fields of its records."""
         assert kind.element is not None
-
-        def at() -> str:
-            return f"{text}[{self.index(scope, kind.size, depth)}]"
-
-        if kind.element.domain is not None:
-            return [(at, kind.element.domain)]
-        if kind.element.element is not None:
-            inner, row = kind.element, kind.element.element
-            assert row.domain is not None
-            return [(lambda: f"{at()}[{self.index(scope, inner.size, depth)}]", row.domain)]
-        record = kind.element.record
-        assert record is not None
-        found = [(name, inner.domain) for name, inner in record.fields if inner.domain is not None]
-        return [(lambda name=name: f"{at()}.{name}", domain) for name, domain in found]
+        if kind.queues:
+            return []
+        last = kind.row or kind.element
+        sizes = [kind.size, kind.element.size] if kind.row is not None else [kind.size]
+        if last.domain is not None:
+            return [(partial(self.at, scope, text, sizes, depth), last.domain)]
+        assert last.record is not None
+        return [
+            (partial(self.at, scope, text, sizes, depth, f".{name}"), inner.domain)
+            for name, inner in last.record.fields
+            if inner.domain is not None
+        ]
 
     def index(self, scope: Scope, size: str, depth: int) -> str:
         """Return an index of an array of this length: mostly one that is inside."""
         known = ["0", *(name for name, below in scope.numbers.items() if below == size)]
-        if self.choices.chance(4):
-            return self.number(scope, depth - 1)
+        if self.dares(12):
+            return unread(self.number(scope, depth - 1))
         if scope.effects and self.choices.chance(15):
             return f"max(0, min({size} - 1, {self.changing(scope, depth - 1)}))"
         if self.choices.chance(30):
@@ -184,10 +203,12 @@ class Expressions:
 
     def shift(self, scope: Scope, depth: int) -> str:
         """Return a shift, mostly by few bits."""
-        count = self.number(scope, depth - 1)
-        if not self.choices.chance(5):
+        count = unread(self.number(scope, depth - 1))
+        if not self.dares(25):
             count = f"max(0, min({self.choices.pick(['3', '40', '61'])}, {count}))"
-        elif not self.choices.chance(50):
+        elif self.choices.chance(20):
+            count = f"({2**62 - 1} + abs({count}))"
+        elif self.choices.chance(50):
             count = f"min(70, {count})"
         return f"({self.number(scope, depth - 1)} {self.choices.pick(['<<', '>>'])} {count})"
 
@@ -215,12 +236,12 @@ class Expressions:
     def length(self, scope: Scope, depth: int) -> str:
         """Return the length of an array or a bag."""
         known = [
-            f"{text}.{name}"
+            partial(self.at, scope, f"{text}.{name}", [kind.size] if kind.element and kind.element.channel else [], depth)
             for text, record in self.records(scope)
             for name, kind in record.fields
             if kind.element or kind.bag or kind.channel
         ]
-        return f"len({self.choices.pick(known)})" if known else self.literal(scope, depth)
+        return f"len({self.choices.pick(known)()})" if known else self.literal(scope, depth)
 
     def condition(self, scope: Scope, depth: int) -> str:
         """Return a condition."""
@@ -231,8 +252,9 @@ class Expressions:
             return self.compared(scope, depth, 2 + self.choices.below(2))
         if what == 5:
             word = self.choices.pick(["in", "not in"])
+            left, right = self.choices.pick([("(", ",)"), ("[", "]"), ("{", "}")])
             others = ", ".join(self.number(scope, depth - 1) for _ in range(1 + self.choices.below(3)))
-            return f"({self.number(scope, depth - 1)} {word} ({others},))"
+            return f"({self.number(scope, depth - 1)} {word} {left}{others}{right})"
         if what == 6:
             return f"(not {self.condition(scope, depth - 1)})"
         if what == 7:
@@ -252,6 +274,8 @@ class Expressions:
             for name, kind in record.fields:
                 if kind.element is not None and kind.element.domain is not None:
                     options.append(f"{text}.{name}")
+                    if kind.element.domain.alias == "Things":
+                        options += [self.at(scope, f"{text}.{name}", [kind.size], depth)] * 2
                 elif kind.domain is not None and kind.domain.alias == "Things":
                     options += [f"{text}.{name}"] * 2
         return f"({self.number(scope, depth - 1)} {self.choices.pick(['in', 'not in'])} {self.choices.pick(options)})"
@@ -259,7 +283,9 @@ class Expressions:
     def equality(self, scope: Scope, depth: int) -> str:
         """Return `==` or `!=` of two records, one of which may be written out, or of two arrays."""
         word = self.choices.pick(["==", "!="])
-        kind = self.choices.pick(["P", "R"])
+        kind = self.choices.pick(["P", "R", "[]"])
+        if kind == "[]":
+            return self.alike(scope, depth)
         one, other = self.record(scope, kind, depth - 1), self.record(scope, kind, depth - 1)
         if one is None or other is None:
             return self.compared(scope, depth, 1)
@@ -269,13 +295,27 @@ class Expressions:
         pair = [one, other] if self.choices.chance(70) else [other, one]
         return f"({pair[0]} {word} {pair[1]})"
 
+    def alike(self, scope: Scope, depth: int) -> str:
+        """Return `==` of two arrays of one type."""
+        arrays = [
+            (f"{text}.{name}", kind.text)
+            for text, record in self.records(scope)
+            for name, kind in record.fields
+            if kind.element is not None and not kind.queues
+        ]
+        if not arrays:
+            return self.compared(scope, depth, 1)
+        one, text = self.choices.pick(arrays)
+        other = self.choices.pick([name for name, kind in arrays if kind == text])
+        return f"({one} {self.choices.pick(['==', '!='])} {other})"
+
     def written(self, scope: Scope, record: Record, value: Callable[[Domain], str]) -> str:
         """Return a record that is written out."""
         given = []
         for name, kind in record.fields:
             if kind.domain is not None and self.choices.chance(60):
                 given.append(f"{name}={value(kind.domain)}")
-            elif kind.record is not None and not kind.bag and self.choices.chance(60):
+            elif kind.record is not None and not kind.bag and not kind.channel and self.choices.chance(60):
                 given.append(f"{name}={self.written(scope, kind.record, value)}")
         return f"{record.name}({', '.join(given)})"
 
@@ -288,7 +328,20 @@ class Expressions:
             if kind.element is not None and kind.element.domain is not None
         ]
         if arrays and self.choices.chance(30):
-            return f"{self.choices.pick(['max', 'min', 'sum'])}({self.choices.pick(arrays)})"
+            return f"{self.choices.pick(['max', 'min', 'sum', 'any', 'all'])}({self.choices.pick(arrays)})"
+        if self.choices.chance(20):
+            inner = scope.inner()
+            inner.effects = False
+            self.bind(inner, "x", None, "c.n")
+            sources = ["range(c.n)", "range(2)", "range(c.n + 1)", "range(0, 1 + c.k - 0)", "reversed(range(FOUR))"]
+            target, source = self.choices.pick(
+                [
+                    *(("x", text) for text in sources),
+                    ("(k1, x)", "enumerate(range(c.n))"),
+                    ("(k1, x)", "zip(range(2), range(c.n))"),
+                ]
+            )
+            return f"{self.choices.pick(['max', 'min'])}({self.number(inner, depth - 1)} for {target} in {source})"
         made = self.fold(scope, depth, ["max", "min"])
         return f"{made[:4]}({made[4:-1]}), default={self.number(scope, depth - 2)})"
 
@@ -321,12 +374,18 @@ class Expressions:
         """Return a loop's variable and what it runs over, which may be numbered, paired or turned round."""
         if source.endswith(".box") or not self.choices.chance(25):
             return name, source
-        place = next(item for item in ("k1", "k2", "k3", "k4", "k5", "k6", "k7", "k8") if item not in scope.numbers)
-        what = self.choices.below(4)
-        if source.endswith(".pipe") and what in (1, 3):
+        place, other = [f"k{number}" for number in range(1, 20) if f"k{number}" not in scope.numbers][:2]
+        what = self.choices.below(6)
+        if what in (1, 3) and self.queued(scope, source):
             what = 0
         if what == 1:
             return name, f"reversed({source})"
+        if what == 4 and source == "range(c.n)":
+            return name, self.choices.pick(["range(c.n - 1, -1, -1)", "range(0, c.n, 2)"])
+        if what == 5 and source == "s.at":
+            scope.numbers[place] = ""
+            scope.fixed = scope.fixed | {place}
+            return f"{name}, {place}", "zip(s.at, s.at, strict=True)"
         scope.numbers[place] = ""
         scope.fixed = scope.fixed | {place}
         if what == 0:
@@ -334,17 +393,28 @@ class Expressions:
             return f"{place}, {name}", f"enumerate({source}{start})"
         if what == 2:
             return f"{place}, {name}", f"zip(range(c.k, -1, {self.choices.pick(['-1', '-2'])}), {source})"
-        return f"{place}, {name}", f"enumerate(reversed({source}))"
+        if what == 3:
+            return f"{place}, {name}", f"enumerate(reversed({source}))"
+        scope.numbers[other] = "c.n"
+        scope.fixed = scope.fixed | {other}
+        return f"{place}, ({name}, {other})", f"enumerate(zip({source}, range(c.n)))"
+
+    def queued(self, scope: Scope, source: str) -> bool:
+        """Say whether a loop runs over the messages of a channel."""
+        texts = {f"{text}.{name}" for text, record in self.records(scope) for name, kind in record.fields if kind.queues}
+        return source.split("[", maxsplit=1)[0] in texts or source.split("[", maxsplit=1)[0] in scope.arrays
 
     def source(self, scope: Scope, depth: int) -> tuple[str, Type | None, str]:
         """Return what a loop runs over, what its items are (None: numbers), and what they stay below."""
         options: list[tuple[str, Type | None, str]] = [("range(c.n)", None, "c.n"), ("range(2)", None, "2")]
         for text, record in self.records(scope):
             for name, kind in record.fields:
-                if kind.element is not None:
+                if kind.queues:
+                    options.append((self.queue(scope, f"{text}.{name}", kind, depth), message_of(kind), ""))
+                elif kind.element is not None:
                     below = "c.n" if kind.element.domain is not None and kind.element.domain.alias == "Thing" else ""
                     options.append((f"{text}.{name}", kind.element, below))
-                elif kind.bag or kind.channel:
+                elif kind.bag:
                     options.append((f"{text}.{name}", Type(record=kind.record), ""))
         options += [(name, kind.element, "") for name, kind in scope.arrays.items()]
         bags = [item for item in options if item[0].endswith(".box")]
@@ -354,9 +424,9 @@ class Expressions:
             (f"{name}.{field}[{{}}].{part}", kind.size, found)
             for name, record in scope.records.items()
             for field, kind in record.fields
-            if kind.element is not None and kind.element.record is not None
+            if kind.element is not None and kind.element.record is not None and not kind.queues
             for part, found in kind.element.record.fields
-            if found.element is not None
+            if found.element is not None and not found.queues
         ]
         own = [item for item in options if item[0].split(".")[0] not in ("s", "range(c", "range(2)", "before", "after")]
         if own and self.choices.chance(40):
@@ -369,6 +439,13 @@ class Expressions:
         if self.choices.chance(10):
             return f"range(max(-3, {self.number(scope, depth)}), min(4, {self.number(scope, depth)}))", None, ""
         return self.choices.pick(options)
+
+    def queue(self, scope: Scope, text: str, kind: Type, depth: int) -> str:
+        """Return a channel."""
+        while kind.element is not None:
+            text += f"[{self.index(scope, kind.size, depth)}]"
+            kind = kind.element
+        return text
 
     def bind(self, scope: Scope, name: str, kind: Type | None, below: str) -> None:
         """Let a name stand for an item."""
@@ -431,5 +508,19 @@ class Expressions:
                 f"bits.with_member({members}, {item})",
                 f"bits.without({members}, {item})",
                 f"bits.is_subset({members}, {self.number(scope, depth - 1)})",
+                f"bits.only({item})",
+                f"bits.everyone({self.choices.pick(['c.n', '2', 'c.k'])})",
             ]
         )
+
+
+def unread(number: str) -> str:
+    """Return a number that the checker cannot read: it refuses an index below 0, and such a shift, where it sees them."""
+    return f"({number} + 0)" if number in ("-1", "NONE", "Sour.BAD", "1000003", "(--1)") else number
+
+
+def message_of(kind: Type) -> Type:
+    """Return what is in a channel, or in channels."""
+    while kind.element is not None:
+        kind = kind.element
+    return Type(record=kind.record)

@@ -1,0 +1,191 @@
+"""One random machine as every engine sees it: the plain search first, which keeps all that the others are compared with."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import TYPE_CHECKING, Any
+
+from fencepost.explorers.liveness.summary import with_behaviours
+from fencepost.explorers.native.compile import load
+from fencepost.explorers.native.generate import lowered
+from fencepost.explorers.native.llvm.objects import CHEAP
+from fencepost.explorers.plain import PlainSearch
+from fencepost.explorers.verdict import Options, deep_enough
+from fencepost.model.language import ir
+from fencepost.model.language.errors import DomainError, FencepostError, MismatchError, ModelError
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
+    from fencepost.explorers.native.compile import Kernels
+    from fencepost.explorers.verdict import Result
+    from fencepost.model.language import Constants, Machine, Property
+    from fencepost.model.language.interpreter import Transition
+    from fencepost.model.language.records import Key
+
+ENOUGH = 205
+"""States after which no further level is expanded."""
+UNFIT = "fit 64 bits"
+"""In the error of an engine whose numbers have an end."""
+
+
+class Recorded(PlainSearch):
+    """A plain search that keeps every successor, and ends after the level in which it has seen enough."""
+
+    enough = ENOUGH
+
+    def __init__(self, machine: Machine, constants: Constants, properties: tuple[Property, ...], options: Options) -> None:
+        super().__init__(machine, constants, properties, options)
+        self.successors: dict[Key, list[Key]] = {}
+
+    def transitions(self, state: Key) -> Iterator[Transition]:
+        """Yield the transitions out of a state, and keep where they lead."""
+        found = []
+        for transition in super().transitions(state):
+            found.append(transition.after)
+            yield transition
+        self.successors[state] = found
+
+    def limit(self, _: float) -> str:
+        """Return nothing: asking for the memory of the process takes longer than a step."""
+        return ""
+
+    def expand(self, level: list[Key], began: float) -> tuple[list[Key], str]:
+        """Return the states of the next level, unless there are enough."""
+        if len(self.parents) >= self.enough and self.options.max_depth is None:
+            return [], deep_enough(len(self.levels))
+        return super().expand(level, began)
+
+
+@dataclass
+class Case:
+    """A machine with its properties under constants, and the plain search of it."""
+
+    machine: Machine
+    properties: tuple[Property, ...]
+    constants: Constants
+    seed: int = 0
+    compared: int = 0
+    """Successors that were compared one by one."""
+    notes: set[str] = field(default_factory=set)
+    """What happened on the way: which errors were met, which comparisons were made."""
+
+    @cached_property
+    def plain(self) -> Recorded:
+        """The plain search, ended or broken off by an error."""
+        of_states = tuple(item for item in self.properties if not item.kind.over_behaviours)
+        return Recorded(self.machine, self.constants, of_states, Options(workers=1, deadlock=True))
+
+    @cached_property
+    def expected(self) -> dict[str, Any]:
+        """What the plain search says."""
+        return said(lambda: with_behaviours(self.plain.run(), self.properties, self.plain.behaviour))
+
+    @cached_property
+    def options(self) -> Options:
+        """How others search: as deep as the plain search has."""
+        depth = None if self.expected.get("complete", True) else len(self.plain.levels)
+        return Options(workers=1, deadlock=True, max_depth=depth)
+
+    @cached_property
+    def kernels(self) -> Kernels:
+        """The machine in cheap code."""
+        return load(lowered(ir.translate(self.machine, self.of_states), self.constants, normalize=True), CHEAP)
+
+    @cached_property
+    def of_states(self) -> tuple[Property, ...]:
+        """Properties over states and steps."""
+        return tuple(item for item in self.properties if not item.kind.over_behaviours)
+
+    def differs(self, found: dict[str, Any], expected: dict[str, Any] | None = None) -> str:
+        """Return how an answer differs from what is expected, or an empty string."""
+        expected = expected or self.expected
+        error = found.get("error", "")
+        if UNFIT in error or "too many to tell its steps apart" in error:
+            self.notes.add("unfit")
+            return ""
+        if "error" in expected and error:
+            return self.untrue(found["raised"])
+        names = [name for name in expected if name != "raised" and expected[name] != found.get(name)]
+        return "; ".join(
+            f"{name}: plain {expected[name]}, other {found.get(name, found.get('error', found.get('mismatch')))}"
+            for name in names
+        )
+
+    def untrue(self, error: DomainError) -> str:
+        """Return why an error is not one of the plain semantics, at the end of the way that it names; or an empty string."""
+        plain, text = self.plain.plain, str(error)
+        of_behaviours = [f"property {item.name!r}" for item in self.properties if item not in self.of_states]
+        if text == self.expected["error"] or any(
+            text.startswith(name) and self.expected["error"].startswith(name) for name in of_behaviours
+        ):
+            return ""
+        if not error.states:
+            return f"an error that names no state: {text}"
+        if error.states[0] not in plain.initial_states() and len(error.states) > 1:
+            return f"an error after a state that is not initial: {text}"
+        for before, after in zip(error.states, error.states[1:], strict=False):
+            if not self.leads(before, after):
+                return f"an error after a step that does not happen: {text}"
+        return "" if text in self.errors_at(error.states[-1]) else f"an error that is none: {text}"
+
+    def leads(self, before: Key, after: Key) -> bool:
+        """Say whether a step leads from a state to another; other steps out of it may go wrong."""
+        plain = self.plain.plain
+        for action in self.machine.actions:
+            for step in plain.steps(action, before):
+                try:
+                    if plain.apply(before, step).after == after:
+                        return True
+                except FencepostError:
+                    continue
+        return False
+
+    def errors_at(self, state: Key) -> set[str]:
+        """Return every error of a step out of a state, and of a property there."""
+        plain, found = self.plain.plain, set()
+
+        def note(ask: Callable[[], Any]) -> Any:
+            try:
+                return ask()
+            except DomainError as error:
+                found.add(str(error))
+            except FencepostError:
+                return None
+
+        for action in self.machine.actions:
+            for step in plain.steps(action, state):
+                done = note(lambda step=step: plain.apply(state, step))  # type: ignore[misc]
+                for prop in self.of_states if done is not None else ():
+                    if prop.over_steps:
+                        note(lambda prop=prop, done=done: plain.holds_step(prop, state, done))  # type: ignore[misc]
+        for prop in self.of_states:
+            if not prop.over_steps:
+                note(lambda prop=prop: plain.holds(prop, state))  # type: ignore[misc]
+        return found
+
+
+def said(search: Callable[[], Result]) -> dict[str, Any]:
+    """Return what a whole search says, the order of its findings left out; or its error."""
+    try:
+        found = search()
+    except (DomainError, ModelError) as error:
+        return {"error": str(error), "raised": error}
+    except MismatchError as error:
+        return {"mismatch": str(error)}
+    return {
+        "complete": found.complete,
+        "distinct": found.distinct,
+        "generated": found.generated,
+        "depth": found.depth,
+        "levels": found.levels,
+        "fired": dict(found.fired),
+        "guards": [(item.action, item.condition, item.refused) for item in found.guards],
+        "bounds": found.bounds,
+        "deadlocks": found.deadlocks,
+        "properties": [
+            (item.name, item.verdict, item.path.length if item.path and not item.kind.over_behaviours else None, item.cost)
+            for item in found.properties
+        ],
+    }

@@ -1,0 +1,178 @@
+"""The constructs of the language, listed from the sources of its checker and of the typed program, and those that machines have.
+
+The checker itself is the list: each of its lines either helps to refuse something, or accepts a construct. A construct that is
+added brings lines of its own, which no random machine comes to before the generator knows it.
+"""
+
+from __future__ import annotations
+
+import ast
+import sys
+from contextlib import contextmanager
+from enum import Enum
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from fencepost.model.language import subset
+from fencepost.model.language.actions import Kind
+from fencepost.model.language.errors import ModelError
+from fencepost.model.language.ir import nodes, translate
+from fencepost.model.language.ir.walk import inside
+from fencepost.testing.random_machines import numbered
+
+from tests.random_machines.engines import load
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from types import CodeType, FrameType
+
+    from fencepost.model.language import Machine, Property
+
+FOLDER = Path(subset.__file__).parent
+SPEAK = {
+    *("helpers", "meant", "say", "name", "refuse", "refusal", "place_of", "_called", "_ghost_in", "global_of", "static"),
+    *("refused", "_number", "guards_of", "bounds_of", "texts"),
+}
+"""Functions that make messages, or that count the guards of a machine for a search."""
+TO_REFUSE = {
+    "word = WORDS.get(type(node), type(node).__name__.lower())",
+    "case _:",
+    "instead = {",
+    '"append": "write s.bag.add(field=value, ...)",',
+    '"pop": "write s.bag.remove(m), of a message that was received or that a loop comes to",',
+    "except ModelError as error:",
+    "self._refused.setdefault(str(error), error)",
+    "self._open.clear()",
+    "except (OSError, TypeError):",
+    "except SyntaxError:  # a lambda stands in the middle of something",
+    "node = ast.Pass()",
+    'if name == "range":',
+    "elif kind == INT:",
+    "self.expressions.place(target)  # which refuses it",
+    "return frozenset()",
+    "return None",
+    "return False",
+    'return ""',
+    "return True",
+    "if self.is_in_flight(place):",
+    "if head(place) in self.scope.made.params and head(place) not in self.received:",
+    "self.scope.made.reads_gone.add(head(place))",
+}
+"""Other lines that run only where something is refused after them."""
+TYPED = {
+    item
+    for item in vars(nodes).values()
+    if isinstance(item, type) and issubclass(item, nodes.Node) and not item.__subclasses__() and item is not nodes.Switch
+}
+WORDS: tuple[type[Enum], ...] = (nodes.UnaryOp, nodes.BinaryOp, nodes.Order, nodes.FoldOp, nodes.Failure)
+
+
+def typed_constructs() -> set[str]:
+    """Return every node of the typed program, every operator, every check, and every sort of property."""
+    words = {f"{kind.__name__}.{item.name}" for kind in WORDS for item in kind}
+    return {item.__name__ for item in TYPED} | words | {f"Kind.{item.name}" for item in Kind}
+
+
+def typed_constructs_of(machine: Machine, properties: tuple[Property, ...]) -> set[str]:
+    """Return those that a machine has."""
+    program = translate(machine, properties)
+    found = {f"Kind.{item.kind.name}" for item in properties}
+    for node in inside(node for item in program.functions for node in item.body):
+        found.add(type(node).__name__)
+        found |= {f"Failure.{item.name}" for item in node.checks}
+        for value in (getattr(node, name, None) for name in ("operator", "rest")):
+            found |= {f"{type(item).__name__}.{item.name}" for item in _words(value)}
+    return found
+
+
+def _words(value: Any) -> Iterator[Any]:
+    if isinstance(value, Enum):
+        yield value
+    elif isinstance(value, tuple):
+        for item in value:
+            yield from _words(item)
+
+
+def accepting() -> set[tuple[str, int]]:
+    """Return the lines of the checker that accept something, as files and numbers."""
+    found = set()
+    for path in sorted(FOLDER.glob("*.py")):
+        if path.name == "hints.py":
+            continue
+        text = path.read_text("utf-8")
+        tree, lines_of_text = ast.parse(text), text.split("\n")
+        refusing = {line for item in _refusing(tree) for line in range(item.lineno, (item.end_lineno or item.lineno) + 1)}
+        for item in ast.walk(tree):
+            if isinstance(item, ast.FunctionDef) and item.name not in SPEAK:
+                heads = {item.lineno, *(part.lineno for part in item.decorator_list)}
+                code = compile(ast.Module([item], []), str(path), "exec")
+                lines = {line for part in _codes(code) if part.co_name == item.name for _, _, line in part.co_lines() if line}
+                found |= {
+                    (path.name, line) for line in lines - heads - refusing if lines_of_text[line - 1].strip() not in TO_REFUSE
+                }
+    return found
+
+
+def _codes(code: CodeType) -> Iterator[CodeType]:
+    for item in code.co_consts:
+        if hasattr(item, "co_lines"):
+            yield item
+            yield from _codes(item)
+
+
+def _refusing(tree: ast.Module) -> Iterator[ast.stmt]:
+    """Yield calls of `refuse`, blocks that end with one, and what has no body."""
+    for item in ast.walk(tree):
+        if isinstance(item, ast.ClassDef) and any(getattr(base, "id", "") == "Protocol" for base in item.bases):
+            yield item
+        if isinstance(item, ast.Expr) and _refuses(item):
+            yield item
+        for name in () if isinstance(item, ast.FunctionDef | ast.Module | ast.ClassDef) else ("body", "orelse"):
+            block = getattr(item, name, None)
+            if isinstance(block, list) and block and (isinstance(block[-1], ast.Raise) or _refuses(block[-1])):
+                yield from block
+
+
+def _refuses(item: ast.stmt) -> bool:
+    return isinstance(item, ast.Expr) and any(
+        isinstance(part, ast.Call) and "refuse" in (getattr(part.func, "attr", ""), getattr(part.func, "id", ""))
+        for part in ast.walk(item)
+    )
+
+
+@contextmanager
+def lines_of_the_checker() -> Iterator[set[tuple[str, int]]]:
+    """Note which lines of the checker run."""
+    seen: set[tuple[str, int]] = set()
+    names = {str(path): path.name for path in FOLDER.glob("*.py")}
+
+    def inside_one(frame: FrameType, event: str, _: Any) -> Any:
+        if event == "line":
+            seen.add((names[frame.f_code.co_filename], frame.f_lineno))
+        return inside_one
+
+    before = sys.gettrace()
+    sys.settrace(lambda frame, _, __: inside_one if frame.f_code.co_filename in names else None)
+    try:
+        yield seen
+    finally:
+        sys.settrace(before)
+
+
+def cover(count: int, folder: Path) -> list[int]:
+    """Return seeds of few machines that have every construct between them; raise AssertionError if those drawn lack one."""
+    wanted: set[Any] = accepting() | typed_constructs()
+    had: dict[int, set[Any]] = {}
+    for seed in range(count):
+        with lines_of_the_checker() as seen:
+            try:
+                machine, properties = load(numbered(seed), folder)
+            except ModelError:
+                continue
+        had[seed] = (seen | typed_constructs_of(machine, properties)) & wanted
+    missing, found = wanted.difference(*had.values()), []
+    assert not missing, f"no machine has {sorted(map(str, missing))}"
+    while wanted:
+        found.append(max(had, key=lambda seed: len(had[seed] & wanted)))
+        wanted -= had[found[-1]]
+    return found

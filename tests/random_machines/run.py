@@ -1,0 +1,140 @@
+"""A run over many random machines, which can be broken off and goes on where it was: a line a machine in a file."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import re
+import statistics
+import sys
+import tempfile
+import time
+import traceback
+from collections import Counter
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from fencepost.model.language.errors import ModelError
+from fencepost.testing.random_machines import numbered
+
+from tests.random_machines.case import Case
+from tests.random_machines.comparisons import ALWAYS, SOMETIMES
+from tests.random_machines.engines import load
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+ROOT = Path(__file__).parents[2]
+ENGINES = ("model/language", "explorers/native", "explorers/liveness", "explorers/symbolic", "explorers/walk")
+KINDS = {
+    "index": r"is outside the array",
+    "NONE as an index": r"NONE used as an index",
+    "value": r"is out of its domain",
+    "shift by a negative number": r"negative shift count",
+    "number too long": r"too many digits|too large|too many",
+    "full bag": r"the bag is full",
+    "no such message": r"in flight to remove",
+    "full channel": r"the channel is full",
+    "empty channel": r"the channel is empty",
+    "no such message in a channel": r"there is no message \S+ the channel",
+    "negative cost": r"a cost is 0 or more",
+}
+"""Every kind of runtime error, as its message says it."""
+
+
+def sources() -> str:
+    """Return a digest of the engines' sources."""
+    made = hashlib.sha256()
+    for room in ENGINES:
+        for path in sorted((ROOT / room).rglob("*.py")):
+            made.update(path.relative_to(ROOT).as_posix().encode() + b"\0" + path.read_bytes())
+    return made.hexdigest()[:16]
+
+
+def kind_of(error: str) -> str:
+    """Return the kind of a runtime error."""
+    return next((kind for kind, pattern in KINDS.items() if re.search(pattern, error)), error)
+
+
+def asked(seed: int) -> dict[str, Any]:
+    """Return the comparisons that are made of a machine."""
+    return ALWAYS | {name: ask for name, (every, ask) in SOMETIMES.items() if seed % every == 0}
+
+
+def look_at(seed: int, folder: Path) -> dict[str, Any]:
+    """Return a row about one machine: what was compared, and what differs."""
+    began = time.process_time()
+    try:
+        machine, properties = load(numbered(seed), folder)
+    except ModelError:
+        return {"seed": seed, "refused": True}
+    try:
+        case = Case(machine, properties, machine.set_constants({}), seed)
+        row: dict[str, Any] = {"seed": seed, "states": 0, "differs": {}}
+        error = case.expected.get("error", "")
+        for name, ask in asked(seed).items():
+            how = _attempt(ask, case)
+            if how:
+                row["differs"][name] = how[:600]
+        row |= {"states": len(case.plain.parents), "acts": sum(map(bool, case.plain.fired.values())), "compared": case.compared}
+        row |= {"error": kind_of(error)} if error else {}
+        row |= {"unfit": True} if "unfit" in case.notes else {}
+        row["seconds"] = round(time.process_time() - began, 3)
+        return row
+    finally:
+        del sys.modules[machine.state.__module__]
+
+
+def _attempt(ask: Any, case: Case) -> str:
+    try:
+        return str(ask(case))
+    except Exception:  # noqa: BLE001 (an engine that breaks is what is looked for)
+        return traceback.format_exc()[-500:]
+
+
+def rows_in(files: Iterable[Path]) -> list[dict[str, Any]]:
+    """Return the rows that were kept."""
+    return [
+        json.loads(line) for path in files if path.is_file() for line in path.read_text().splitlines() if line.endswith("}")
+    ]
+
+
+def run(first: int, count: int, seconds: float, file: Path) -> list[dict[str, Any]]:
+    """Look at machines until all are done or time is up; return the rows, those of earlier runs included."""
+    kept = rows_in([file])
+    file.write_text("".join(json.dumps(row) + "\n" for row in kept))
+    done = {row["seed"] for row in kept}
+    began = time.monotonic()
+    with tempfile.TemporaryDirectory() as folder, file.open("a") as out:
+        for seed in range(first, first + count):
+            if seed in done:
+                continue
+            if time.monotonic() - began > seconds:
+                break
+            row = look_at(seed, Path(folder))
+            out.write(json.dumps(row) + "\n")
+            out.flush()
+            for path in Path(folder).iterdir():
+                if path.is_file():
+                    path.unlink()
+    return rows_in([file])
+
+
+def summary(rows: list[dict[str, Any]]) -> dict[str, Any]:
+    """Return what a run saw, in a few numbers."""
+    drawn = [row for row in rows if not row.get("refused")]
+    seconds = sum(row["seconds"] for row in drawn)
+    counted = Counter(name for row in drawn for name in asked(row["seed"]))
+    return {
+        "machines": len(drawn),
+        "refused by the language": len(rows) - len(drawn),
+        "differences": sum(bool(row["differs"]) for row in drawn),
+        "compared successors": sum(row["compared"] for row in drawn),
+        "states of the median machine": statistics.median(row["states"] for row in drawn),
+        "actions that fire in the median machine": statistics.median(row["acts"] for row in drawn),
+        "machines with a runtime error": sum("error" in row for row in drawn),
+        "machines whose numbers leave 64 bits": sum("unfit" in row for row in drawn),
+        "machines a minute of a processor": round(60 * len(drawn) / seconds),
+        "errors": dict(Counter(row["error"] for row in drawn if "error" in row).most_common()),
+        "comparisons": dict(sorted(counted.items())),
+    }

@@ -1,0 +1,114 @@
+"""A defect in any pass of an engine is found by the random machines that the suite draws."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import pytest
+from fencepost.explorers.liveness import calls
+from fencepost.explorers.native import layout, masked, tiers
+from fencepost.explorers.native.compile import load as load_kernels
+from fencepost.explorers.native.generate import lowered
+from fencepost.explorers.native.llvm.objects import CHEAP
+from fencepost.explorers.native.lower import bags, lanes
+from fencepost.model.language import ir
+from fencepost.model.language.errors import ModelError
+from fencepost.model.language.ir import nodes, ranges
+from fencepost.model.language.ir.nest import Guarded, Nesting
+from fencepost.testing.random_machines import numbered
+
+from tests.random_machines import comparisons
+from tests.random_machines.case import Case
+from tests.random_machines.engines import load
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from pathlib import Path
+
+SEEDS = 60
+"""Machines that the suite draws."""
+
+
+def hoisting(patch: pytest.MonkeyPatch) -> None:
+    """A guard counts one refusal, also where it refuses before a parameter is chosen."""
+    patch.setattr(Nesting, "test", lambda self, item: self.found.append(Guarded(self.action.guards[item.number], item, ())))
+
+
+def packing(patch: pytest.MonkeyPatch) -> None:
+    """Numbers below 0 are packed as they are."""
+    true = layout.entries
+    patch.setattr(layout, "entries", lambda given: [item._replace(base=0) for item in true(given)])
+
+
+def masks(patch: pytest.MonkeyPatch) -> None:
+    """The whole guard is turned off instead of a part of it."""
+    patch.setattr(
+        masked.MaskedSearch, "slot", lambda self, guard: self.masks.slots[self.numbers[guard.action, guard.number]][0]
+    )
+
+
+def checks(patch: pytest.MonkeyPatch) -> None:
+    """Values that are stored are not checked."""
+    true = ranges.Ranges.left
+    patch.setattr(ranges.Ranges, "left", lambda self, node: ranges.NEVER if isinstance(node, nodes.Store) else true(self, node))
+
+
+def order_of_bags(patch: pytest.MonkeyPatch) -> None:
+    """Messages stay in the order in which they were sent."""
+    patch.setattr(bags.Bags, "sort", lambda *_: None)
+
+
+def liveness(patch: pytest.MonkeyPatch) -> None:
+    """Promises are about actions that never happen."""
+    true = calls.promises
+    patch.setattr(calls, "promises", lambda edges, masks, *given: true(edges, masks * 0, *given))
+
+
+def columns(patch: pytest.MonkeyPatch) -> None:
+    """Sixteen numbers at once are compared otherwise."""
+    true = lanes.Lanewise.compared
+    patch.setattr(
+        lanes.Lanewise, "compared", lambda self, sign, one, other: true(self, {"<": "<="}.get(sign, sign), one, other)
+    )
+
+
+def tiering(case: Case) -> str:
+    """Compare a search that changes over to code which compares otherwise."""
+    assert case.kernels.level == CHEAP
+    with pytest.MonkeyPatch.context() as patch:
+        columns(patch)
+        odd = load_kernels(lowered(ir.translate(case.machine, case.of_states), case.constants, normalize=True))
+        patch.setattr(tiers, "load", lambda *_: odd)
+        return comparisons.changing(case)
+
+
+PLANTED: dict[str, tuple[Callable[[pytest.MonkeyPatch], None], Callable[[Case], str], str]] = {
+    "hoisting": (hoisting, comparisons.whole, "require"),
+    "packing": (packing, comparisons.whole, "State"),
+    "masks": (masks, comparisons.masks, " and "),
+    "checks": (checks, comparisons.whole, "max"),
+    "order of bags": (order_of_bags, comparisons.successors, "box.add"),
+    "tiering": (lambda _: None, tiering, "<"),
+    "liveness": (liveness, comparisons.whole, "leads_to("),
+    "columns": (columns, comparisons.successors, "<"),
+}
+"""By pass: the defect, the comparison that finds it, and a word of the machines that it is about."""
+
+
+def found(text: str, seed: int, ask: Callable[[Case], str], folder: Path) -> bool:
+    """Say whether a comparison of a machine shows a difference; an engine that breaks is one."""
+    try:
+        machine, properties = load(text, folder)
+        return bool(ask(Case(machine, properties, machine.set_constants({}), seed)))
+    except ModelError:
+        return False
+    except Exception:  # noqa: BLE001 (an engine that breaks is what is looked for)
+        return True
+
+
+@pytest.mark.parametrize("name", PLANTED)
+def test_a_planted_defect_is_found(name: str, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    plant, ask, word = PLANTED[name]
+    plant(monkeypatch)
+    texts = ((numbered(seed), seed) for seed in range(SEEDS))
+    assert any(found(text, seed, ask, tmp_path) for text, seed in texts if word in text.partition("class State")[2])
