@@ -156,13 +156,12 @@ class Author:
         elif what == 2:  # a record of the state
             scope.numbers[v] = ""
             scope.fixed |= {v}
-            place = self.expressions.record(scope, "R")
-            other = self.expressions.record(scope, "R")
-            assert place is not None
+            one, other = self.expressions.record(scope, "R"), self.expressions.record(scope, "R")
+            assert one is not None
             assert other is not None
             lines = [
                 f"def {name}(s, c, {v}):",
-                *indented([f"if {self.expressions.condition(scope, 1)}:", f"    return {other}", f"return {place}"]),
+                *indented([f"if {self.expressions.condition(scope, 1)}:", f"    return {other}", f"return {one}"]),
             ]
             made = Helper(name, ["State", "C", "int"], effect=False, returns="R")
         elif what == 3:  # changes a record

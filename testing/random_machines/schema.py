@@ -128,10 +128,11 @@ def records(choices: Choices) -> list[Record]:
     nasty = list(NASTY)
 
     def fresh() -> str:
-        letter = next(letters)
+        letter: str = next(letters)
         if not choices.chance(12):
             return letter
-        nasty.remove(name := choices.pick(nasty))
+        name: str = choices.pick(nasty)
+        nasty.remove(name)
         return name
 
     inner = Record("P", [(fresh(), scalar(choices)) for _ in range(1 + choices.below(3))])
