@@ -29,8 +29,13 @@ def instead_of(error: BaseException) -> str:
         return INSTEAD.get(word, "Define it above, or import it.")
     if isinstance(error, ImportError) and error.name == language.__name__ and word:
         return f"The language has no such name.{nearest(word, known)}"
+    if isinstance(error, ImportError) and word in known:
+        return f"Import it from the language: from fencepost.model.language import {word}."
     if isinstance(error, TypeError) and "'meaning'" in str(error):
         return 'Every constant says what it means: write bound(2, low=0, high=4, meaning="...").'
+    called = re.match(r"(\w+)(?:\.__init__)?\(\) (missing|takes|got)", str(error))
+    if isinstance(error, TypeError) and called and called[1] in CALLS:
+        return f"Write {CALLS[called[1]]}."
     return "The file must run before its model can be read."
 
 
@@ -42,3 +47,32 @@ INSTEAD = {
     "Optional": "NONE is a value of a domain: write Annotated[int, Index(C.brokers, none=True)].",
 }
 """What to write where a name is not defined in a model file."""
+
+CALLS = {
+    "Range": "Range(low, high), with both ends, such as Range(0, C.lease)",
+    "Index": "Index(C.brokers), the number of things, which count from 0; NONE too with none=True",
+    "BitSet": "BitSet(C.brokers), the number of things",
+    "Size": "Size(C.brokers), one length",
+    "Per": "Per(Broker), an alias of an Index",
+    "InFlight": 'InFlight("bag"), the name of a bag of the state',
+    "Machine": 'Machine("name", "What it is.", State, C, initial, (an_action, another))',
+    "leads_to": 'leads_to("name", "What must come.", when=..., then=..., fair=(weak(an_action),))',
+    "eventually": 'eventually("name", "What must come.", then=..., fair=(weak(an_action),))',
+    "at_most": 'at_most("name", "What it costs.", costs={an_action: 1}, bound=..., when=..., then=..., fair=(weak(an_action),))',
+    "switch": 'switch(default=False, meaning="...")',
+    "choice": 'choice(Kind.FIRST, meaning="...")',
+    **dict.fromkeys(("shape", "capacity", "bound"), 'bound(2, low=0, high=4, meaning="..."), with its ends by name'),
+}
+"""What to write where a call of the language lacks something."""
+
+
+def in_place_of(error: SyntaxError) -> str:
+    """Return what to write where Python cannot read a file."""
+    for sign, word in (("&&", "and"), ("||", "or")):
+        if sign in (error.text or ""):
+            return f"write `{word}` in the place of `{sign}`"
+    if isinstance(error, IndentationError):
+        return "indent the line as those around it"
+    if "Maybe you meant '=='" in error.msg or 'meant "=="' in error.msg:
+        return "write `==` to compare"
+    return "write what Python can read there"

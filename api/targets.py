@@ -10,7 +10,7 @@ from importlib.machinery import SourceFileLoader
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NoReturn
 
-from fencepost.api.advice import instead_of, told
+from fencepost.api.advice import in_place_of, instead_of, told
 from fencepost.api.kafka_names import by_meaning, meant
 from fencepost.api.places import USER_MODULE, near, of_model, placed
 from fencepost.invariants.protocols import PROTOCOLS, Protocol, protocol
@@ -261,11 +261,11 @@ def _pointed_at(error: SyntaxError, path: Path) -> str:
     text, name = (error.text or "").rstrip(), near(Path(error.filename)) if error.filename else "the file"
     if error.lineno is None:
         return f"{near(path)}: {error.msg}. The file must be text that Python can read: save it again as UTF-8."
-    said = f"{name}:{error.lineno}: {error.msg}."
+    said = f"{name}:{error.lineno}: {error.msg}" + ("" if error.msg.endswith("?") else ".")
     if not text.strip() or not error.offset:
         return said
     column = max(0, error.offset - 1 - (len(text) - len(text.lstrip())))
-    return f"{said}\n  {text.strip()}\n  {' ' * column}^\nInstead, write what Python can read there."
+    return f"{said}\n  {text.strip()}\n  {' ' * column}^\nInstead, {in_place_of(error)}."
 
 
 def choose_constants(

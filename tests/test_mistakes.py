@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 ADVICE = (
     "write|give|leave|annotate|number|say|put|begin|use|name|swap|assign|take|import|define|declare|it|Write|Import|Declare|Define|Members|"
-    "Every|Bags|Its|InFlight"
+    "Every|Bags|Its|InFlight|Raise|indent|above"
 )
 """How the part of an answer begins that says what to do."""
 

@@ -111,9 +111,14 @@ def action(*given: Any, **domains: Any) -> Callable[[Callable[..., None]], Actio
         look_at_first(f"action {function.__name__}", function, ("s", "c"))
         names = list(inspect.signature(function).parameters)[2:]
         if names != list(domains):
+            lacking = [name for name in names if name not in domains]
             raise ModelError(
                 f"action {function.__name__}: its parameters are {names} but the domains given are {list(domains)}: "
-                "name the same parameters, in the same order."
+                + (
+                    f"write @action({', '.join(f'{name}=...' for name in names)}), each with its domain, such as an alias of Index."
+                    if lacking and set(domains) <= set(names)
+                    else "name the same parameters, in the same order."
+                )
             )
         look_at_name("an action", function.__name__)
         params: list[tuple[str, Domain | InFlight]] = []

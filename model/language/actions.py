@@ -115,10 +115,15 @@ def _made(kind: Kind, function: Callable[..., bool] | None, on: Action | None, d
 
 
 def _property(kind: Kind, function: Callable[..., bool], on: Any, domains: Mapping[str, Any]) -> Property:
+    if isinstance(function, Action):
+        raise ModelError(
+            f"action {function.name} stands under @{kind.value}: write a function of its own that says what must be so."
+        )
     look_at_name("a property", function.__name__)
     if on is not None and not isinstance(on, Action):
         raise ModelError(
-            f"@step stands above {getattr(on, '__name__', on)}() without parentheses: write @step(), or @step(on=an_action)."
+            f"@step was given the function {getattr(on, '__name__', on)}, which is no action: above a property write @step(), with its "
+            "parentheses, or @step(on=an_action)."
         )
     names = list(inspect.signature(function).parameters)
     over_steps = names[:2] == ["before", "after"]

@@ -83,8 +83,8 @@ class Linear:
 
     def __lt__(self, other: object) -> bool:
         raise ModelError(
-            f"{self!r} is compared with {other!r} where a model is declared, and has no value there: of sums of constants write "
-            "largest(C.a, C.b) or smallest(C.a, C.b) in place of max and min."
+            f"{self!r} is compared with {other!r} where a model is declared, and constants have no values there: write "
+            "largest(C.a, C.b) or smallest(C.a, C.b) in the place of max and min."
         )
 
     __gt__ = __le__ = __ge__ = __lt__

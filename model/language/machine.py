@@ -172,6 +172,8 @@ def described(item: object) -> str:
         return f"the class {item.__name__}"
     if callable(item):
         return f"the function {getattr(item, '__name__', item)!s}"
+    if isinstance(item, list | set | frozenset | dict):
+        return f"a {type(item).__name__} of {len(item)}"
     text = repr(item)
     return f"the {type(item).__name__} {text if len(text) <= LONGEST else text[:LONGEST] + '...'}"
 

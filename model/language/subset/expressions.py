@@ -89,7 +89,7 @@ class Expressions:
             instead = {
                 Several: "give its values names first: a, b = ...",
                 Arr: "read one of its elements",
-                BagRef: "loop over its messages",
+                BagRef: "ask for len(...) of it, or loop over its messages",
                 Queue: "read one of its messages, as in s.channel[0].number",
             }.get(type(kind), "read one of its fields")
             self.scope.refuse(node, f"{say(kind)} stands where a number belongs", instead)
@@ -174,7 +174,8 @@ class Expressions:
             self.scope.refuse(node, f"{name!r} may be unassigned here", "assign it on every way that leads here")
         found = self.scope.static(node)
         if found is None:
-            known = [*self.scope.env, *self.scope.made.python.__globals__]
+            module = self.scope.made.python.__globals__
+            known = [*self.scope.env, *(item for item, value in module.items() if isinstance(value, int))]
             hint = "" if self.scope.global_of(node) is not None else nearest(name, known)
             what, instead = hints.name(node, self.scope.global_of(node))
             hint = "" if instead is hints.CHANCE else hint
@@ -221,7 +222,11 @@ class Expressions:
                 self.scope.refuse(
                     node,
                     f"record {owner.record.__name__} has no field {node.attr!r}.{hint}".rstrip("."),
-                    f"write {names[0]!r}, its only field" if only else f"use one of: {', '.join(names)}",
+                    f"write {names[0]!r}, its only field"
+                    if only
+                    else f"use one of: {', '.join(names)}"
+                    if names
+                    else f"declare it in class {owner.record.__name__}, which has no fields",
                 )
             if node.attr.startswith("ghost_"):
                 self.scope.made.reads_ghost = self.scope.made.reads_ghost or node.attr
@@ -279,7 +284,6 @@ class Expressions:
         if written.same(self, node):
             return INT
         if any(isinstance(item, ast.In | ast.NotIn) for item in node.ops):
-            self.number(node.left)
             written.among(self, node)
             return INT
         sides = [node.left, *node.comparators]
@@ -331,7 +335,7 @@ class Expressions:
             self.scope.refuse(
                 node,
                 f"a {found.__name__} is written out where it has no place",
-                "store it in a field or an element, or compare it with one",
+                "store it in a field or an element, or compare it with one: `if m == Message(...)` in a loop finds a message",
             )
         if isinstance(found, Action | Property):
             kind = "an action" if isinstance(found, Action) else "a property"
@@ -345,7 +349,7 @@ class Expressions:
             self.scope.refuse(
                 node,
                 f"{ast.unparse(node.func)!r} is not a helper that the language knows.{hint}".rstrip("."),
-                hints.call(node, self.scope.made.types),
+                hints.call(node, found, self.scope.made.types),
             )
         if node.keywords:
             texts = ", ".join(ast.unparse(item) for item in (*node.args, *(item.value for item in node.keywords)))
@@ -494,13 +498,18 @@ class Expressions:
             self.message(node, record, "s.bag.add")
             return Rec(record)
         if node.func.attr == "remove":
-            if len(node.args) != 1 or self.value(node.args[0]) != Rec(record):
-                self.scope.refuse(node, "remove() takes the message to remove", f"pass a {record.__name__} that was received")
+            if len(node.args) != 1 or isinstance(node.args[0], ast.Call) or self.value(node.args[0]) != Rec(record):
+                self.scope.refuse(
+                    node,
+                    "remove() takes the message to remove",
+                    f"pass a {record.__name__} that was received or that a loop comes to",
+                )
             self.scope.places.remove(node, bags, ast.unparse(node))
             return NOTHING
         instead = {
             "append": "write s.bag.add(field=value, ...)",
             "pop": "write s.bag.remove(m), of a message that was received or that a loop comes to",
+            "clear": "write `for m in s.bag: s.bag.remove(m)`, on two lines",
         }
         self.scope.refuse(
             node, f"a bag has no method {node.func.attr!r}", instead.get(node.func.attr, "use add, remove, len and for")

@@ -101,7 +101,9 @@ def name(node: ast.Name, found: Any) -> tuple[str, str]:
         return f"{node.id!r} gives something else each time", CHANCE
     if isinstance(found, list | dict | set):
         return f"{node.id!r} is a {type(found).__name__} of the module, which may change", "keep what changes in the state"
-    return f"{node.id!r} is not a number, parameter or local here.", "pass what is needed as an argument"
+    if isinstance(found, type) and issubclass(found, Enum):
+        return f"{node.id!r} is an enum, and no member of it", f"write {node.id}.{next(iter(found.__members__))}"
+    return f"{node.id!r} is not a number, parameter or local here.", "assign it before, or pass it as an argument"
 
 
 def attribute(node: ast.Attribute, scope: Scope) -> tuple[str, str]:
@@ -132,8 +134,10 @@ def index(node: ast.Subscript, literal: int) -> tuple[str, str]:
     return "NONE is used as an index", "test for NONE first, and index with a number from 0"
 
 
-def call(node: ast.Call, kinds: Mapping[ast.AST, Type]) -> str:
-    """Return what to write in the place of a call of something that the language does not know."""
+def call(node: ast.Call, found: object, kinds: Mapping[ast.AST, Type]) -> str:
+    """Return what to write in the place of a call of something, `found`, that the language does not know."""
+    if isinstance(found, type) and issubclass(found, Enum):
+        return f"write a member, such as {found.__name__}.{next(iter(found.__members__))}, or the number that has its place"
     if isinstance(node.func, ast.Name):
         return {
             "print": "leave it out: traces show every step and every field",
@@ -148,6 +152,8 @@ def call(node: ast.Call, kinds: Mapping[ast.AST, Type]) -> str:
         owner = kinds.get(node.func.value)
         if isinstance(owner, Arr):
             return "change the elements of the array, which has a fixed length: keep beside it how many are in use"
+        if isinstance(owner, Rec) and node.func.attr in ("copy", "deepcopy"):
+            return "assign it to a field or an element, which copies its content, or read its fields into locals"
         if isinstance(owner, Rec):
             return f"write a function at the top of the file, {node.func.attr}(record): records have fields alone"
         if isinstance(owner, BagRef):

@@ -74,7 +74,8 @@ def refusal(python: Callable[..., Any], node: Any, what: str, instead: str, *, w
     end = getattr(node, "end_col_offset", column + 1) or column + 1
     width = max(1, end + indent - column) if getattr(node, "end_lineno", number) == number else max(1, len(line) - column)
     if whole:
-        column, width = indent, max(1, len(line) - indent)
+        column = len(line) - len(line.lstrip())
+        width = max(1, len(line) - column)
     end_mark = "" if what.endswith("?") else "."
     return ModelError(
         f"{place_of(code)}:{number}: {what}{end_mark}\n  {line}\n  {' ' * column}{'^' * width}\nInstead, {instead}."

@@ -75,8 +75,15 @@ def same(reader: Reader, node: ast.Compare) -> bool:
 
 
 def among(reader: Reader, node: ast.Compare) -> None:
-    """Check `item in others`; the item was checked."""
+    """Check `item in others`."""
     scope, others = reader.scope, node.comparators[0]
+    if isinstance(reader.value(node.left), Rec):
+        scope.refuse(
+            node.left,
+            "a record is looked for with `in`",
+            f"compare what matters: any(item.field == ... for item in {ast.unparse(others)})",
+        )
+    reader.number(node.left)
     if len(node.ops) != 1:
         scope.refuse(node, "`in` stands in a chain of comparisons", "write `and` between them")
     if isinstance(others, ast.Tuple | ast.List | ast.Set):
@@ -115,7 +122,7 @@ def among(reader: Reader, node: ast.Compare) -> None:
         scope.refuse(
             others,
             "`in` is used with something else than numbers in a tuple, a range, an array or a set of the state",
-            "write x in (A, B), or a helper of `bits`",
+            "write x in (A, B), a helper of `bits`, or any(item.field == x for item in ...) of records",
         )
 
 
