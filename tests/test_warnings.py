@@ -9,6 +9,7 @@ from fencepost.api.checking import check
 from fencepost.api.targets import load_protocol
 from fencepost.api.warned import of_text
 from fencepost.invariants.protocols import PROTOCOLS
+from fencepost.model import first
 from fencepost.model.language.ir import translate
 
 from tests.commands import data_of, fencepost
@@ -191,3 +192,14 @@ def test_strict_is_not_for_runs_of_the_catalogue() -> None:
     result = fencepost("check", "--profile", "ci", "--strict")
     assert result.exit_code == 2
     assert "--strict does not apply to runs of the catalogue" in result.stderr
+
+
+def test_a_parameter_that_may_be_none_is_warned_of_since_none_is_never_tried(tmp_path: Path) -> None:
+    file = tmp_path / "lock.py"
+    text = Path(first.__file__).read_text()
+    file.write_text(text.replace("@action(client=Client)\ndef client_asks", "@action(client=MaybeClient)\ndef client_asks"))
+    [warning] = [item for item in check(file, engine="plain").warnings if item.kind == "none-never-tried"]
+    assert warning.about == "client-asks"
+    assert warning.text.startswith(
+        "parameter 'client' of action 'client-asks' may be NONE by its domain, and NONE is never tried: "
+    )

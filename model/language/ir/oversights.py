@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from fencepost.model.language.domains import Linear, linear
+from fencepost.model.language.domains import NONE, Index, Linear, linear
 from fencepost.model.language.ir import nodes
 from fencepost.model.language.ir.nodes import Order
 from fencepost.model.language.ir.paths import names_in, path_of
@@ -33,7 +33,7 @@ class ModelWarning(NamedTuple):
 
 def oversights(program: Program) -> tuple[ModelWarning, ...]:
     """Return the warnings that the text of a model alone gives."""
-    return (*_initial(program.machine), *_unread(program), *_unspent(program))
+    return (*_initial(program.machine), *_without_none(program.machine), *_unread(program), *_unspent(program))
 
 
 def _initial(machine: Machine) -> Iterator[ModelWarning]:
@@ -45,6 +45,18 @@ def _initial(machine: Machine) -> Iterator[ModelWarning]:
             f"action {machine.initial.label!r} makes the initial states and is also listed among the actions, so it may happen "
             f"again in every state: take {name} out of `actions`, or give the reset an action of its own.",
         )
+
+
+def _without_none(machine: Machine) -> Iterator[ModelWarning]:
+    for item in machine.actions:
+        for name, domain in item.params:
+            if isinstance(domain, Index) and domain.low == NONE:
+                yield ModelWarning(
+                    "none-never-tried",
+                    item.label,
+                    f"parameter {name!r} of action {item.label!r} may be NONE by its domain, and NONE is never tried: "
+                    "give it a domain without NONE, and what happens with nobody an action of its own.",
+                )
 
 
 # -- constants
