@@ -14,6 +14,7 @@ import sys
 import tempfile
 from pathlib import Path
 
+from fencepost.explorers.sealed import opened
 from fencepost.model.language.errors import UsageError
 
 NAMED = "FENCEPOST_CACHE"
@@ -68,6 +69,19 @@ def private_folder(path: Path) -> Path:
     if not os.access(folder, os.W_OK | os.X_OK):
         raise UntrustedError(f"{folder} cannot be written")
     return folder
+
+
+def content(path: Path) -> bytes:
+    """Return what a file of the cache holds; raise OSError for a link, and for a file of another user or one that all may write.
+
+    The folder keeps others out. This is about files that were brought there with their owners: by a copy, an archive, a container.
+    """
+    with opened(path) as file:
+        found = os.fstat(file.fileno())
+        if found.st_uid != os.getuid() or found.st_mode & stat.S_IWOTH:
+            raise OSError(f"{path} is not this user's alone")
+        whole: bytes = file.read()
+    return whole
 
 
 def _reached(path: Path) -> Path:

@@ -10,8 +10,11 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
+from fencepost.explorers.cache_folder import content
 
+from tests import kills
 from tests.commands import KIP320, data_of, fencepost
+from tests.hostile import run
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -83,6 +86,37 @@ def test_a_cache_that_somebody_else_prepared_is_refused_and_stays_as_it_is(tmp_p
     assert (result.exit_code, result.stdout) == (2, "")
     assert "theirs belongs to another user (54321)" in result.stderr
     assert [path.name for path in folder.rglob("*")] == ["objects"]
+
+
+def test_a_file_of_the_cache_that_others_may_write_or_own_is_not_read(tmp_path: Path) -> None:
+    path = tmp_path / "object"
+    path.write_bytes(b"code")
+    assert content(path) == b"code"
+    path.chmod(0o606)
+    with pytest.raises(OSError, match="not this user's alone"):
+        content(path)
+    path.chmod(0o600)
+    (tmp_path / "link").symlink_to(path)
+    with pytest.raises(OSError, match="link"):
+        content(tmp_path / "link")
+    if os.getuid() == 0:
+        os.chown(path, 54321, -1)
+        with pytest.raises(OSError, match="not this user's alone"):
+            content(path)
+
+
+def test_hostile_input_is_taken_or_refused(tmp_path: Path) -> None:
+    inside = tmp_path / "inside"
+    inside.mkdir()
+    found = run(0, 70, 20, inside)
+    assert found["failures"] == []
+    assert found["inputs"] == 70
+
+
+def test_a_search_that_is_killed_again_and_again_ends_with_the_same_answer(tmp_path: Path) -> None:
+    found = kills.run(0, 1, 60, tmp_path / "killed")
+    assert found["searches"] == 1
+    assert found["differ"] == 0
 
 
 def test_a_trace_cannot_name_a_file_that_is_run(tmp_path: Path) -> None:

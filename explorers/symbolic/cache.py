@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 
 import z3
 from fencepost.explorers import sealed
-from fencepost.explorers.cache_folder import cache_folder
+from fencepost.explorers.cache_folder import cache_folder, content
 from fencepost.explorers.symbolic.proof import Proof, Settings, prove
 from fencepost.model import language
 from fencepost.model.language.fingerprint import ends, texts
@@ -50,22 +50,21 @@ def cached(
 
 def keep(file: Path, made: Proof) -> None:
     """Keep a proof in a file, in one step; another process may be as quick."""
-    content = pickle.dumps(made)
+    pickled = pickle.dumps(made)
     aside = file.with_name(f"{file.name}.{os.getpid()}")
-    sealed.write(aside, hashlib.sha256(content).digest() + content)
+    sealed.write(aside, hashlib.sha256(pickled).digest() + pickled)
     aside.replace(file)
 
 
 def _kept(file: Path) -> Proof | None:
     """Return the proof in a file; one that is damaged is thrown away, with a note."""
     try:
-        with sealed.opened(file) as opened:
-            text = opened.read()
+        text = content(file)
     except OSError:
         return None
-    mark, content = text[:MARK], text[MARK:]
-    if hashlib.sha256(content).digest() == mark:
-        found = pickle.loads(content)  # noqa: S301 (nobody else can write the cache, and it is as it was written)
+    mark, pickled = text[:MARK], text[MARK:]
+    if hashlib.sha256(pickled).digest() == mark:
+        found = pickle.loads(pickled)  # noqa: S301 (nobody else can write the cache, and it is as it was written)
         if isinstance(found, Proof):
             return found
     file.unlink(missing_ok=True)

@@ -22,7 +22,7 @@ from weakref import WeakValueDictionary
 
 import llvmlite.binding as llvm
 import numpy as np
-from fencepost.explorers.cache_folder import cache_folder
+from fencepost.explorers.cache_folder import cache_folder, content
 from fencepost.explorers.native.llvm.aside import compiled_somewhere
 from fencepost.explorers.native.llvm.objects import LEVEL, Object, digest, machine_of, native
 from fencepost.explorers.native.llvm.symbols import NAMED, write_map
@@ -92,7 +92,7 @@ def read(folder: Path, digest: str) -> Object | None:
     """Return an object that was kept, None if there is none, or none that can be used."""
     path = file_of(folder, digest)
     try:
-        head, _, code = path.read_bytes().partition(b"\n")
+        head, _, code = content(path).partition(b"\n")
     except OSError:
         return None
     try:

@@ -1,0 +1,205 @@
+"""Hostile input, in one process: files that nobody wrote for Fencepost, and what it says of them. `tox -e fuzz` runs it for long.
+
+Each input is a file of ours with edits, or text that means something to somebody. It must be taken or be refused with one message:
+a traceback, more than five seconds, more than a gigabyte and a file outside the folder are failures.
+"""
+
+from __future__ import annotations
+
+import argparse
+import contextlib
+import hashlib
+import io
+import json
+import logging
+import os
+import random
+import resource
+import shutil
+import sys
+import tempfile
+import time
+import traceback
+from collections import Counter
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from fencepost.api.targets import choose_constants, find_protocol
+from fencepost.counterexamples.replay import replay, replay_text
+from fencepost.explorers.native.llvm import libraries
+from fencepost.explorers.native.search import search
+from fencepost.explorers.sealed import BrokenSealError, object_in, unsealed
+from fencepost.explorers.symbolic import cache
+from fencepost.explorers.verdict import Options
+from fencepost.figures.store import load, save
+from fencepost.model.language.errors import FencepostError
+
+from tests.machines import grid
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+ROOT = Path(__file__).parents[1]
+LONGEST, MOST = 5.0, 1 << 30
+"""Seconds and bytes that an input may take."""
+WORDS = [
+    "", "0", "-1", "NONE", "1e9", "0x10", "1_000", "+1", "²", "\u0663", "9" * 400, "-" + "9" * 400, "9" * 5000, "[" * 3000, "{" * 3000,
+    "\x00", "\x1b[31m", "\u2028", "\ud7ff", "\r", "loop:", "=", "==", "----", "/etc/passwd", "../../x", "$(id)", "null", "NaN", "1e999",
+    "true", '"', "\\", "cos\nsystem\n(S'id'\ntR.", "\x80\x04N.", "x" * 50_000,
+]  # fmt: skip
+
+
+def edited(draw: random.Random, content: bytes) -> bytes:
+    """Return a file with a few edits: bits turned, parts removed, doubled, moved, or replaced by a word."""
+    made = bytearray(content)
+    for _ in range(draw.choice((1, 1, 1, 2, 3, 8))):
+        size = len(made)
+        at = draw.randrange(size + 1)
+        upto = min(size, at + draw.choice((0, 1, 4, 16, 64, size)))
+        what = draw.randrange(6)
+        if what == 0 and at < size:
+            made[at] ^= 1 << draw.randrange(8)
+        elif what == 1:
+            del made[at:upto]
+        elif what == 2:
+            made[at:at] = made[at:upto][:100_000]
+        elif what == 3:
+            made[at:upto] = (
+                os.fsencode(draw.choice(WORDS)) if draw.random() < 0.5 else draw.choice(WORDS).encode("utf-8", "replace")
+            )
+        elif what == 4:
+            made = made[:at]
+        else:
+            lines = made.split(b"\n")
+            lines.insert(draw.randrange(len(lines) + 1), draw.choice(lines))
+            made = bytearray(b"\n".join(lines))
+    return bytes(made)
+
+
+class Hostile:
+    """Everything that reads a file, with a file for each."""
+
+    def __init__(self, folder: Path, seed: int) -> None:
+        self.folder, self.draw = folder, random.Random(seed)  # noqa: S311 (no secret)
+        archive = sorted((ROOT / "counterexamples/archive").glob("*.trace"))
+        self.traces = [path.read_bytes() for path in archive if path.stat().st_size < 2_500]
+        self.machine = grid.MACHINE
+        self.constants = self.machine.set_constants({"width": 6, "starts": 2})
+        self.kept = folder / "kept"
+        self.ask(Options(workers=1, max_states=8, checkpoint=str(self.kept)))
+        self.protocol = find_protocol("kip320")
+        self.readers: dict[str, Callable[[], Any]] = {
+            "trace": self.trace,
+            "trace with states": self.trace_file,
+            "checkpoint": self.checkpoint,
+            "object of the cache": self.cached_object,
+            "proof of the cache": self.proof,
+            "constants": self.settings,
+            "sealed rows": self.rows,
+        }
+
+    def ask(self, options: Options) -> None:
+        """Search the small grid."""
+        search(self.machine, self.constants, grid.PROPERTIES, options)
+
+    def trace(self) -> None:
+        """Replay a trace that is given as text."""
+        replay_text(edited(self.draw, self.draw.choice(self.traces)).decode("utf-8", "replace"))
+
+    def trace_file(self) -> None:
+        """Replay a trace file."""
+        path = self.folder / "a.trace"
+        path.write_bytes(edited(self.draw, self.draw.choice(self.traces)))
+        replay(str(path))
+
+    def checkpoint(self) -> None:
+        """Resume a search from a checkpoint."""
+        copy = self.folder / "copy"
+        shutil.rmtree(copy, ignore_errors=True)
+        shutil.copytree(self.kept, copy)
+        files = sorted(path for path in copy.rglob("*") if path.is_file())
+        path = copy / "manifest.json" if self.draw.random() < 0.5 else self.draw.choice(files)
+        path.write_bytes(edited(self.draw, path.read_bytes()))
+        self.ask(Options(workers=1, checkpoint=str(copy), resume=True))
+
+    def cached_object(self) -> None:
+        """Read an object of the cache, which is loaded only if it is whole."""
+        made = libraries.Object({"f": (("Checks",), "I64")}, b"\x7fELF" + bytes(200))
+        folder = self.folder / "objects"
+        libraries.write(folder, "ab" * 32, made)
+        path = libraries.file_of(folder, "ab" * 32)
+        changed = edited(self.draw, path.read_bytes())
+        same = changed == path.read_bytes()
+        path.write_bytes(changed)
+        found = libraries.read(folder, "ab" * 32)
+        assert found is None or same or found == made, "a damaged object was believed"
+
+    def proof(self) -> None:
+        """Read a proof of the cache, which is unpickled only if it is whole."""
+        path = self.folder / "a.proof"
+        path.write_bytes(edited(self.draw, hashlib.sha256(b"\x80\x04N.").digest() + b"\x80\x04N."))
+        with contextlib.redirect_stderr(io.StringIO()):
+            assert cache._kept(path) is None, "a damaged proof was believed"
+
+    def settings(self) -> None:
+        """Read constants as `--set` gives them."""
+        names = [*self.protocol.machine.constants.declared(), *WORDS]
+        text = edited(self.draw, f"{self.draw.choice(names)}={self.draw.choice(WORDS)}".encode()).decode("utf-8", "replace")
+        choose_constants(self.protocol.machine, None, (text,), ())
+
+    def rows(self) -> None:
+        """Read finished rows, manifests, sweeps: JSON with a checksum."""
+        text = json.dumps({"format": 1, "rows": [1, 2.5, None, {"a": "b"}], "checksum": "0" * 64}).encode()
+        with contextlib.suppress(BrokenSealError):
+            unsealed(object_in(edited(self.draw, text)))
+
+
+def run(seed: int, count: int, seconds: float, folder: Path) -> dict[str, Any]:
+    """Give so many inputs, and return what happened."""
+    hostile, began, seen = Hostile(folder, seed), time.monotonic(), Counter[str]()
+    failures: list[str] = []
+    longest, names = 0.0, list(hostile.readers)
+    around = set(folder.parent.iterdir())
+    for number in range(count):
+        if time.monotonic() - began > seconds:
+            break
+        name, start = names[number % len(names)], time.monotonic()
+        try:
+            hostile.readers[name]()
+        except FencepostError:
+            seen["refused"] += 1
+        except Exception:  # noqa: BLE001 (what is looked for)
+            failures.append(f"{name} {seed} {number}: {traceback.format_exc()[-700:]}")
+        seen[name] += 1
+        longest = max(longest, time.monotonic() - start)
+    memory = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024
+    if longest > LONGEST or memory > MOST or set(folder.parent.iterdir()) - around:
+        failures.append(f"{longest:.1f} s, {memory:,} bytes, files outside: {set(folder.parent.iterdir()) - around}")
+    inputs = sum(seen[name] for name in names)
+    return {"inputs": inputs, **seen, "longest seconds": round(longest, 2), "megabytes": memory >> 20, "failures": failures}
+
+
+def main() -> int:
+    """Run; return 1 if something failed."""
+    parser = argparse.ArgumentParser(prog="python -m tests.hostile", description=__doc__)
+    parser.add_argument("--seed", type=int, default=0)
+    parser.add_argument("--count", type=int, default=100_000)
+    parser.add_argument("--seconds", type=float, default=3600)
+    parser.add_argument("--write", action="store_true", help="write what was seen to figures/trust.json")
+    given = parser.parse_args()
+    logging.getLogger("fencepost").setLevel(logging.ERROR)
+    with tempfile.TemporaryDirectory() as folder:
+        inside = Path(folder) / "inside"
+        inside.mkdir()
+        found = run(given.seed, given.count, given.seconds, inside)
+    for text in found["failures"]:
+        print(text, file=sys.stderr)  # noqa: T201 (what it is for)
+    found["failures"] = len(found["failures"])
+    print(json.dumps(found))  # noqa: T201 (what it is for)
+    if given.write:
+        save("trust", {**load("trust"), "hostile inputs": found})
+    return 1 if found["failures"] else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
