@@ -115,7 +115,7 @@ def test_hostile_input_is_taken_or_refused(tmp_path: Path) -> None:
 
 def test_a_search_that_is_killed_again_and_again_ends_with_the_same_answer(tmp_path: Path) -> None:
     found = kills.run(0, 1, 60, tmp_path / "killed")
-    assert found["searches"] == 1
+    assert found["kills"] > 0
     assert found["differ"] == 0
 
 
