@@ -63,10 +63,12 @@ def print_entry(console: Console, entry: Entry) -> None:
 
 
 def _head(console: Console, entry: Entry) -> None:
-    word = status(entry)
+    stands = standing_of(entry) if entry.kind in GUARANTEES else None
+    is_broken = stands is not None and stands.word in ("finding", "conjecture", "broken")
+    word = "broken" if is_broken else status(entry)
     print_rows(console, [(heading(entry.id), styled(word, _STYLES.get(word, "")), entry.sentence)])
     print_lines(console, styled(entry.source, "dim"), indent=2)
-    if entry.kind in GUARANTEES and (stands := standing_of(entry)).word:
+    if stands is not None and stands.word:
         print_lines(console, styled(f"{stands.text}.", _STANDS.get(stands.word, "yellow")), indent=2)
     if answer_of(entry):
         print_lines(console, answer_of(entry), indent=2)
