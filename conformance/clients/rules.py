@@ -172,6 +172,8 @@ def _epochs(judge: Judge, partition: int) -> None:
         if request.api not in ("fetch", "validate", "list"):
             continue
         possible = known.possible(request)
+        if not possible:
+            continue
         before = [item for item in used if item.at <= request.since - SLACK]
         newest = max((item.epoch for item in before), default=NOBODY)
         is_other = any(item.epoch == NOBODY or item.topic != possible[0].topic for item in known.trail)
