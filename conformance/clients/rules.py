@@ -200,10 +200,7 @@ def _errors(judge: Judge, partition: int) -> None:
         later = [item for item in judge.data() if item.since >= answer.at and item.at > answer.at]
         if not later:
             continue
-        began = max(
-            (item.at for item in judge.data() if item.broker == answer.broker and item.at <= answer.at), default=answer.at
-        )
-        news = [item for item in (*known.trail, *known.optional) if item.at >= began - SLACK]
+        news = _news(judge, known, answer)
         _asks(judge, answer, later, bool(news))
         retry = later[0]
         if not set(retry.value.split()) & _last_values(judge, answer):
@@ -213,6 +210,18 @@ def _errors(judge: Judge, partition: int) -> None:
             if retry.at - answer.at < judge.play.backoff / 2:
                 why = f"sent again {1000 * (retry.at - answer.at):.0f} ms after the error, with a backoff of {1000 * judge.play.backoff:.0f} ms"
                 judge.breaks("retry-waits-for-the-backoff", retry, why)
+
+
+def _news(judge: Judge, known: Beliefs, answer: Event) -> list[Belief]:
+    """Return what the client was told, since it sent the request that was refused, of leaders that are newer than the one it sent it to."""
+    refused = [item for item in judge.data() if item.broker == answer.broker and item.at <= answer.at]
+    before = known.possible(refused[-1])[:1] if refused else []
+    began = refused[-1].at if refused else answer.at
+    return [
+        item
+        for item in (*known.trail, *known.optional)
+        if item.at >= began - SLACK and not any((item.topic, item.epoch) == (one.topic, one.epoch) for one in before)
+    ]
 
 
 def _last_values(judge: Judge, answer: Event) -> set[str]:

@@ -59,7 +59,8 @@ STORIES = (
     Story(
         "no-leader-in-a-hint",
         "confluentinc/librdkafka#5430",
-        "An error to Produce names leader -1 in a newer epoch. The client asks nobody until it is told of a leader, and is stuck.",
+        "An error to Produce names leader -1 in a newer epoch, and so does metadata; then there is a leader again. The report says that the client is "
+        "stuck.",
         {"brokers": 3, "partitions": 1, "changes": 1, "elections": 1},
         (
             "leader-is-missing 0",
@@ -139,6 +140,17 @@ STORIES = (
         ("java==4.4.0", "librdkafka==2.16.1", "franz-go==1.22.2"),
     ),
     Story(
+        "hint-to-a-broker-that-has-gone",
+        "found here",
+        "A hint names a leader that has stopped meanwhile. The consumer wants to validate its position there, and now and then it sends nothing more.",
+        {"brokers": 2, "partitions": 1, "changes": 3, "elections": 2, "restarts": 1, "consumer": 1},
+        ("controller-elects-leader 0 1", "controller-elects-leader 0 0", "broker-stops 1", "broker-learns 0 1", *TRIES),
+        ("recovers",),
+        ("librdkafka==2.16.1",),
+        ("librdkafka==2.3.0", "java==4.4.0", "franz-go==1.22.2"),
+        plays=50,
+    ),
+    Story(
         "epoch-without-a-leader-change",
         "found here",
         "A fetch is answered with FENCED_LEADER_EPOCH and a hint. The client takes hints of NOT_LEADER_OR_FOLLOWER only, and believes older metadata.",
@@ -152,6 +164,7 @@ STORIES = (
                 "broker-learns 1 1",
             ),
             *TRIES,
+            "client-sends-request 0",
             *ASKS,
         ),
         ("older-metadata-is-ignored", "newer-hint-is-used"),
