@@ -392,3 +392,23 @@ def test_dashboards_get_a_rule_for_each_sort_and_a_result_for_each_finding() -> 
         ("error", "t-0, offset 9: broker 2 was elected.")
     ]
     assert run["invocations"][0]["executionSuccessful"] is False
+
+
+def test_the_page_has_a_timeline_and_says_the_same_as_the_report() -> None:
+    pytest.importorskip("plotly")
+    from fencepost.cli.views.audit_page import page
+
+    data = json.loads(json.dumps(DATA))
+    data["omitted"] = 0
+    data["findings"][0]["text"] = "</script><b>"
+    text = page(data)
+    assert "</script><b>" not in text
+    for part in (
+        "A leader was elected uncleanly.",
+        "Compare the logs.",
+        "2 elected uncleanly",
+        "a batch is damaged",
+        "rangeslider",
+    ):
+        assert part in text
+    assert page({**data, "findings": [], "sorts": [], "histories": []}).count("<script") == 0

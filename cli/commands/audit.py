@@ -45,6 +45,7 @@ from fencepost.cli.views.display import Display
 )
 @click.option("--jars", metavar="DIR", help="Decode by the classes of the jars in this folder.")
 @spark_options
+@click.option("--html", type=Writable(), metavar="FILE", help="Write the report there, as a page with a timeline.")
 @click.option("--sarif", type=Writable(), metavar="FILE", help="Write the findings there, for dashboards.")
 @output_options
 def audit(paths: tuple[str, ...], **given: Any) -> Exit:
@@ -60,6 +61,10 @@ def audit(paths: tuple[str, ...], **given: Any) -> Exit:
     """  # noqa: D301 (\b is the mark by which click keeps lines)
     from fencepost.api.auditing import audit as audited
 
+    if given["html"]:
+        from fencepost.cli.views.audit_page import look_for_plotly
+
+        look_for_plotly()
     cluster = cluster_of(given["master"], given["conf"])
     names = ("output", "resume", "severity", "within", "min_isr", "kafka", "jars")
     with Display(quiet=given["quiet"]) as display:
@@ -69,6 +74,10 @@ def audit(paths: tuple[str, ...], **given: Any) -> Exit:
         from fencepost.cli.builds.audit_sarif import sarif
 
         write_text(Path(given["sarif"]), sarif(data))
+    if given["html"]:
+        from fencepost.cli.views.audit_page import page
+
+        write_text(Path(given["html"]), page(data))
     if given["json"]:
         print_json(data)
     else:

@@ -97,14 +97,14 @@ def _history(console: Console, history: AuditHistory, found: list[AuditFinding])
     for step in history["steps"]:
         leader = "nobody" if step["leader"] < 0 else str(step["leader"])
         rows.append(
-            (when(step["time"])[11:], f"{step['offset']:,}", leader, _list(step["replicas"]), _list(step["isr"]), _list(step["elr"]),
-             str(step["min_isr"]), _told(before, step, marks.get(step["offset"], "")))
+            (when(step["time"])[11:], f"{step['offset']:,}", leader, listed(step["replicas"]), listed(step["isr"]), listed(step["elr"]),
+             str(step["min_isr"]), told_of(before, step, marks.get(step["offset"], "")))
         )  # fmt: skip
         before = step
     print_rows(console, rows, indent=2)
 
 
-def _told(before: AuditStep | None, step: AuditStep, mark: str) -> str:
+def told_of(before: AuditStep | None, step: AuditStep, mark: str) -> str:
     """Say in words what a change did."""
     told = []
     if before is None:
@@ -113,12 +113,12 @@ def _told(before: AuditStep | None, step: AuditStep, mark: str) -> str:
         if step["replicas"] != before["replicas"] or step["adding"] != before["adding"]:
             under_way = step["adding"] or step["removing"]
             cancelled = not under_way and not set(before["adding"]) & set(step["replicas"])
-            doing = f"adding {_list(step['adding'])}, removing {_list(step['removing'])}" if under_way else ""
+            doing = f"adding {listed(step['adding'])}, removing {listed(step['removing'])}" if under_way else ""
             told.append(f"reassignment: {doing}" if doing else f"the reassignment {'is cancelled' if cancelled else 'ends'}")
         left = [broker for broker in before["isr"] if broker not in step["isr"]]
         joined = [broker for broker in step["isr"] if broker not in before["isr"]]
-        told += [f"{_list(left)} left the ISR"] if left else []
-        told += [f"{_list(joined)} joined the ISR"] if joined else []
+        told += [f"{listed(left)} left the ISR"] if left else []
+        told += [f"{listed(joined)} joined the ISR"] if joined else []
         if step["leader"] != before["leader"]:
             how = {"elr": " from the ELR", "unclean": " uncleanly", "last-known": " as the last known leader"}.get(
                 step["election"], ""
@@ -127,7 +127,8 @@ def _told(before: AuditStep | None, step: AuditStep, mark: str) -> str:
     return "; ".join([*(item for item in told if item), *([f"<- {mark}"] if mark else [])])
 
 
-def _list(brokers: list[int]) -> str:
+def listed(brokers: list[int]) -> str:
+    """Return brokers, or a dash for none."""
     return ",".join(map(str, brokers)) or "-"
 
 
