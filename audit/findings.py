@@ -65,7 +65,7 @@ SORTS: dict[str, Sort] = {
             "high",
             "G-S6b",
             _guarantee("G-S6b"),
-            "A broker without a replica is an eligible leader (HYP-10).",
+            "A reassignment took the replica of a broker, which is still an eligible leader (ELR): with a new replica it could be elected empty.",
             "Do not add this broker to the partition again before the ISR is at min ISR: then the ELR is empty. See `Elr` in `kafka-topics.sh --describe`.",
         ),
         Sort(
@@ -146,8 +146,8 @@ SORTS: dict[str, Sort] = {
             "critical",
             "HYP-10",
             "docs/findings/hyp-10.md",
-            "A broker was elected as an eligible leader that had lost its replica meanwhile.",
-            f"Acknowledged records are probably lost: the broker began with an empty log. {COMPARE} Stop the brokers that still have the records before they truncate, and copy their logs.",
+            "A broker whose replica a reassignment had taken was still an eligible leader (ELR), and was elected with a log that began empty.",
+            f"Acknowledged records are probably lost, though the election was clean: the former leader truncates what the new one lacks. Stop the brokers that still have the records before they do, and copy their logs. {COMPARE}",
         ),
         Sort(
             "late-min-isr-elected",

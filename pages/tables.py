@@ -6,7 +6,7 @@ A table stands between `<!-- cases ID ... -->` and `<!-- end -->`. Instead of id
 `speed-wanted`, `speed-steps`, `four-cases`, `propagation`, `follower-settings`,
 `follower-switches`, `recovery`, `clusters`, `clusters-kept`, `releases`, `releases-why`,
 `releases-known`, `conform-covers`, `conform-walks`, `conform-moves`, `conform-changes`, `clients-rules`, `clients-runs`,
-`clients-stories`, `clients-mutants`, `clients-flaky`, `by-version`; or one of `lemmas`, `cuts` with the name of a proof.
+`clients-stories`, `clients-mutants`, `clients-flaky`, `by-version`, `audit-runs`; or one of `lemmas`, `cuts` with the name of a proof.
 Seconds, rates and memory are those that `python -m benchmarks.catalogue` measured.
 """
 
@@ -19,7 +19,7 @@ from fencepost.api.evidence import answer_of, cases_of, of_kind, trace_of_case
 from fencepost.figures.store import load
 from fencepost.invariants.catalogue import entries, runs, runs_of, status, values_of
 from fencepost.invariants.protocols import protocol
-from fencepost.pages import clients, clusters, proofs, releases, spark, speed, versions
+from fencepost.pages import audit, clients, clusters, proofs, releases, spark, speed, versions
 from fencepost.pages.cells import cells
 from fencepost.pages.delays import delays
 from fencepost.pages.markdown import ROW, table
@@ -326,6 +326,7 @@ _WORDS: dict[str, Callable[[], tuple[Row, Iterable[Row]]]] = {
     "clients-stories": clients.stories,
     "clients-mutants": clients.mutants,
     "clients-flaky": clients.flaky,
+    "audit-runs": audit.runs,
     "clusters": clusters.played,
     "clusters-kept": clusters.kept,
     "recovery": _recovery,

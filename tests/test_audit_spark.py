@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import json
 import shutil
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -19,10 +20,8 @@ from tests.commands import data_of, fencepost
 from tests.kafkas import on_kafka
 from tests.sparks import marks
 
-if TYPE_CHECKING:
-    from pathlib import Path
-
 pytestmark = [*marks("audit-spark"), on_kafka, pytest.mark.long]
+EXAMPLES = Path(__file__).parent.parent / "docs" / "examples"
 VARIABLE = ("seconds", "reading_seconds", "output", "read_now")
 
 
@@ -80,3 +79,22 @@ def test_a_manifest_that_was_edited_is_refused(tmp_path: Path) -> None:
     found = fencepost("audit", str(log), "--output", str(kept), "--resume")
     assert found.exit_code == 2
     assert "has no readable records.json" in found.stderr
+
+
+def test_the_notebook_shows_what_it_showed() -> None:
+    nbformat = pytest.importorskip("nbformat")
+    client = pytest.importorskip("nbclient")
+    committed = nbformat.read(EXAMPLES / "audit.ipynb", as_version=4)
+    executed = nbformat.read(EXAMPLES / "audit.ipynb", as_version=4)
+    client.NotebookClient(
+        executed, timeout=600, kernel_name="python3", resources={"metadata": {"path": str(EXAMPLES)}}
+    ).execute()
+    assert shown(executed) == shown(committed) != []
+
+
+def shown(notebook: Any) -> list[str]:
+    """Return what cells show as text."""
+    found = [output for cell in notebook.cells for output in cell.get("outputs", [])]
+    return [
+        output.get("data", {}).get("text/plain") or output.get("text", "") for output in found if output.get("name") != "stderr"
+    ]

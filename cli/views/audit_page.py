@@ -47,7 +47,7 @@ def timeline(data: AuditData) -> str:
     names = list(dict.fromkeys(_name(item) for item in data["findings"]))
     shown = set(names[:LINES])
     figure = go.Figure()
-    for severity in SEVERITIES:
+    for severity in reversed(SEVERITIES):  # the worst are drawn last, on top
         found = [item for item in data["findings"] if item["severity"] == severity and _name(item) in shown]
         if not found:
             continue
@@ -65,8 +65,9 @@ def timeline(data: AuditData) -> str:
         figure.add_trace(marks)
         figure.add_trace(_lasting(found, severity))
     figure.update_layout(
-        height=160 + 28 * len(shown),
-        margin={"l": 10, "r": 10, "t": 10, "b": 10},
+        height=240 + 28 * len(shown),
+        legend={"orientation": "h", "y": 1.02, "yanchor": "bottom", "traceorder": "reversed"},
+        margin={"l": 10, "r": 10, "t": 40, "b": 10},
         xaxis={"rangeslider": {"visible": True}, "title": "UTC"},
         yaxis={"autorange": "reversed", "automargin": True, "fixedrange": False},
         template="plotly_white",
