@@ -37,9 +37,6 @@ SPEAK = {
 TO_REFUSE = {
     "word = WORDS.get(type(node), type(node).__name__.lower())",
     "case _:",
-    "instead = {",
-    '"append": "write s.bag.add(field=value, ...)",',
-    '"pop": "write s.bag.remove(m), of a message that was received or that a loop comes to",',
     "except ModelError as error:",
     "self._refused.setdefault(str(error), error)",
     "self._open.clear()",
@@ -121,11 +118,13 @@ def _codes(code: CodeType) -> Iterator[CodeType]:
 
 
 def _refusing(tree: ast.Module) -> Iterator[ast.stmt]:
-    """Yield calls of `refuse`, blocks that end with one, and what has no body."""
+    """Yield calls of `refuse`, blocks that end with one, advice for one, and what has no body."""
     for item in ast.walk(tree):
         if isinstance(item, ast.ClassDef) and any(getattr(base, "id", "") == "Protocol" for base in item.bases):
             yield item
         if isinstance(item, ast.Expr) and _refuses(item):
+            yield item
+        if isinstance(item, ast.Assign) and ast.unparse(item.targets[0]) == "instead":
             yield item
         for name in () if isinstance(item, ast.FunctionDef | ast.Module | ast.ClassDef) else ("body", "orelse"):
             block = getattr(item, name, None)
