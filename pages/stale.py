@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from fencepost.invariants.protocols import protocol
 from fencepost.invariants.theorems import THEOREMS
 from fencepost.model.language.errors import FencepostError
-from fencepost.pages import matrices, tolerance, versions
+from fencepost.pages import finding_faults, matrices, tolerance, versions
 from fencepost.pages.histories import histories, history, history_of_faults
 from fencepost.pages.proofs import measured_proofs
 
@@ -26,6 +26,8 @@ def stale() -> Iterator[str]:
     yield from stale_proofs()
     if versions.stale():
         yield "stale: figures/versions.json: measured with another model, or other runs; `python -m benchmarks.versions` measures it again."
+    if finding_faults.stale():
+        yield "stale: figures/finding-faults.json: measured with another model; `python -m benchmarks.finding_faults` measures it again."
     for replicas in tolerance.stale():
         was = tolerance.measured()[replicas]["mark"]
         yield (

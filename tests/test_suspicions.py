@@ -14,7 +14,7 @@ from fencepost.cli.status import Exit
 from fencepost.invariants.catalogue import values_of
 from fencepost.invariants.protocols import PROTOCOLS
 from fencepost.model.language.actions import Kind
-from fencepost.pages import histories, kips, matrices, stale, tolerance, vacuity, versions
+from fencepost.pages import finding_faults, histories, kips, matrices, stale, tolerance, vacuity, versions
 
 from tests.built_pages import built_once  # noqa: F401 (a fixture)
 from tests.commands import data_of, fencepost
@@ -138,6 +138,7 @@ def test_stale_figures_are_named_with_their_model_and_fail_nothing(monkeypatch: 
     monkeypatch.setattr(matrices, "stale", lambda: ["kip320"])
     monkeypatch.setattr(tolerance, "stale", lambda: ["3"])
     monkeypatch.setattr(versions, "stale", lambda: False)
+    monkeypatch.setattr(finding_faults, "stale", lambda: False)
     assert fencepost("guarantees", "--write", str(tmp_path)).exit_code == 0
     found = fencepost("guarantees", "--check", str(tmp_path))
     assert found.exit_code == 0

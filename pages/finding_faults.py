@@ -1,0 +1,64 @@
+"""What it takes to lose a record by a finding: min ISR, and the fewest faults and operator's actions, as `python -m benchmarks.finding_faults` measured it."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from fencepost.api.fault_words import breaks_with
+from fencepost.api.kept import digest
+from fencepost.figures.store import load
+from fencepost.invariants.protocols import protocol
+from fencepost.pages.matrices import texts_of
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+PROTOCOL, PROPERTY = "replication", "leader-has-acknowledged"
+
+
+class Question(NamedTuple):
+    """The constants at which a finding is looked for, with all others repaired, and what is counted."""
+
+    constants: str
+    kinds: tuple[str, ...]
+
+
+_ALONE = (
+    "max_records=1 max_leader_epoch=8 elr=on equal_partition_epoch_overwrites=off reset_followers_on_reelection=on "
+    "fenced_epoch_check=on fenced_before_registration=on"
+)
+QUESTIONS = {
+    "HYP-10": Question(
+        f"{_ALONE} brokers=2 loss=none crashes=0 shrinks=0 fences=2 movable=2 reassignments=2 cancels=1",
+        ("fences", "reassignments", "cancels"),
+    ),
+    "HYP-11": Question(
+        f"{_ALONE} brokers=2 loss=none crashes=0 shrinks=1 fences=2 raises=1 lowers=1",
+        ("shrinks", "fences", "raises", "lowers"),
+    ),
+    "HYP-14": Question(
+        f"{_ALONE} brokers=2 crashes=1 shrinks=0 fences=2 elr_disables=1", ("crashes", "fences", "elr_disables")
+    ),
+}
+GRID = ("min_isr=1,2",)
+
+
+def mark() -> str:
+    """Return what tells whether anything has changed that the figures depend on."""
+    found = protocol(PROTOCOL)
+    return digest([*texts_of(found.machine, found.select((PROPERTY,))), repr(QUESTIONS), repr(GRID)])
+
+
+def stale() -> bool:
+    """Say whether the figures were measured with another model, or other questions, than there are now."""
+    return bool(load("finding-faults")) and load("finding-faults")["mark"] != mark()
+
+
+def needed() -> tuple[list[str], Iterable[list[str]]]:
+    """Return a table with a row for each finding and min ISR."""
+    found: dict[str, Any] = load("finding-faults").get("findings", {})
+    return ["finding", "min ISR", "fewest that lose an acknowledged record", "states searched"], (
+        [entry, str(point["setting"]["min_isr"]), breaks_with(point), f"{point['states']:,}"]
+        for entry, data in found.items()
+        for point in data["grid"]
+    )

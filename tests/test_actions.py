@@ -1,0 +1,43 @@
+"""Every action of data replication, of the quorum and of recovery matters: a history that violates something takes it, or needs one of its guards."""
+
+from __future__ import annotations
+
+import pytest
+from fencepost.counterexamples.reader import read
+from fencepost.counterexamples.trace import ARCHIVE
+from fencepost.figures.store import load
+from fencepost.invariants.protocols import protocol
+
+UNCAUGHT: dict[str, dict[str, str]] = {
+    "replication": {
+        "controller-refuses-alter-partition": "a request that must be refused is refused at once, where states are merged",
+    },
+    "quorum": {
+        "leader-handles-late-fetch": "a late fetch says less than one that came before; no matrix has any",
+        "removed-leader-resigns": "it only stops; no matrix has removals",
+        "voter-hears-nothing": "it only stops following; no matrix has pre-votes",
+    },
+    "unclean-recovery": {},
+}
+"""Actions that no such history takes, and why that is as it should be."""
+
+
+def in_violations(name: str) -> set[str]:
+    """Return the actions of archived histories that violate a property."""
+    traces = (read(file).trace for file in ARCHIVE.glob(f"{name}-*.trace"))
+    return {step.action.name.replace("_", "-") for trace in traces if str(trace.verdict) == "violated" for step in trace.steps}
+
+
+def in_matrices(name: str) -> set[str]:
+    """Return the actions one of whose guards keeps a property, and those that measured histories take which violate one."""
+    rows = [row for base in load(f"matrices/{name}").get("bases", ()) for row in base["rows"] if row.get("broken")]
+    return {row["row"].rpartition(" ")[0] for row in rows} | {
+        step.partition(" ")[0] for row in rows for step in row.get("steps", ())
+    }
+
+
+@pytest.mark.parametrize("name", UNCAUGHT)
+def test_every_action_is_part_of_a_violation_or_keeps_a_property(name: str) -> None:
+    actions = {item.name.replace("_", "-") for item in protocol(name).machine.actions}
+    caught = in_violations(name) | in_matrices(name)
+    assert actions - caught == set(UNCAUGHT[name])
