@@ -58,7 +58,7 @@ def needed() -> tuple[list[str], Iterable[list[str]]]:
     """Return a table with a row for each finding and min ISR."""
     found: dict[str, Any] = load("finding-faults").get("findings", {})
     return ["finding", "min ISR", "fewest that lose an acknowledged record", "states searched"], (
-        [entry, str(point["setting"]["min_isr"]), breaks_with(point), f"{point['states']:,}"]
+        [entry, str(point["setting"]["min_isr"]), breaks_with(point) or "nothing that was tried", f"{point['states']:,}"]
         for entry, data in found.items()
         for point in data["grid"]
     )

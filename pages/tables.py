@@ -6,7 +6,7 @@ A table stands between `<!-- cases ID ... -->` and `<!-- end -->`. Instead of id
 `speed-wanted`, `speed-steps`, `four-cases`, `propagation`, `follower-settings`,
 `follower-switches`, `recovery`, `clusters`, `clusters-kept`, `releases`, `releases-why`,
 `releases-known`, `conform-covers`, `conform-walks`, `conform-moves`, `conform-changes`, `clients-rules`, `clients-runs`,
-`clients-stories`, `clients-mutants`, `clients-flaky`, `by-version`, `audit-runs`, `finding-faults`; or one of `lemmas`, `cuts` with the name of a proof.
+`clients-stories`, `clients-mutants`, `clients-flaky`, `by-version`, `audit-runs`, `finding-faults`, `switches-off`; or one of `lemmas`, `cuts` with the name of a proof.
 Seconds, rates and memory are those that `python -m benchmarks.catalogue` measured.
 """
 
@@ -297,6 +297,14 @@ def _largest() -> tuple[Row, Iterable[Row]]:
     )
 
 
+def _switches_off() -> tuple[Row, Iterable[Row]]:
+    """Return what kafka-4.1 takes with the newer switches off, and what it took before there were any."""
+    return ["commit", "distinct", "depth", "states a processor second", "bytes a state"], (
+        [row["commit"], f"{row['distinct']:,}", str(row["depth"]), f"{row['rate']:,}", str(row["bytes_a_state"])]
+        for row in load("switches").get("off", ())
+    )
+
+
 _WORDS: dict[str, Callable[[], tuple[Row, Iterable[Row]]]] = {
     "bugs": _bugs,
     "settings": _settings_by_version,
@@ -332,6 +340,7 @@ _WORDS: dict[str, Callable[[], tuple[Row, Iterable[Row]]]] = {
     "recovery": _recovery,
     "by-version": versions.by_version,
     "finding-faults": finding_faults.needed,
+    "switches-off": _switches_off,
     "releases": releases.findings,
     "releases-why": releases.findings_why,
     "releases-known": releases.known,
