@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 from fencepost.explorers.cache_folder import content
+from fencepost.explorers.native.llvm import libraries
 
 from tests import kills
 from tests.commands import KIP320, data_of, fencepost
@@ -103,6 +104,13 @@ def test_a_file_of_the_cache_that_others_may_write_or_own_is_not_read(tmp_path: 
         os.chown(path, 54321, -1)
         with pytest.raises(OSError, match="not this user's alone"):
             content(path)
+
+
+def test_an_object_whose_head_nests_too_deeply_is_damaged(tmp_path: Path) -> None:
+    path = libraries.file_of(tmp_path, "ab" * 32)
+    path.parent.mkdir(parents=True)
+    path.write_bytes(b"[" * 3000 + b"\n")
+    assert libraries.read(tmp_path, "ab" * 32) is None
 
 
 def test_hostile_input_is_taken_or_refused(tmp_path: Path) -> None:

@@ -99,7 +99,7 @@ def read(folder: Path, digest: str) -> Object | None:
         found = json.loads(head)
         exports: dict[str, Export] = {name: (tuple(given), result) for name, (given, result) in found["exports"].items()}
         whole = found["format"] == _FORMAT and found["sum"] == _sum(exports, code)
-    except (ValueError, KeyError, TypeError, AttributeError):
+    except (ValueError, KeyError, TypeError, AttributeError, RecursionError):
         whole = False
     if whole:
         return Object(exports, code)
