@@ -120,7 +120,7 @@ def stories(names: list[str]) -> None:
         if names and story.name not in names:
             continue
         made = []
-        for asked in (*story.breaks, *story.keeps):
+        for asked in (*story.breaks, *story.rarely, *story.keeps):
             found = asyncio.run(_story(story, asked))
             print(story.name, asked, dict(found))
             shown = {name: found[name] for name in story.rules if found[name]}
