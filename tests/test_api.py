@@ -156,5 +156,5 @@ def test_one_name_of_a_property_needs_no_list() -> None:
 @pytest.mark.parametrize("ask", [lambda: f.check("kip320", engine="spark"), lambda: f.sweep("kip320", grid={"replicas": [2]})])
 def test_without_spark_it_is_named_with_how_to_install_it(ask: Callable[[], object], monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("importlib.util.find_spec", lambda _: None)
-    with pytest.raises(f.UsageError, match=r"Spark is not installed: run `pip install 'fencepost\[spark\]'`"):
+    with pytest.raises(f.UsageError, match=r'Spark is not installed: run `pip install "fencepost\[spark\]"`'):
         ask()

@@ -262,7 +262,7 @@ def test_a_model_file_that_is_none_is_refused(tmp_path: Path, text: str, message
         (
             "low=1",
             "lo=1",
-            ":6: TypeError: bound() got an unexpected keyword argument 'lo'. The file must run before its model can be read.",
+            ":6: TypeError: bound() got an unexpected keyword argument 'lo'. Write bound(2, low=0, high=4, meaning=\"...\"), with its ends by name.",
         ),
         ("class C", "import sys; sys.exit(1)\nclass C", ":5: SystemExit: 1. The file must run before its model can be read."),
         ("(small,)", "(small)", ": PROPERTIES is property 'small', alone: write a tuple, with its comma: (small,)."),

@@ -25,7 +25,7 @@ _STYLES = {
 
 
 def print_matrix(console: Console, data: MatrixData, *, legend: bool = True) -> None:
-    """Print a matrix: what was searched, then the rows of each purpose; with a legend of purposes and numbers."""
+    """Print a matrix: what was searched, then the rows of each purpose; with a legend of the numbers."""
     from rich.text import Text
 
     console.print(Text.assemble(heading(data["protocol"]), f"  {counted(len(data['rows']), 'row')}"), soft_wrap=True)
@@ -43,10 +43,7 @@ def print_matrix(console: Console, data: MatrixData, *, legend: bool = True) -> 
         rows = [row for row in data["rows"] if row["purpose"] == purpose]
         if rows:
             console.print()
-            print_lines(
-                console,
-                Text.assemble((purpose, _STYLES.get(purpose, "bold")), f"  {len(rows)}" + (f": {meaning}" if legend else "")),
-            )
+            print_lines(console, Text.assemble((purpose, _STYLES.get(purpose, "bold")), f"  {len(rows)}: {meaning}"))
             width = max(len(row["row"]) for row in rows)
             for row in rows:
                 _print_row(console, row, width)
