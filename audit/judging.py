@@ -58,6 +58,7 @@ class Held:
     removing: int
     newest: int = 0
     ghost_stale: int = 0
+    elr_disabled: int = 0
     replica: list[Any] = field(default_factory=list)
 
 
