@@ -6,7 +6,7 @@ A table stands between `<!-- cases ID ... -->` and `<!-- end -->`. Instead of id
 `speed-wanted`, `speed-steps`, `four-cases`, `propagation`, `follower-settings`,
 `follower-switches`, `recovery`, `clusters`, `clusters-kept`, `releases`, `releases-why`,
 `releases-known`, `conform-covers`, `conform-walks`, `conform-moves`, `conform-changes`, `clients-rules`, `clients-runs`,
-`clients-stories`, `clients-mutants`, `clients-flaky`, `by-version`, `audit-runs`, `finding-faults`, `switches-off`; or one of `lemmas`, `cuts` with the name of a proof.
+`clients-stories`, `clients-mutants`, `clients-flaky`, `by-version`, `audit-runs`, `finding-faults`, `switches-off`, `unfinished`; or one of `lemmas`, `cuts` with the name of a proof.
 Seconds, rates and memory are those that `python -m benchmarks.catalogue` measured.
 """
 
@@ -305,6 +305,22 @@ def _switches_off() -> tuple[Row, Iterable[Row]]:
     )
 
 
+def _unfinished() -> tuple[Row, Iterable[Row]]:
+    """Return searches of replicas that move which did not end in the time that they had."""
+    return ["what", "distinct so far", "depth so far", "wall s", "bytes a state", "store", "peak"], (
+        [
+            row["what"],
+            f"{row['distinct']:,}",
+            str(row["depth"]),
+            f"{row['seconds']:.0f}",
+            f"{row['store_bytes'] / row['distinct']:.1f}",
+            _gigabytes(row["store_bytes"]),
+            _gigabytes(row["peak_memory_bytes"]),
+        ]
+        for row in load("switches").get("unfinished", ())
+    )
+
+
 _WORDS: dict[str, Callable[[], tuple[Row, Iterable[Row]]]] = {
     "bugs": _bugs,
     "settings": _settings_by_version,
@@ -341,6 +357,7 @@ _WORDS: dict[str, Callable[[], tuple[Row, Iterable[Row]]]] = {
     "by-version": versions.by_version,
     "finding-faults": finding_faults.needed,
     "switches-off": _switches_off,
+    "unfinished": _unfinished,
     "releases": releases.findings,
     "releases-why": releases.findings_why,
     "releases-known": releases.known,
