@@ -59,12 +59,20 @@ def test_the_version_stands_in_one_place_and_everything_agrees_with_it() -> None
         assert not re.search(rf'["\']{re.escape(stated)}["\']', path.read_text()), path
 
 
+def folder_of(package: str) -> Path:
+    """Return the folder of a package."""
+    room, _, rest = package.removeprefix("fencepost.").partition(".")
+    return (ROOT / FOLDERS.get(f"fencepost.{room}", room)).joinpath(*rest.split("."))
+
+
 def test_every_folder_with_modules_is_a_package_that_is_released() -> None:
     listed = set(PROJECT["tool"]["setuptools"]["packages"])
+    data = PROJECT["tool"]["setuptools"]["package-data"]
+    programs = {path for name, globs in data.items() for item in globs for path in folder_of(name).glob(item)}
     for package, folder in FOLDERS.items():
         for path in (ROOT / folder).rglob("*.py"):
             parts = path.relative_to(ROOT / folder).parent.parts
-            assert ".".join((package, *parts)) in listed, path
+            assert ".".join((package, *parts)) in listed or path in programs, path
 
 
 def test_the_workflow_of_this_repository_runs_the_readmes_command() -> None:
