@@ -53,9 +53,9 @@ _ADVICE = getattr(mmap, "MADV_HUGEPAGE", None)
 
 WORD = 8
 """Bytes of a word, of which rows are made."""
-BATCH = 1024
+BATCH = 512
 """States expanded into one buffer: their successors still fit a core's cache when they are inserted."""
-ROUND = 16
+ROUND = 32
 """Batches expanded before their successors are inserted."""
 
 
