@@ -25,7 +25,7 @@ MEANING = {
     "not-exercised": "it never refuses at these constants",
     "never-fires": "its action never happens at these constants, with it or without it",
     "nothing-broke": "other states are reached without it, and no property is violated there: it may be needed for liveness, "
-    "for what no property says, or at larger constants",
+    "for what no property says, at larger constants, or with wider domains where steps left one",
     "refused": "the setting does not go with the other constants",
     "undetermined": "the search ended without a decision",
 }

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 import importlib.util
 import sys
 from collections.abc import Mapping
@@ -240,6 +241,7 @@ def _run_file(path: Path) -> ModuleType:
     spec = importlib.util.spec_from_loader(name, _AsWritten(name, str(path.resolve()))) if path.suffix == ".py" else None
     if spec is None or spec.loader is None:
         raise UsageError(f"{path} is not a Python file: name a file that ends in .py.")
+    _refuse_second_definitions(path)
     module = importlib.util.module_from_spec(spec)
     sys.modules[name] = module
     sys.path.insert(0, str(path.resolve().parent))
@@ -254,6 +256,23 @@ def _run_file(path: Path) -> ModuleType:
     finally:
         sys.path.remove(str(path.resolve().parent))
     return module
+
+
+def _refuse_second_definitions(path: Path) -> None:
+    """Raise ModelError for an action or a property that is defined again under its name: the first one would be forgotten."""
+    try:
+        body = ast.parse(path.read_bytes()).body
+    except (OSError, SyntaxError, ValueError):
+        return  # running the file says what is wrong
+    seen: dict[str, int] = {}
+    for item in body:
+        if isinstance(item, ast.FunctionDef) and item.decorator_list:
+            if item.name in seen:
+                raise ModelError(
+                    f"{near(path)}:{item.lineno}: {item.name} is defined again, first on line {seen[item.name]}: only the last one "
+                    "would count. Instead, give one of them another name."
+                )
+            seen[item.name] = item.lineno
 
 
 def _pointed_at(error: SyntaxError, path: Path) -> str:

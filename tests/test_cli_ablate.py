@@ -246,3 +246,45 @@ def test_liveness_is_refused_where_nothing_must_happen_in_the_end() -> None:
     found = fencepost("ablate", PLANTED, "--liveness")
     assert found.exit_code == 2
     assert "has no leads-to properties" in found.stderr
+
+
+CLIMBER = '''"""A climber."""
+from typing import Annotated
+from fencepost.model.language import Constants, Machine, Range, Record, action, always, bound, require
+
+class C(Constants):
+    camp = bound(2, low=1, high=3, meaning="where the climber rests")
+
+class State(Record):
+    height: Annotated[int, Range(0, 3)]
+
+@action()
+def initial(s: State, c: C) -> None:
+    """At the foot."""
+
+@action()
+def climb(s: State, c: C) -> None:
+    """Climb on."""
+    require(s.height < c.camp)
+    s.height += 1
+
+@always
+def stays_low(s: State, c: C) -> bool:
+    """The climber stays below the top."""
+    return s.height < 4
+
+MACHINE = Machine("climber", "a climber", State, C, initial, (climb,))
+PROPERTIES = (stays_low,)
+'''
+
+
+def test_steps_that_leave_a_domain_without_a_guard_are_told(tmp_path: Path) -> None:
+    """What they would lead to, such as a height of 4, nobody knows."""
+    file = tmp_path / "climber.py"
+    file.write_text(CLIMBER)
+    told = " ".join(fencepost("ablate", str(file)).stdout.split())
+    assert "nothing-broke 1" in told
+    assert (
+        "4 states; steps that leave a domain go no further: climb: State.height: 4 is out of its domain 0..3; widen it to decide"
+        in told
+    )

@@ -97,7 +97,18 @@ def _found(row: RowData) -> list[Any]:
     if row["purpose"] == "bound" and row["departure"]:
         return [row["departure"]["message"]]
     if row["grown"]:
-        return [f"{row['distinct']:,} states"]
+        return [f"{row['distinct']:,} states", *_beyond(row)]
     if row["purpose"] == "implied":
         return [f"first to refuse {row['refused']:,} times"] if row["refused"] else ["guards before it refuse the same"]
-    return [f"refuses {row['alone']:,} steps alone"] if row["alone"] else []
+    return [f"refuses {row['alone']:,} steps alone", *_beyond(row)] if row["alone"] else []
+
+
+def _beyond(row: RowData) -> list[Any]:
+    """Say that steps were left out which left a domain: what they lead to is not known."""
+    if not row["departure"]:
+        return []
+    return [
+        ("; steps that leave a domain go no further: ", "yellow"),
+        row["departure"]["message"].rstrip("."),
+        "; widen it to decide",
+    ]

@@ -109,7 +109,14 @@ def action(*given: Any, **domains: Any) -> Callable[[Callable[..., None]], Actio
 
     def make(function: Callable[..., None]) -> Action:
         look_at_first(f"action {function.__name__}", function, ("s", "c"))
-        names = list(inspect.signature(function).parameters)[2:]
+        given = inspect.signature(function).parameters
+        starred = [name for name, item in given.items() if item.kind in (item.VAR_POSITIONAL, item.VAR_KEYWORD)]
+        if starred:
+            raise ModelError(
+                f"action {function.__name__} has the starred parameter {starred[0]!r}, and an action has a fixed list of them: "
+                "leave it out, or name each parameter and its domain, as in @action(broker=Broker)."
+            )
+        names = list(given)[2:]
         if names != list(domains):
             lacking = [name for name in names if name not in domains]
             raise ModelError(

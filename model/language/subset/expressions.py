@@ -277,10 +277,10 @@ class Expressions:
         """Check a comparison: of numbers, or `==` and `!=` of two records or arrays."""
         for operator in node.ops:
             if isinstance(operator, ast.Is | ast.IsNot):
+                sign = "==" if isinstance(operator, ast.Is) else "!="
                 none = any(isinstance(item, ast.Constant) and item.value is None for item in node.comparators)
-                self.scope.refuse(
-                    node, "`is` is outside the modelling language", hints.IS_NONE if none else "compare numbers with =="
-                )
+                meant = hints.IS_NONE.format(sign) if none else f"compare numbers with {sign}"
+                self.scope.refuse(node, "`is` is outside the modelling language", meant)
         if written.same(self, node):
             return INT
         if any(isinstance(item, ast.In | ast.NotIn) for item in node.ops):

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from fencepost.model.language.subset.scope import Scope
 
 NONE = "write NONE, with `from fencepost.model.language import NONE`, in a domain that has it: Index(n, none=True)"
-IS_NONE = "write `== NONE`, with `from fencepost.model.language import NONE`"
+IS_NONE = "write `{} NONE`, with `from fencepost.model.language import NONE`"
 USUAL = "use numbers, fields, comparisons, and, or, not, min, max, all, any, sum"
 CALLS = "call a function of a model file, or min, max, abs, len, all, any, sum"
 CHANCE = "let the action draw it, as a parameter with a domain or with choose(Domain): every value is tried"

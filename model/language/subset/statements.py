@@ -148,6 +148,8 @@ class Statements:
 
     def meant(self, node: ast.expr) -> str:
         """Return what a line was meant to be that computes a value and drops it."""
+        if isinstance(node, ast.Yield | ast.YieldFrom | ast.Await):
+            return "write to the state what happens, or draw a value with choose(Domain): nobody waits inside an action"
         last = isinstance(self.scope.made.node.body[-1], ast.Expr) and self.scope.made.node.body[-1].value is node
         if isinstance(node, ast.Name) and self.scope.global_of(node) is require:
             return "write require(condition)"
