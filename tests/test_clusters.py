@@ -21,6 +21,7 @@ from fencepost.conformance.clusters.scenario import Scenario
 from fencepost.model.language.errors import UsageError
 
 from tests.commands import data_of, fencepost
+from tests.ports import first_of_free_ports
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -54,19 +55,15 @@ def fake(behaviour: str = "works") -> Kit:
     return FakeKit(behaviour, Path(), Path(), Path(), Path())
 
 
-def free_port() -> int:
-    with socket.create_server(("127.0.0.1", 0)) as probe:
-        found: int = probe.getsockname()[1]
-    return found
-
-
 def scenario(play: Callable[[Stage], None], **more: object) -> Scenario:
     return Scenario(name="small", title="a small story", play=play, brokers=(1, 2), control="nothing", **more)  # type: ignore[arg-type]
 
 
 def played(play: Callable[[Stage], None], behaviour: str = "works", seconds: float = 30) -> tuple[Report, list[Line]]:
     lines: list[Line] = []
-    report = reproduce(scenario(play, delays=False), Asked(port=free_port(), seconds=seconds), fake(behaviour), lines.append)
+    report = reproduce(
+        scenario(play, delays=False), Asked(port=first_of_free_ports(), seconds=seconds), fake(behaviour), lines.append
+    )
     return report, lines
 
 
@@ -181,7 +178,7 @@ def test_what_the_operators_tools_print_is_in_the_story() -> None:
 
 
 def test_logs_and_settings_are_kept_where_it_was_asked(tmp_path: Path) -> None:
-    reproduce(scenario(keeps, delays=False), Asked(port=free_port(), keep=tmp_path), fake(), lambda _: None)
+    reproduce(scenario(keeps, delays=False), Asked(port=first_of_free_ports(), keep=tmp_path), fake(), lambda _: None)
     assert {"100.log", "1.log", "2.log", "100.properties", "1.properties", "2.properties"} <= {
         path.name for path in tmp_path.iterdir()
     }
@@ -198,10 +195,13 @@ reproduce(scenario(lambda stage: stage.pause(100), delays=False), Asked(port={po
 
 
 def test_a_cluster_whose_starter_is_killed_ends() -> None:
-    port = free_port()
+    port = first_of_free_ports()
     command = [sys.executable, "-c", RUN.format(port=port)]
     with subprocess.Popen(command, stdout=subprocess.DEVNULL, cwd=FAKE.parents[1]) as run:  # noqa: S603 (our own command)
+        end = time.monotonic() + 60
         while len(nodes := psutil.Process(run.pid).children()) < 4:  # three nodes and the client
+            assert run.poll() is None
+            assert time.monotonic() < end
             time.sleep(0.05)
         run.kill()
     gone, alive = psutil.wait_procs(nodes, timeout=20)
@@ -217,7 +217,7 @@ def test_sigterm_and_ctrl_c_end_the_command_with_its_cluster(monkeypatch: pytest
             (scenario(lambda _, number=number: os.kill(os.getpid(), number) or time.sleep(30), delays=False),),
         )
         before = children()
-        found = fencepost("reproduce", "small", "--kafka", "4.1.2", "--port", str(free_port()))
+        found = fencepost("reproduce", "small", "--kafka", "4.1.2", "--port", str(first_of_free_ports()))
         assert found.exit_code == 3, found.stderr
         assert children() == before
 
@@ -258,7 +258,7 @@ def test_the_status_is_by_what_was_expected(monkeypatch: pytest.MonkeyPatch) -> 
     monkeypatch.setattr("fencepost.conformance.clusters.reproduce.SCENARIOS", (scenario(loses, delays=False, repair="hyp-1"),))
 
     def status(*words: str) -> int:
-        return fencepost("reproduce", "small", "--kafka", "4.1.2", "--port", str(free_port()), *words).exit_code
+        return fencepost("reproduce", "small", "--kafka", "4.1.2", "--port", str(first_of_free_ports()), *words).exit_code
 
     assert status() == 0
     assert status("--control") == 1
@@ -271,11 +271,11 @@ def test_the_status_is_by_what_was_expected(monkeypatch: pytest.MonkeyPatch) -> 
 def test_json_has_the_story_and_the_counts(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("fencepost.conformance.clusters.kit.kit", lambda *_: fake())
     monkeypatch.setattr("fencepost.conformance.clusters.reproduce.SCENARIOS", (scenario(loses, delays=False),))
-    found = fencepost("reproduce", "small", "--kafka", "4.1.2", "--port", str(free_port()), "--json")
+    found = fencepost("reproduce", "small", "--kafka", "4.1.2", "--port", str(first_of_free_ports()), "--json")
     data = data_of(found)
     assert (data["format"], data["finding"], data["verdict"], data["expected"]) == (1, "small", "lost", "lost")
     assert "A producer sends" in found.stderr
-    quiet = fencepost("reproduce", "small", "--kafka", "4.1.2", "--port", str(free_port()), "--quiet")
+    quiet = fencepost("reproduce", "small", "--kafka", "4.1.2", "--port", str(first_of_free_ports()), "--quiet")
     assert quiet.stdout.splitlines() == ["small on Kafka works: lost"]
     assert quiet.stderr == ""
 

@@ -3,25 +3,13 @@
 from __future__ import annotations
 
 import signal
-import socket
 
 import psutil
 import pytest
 
 from tests.commands import data_of, fencepost, start
 from tests.kafkas import on_kafka
-
-
-def first_of_free_ports() -> str:
-    """Return a port from which the ports of a cluster are free; it is below those of outgoing connections."""
-    for first in range(20_000, 32_000, 200):
-        try:
-            for port in (*range(first, first + 6), *range(first + 50, first + 56)):
-                socket.create_server(("127.0.0.1", port)).close()
-        except OSError:
-            continue
-        return str(first)
-    raise AssertionError("no ports are free")
+from tests.ports import first_of_free_ports
 
 
 @pytest.mark.long
@@ -40,7 +28,7 @@ def first_of_free_ports() -> str:
 def test_a_finding_loses_an_acknowledged_record_and_its_control_and_repair_do_not(
     words: list[str], verdict: str, release: str
 ) -> None:
-    made = fencepost("reproduce", *words, "--kafka", release, "--port", first_of_free_ports(), "--json", "--quiet")
+    made = fencepost("reproduce", *words, "--kafka", release, "--port", str(first_of_free_ports()), "--json", "--quiet")
     found = data_of(made)
     assert (found["verdict"], made.exit_code) == (verdict, 0), found
     assert (found["lost"] > 0) == (verdict == "lost")
@@ -51,7 +39,7 @@ def test_a_finding_loses_an_acknowledged_record_and_its_control_and_repair_do_no
 @on_kafka
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGKILL])
 def test_a_cluster_ends_with_the_command(number: signal.Signals) -> None:
-    with start("reproduce", "hyp-1", "--kafka", "4.1.2", "--port", first_of_free_ports()) as run:
+    with start("reproduce", "hyp-1", "--kafka", "4.1.2", "--port", str(first_of_free_ports())) as run:
         assert run.stdout is not None
         while "create topic" not in run.stdout.readline():
             assert run.poll() is None

@@ -1,0 +1,25 @@
+"""Ports for clusters in tests."""
+
+from __future__ import annotations
+
+import random
+import socket
+
+from fencepost.conformance.clusters.cluster import ADVERTISED
+
+NODES = 6
+"""The most nodes of a cluster here."""
+
+
+def first_of_free_ports() -> int:
+    """Return a port from which those of a cluster and of its proxy are free; they are below those of outgoing connections."""
+    places = [*range(20_000, 32_000, 200)]
+    random.shuffle(places)
+    for first in places:
+        try:
+            for port in (*range(first, first + NODES), *range(first + ADVERTISED, first + ADVERTISED + NODES)):
+                socket.create_server(("127.0.0.1", port)).close()
+        except OSError:
+            continue
+        return first
+    raise AssertionError("no ports are free")
