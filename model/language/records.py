@@ -378,6 +378,8 @@ def _field_type(label: str, annotation: Any) -> FieldType:
         origin = typing.get_origin(inner)
         if size is not None and origin in (Array, Bag, Channel):
             within = typing.get_args(inner)[0]
+            if origin in (Bag, Channel) and (within is int or domain_of(within) is not None):
+                raise ModelError(f"{label}: a {origin.__name__.lower()} holds messages, which are records: {_AS_RECORD}.")
             element = _field_type(label, within)
             if origin is Array and isinstance(element, ArrayOf):
                 return ArrayOf(Nested(_row(within)), linear(size.length))
@@ -394,6 +396,9 @@ FIELD_TYPES = (
     "write a domain alias, bool, an IntEnum, a record class, Annotated[Array[element], Size(n)], Annotated[Bag[record], Size(n)] or "
     "Annotated[Channel[record], Size(n)]"
 )
+
+
+_AS_RECORD = "declare class Message(Record) with a field for the number, and write Bag[Message]"
 
 
 def _spelt(annotation: Any) -> str:

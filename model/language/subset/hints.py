@@ -64,7 +64,7 @@ def constant(value: object) -> str:
     if value is None:
         return NONE
     return (
-        "write a member of an IntEnum, as in Phase.IDLE"
+        "write a number, or a member of an IntEnum that stands for it, as in Phase.IDLE"
         if isinstance(value, str)
         else "use whole numbers, flags and enum members"
     )
@@ -144,8 +144,9 @@ def call(node: ast.Call, found: object, kinds: Mapping[ast.AST, Type]) -> str:
             "sorted": "write min(...) or max(...) of a generator, or compare the elements with a loop",
             "map": "write a generator, f(x) for x in ...",
             "filter": "write a generator, x for x in ... if ...",
-            "set": "keep a set as a field, with a BitSet domain",
-            "list": "loop over the array itself",
+            "set": "count different values by sum(any(x.item == n for x in ...) for n in range(...)), or keep a set as a field, with a BitSet domain",
+            "isinstance": "leave it out: a value has one type always; sorts of messages are told apart by a field, as in m.kind == Kind.GRANT",
+            "list": "leave list() out: an array has a length, and is looped over as it is",
             "require": "import it: from fencepost.model.language import require",
         }.get(node.func.id, CALLS)
     if isinstance(node.func, ast.Attribute):
