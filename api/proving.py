@@ -130,7 +130,7 @@ def _settings(
     strengthen: bool,
 ) -> Settings:
     """Return how to prove; raise UsageError for what cannot be meant."""
-    from fencepost.explorers.native.workers import processors
+    from fencepost.explorers.native.expansion import processors
     from fencepost.explorers.symbolic.lifting import lifted_names
     from fencepost.explorers.symbolic.proof import Settings
 

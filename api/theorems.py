@@ -63,7 +63,7 @@ def prove_theorem(item: Theorem, watch: Watch, *, timeout: float, workers: int, 
 
 def settings_of(item: Theorem, timeout: float, workers: int) -> Settings:
     """Return how a theorem is proved."""
-    from fencepost.explorers.native.workers import processors
+    from fencepost.explorers.native.expansion import processors
     from fencepost.explorers.symbolic.proof import Settings
 
     return Settings(

@@ -1,6 +1,6 @@
-"""Runs on Kafka's classes that the page of conformance tells of: `python -m benchmarks.conformance walks|moves|changes [--kafka VERSION ...]`.
+"""Runs on Kafka's classes that the page of conformance tells of: `python -m benchmarks.conformance PART [--kafka VERSION ...]`.
 
-walks: of three brokers, in batches until there are as many compared steps as are wanted (half an hour a release). With --keep what a
+covers: walks that take every transition of small state graphs. walks: of three brokers, in batches until there are as many compared steps as are wanted (half an hour a release). With --keep what a
 batch found is kept in DIR, so this may be ended and started again. moves: walks in which operators move replicas, on every release.
 changes: every change of every image. Writes the rows of these releases in figures/conformance.json.
 """
@@ -44,26 +44,58 @@ MOVES = {
     (4, 100): "movable=4 spare=2 reassignments=3 cancels=2 metadata_lag=8 shrinks=0",
 }
 """By brokers and walks, what they walk with; all of them with min ISR 2, a crash and a fence."""
+COVERS = {
+    "a crash, a fence, a shrink": "",
+    "min ISR raised and lowered, a shrink": "raises=1 lowers=1 crashes=0 fences=0",
+}
+"""Small graphs of two brokers, with what they add to `SMALL`."""
 COUNTS = ("histories", "steps", "seconds", "aside", "differences")
 
 
 def main() -> None:
     """Run and write."""
     options = argparse.ArgumentParser(description=__doc__)
-    options.add_argument("part", choices=("walks", "moves", "changes"))
+    options.add_argument("part", choices=("covers", "walks", "moves", "changes"))
     options.add_argument("--kafka", action="append", metavar="VERSION", help="only this release (repeatable)")
     options.add_argument("--steps", type=int, default=STEPS, help="compared steps of each release")
     options.add_argument("--workers", type=int, default=1, help="processes that run Kafka's classes")
     options.add_argument("--keep", type=Path, metavar="DIR", help="keep what each batch found here")
+    options.add_argument("--idle", action="store_true", help="nothing else runs on this machine: write the rate of covers")
     options.add_argument("--batches", type=int, default=1_000, help="take so many more batches at most")
     given = options.parse_args()
     if given.part == "walks":
         _walks(given)
     for version in given.kafka or RELEASES:
+        if given.part == "covers":
+            _write("covers", version, [_covered(release(version), *graph, given) for graph in COVERS.items()])
         if given.part == "moves":
             _write("moves", version, [_moved(release(version), *size, text) for size, text in MOVES.items()])
         if given.part == "changes":
             _write("changes", version, [_changed(release(version))])
+
+
+def _covered(kafka: Release, graph: str, text: str, given: argparse.Namespace) -> dict[str, str]:
+    """Return the row of walks that take every transition of a small state graph."""
+    machine = REPLICATION.machine
+    values = {**dict(machine.version(kafka.model).values), **REPLICATION.small, **sizes(text)}
+    constants = REPLICATION.as_built(kafka.model, machine.set_constants(values))
+    found = conform(REPLICATION, kafka, Request(constants, workers=given.workers), lambda _: None)
+    _tell(found)
+    done, of = len(found.outcome.taken), found.transitions
+    return {
+        "release": kafka.version,
+        "graph": graph,
+        "transitions": f"all {of:,}" if done == of else f"{done:,} of {of:,}",
+        "steps": f"{found.outcome.tally.steps:,}",
+        "aside": f"{sum(found.outcome.tally.aside.values()):,}",
+        "differences": f"{sum(found.outcome.times.values()):,}",
+        "rate": f"{found.outcome.rate:,.0f}" if given.idle else "",
+    }
+
+
+def sizes(text: str) -> dict[str, int]:
+    """Return constants that are written as a text."""
+    return {name: int(value) for name, value in re.findall(r"(\w+)=(\d+)", text)}
 
 
 def _walks(given: argparse.Namespace) -> None:
@@ -131,8 +163,7 @@ def _tell(found: Report) -> None:
 def _moved(kafka: Release, brokers: int, walks: int, text: str) -> dict[str, str]:
     """Return the row of walks in which operators move replicas."""
     machine = REPLICATION.machine
-    sizes = {name: int(value) for name, value in re.findall(r"(\w+)=(\d+)", text)}
-    values = {"brokers": brokers, "min_isr": 2, "max_leader_epoch": 6, **sizes}
+    values = {"brokers": brokers, "min_isr": 2, "max_leader_epoch": 6, **sizes(text)}
     constants = machine.set_constants({**dict(machine.version(kafka.model).values), **values})
     found = conform(REPLICATION, kafka, Request(constants, walks=walks), lambda _: None)
     _tell(found)

@@ -149,6 +149,7 @@ PHYSICAL: dict[tuple[str, str], str] = {
             ("controller-unfences-broker", "is_running(s, broker)"),
             ("controller-begins-shutdown", "is_running(s, broker)"),
             ("broker-applies-metadata", "is_running(s, broker)"),
+            ("broker-applies-configs", "is_running(s, broker)"),
         ),
         _PROCESS,
     ),
@@ -169,7 +170,12 @@ PHYSICAL: dict[tuple[str, str], str] = {
         _CHECKPOINT,
     ),
     **dict.fromkeys(
-        (("broker-applies-metadata", "r.applied < index"), ("broker-applies-metadata", "index <= s.newest")), _ORDER
+        (
+            ("broker-applies-metadata", "r.applied < index"),
+            ("broker-applies-metadata", "index <= s.newest"),
+            ("broker-applies-configs", "index <= s.newest"),
+        ),
+        _ORDER,
     ),
     **dict.fromkeys(
         (
@@ -206,7 +212,7 @@ _BUILT = "always true with the rules as built"
 _BUDGET = "a budget"
 _ROOM = "has_room(s, c)"
 _EPOCHS = "epoch_without(s, c, broker, leader) <= c.max_leader_epoch"
-_SAME_MIN_ISR = "min ISR is changed by operators only, which is not driven"
+_PUBLISHED = "BrokerMetadataPublisher applies the partition first, then the configuration; the driver does the same"
 
 BOUNDS: dict[tuple[str, str], str] = {
     **dict.fromkeys(
@@ -223,6 +229,8 @@ BOUNDS: dict[tuple[str, str], str] = {
             ("follower-lags-too-long", "s.budget.lags > 0"),
             ("leader-requests-shrink", "s.budget.shrinks > 0"),
             ("leader-resends-request", "s.budget.resends > 0"),
+            ("operator-raises-min-isr", "s.budget.raises > 0"),
+            ("operator-lowers-min-isr", "s.budget.lowers > 0"),
         ),
         _BUDGET,
     ),
@@ -263,8 +271,20 @@ BOUNDS: dict[tuple[str, str], str] = {
         "controller-elects-preferred",
         "broker == first_in_order(c, replicas(c, image), s.removing) or c.any_preferred",
     ): "broker 0 is the preferred one",
-    ("broker-applies-metadata", "r.raised == old.raised or c.publishing != Publishing.TOPICS_FIRST"): _SAME_MIN_ISR,
-    ("broker-applies-metadata", "r.raised == new.raised or c.publishing != Publishing.CONFIGS_FIRST"): _SAME_MIN_ISR,
+    ("broker-applies-metadata", "r.raised == old.raised or c.publishing != Publishing.TOPICS_FIRST"): _PUBLISHED,
+    ("broker-applies-metadata", "r.raised == new.raised or c.publishing != Publishing.CONFIGS_FIRST"): _BUILT,
+    ("broker-applies-configs", "c.publishing != Publishing.TOGETHER"): _BUILT,
+    ("broker-applies-configs", "r.raised == local(s, broker).raised or c.publishing == Publishing.TOPICS_FIRST"): _BUILT,
+    (
+        "broker-applies-configs",
+        "r.applied == index if c.publishing == Publishing.TOPICS_FIRST else r.applied < index",
+    ): _PUBLISHED,
+    ("broker-applies-configs", "r.raised != s.image[index].raised"): "a configuration that is in force changes nothing",
+    ("operator-raises-min-isr", "c.min_isr + newest(s).raised < c.brokers"): "above the number of brokers nothing changes",
+    (
+        "operator-lowers-min-isr",
+        "c.min_isr + newest(s).raised > 1",
+    ): "LogConfig refuses a min ISR of 0 before the controller is asked",
     ("operator-reassigns-replicas", "bits.size(wanted) >= max(1, c.least_replicas)"): "a smaller partition is not looked at",
     (
         "operator-reassigns-replicas",
@@ -321,17 +341,8 @@ UNSEEN: dict[str, str] = {
     "rollback_on=timeout": "it differs only in an action that no release has, and that is not driven",
     "answers_are_lost": "it is about connections that break, and the network client is not among the classes here",
     "fenced_answers": "OffsetForLeaderEpoch, which it is about, is not asked since IBP 2.7",
-    **dict.fromkeys(
-        (
-            "publishing",
-            "answers_carry_min_isr",
-            "elr_judged_by",
-            "min_isr_opens_partition_epoch",
-            "leaderless_elr_is_cleared",
-        ),
-        _SAME_MIN_ISR,
-    ),
     "stale_elr_elects": "nobody turns ELR off here; `--changes` compares what is elected where it is off",
+    "answers_carry_min_isr": "it takes another order of publishing, which is that of the driver",
     "fetches_report": "leaders read the field only with `reported_high_watermark_counts`",
 }
 """Rules whose turning shows nowhere in what is driven, and why; by constant, or by constant and value."""

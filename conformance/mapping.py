@@ -2,7 +2,7 @@
 
 The classes are Kafka's own: ReplicationControlManager, ClusterControlManager and what they need for the controller; LogManager,
 KRaftMetadataCache, ReplicaManager with Partition, Replica and UnifiedLog, ReplicaFetcherManager with its ReplicaFetcherThread
-and RemoteLeaderEndPoint, DefaultAlterPartitionManager for each broker. Not Kafka's are the clock, the scheduler, the network and
+and RemoteLeaderEndPoint, DefaultAlterPartitionManager and TopicConfigHandler for each broker. Not Kafka's are the clock, the scheduler, the network and
 Raft: what the controller writes is committed at once.
 
 A model's image is the metadata log up to the end of what one action of the controller wrote.
@@ -60,6 +60,15 @@ ACTIONS: dict[str, Act] = {
     "operator_turns_elr_off": Act(
         "FeatureControlManager.replay of what updateFeatures writes for a downgrade (FeatureLevelRecord).", lambda _: "elr-off"
     ),
+    "operator_raises_min_isr": Act(
+        "ConfigurationControlManager.incrementalAlterConfigs of the topic's min.insync.replicas; with ELR a ClearElrRecord follows.",
+        lambda _: "min-isr 1",
+    ),
+    "operator_lowers_min_isr": Act("The same.", lambda _: "min-isr -1"),
+    "broker_applies_configs": Act(
+        "TopicConfigHandler.processConfigChanges with the configuration of the image that was applied, as DynamicConfigPublisher calls it.",
+        lambda _, broker, _index: f"configs {broker}",
+    ),
     "controller_applies_alter_partition": Act(
         "ReplicationControlManager.alterPartition with the request that DefaultAlterPartitionManager has sent.",
         lambda seen, m: f"alter {seen.requests().number(m)}",
@@ -113,16 +122,13 @@ NOT_DRIVEN: dict[str, str] = {
     "leader_tells_epoch_end": "Fetch carries the last epoch since IBP 2.7: OffsetForLeaderEpoch is not asked",
     "leader_requests_expansion": "check and request are one step since KAFKA-15221",
     "leader_gives_up_waiting": "no release does this",
-    "operator_raises_min_isr": "min ISR does not change",
-    "operator_lowers_min_isr": "min ISR does not change",
-    "broker_applies_configs": "min ISR does not change",
     "follower_trusts_diverging_answer": "only before KAFKA-14704",
 }
 """Actions that nothing is done for, and why. None of them is enabled with the constants that `refuse` lets through."""
 
 FIELDS: dict[str, str] = {
-    "image": "ReplicationControlManager.getPartition and ClusterControlManager.brokerRegistrations after each of the controller's "
-    "actions; each running broker's own MetadataImage must equal the image that it has applied",
+    "image": "ReplicationControlManager.getPartition, ClusterControlManager.brokerRegistrations and ConfigurationControlManager.getConfigs "
+    "after each of the controller's actions; each running broker's own MetadataImage must equal the image that it has applied",
     "newest": "how often the controller has written",
     "elr": "PartitionRegistration.elr",
     "last_known_leader": "PartitionRegistration.lastKnownElr",
@@ -130,6 +136,7 @@ FIELDS: dict[str, str] = {
     "removing": "PartitionRegistration.removingReplicas",
     "replica.life": "whether the broker's objects are there, and whether a clean shutdown has saved its epoch",
     "replica.applied": "how far the broker has applied the metadata log",
+    "replica.raised": "UnifiedLog.config.minInSyncReplicas of who has a replica",
     "replica.log": "UnifiedLog.read: each record's value and its batch's leader epoch; of a broker that is down, its segment file",
     "replica.end": "the same",
     "replica.high_watermark": "UnifiedLog.highWatermark; of a broker that is down, the last one",
@@ -141,7 +148,8 @@ FIELDS: dict[str, str] = {
     "replica.follower": "Replica.stateSnapshot: log end offset and broker epoch",
     "replica.waiting": "writes whose callback ReplicaManager.appendRecords has not called yet",
     "replica.answer": "the answer of ReplicaManager.fetchMessages that the follower has still to handle",
-    "alter_partitions": "requests that DefaultAlterPartitionManager has sent, and the controller's answers, with error codes",
+    "alter_partitions": "requests that DefaultAlterPartitionManager has sent, and the controller's answers, with error codes; `raised` of a "
+    "request is the sender's when it was sent",
     "late_fetches": "FetchRequests whose sender is down",
     "written": "writes that were appended",
     "ghost_acknowledged": "writes whose callback got no error",
@@ -149,7 +157,6 @@ FIELDS: dict[str, str] = {
 
 NOT_COMPARED: dict[str, str] = {
     "elr_disabled": "the feature is turned off as the model says, and what comes of it is compared",
-    "replica.raised": "min ISR does not change",
     "replica.checked": "always empty since KAFKA-15221",
     "replica.truncating": "always off since IBP 2.7",
     "replica.last_epoch_lost": "always off since KAFKA-15510",
@@ -163,6 +170,7 @@ NOT_COMPARED: dict[str, str] = {
 ASIDE = (
     "the logs diverge over an epoch without records",
     "a broker that is down and not fenced yet holds up a controlled shutdown",
+    "the controller's index of the ELR names a broker that was cleared",
 )
 """What Kafka refuses where the model does not, by limits that `LIMITS` explains."""
 
@@ -184,6 +192,10 @@ LIMITS: tuple[str, ...] = (
         "An operator who names the replicas that are there changes nothing in the model. Kafka looks at the partition again then: the ELR "
         "goes if the ISR is large enough by now, a reassignment ends that can, a leader that is fenced is replaced, and the list may get "
         "another order. The model's list is always the replicas that stay, by their numbers, then those that go."
+    ),
+    (
+        "The controller replays a ClearElrRecord without telling its index of the ELR (ReplicationControlManager.removeTopicElrs). If such a broker "
+        "is in the ISR again and registers unclean, the partition is changed twice. The model has no such index; the history is set aside."
     ),
     "A fetch answer from an earlier leader epoch never reaches a follower.",
     "Raft, fail-over of the controller, the network client, sessions of fetches, quotas, tiered storage and transactions are not there.",
@@ -274,8 +286,6 @@ BEFORE_ELR = ("kafka-3.9",)
 """Versions of the model whose releases have no eligible leader replicas outside of tests."""
 
 AROUND: dict[str, str] = {
-    "raises": NOT_DRIVEN["operator_raises_min_isr"],
-    "lowers": NOT_DRIVEN["operator_lowers_min_isr"],
     "disk_swaps": NOT_DRIVEN["disk_is_swapped"],
 }
 """Constants that add what is not driven, and why it is not."""
@@ -297,7 +307,7 @@ SMALL: dict[str, int] = {
     "late_fetches": 0,
     "max_leader_epoch": 1,
 }
-"""The configuration whose whole state graph is covered unless another is asked for: 5,807 states."""
+"""The configuration whose whole state graph is covered unless another is asked for."""
 
 SET_UP: tuple[str, ...] = ("brokers", "min_isr", "elr", "unclean_election", "initial_leader", "initial_isr", "movable", "spare")
 """Constants that Kafka is set up with; all others are bounds, budgets, or `loss`, which says what a crash leaves on disk."""

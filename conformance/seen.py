@@ -54,10 +54,10 @@ class Seen:
         return InFlight((self._message(rest), number) for number, *rest in self.state["requests"])
 
     def _message(self, told: list[Any]) -> Key:
-        error, leader, broker_epoch, leader_epoch, partition_epoch, isr, members, _ = told
+        error, leader, broker_epoch, leader_epoch, partition_epoch, isr, raised, members, _ = told
         status = STATUS.get(error, Status.REFUSED)
         epochs = tuple(members) if status in (Status.SENT, Status.STRAY) else (0,) * self.brokers
-        return (int(status), leader, broker_epoch, leader_epoch, partition_epoch - self.frame.epoch, isr, 0, epochs)
+        return (int(status), leader, broker_epoch, leader_epoch, partition_epoch - self.frame.epoch, isr, raised, epochs)
 
     def answered(self, number: int) -> bool:
         """Say whether the controller has answered this request."""
@@ -101,8 +101,9 @@ class Seen:
         return tuple(found + [empty] * (room - len(found)))
 
     def _image(self, told: list[Any]) -> Key:
-        leader, leader_epoch, partition_epoch, isr, fenced, stopping, missing, epochs = told
-        return (leader, leader_epoch, partition_epoch - self.frame.epoch, isr, fenced, stopping, missing, 0, tuple(epochs))
+        leader, leader_epoch, partition_epoch, isr, fenced, stopping, missing, raised, epochs = told
+        epoch = partition_epoch - self.frame.epoch
+        return (leader, leader_epoch, epoch, isr, fenced, stopping, missing, raised, tuple(epochs))
 
     def _replica(self, told: dict[str, Any], expected: Key) -> Key:
         r = list(expected)
@@ -110,6 +111,7 @@ class Seen:
         runs, leads = told["life"] == Life.RUNNING, "isr" in told
         r[REPLICA["life"]] = told["life"]
         r[REPLICA["applied"]] = told["applied"] - self.frame.image if runs else 0
+        r[REPLICA["raised"]] = told.get("raised", expected[REPLICA["raised"]] if runs else 0)
         r[REPLICA["log"]] = tuple(log + [(0,) * ENTRIES] * (self.records - len(log)))
         r[REPLICA["end"]] = len(log)
         r[REPLICA["high_watermark"]] = told["hw"]

@@ -33,7 +33,7 @@ def _table(modes: tuple[str, ...]) -> tuple[Row, Iterable[Row]]:
         "Kafka",
         "expected",
         "runs",
-        "lost a record",
+        "lost a record, or a broker",
         "kept all",
         "undetermined",
     ]
@@ -54,7 +54,8 @@ def _row(key: tuple[str, str, str], runs: list[dict[str, Any]], *, named: bool) 
         kafka,
         runs[0]["expected"],
         str(len(runs)),
-        *(str(verdicts.count(verdict)) for verdict in ("lost", "kept", "undetermined")),
+        str(verdicts.count("lost") + verdicts.count("out")),
+        *(str(verdicts.count(verdict)) for verdict in ("kept", "undetermined")),
         _span([run["acknowledged"] for run in ended]),
         _span([run["lost"] for run in ended]),
         f"{median(run['seconds'] for run in runs):.0f}",

@@ -100,7 +100,7 @@ _NUMBERS = {
     "messages",
     "waits",
     "fetches for two records",
-    "lost a record",
+    "lost a record, or a broker",
     "kept all",
     "undetermined",
     "acknowledged",

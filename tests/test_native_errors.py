@@ -8,11 +8,11 @@ from typing import TYPE_CHECKING, Annotated, Any
 import numpy as np
 import pytest
 from fencepost.explorers.native.compile import generate, load
+from fencepost.explorers.native.expansion import Worker, WorkerPool
 from fencepost.explorers.native.layout import layout_of
 from fencepost.explorers.native.llvm import checks
 from fencepost.explorers.native.search import Search
 from fencepost.explorers.native.search import search as native
-from fencepost.explorers.native.workers import Worker, WorkerPool
 from fencepost.explorers.plain import search as plain
 from fencepost.explorers.verdict import Options
 from fencepost.model.language import BitSet, Constants, Record, bound, capacity

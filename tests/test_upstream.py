@@ -157,6 +157,7 @@ def test_it_fails_on_the_release_and_passes_with_the_repair(name: str, version: 
 
 IN_REPORTS = {
     "hyp-10": (2, ("expected: <[]> but was: <[3]>", "expected: <[2]> but was: <[1, 2]>")),
+    "hyp-13": (3, ("expected: <false> but was: <true>", "existed in isrMembers, but not in the topics map")),
     "hyp-11": (1, ("Verification in order failure",)),
 }
 """Reports with a test: how many methods it has, and what they say on a release."""

@@ -21,30 +21,32 @@ if TYPE_CHECKING:
     from fencepost.conformance.clusters.reproduce import Report
     from fencepost.conformance.clusters.story import Line
 
-COLOURS = {"kept": "bold green", "lost": "bold red", "undetermined": "bold yellow"}
+COLOURS = {"kept": "bold green", "lost": "bold red", "out": "bold red", "undetermined": "bold yellow"}
 
 
 @click.command()
 @click.argument("name", required=False)
 @click.option("--kafka", metavar="VERSION", help="The release of Kafka, such as 4.1.2; Maven brings its jars.")
 @click.option("--jars", metavar="DIR", help="Take the jars in this folder, such as those of your own build.")
-@click.option("--control", is_flag=True, help="Leave out what the finding needs; no record must be lost then.")
-@click.option("--repaired", is_flag=True, help="Run Kafka with the repair of the finding; no record must be lost then.")
-@click.option("--expect", type=click.Choice(["lost", "kept"]), help="Expect this verdict, whatever is known of the release.")
+@click.option("--control", is_flag=True, help="Leave out what the finding needs; nothing must be lost then.")
+@click.option("--repaired", is_flag=True, help="Run Kafka with the repair of the finding; nothing must be lost then.")
+@click.option(
+    "--expect", type=click.Choice(["lost", "out", "kept"]), help="Expect this verdict, whatever is known of the release."
+)
 @click.option("--budget", type=Time(), metavar="TIME", help="Stop after this time.  [default: 170s]")
 @click.option("--port", type=click.IntRange(1024, 65_000), metavar="N", help="The first port of the cluster.  [default: 19200]")
 @click.option("--output", metavar="DIR", help="Keep the logs and settings of all nodes there.")
 @output_options
 def reproduce(name: str | None, kafka: str | None, jars: str | None, **given: Any) -> Exit:
-    """Play the finding NAME on a cluster of Apache Kafka on this machine, and say what it lost.
+    """Play the finding NAME on a cluster of Apache Kafka on this machine, and say what was lost.
 
     One controller and some brokers start as processes on 127.0.0.1, with their files in a temporary folder. A proxy delays
     messages where the story needs it; the operator's commands are Kafka's own. In the end what was acknowledged is compared
-    with what can be read. Without NAME the findings are listed.
+    with what can be read, and brokers that cannot come back are named. Without NAME the findings are listed.
 
     \b
-    Exit status: 0 the verdict is as expected (a record is lost; with --control, with --repaired and on
-    releases that are known not to lose it, none is), 1 it is not, 2 bad input (or no Java, no Maven, a port
+    Exit status: 0 the verdict is as expected (a record is lost, or a broker stays out; with --control, with --repaired and on
+    releases that are known to be safe, nothing is), 1 it is not, 2 bad input (or no Java, no Maven, a port
     that is taken), 3 the story could not be brought to its end in time.
     """  # noqa: D301 (\b is the mark by which click keeps lines)
     from fencepost.conformance.clusters.kit import kit

@@ -12,8 +12,8 @@ from typing import TYPE_CHECKING, Any, Literal
 
 from fencepost.conformance.clusters.client import Client
 from fencepost.conformance.clusters.cluster import Cluster, Shape
-from fencepost.conformance.clusters.scenario import Scenario, named
-from fencepost.conformance.clusters.scenarios import hyp_1, hyp_3, hyp_10, hyp_11
+from fencepost.conformance.clusters.scenario import Harm, Scenario, named
+from fencepost.conformance.clusters.scenarios import hyp_1, hyp_3, hyp_10, hyp_11, hyp_13
 from fencepost.conformance.clusters.stage import NotReached, Stage
 from fencepost.conformance.clusters.story import Story
 from fencepost.conformance.driver import MEMORY_FOLDER
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from fencepost.conformance.clusters.story import Line
 
 FORMAT = 1
-SCENARIOS: tuple[Scenario, ...] = (*hyp_1.SCENARIOS, *hyp_3.SCENARIOS, *hyp_10.SCENARIOS, *hyp_11.SCENARIOS)
+SCENARIOS: tuple[Scenario, ...] = (*hyp_1.SCENARIOS, *hyp_3.SCENARIOS, *hyp_10.SCENARIOS, *hyp_11.SCENARIOS, *hyp_13.SCENARIOS)
 PORT = 19200
 """The first port if none is given: below those that systems hand out for outgoing connections."""
 SECONDS = 170.0
@@ -56,6 +56,8 @@ class Report:
     story: Story
     acknowledged: list[str] = field(default_factory=list)
     readable: list[str] = field(default_factory=list)
+    out: list[int] = field(default_factory=list)
+    """Brokers that could not come back."""
     why: str = ""
 
     @property
@@ -65,14 +67,14 @@ class Report:
         return [key for key in self.acknowledged if key not in readable]
 
     @property
-    def verdict(self) -> Literal["lost", "kept", "undetermined"]:
-        """Whether an acknowledged record is lost."""
+    def verdict(self) -> Harm | Literal["kept", "undetermined"]:
+        """Whether an acknowledged record is lost, or a broker stays out."""
         if self.why:
             return "undetermined"
-        return "lost" if self.lost else "kept"
+        return "lost" if self.lost else "out" if self.out else "kept"
 
     @property
-    def expected(self) -> Literal["lost", "kept"]:
+    def expected(self) -> Harm | Literal["kept"]:
         """What was expected of this run."""
         return self.scenario.expected(self.kit.number, control=self.asked.control, repaired=self.asked.repaired)
 
@@ -88,6 +90,7 @@ class Report:
             "readable": len(self.readable),
             "lost": len(self.lost),
             "lost_records": self.lost[:10],
+            "brokers_out": self.out,
             "verdict": self.verdict,
             "expected": self.expected,
             **({"why": self.why} if self.why else {}),
@@ -147,6 +150,7 @@ def reproduce(scenario: Scenario, asked: Asked, kit: Kit, hear: Callable[[Line],
         try:
             scenario.play(stage)
             report.readable = stage.readable()
+            report.out = stage.out
         except NotReached as error:
             report.why = f"not reached: {error}"
         report.acknowledged = sorted(client.acknowledged, key=lambda key: client.acknowledged[key])
@@ -158,6 +162,10 @@ def _ending(report: Report) -> str:
     """Say what came of it in a line."""
     if report.why:
         return f"Undetermined: {report.why}."
+    if report.out:
+        return f"Broker {report.out[0]} cannot come back."
+    if not report.acknowledged:
+        return "Every broker has come back; nothing was written."
     counts = f"{len(report.acknowledged):,} acknowledged, {len(report.readable):,} readable"
     if not report.lost:
         return f"{counts}: every acknowledged record is there."

@@ -3,20 +3,24 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Literal
 
 from fencepost.model.language.errors import UsageError, nearest
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
-    from typing import Literal
 
     from fencepost.conformance.clusters.stage import Stage
+
+Harm = Literal["lost", "out"]
 
 
 @dataclass(frozen=True)
 class Scenario:
-    """A finding on a cluster. `play` is the story; `loses_since` is the first release that it loses a record on."""
+    """A finding on a cluster. `play` is the story; `harms_since` is the first release that it does harm on.
+
+    The harm is that a record which was acknowledged is lost, or that a broker stays out of the cluster.
+    """
 
     name: str
     title: str
@@ -29,11 +33,12 @@ class Scenario:
     elr_in_control: bool = True
     repair: str = ""
     since: tuple[int, int] = (4, 0)
-    loses_since: tuple[int, int] = (4, 0)
+    harm: Harm = "lost"
+    harms_since: tuple[int, int] = (4, 0)
 
-    def expected(self, release: tuple[int, int], *, control: bool, repaired: bool) -> Literal["lost", "kept"]:
+    def expected(self, release: tuple[int, int], *, control: bool, repaired: bool) -> Harm | Literal["kept"]:
         """Return what is expected of a run."""
-        return "kept" if control or repaired or release < self.loses_since else "lost"
+        return "kept" if control or repaired or release < self.harms_since else self.harm
 
 
 def named(name: str, scenarios: Sequence[Scenario]) -> Scenario:

@@ -8,6 +8,7 @@ import time
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+from fencepost.conformance.clusters.cluster import STARTED
 from fencepost.conformance.clusters.flows import fetches
 from fencepost.conformance.kafka import run
 
@@ -56,8 +57,11 @@ class Stage:
         self.cluster, self.client, self.story = cluster, client, story
         self.control, self.repaired = control, repaired
         self._end = time.monotonic() + seconds
+        self.out: list[int] = []
+        """Brokers that could not come back."""
         self._seen: Seen | None = None
         self._down: set[int] = set()
+        self._deleted = False
 
     def tell(self, text: str) -> None:
         """Say what the story is at."""
@@ -93,6 +97,12 @@ class Stage:
         told = ", ".join(f"{name}={value}" for name, value in named.items())
         self.story.tell(f"set {told} for {self.client.topic}", "operator")
         self._ask("configure", settings=named)
+
+    def delete(self) -> None:
+        """Delete the topic."""
+        self.story.tell(f"delete topic {self.client.topic}", "operator")
+        self._ask("delete")
+        self._deleted = True
 
     def reassign_by_tool(self, replicas: Sequence[int], *words: str) -> None:
         """Run kafka-reassign-partitions with a file that names these replicas, and show what it prints."""
@@ -134,6 +144,18 @@ class Stage:
         for broker, log in logs:
             self.cluster.wait_started(broker, log)
         self._down -= set(brokers)
+
+    def comes_back(self, broker: int, seconds: float) -> bool:
+        """Start a broker that is down; say whether it is there within this time."""
+        self.story.tell(f"start broker {broker}", "operator")
+        self.wait_stopped(broker)
+        log = self.cluster.start(broker)
+        self._down.discard(broker)
+        back = self._comes(lambda: bool(log.lines(STARTED)), seconds)
+        if not back:
+            self.out.append(broker)
+        self.note(f"broker {broker} has started" if back else f"broker {broker} has not started within {seconds:g} s")
+        return back
 
     # The network
 
@@ -232,7 +254,9 @@ class Stage:
         self.client.settled(self.client.sent, self._within(WAIT))
 
     def readable(self) -> list[str]:
-        """Return the keys of all records that a consumer reads from the beginning to the end."""
+        """Return the keys of all records that a consumer reads from the beginning to the end; none of a topic that was deleted."""
+        if self._deleted:
+            return []
         return [str(key) for key in self._ask("read")["keys"]]
 
     def _is(self, wanted: dict[str, int | list[int]]) -> bool:

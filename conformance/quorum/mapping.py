@@ -217,7 +217,7 @@ def refuse(c: Constants, version: str) -> str | None:
 
 
 SMALL: dict[str, int] = {"nodes": 3, "max_records": 1, "max_epoch": 2, "records_per_answer": 2}
-"""The configuration whose whole state graph is covered unless another is asked for: 8,797 states."""
+"""The configuration whose whole state graph is covered unless another is asked for."""
 
 
 def reset(c: Constants) -> str:

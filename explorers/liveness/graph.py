@@ -13,8 +13,8 @@ from fencepost.explorers.liveness import calls
 from fencepost.explorers.liveness.behaviours import Rows
 from fencepost.explorers.native.blame import blame, explain
 from fencepost.explorers.native.compile import NO_PARENT
+from fencepost.explorers.native.expansion import Worker, WorkerPool
 from fencepost.explorers.native.store import BATCH, ROUND
-from fencepost.explorers.native.workers import Worker, WorkerPool
 from fencepost.model.language.errors import MismatchError
 
 if TYPE_CHECKING:

@@ -21,8 +21,8 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
 
     from fencepost.explorers.native.compile import Kernels
+    from fencepost.explorers.native.expansion import Worker
     from fencepost.explorers.native.store import Progress
-    from fencepost.explorers.native.workers import Worker
     from fencepost.explorers.verdict import Options
     from fencepost.model.language.actions import Property
     from fencepost.model.language.constants import Constants

@@ -10,10 +10,9 @@ from typing import TYPE_CHECKING
 
 from fencepost.explorers.interrupts import Signals
 from fencepost.explorers.native.compile import Kernels, begin, forced, generate, told
-from fencepost.explorers.native.expansion import Expansion
+from fencepost.explorers.native.expansion import Expansion, processors
 from fencepost.explorers.native.store import TooManyStates
 from fencepost.explorers.native.tiers import Tiers
-from fencepost.explorers.native.workers import processors
 from fencepost.explorers.verdict import (
     VIOLATED,
     Compiled,

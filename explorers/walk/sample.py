@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from fencepost.explorers.interrupts import Signals
-from fencepost.explorers.native.workers import processors
+from fencepost.explorers.native.expansion import processors
 from fencepost.explorers.verdict import VIOLATED, PropertyResult, Verdict, out_of_time, worst
 from fencepost.explorers.walk.measures import deepest_log, estimate, faults_used
 from fencepost.explorers.walk.walker import REGISTERS, End

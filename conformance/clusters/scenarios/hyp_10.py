@@ -105,7 +105,7 @@ SCENARIOS = (
         elr_in_control=False,
         repair="hyp-10",
         since=(4, 1),
-        loses_since=(4, 1),
+        harms_since=(4, 1),
     ),
     Scenario(
         name="hyp-10-b",
@@ -117,6 +117,6 @@ SCENARIOS = (
         elr_in_control=False,
         repair="hyp-10",
         since=(4, 1),
-        loses_since=(4, 3),
+        harms_since=(4, 3),
     ),
 )

@@ -62,6 +62,6 @@ SCENARIOS = (
         control="metadata gets to broker 1 without delay",
         repair="hyp-11",
         since=(4, 1),
-        loses_since=(4, 1),
+        harms_since=(4, 1),
     ),
 )

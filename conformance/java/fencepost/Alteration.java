@@ -19,6 +19,8 @@ final class Alteration {
     final int number;
     final Broker sender;
     final AlterPartitionRequest request;
+    /** The min ISR that its sender acted on when it sent this. */
+    final int minIsr;
     private final Waiting waiting;
     AlterPartitionResponseData response;
 
@@ -34,16 +36,17 @@ final class Alteration {
 
     private static int sent;
 
-    private Alteration(Broker sender, AlterPartitionRequest request, Waiting waiting) {
+    private Alteration(Broker sender, int minIsr, AlterPartitionRequest request, Waiting waiting) {
         this.number = ++sent;
         this.sender = sender;
+        this.minIsr = minIsr;
         this.request = request;
         this.waiting = waiting;
     }
 
     /** The same request, on its way on another connection. */
     Alteration again() {
-        return new Alteration(sender, request, waiting);
+        return new Alteration(sender, minIsr, request, waiting);
     }
 
     /** Whether nobody waits for the answer any more: that to another copy has arrived. */
@@ -57,7 +60,7 @@ final class Alteration {
         Object channel = Reflect.proxy(channels, (self, method, arguments) -> {
             if (method.getName().equals("sendRequest")) {
                 AbstractRequest made = ((AbstractRequest.Builder<?>) arguments[0]).build();
-                kept.add(new Alteration(sender, (AlterPartitionRequest) made, new Waiting(arguments[1])));
+                kept.add(new Alteration(sender, sender.minIsr(), (AlterPartitionRequest) made, new Waiting(arguments[1])));
             }
             return method.getReturnType() == Optional.class ? Optional.empty() : method.getReturnType() == long.class ? 0L : null;
         });

@@ -24,6 +24,7 @@ import java.util.stream.Stream;
 import org.apache.kafka.common.TopicIdPartition;
 import org.apache.kafka.common.TopicPartition;
 import org.apache.kafka.common.Uuid;
+import org.apache.kafka.common.config.ConfigResource;
 import org.apache.kafka.common.metrics.Metrics;
 import org.apache.kafka.common.protocol.ApiMessage;
 import org.apache.kafka.common.record.RecordBatch;
@@ -56,6 +57,7 @@ final class Broker {
     final Object logs;
     final Object alterations;
     private final Object cache;
+    private final Object topics;
     private MetadataImage image = MetadataImage.EMPTY;
     /** How many images of the controller it has applied, less one. */
     int applied = -1;
@@ -69,14 +71,17 @@ final class Broker {
         kafka.server.KafkaConfig config = config(id, minIsr, directory);
         Object scheduler = Fakes.idle(Reflect.type("org.apache.kafka.server.util.Scheduler"));
         LogDirFailureChannel failures = new LogDirFailureChannel(1);
-        logs = logManager(config, scheduler, clock, failures);
         Class<?> caches = Reflect.type("org.apache.kafka.metadata.KRaftMetadataCache", "kafka.server.metadata.KRaftMetadataCache");
         cache = caches.getConstructors()[0].newInstance(id, (Supplier<KRaftVersion>) () -> KRaftVersion.KRAFT_VERSION_1);
+        logs = logManager(config, cache, scheduler, clock, failures);
         Object quotas = quotas(config, clock);
         alterations = Alteration.manager(this, scheduler, clock, sent);
         manager = manager(config, scheduler, clock, failures, quotas, alterations);
         fetching = new Fetching(this, config, Reflect.call(quotas, "follower"), METRICS, clock);
         Reflect.set(manager, MANAGER, "replicaFetcherManager", fetching.manager);
+        topics = Reflect.type("kafka.server.TopicConfigHandler").getConstructors()[0].newInstance(manager, config, quotas
+            , scala.Option.empty()  // until 3.9
+        );
     }
 
     private static kafka.server.KafkaConfig config(int id, int minIsr, File directory) {
@@ -99,12 +104,11 @@ final class Broker {
         });
     }
 
-    private static Object logManager(Object config, Object scheduler, Fakes.Clock clock, Object failures) {
+    private static Object logManager(Object config, Object settings, Object scheduler, Fakes.Clock clock, Object failures) {
         Class<?> type = Reflect.type("kafka.log.LogManager");
         Method make = Reflect.method(type, "apply", 7);  // since 4.1
         Method make = Reflect.method(type, "apply", 8);  // until 4.0
         Object none = make.getParameterTypes()[1] == Set.class ? Set.of() : scala.collection.immutable.Nil$.MODULE$;
-        Object settings = Fakes.settings(Reflect.type("org.apache.kafka.metadata.ConfigRepository", "kafka.server.metadata.ConfigRepository"));
         return Reflect.invoke(make, null, config, none, settings, scheduler, clock, STATS, failures
             , true  // until 4.0
         );
@@ -242,6 +246,17 @@ final class Broker {
         }
         fetching.forgetOutdated();
         act();
+    }
+
+    /** What DynamicConfigPublisher does with the topic's configuration in the metadata that was applied last. */
+    void configure() {
+        Reflect.call(topics, "processConfigChanges", "t", image.configs().configProperties(new ConfigResource(ConfigResource.Type.TOPIC, "t")));
+        act();
+    }
+
+    /** The min ISR that is the configuration of its log. */
+    int minIsr() {
+        return log().config().minInSyncReplicas;
     }
 
     /** What request handlers do once they hold no lock any more: complete what waits in purgatories. */

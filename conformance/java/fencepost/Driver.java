@@ -74,6 +74,8 @@ public final class Driver implements Loop.Driven {
             case "reassign": world.reassign(n[0]); break;
             case "cancel": world.reassign(null); break;
             case "elr-off": world.turnElrOff(); break;
+            case "min-isr": world.changeMinIsr(n[0]); break;
+            case "configs": world.configure(n[0]); break;
             case "alter": world.alter(n[0]); break;
             case "resend": world.resend(n[0]); break;
             case "drop": world.drop(n[0]); break;

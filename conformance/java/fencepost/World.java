@@ -36,6 +36,8 @@ import org.apache.kafka.storage.internals.log.UnifiedLog;  // since 4.1
 final class World {
     private static final String HOLLOW = "the logs diverge over an epoch without records";
 
+    private static final String INDEX = "the controller's index of the ELR names a broker that was cleared";
+
     /** The driver's own refusal: nothing of Kafka was asked. */
     static final class Untried extends Loop.Untried {
         Untried(String why) {
@@ -152,10 +154,15 @@ final class World {
         for (int b = 0; b < brokers; b++) {
             found.add(controller.registration(b));
         }
-        images.add(image(p, found));
+        images.add(image(p, found, raised(controller.minIsr("t"))));
     }
 
-    private String image(PartitionRegistration p, List<BrokerRegistration> registrations) {
+    /** How much more a topic's min ISR is than it was at first. */
+    private int raised(String setting) {
+        return setting == null ? 0 : Integer.parseInt(setting) - minIsr;
+    }
+
+    private String image(PartitionRegistration p, List<BrokerRegistration> registrations, int raised) {
         int fenced = 0;
         int stopping = 0;
         StringBuilder incarnations = new StringBuilder();
@@ -167,7 +174,7 @@ final class World {
         }
         int missing = ~Scala.bits(p.replicas) & (1 << brokers) - 1;
         return "[" + p.leader + "," + p.leaderEpoch + "," + p.partitionEpoch + "," + Scala.bits(p.isr) + "," + fenced + "," + stopping
-            + "," + missing + ",[" + incarnations + "]]";
+            + "," + missing + "," + raised + ",[" + incarnations + "]]";
     }
 
     // ---- actions
@@ -225,6 +232,9 @@ final class World {
         Broker.prepare(root, broker, disks[broker], topic, checkpoint);
         running[broker] = new Broker(broker, epoch, minIsr, root, sent);
         running[broker].start(controller.log, controller.log.size(), ends.size() - 1);
+        if (controller.repeats) {
+            throw new Refused(INDEX);
+        }
     }
 
     void fence(int broker) {
@@ -298,6 +308,17 @@ final class World {
     /** An operator turns eligible leader replicas off; brokers see nothing of that. */
     void turnElrOff() {
         controller.turnElrOff();
+    }
+
+    /** An operator raises the topic's min ISR, or lowers it. */
+    void changeMinIsr(int by) {
+        controller.setMinIsr("t", minIsr + raised(controller.minIsr("t")) + by);
+        note();
+    }
+
+    /** The broker takes over what the image that it has applied says of the topic's configuration. */
+    void configure(int broker) {
+        running(broker).configure();
     }
 
     private Alteration alteration(int number) {
@@ -572,7 +593,8 @@ final class World {
         }
         out.append('[').append(a.number).append(',').append(a.response != null ? '"' + a.error().name() + '"' : a.isStray() ? "\"STRAY\"" : "\"\"").append(',')
             .append(a.sender.id).append(',').append(incarnation(a.sender.id, request(a).brokerEpoch())).append(',')
-            .append(asked.leaderEpoch()).append(',').append(asked.partitionEpoch()).append(',').append(isr).append(",[");
+            .append(asked.leaderEpoch()).append(',').append(asked.partitionEpoch()).append(',').append(isr).append(',')
+            .append(a.response == null ? a.minIsr - minIsr : 0).append(",[");
         for (int b = 0; b < brokers; b++) {
             out.append(b == 0 ? "" : ",").append(members[b]);
         }
@@ -590,13 +612,13 @@ final class World {
             known.add(b.image().cluster().broker(other));
         }
         out.append("{\"life\":0,\"applied\":").append(b.applied).append(",\"image\":")
-            .append(image(b.image().topics().getPartition(topic, 0), known)).append(",\"log\":");
+            .append(image(b.image().topics().getPartition(topic, 0), known, raised(FencepostController.minIsr(b.image(), "t")))).append(",\"log\":");
         entries(out, b.entries());
         if (p == null) {
             out.append(",\"hw\":0,\"role\":null");
         } else {
             out.append(",\"hw\":").append(b.log().highWatermark()).append(",\"role\":[").append(p.isLeader()).append(',').append(p.getLeaderEpoch())
-                .append(',').append(p.getPartitionEpoch()).append(']');
+                .append(',').append(p.getPartitionEpoch()).append("],\"raised\":").append(b.minIsr() - minIsr);
         }
         if (b.leads()) {
             Replicas.describe(out, b, p, brokers, epochs);

@@ -85,6 +85,7 @@ public final class Client {
             case "elect" -> admin.electLeaders(ElectionType.PREFERRED, Set.of(partition)).all().get();
             case "reassign" -> admin.alterPartitionReassignments(
                 Map.of(partition, Optional.of(new NewPartitionReassignment(numbers(asked.get("replicas")))))).all().get();
+            case "delete" -> admin.deleteTopics(List.of(topic)).all().get();
             case "configure" -> configure(topic, settings(asked));
             case "send" -> new Thread(() -> send(partition, asked), "send").start();
             case "read" -> read(partition, answer);

@@ -25,6 +25,7 @@ public final class Repair {
             case "hyp-3" -> keepPendingChange();
             case "hyp-10" -> keepReplicasOnly();
             case "hyp-11" -> applySettingsFirst();
+            case "hyp-13" -> clearIndex();
             default -> throw new IllegalArgumentException("no repair of " + arguments[0]);
         };
         repaired.writeFile(arguments[1]);
@@ -82,6 +83,22 @@ public final class Repair {
             }
         });
         return edited(builder, streams);
+    }
+
+    /** Whoever is cleared from the ELR leaves its index, too. */
+    private static CtClass clearIndex() throws Exception {
+        CtClass manager = ClassPool.getDefault().get("org.apache.kafka.controller.ReplicationControlManager");
+        AtomicInteger merges = new AtomicInteger();
+        manager.getDeclaredMethod("removeTopicElrs").instrument(new ExprEditor() {
+            @Override
+            public void edit(MethodCall call) throws CannotCompileException {
+                if (call.getMethodName().equals("merge")) {
+                    merges.incrementAndGet();
+                    call.replace("{ $_ = $proceed($$); this.updatePartitionInfo($1.topicId(), Integer.valueOf($1.partitionId()), $0, $_); }");
+                }
+            }
+        });
+        return edited(manager, merges);
     }
 
     private static CtClass edited(CtClass found, AtomicInteger edits) {

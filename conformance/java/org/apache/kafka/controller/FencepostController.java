@@ -6,7 +6,9 @@ import java.util.Map;
 import java.util.OptionalLong;
 import java.util.Random;
 import java.util.Set;
+import org.apache.kafka.clients.admin.AlterConfigOp;
 import org.apache.kafka.common.Uuid;
+import org.apache.kafka.common.config.ConfigResource;
 import org.apache.kafka.common.message.AlterPartitionReassignmentsRequestData;
 import org.apache.kafka.common.message.AlterPartitionReassignmentsResponseData;
 import org.apache.kafka.common.message.AlterPartitionRequestData;
@@ -18,6 +20,8 @@ import org.apache.kafka.common.message.CreateTopicsResponseData;
 import org.apache.kafka.common.message.ElectLeadersRequestData;
 import org.apache.kafka.common.message.RequestHeaderData;
 import org.apache.kafka.common.metadata.BrokerRegistrationChangeRecord;
+import org.apache.kafka.common.metadata.ClearElrRecord;  // since 4.0
+import org.apache.kafka.common.metadata.ConfigRecord;
 import org.apache.kafka.common.metadata.FeatureLevelRecord;
 import org.apache.kafka.common.metadata.PartitionChangeRecord;
 import org.apache.kafka.common.metadata.PartitionRecord;
@@ -31,6 +35,7 @@ import org.apache.kafka.common.requests.ApiError;
 import org.apache.kafka.common.security.auth.KafkaPrincipal;
 import org.apache.kafka.common.utils.LogContext;
 import org.apache.kafka.common.utils.Time;
+import org.apache.kafka.image.MetadataImage;
 import org.apache.kafka.metadata.BrokerRegistration;
 import org.apache.kafka.metadata.BrokerRegistrationReply;
 import org.apache.kafka.metadata.PartitionRegistration;
@@ -46,12 +51,16 @@ import org.apache.kafka.timeline.SnapshotRegistry;
  */
 public final class FencepostController {
     private static final long SESSION_NS = 9_000_000_000L;
+    private static final String MIN_ISR = "min.insync.replicas";
     private static final String ELR = "eligible.leader.replicas.version";
 
+    /** Whether the last registration has changed the partition twice: the index of the ELR still names a member that was cleared. */
+    public boolean repeats;
     /** The metadata log. */
     public final List<ApiMessage> log = new ArrayList<>();
     private final SnapshotRegistry snapshots = new SnapshotRegistry(new LogContext());
     private final FeatureControlManager features;
+    private final ConfigurationControlManager configs;
     private final ClusterControlManager cluster;
     private final ReplicationControlManager replication;
     private final Time time;
@@ -61,9 +70,9 @@ public final class FencepostController {
         features = new FeatureControlManager.Builder().setSnapshotRegistry(snapshots)
             .setQuorumFeatures(new QuorumFeatures(0, QuorumFeatures.defaultFeatureMap(true), List.of(0))).build();  // until 3.9
             .setQuorumFeatures(new QuorumFeatures(0, QuorumFeatures.defaultSupportedFeatureMap(true), List.of(0))).build();  // since 4.0
-        ConfigurationControlManager configs = new ConfigurationControlManager.Builder().setSnapshotRegistry(snapshots)
+        configs = new ConfigurationControlManager.Builder().setSnapshotRegistry(snapshots)
             .setFeatureControl(features)  // since 4.0
-            .setStaticConfig(Map.of("min.insync.replicas", "" + minIsr, "unclean.leader.election.enable", "" + unclean))
+            .setStaticConfig(Map.of(MIN_ISR, "" + minIsr, "unclean.leader.election.enable", "" + unclean))
             .setKafkaConfigSchema(kafka.server.KafkaRaftServer.configSchema()).build();
         cluster = new ClusterControlManager.Builder().setClusterId("c").setTime(time).setSnapshotRegistry(snapshots)
             .setSessionTimeoutNs(SESSION_NS).setReplicaPlacer(new StripedReplicaPlacer(new Random(1)))
@@ -102,6 +111,10 @@ public final class FencepostController {
             replication.replay((PartitionRecord) record);
         } else if (record instanceof PartitionChangeRecord) {
             replication.replay((PartitionChangeRecord) record);
+        } else if (record instanceof ConfigRecord) {
+            configs.replay((ConfigRecord) record);
+        } else if (record instanceof ClearElrRecord) {  // since 4.0
+            replication.replay((ClearElrRecord) record);  // since 4.0
         } else if (record instanceof RemoveTopicRecord) {
             replication.replay((RemoveTopicRecord) record);
         } else {
@@ -134,6 +147,7 @@ public final class FencepostController {
             cluster.registerBroker(request, log.size(), features.finalizedFeatures(Long.MAX_VALUE)
                 , true  // since 4.0
             );
+        repeats = result.records().stream().filter(record -> record.message() instanceof PartitionChangeRecord).count() > 1;
         commit(result.records());
         touch(broker);
         return result.response().epoch();
@@ -207,6 +221,33 @@ public final class FencepostController {
     public void deleteTopic(Uuid id) {
         ControllerResult<Map<Uuid, ApiError>> deleted = replication.deleteTopics(context(ApiKeys.DELETE_TOPICS), List.of(id));
         commit(deleted.records());
+    }
+
+    /** IncrementalAlterConfigs: another min ISR of a topic. */
+    public void setMinIsr(String topic, int minIsr) {
+        ControllerResult<Map<ConfigResource, ApiError>> result = configs.incrementalAlterConfigs(
+            Map.of(topic(topic), Map.of(MIN_ISR, Map.entry(AlterConfigOp.OpType.SET, "" + minIsr))), false
+            , false  // since 4.3
+        );
+        ApiError error = result.response().get(topic(topic));
+        if (error.isFailure()) {
+            throw new IllegalStateException("min ISR was not changed: " + error);
+        }
+        commit(result.records());
+    }
+
+    /** The min ISR that a topic was given; null if none was. */
+    public String minIsr(String topic) {
+        return configs.getConfigs(topic(topic)).get(MIN_ISR);
+    }
+
+    /** The min ISR that a topic was given by an image; null if none was. */
+    public static String minIsr(MetadataImage image, String topic) {
+        return image.configs().configMapForResource(topic(topic)).get(MIN_ISR);
+    }
+
+    private static ConfigResource topic(String name) {
+        return new ConfigResource(ConfigResource.Type.TOPIC, name);
     }
 
     /** AlterPartitionReassignments: other replicas, or another order; null takes a reassignment back. Returns the error. */
