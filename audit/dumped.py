@@ -19,8 +19,8 @@ MOST = 5
 """Lines that are shown of those that are no line of the tool."""
 
 
-def lines(path: Path, number: int, runs: list[list[int]], notes: list[Note]) -> Iterator[bytes]:
-    """Yield a line for each record; runs of offsets and what could not be understood are added to the lists."""
+def lines(path: Path, number: int, runs: list[list[int]], notes: list[Note], after: int = -1) -> Iterator[bytes]:
+    """Yield a line for each record after an offset; runs of offsets and what could not be understood are added to the lists."""
     last, epoch, control = -1, -1, False
     with path.open(encoding="utf-8", errors="replace") as opened:
         for at, line in enumerate(opened, 1):
@@ -41,7 +41,8 @@ def lines(path: Path, number: int, runs: list[list[int]], notes: list[Note]) -> 
                 kind, version, about, fields = found
                 offset = int(record[1])
                 runs[:] = with_run(runs, offset, offset)
-                yield f"{number}\t{offset}\t{max(last, offset)}\t{epoch}\t{record[2]}\t{kind}\t{version}\t{about}\t{fields}\n".encode()
+                if offset > after:
+                    yield f"{number}\t{offset}\t{max(last, offset)}\t{epoch}\t{record[2]}\t{kind}\t{version}\t{about}\t{fields}\n".encode()
             elif (
                 not batch
                 and not record

@@ -19,6 +19,11 @@ SETTLES = 1000
 LONG = 60_000
 """Milliseconds below min ISR from which on that is more than a restart."""
 
+OF_A_CHANGE = ("elr-not-by-rule", "not-electable")
+"""What a change does wrong, and not the partition after it: said of each."""
+OF_BROKERS = ("inactive-member", "stale-member", "nobody-elected")
+"""What is said of brokers between the records of a partition."""
+
 
 class Found(NamedTuple):
     """A finding about a partition. `lasted` is in milliseconds, -1 for a moment; `brokers` are those that it is about."""
@@ -79,7 +84,8 @@ class Follower:
         self._raised: tuple[int, int, int] | None = None
         self._alone: tuple[int, int, Brokers] | None = None
         self._under: tuple[int, int, int] | None = None
-        self._blamed: set[tuple[str, int]] = set()
+        self._blamed: set[tuple[str, Brokers]] = set()
+        """What was said and is still so, with the brokers that it is about."""
 
     def take(self, offset: int, time: int, epoch: int, text: str, *, creates: bool, snapshot: bool) -> Iterator[Row]:
         """Follow a record; yield a row for it, and for what happened to the partition before it."""
@@ -238,17 +244,12 @@ class Follower:
     def _blame(self, broken: tuple[str, ...], offset: int, time: int, core: Core) -> None:
         """Say what is broken, once for as long as it stays so."""
         told = f"replicas {shown(core.replicas)}, leader {core.leader}, ISR {shown(core.isr)}, ELR {shown(core.elr)}, min ISR {self._now.rules.min_isr}"
-        for sort in broken:
-            who = tuple(sorted(set(core.elr) - set(core.replicas))) if sort == "elr-without-replica" else ()
-            if (sort, hash(who)) not in self._blamed or sort in ("elr-not-by-rule", "not-electable"):
+        outside = tuple(sorted(set(core.elr) - set(core.replicas)))
+        now = [(sort, outside if sort == "elr-without-replica" else ()) for sort in broken]
+        for sort, who in now:
+            if (sort, who) not in self._blamed or sort in OF_A_CHANGE:
                 self._say(sort, offset, time, who, told)
-        self._blamed = {
-            item for item in self._blamed if item[1] >= 0 and item[0] in ("inactive-member", "stale-member", "nobody-elected")
-        }
-        self._blamed |= {
-            (sort, hash(tuple(sorted(set(core.elr) - set(core.replicas))) if sort == "elr-without-replica" else ()))
-            for sort in broken
-        }
+        self._blamed = {*now, *(item for item in self._blamed if item[0] in OF_BROKERS)}
 
     def _lead(self, before: Core, made: Judged, offset: int, time: int) -> None:
         """Follow the leadership."""
@@ -324,8 +325,8 @@ class Follower:
     # What is said
 
     def _say_once(self, sort: str, offset: int, time: int, broker: int, text: str) -> None:
-        if (sort, broker) not in self._blamed:
-            self._blamed.add((sort, broker))
+        if (sort, (broker,)) not in self._blamed:
+            self._blamed.add((sort, (broker,)))
             self._say(sort, offset, time, (broker,), text)
 
     def _say(

@@ -104,11 +104,18 @@ def read(paths: Sequence[Path], folder: Path, kafka: str | None, jars: Path | No
         _take(reading, _decoded(binary, kafka, jars))
     for item in wanted:
         if item.kind == "dump":
-            item.notes, item.runs, before = [], [], item.records
-            _take(reading, io.BytesIO(b"".join(lines(Path(item.path), item.number, item.runs, item.notes))))
-            item.position, item.records = Path(item.path).stat().st_size, before + reading.added
+            _take_dump(reading, item)
     reading.save()
     return reading
+
+
+def _take_dump(reading: Reading, item: File) -> None:
+    """Take the records of a dump that were not read yet. Its text is understood as a whole, and what is wrong with it noted anew."""
+    path, before = Path(item.path), reading.added
+    after = max((last for _, last in item.runs), default=-1)
+    item.notes, item.runs = [], []
+    _take(reading, io.BytesIO(b"".join(lines(path, item.number, item.runs, item.notes, after))))
+    item.position, item.records = path.stat().st_size, item.records + reading.added - before
 
 
 def _has_more(item: File, reading: Reading) -> bool:

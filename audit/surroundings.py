@@ -105,11 +105,6 @@ class Presence:
         at = bisect_right(self._offsets, first)
         return self.registered[at : bisect_right(self._offsets, end - 1)] if at < len(self._offsets) else []
 
-    def active_at(self, offset: int) -> bool:
-        """Say whether it is active once the record at an offset was applied."""
-        at = bisect_right(self._ends, offset)
-        return at >= len(self.away) or self.away[at].first > offset
-
 
 class Moment(NamedTuple):
     """What is in force for a topic from an offset on. `clears`: a ClearElrRecord for it; `removed`: it is deleted here."""

@@ -309,9 +309,6 @@ SMALL: dict[str, int] = {
 }
 """The configuration whose whole state graph is covered unless another is asked for."""
 
-SET_UP: tuple[str, ...] = ("brokers", "min_isr", "elr", "unclean_election", "initial_leader", "initial_isr", "movable", "spare")
-"""Constants that Kafka is set up with; all others are bounds, budgets, or `loss`, which says what a crash leaves on disk."""
-
 LOSSES = (Loss.NONE, Loss.OUTSIDE_ISR, Loss.ANY)
 
 

@@ -313,6 +313,13 @@ def test_what_kafkas_own_tool_prints_is_read_too(tmp_path: Path) -> None:
     assert [note.what for note in notes] == ["damaged", "refused", "strange"]
 
 
+def test_records_of_a_dump_that_were_read_before_are_passed_over(tmp_path: Path) -> None:
+    path, runs = tmp_path / "dump.txt", list[list[int]]()
+    path.write_text(DUMPED)
+    assert list(lines(path, 3, runs, [], after=1)) == []
+    assert runs == [[0, 1]]
+
+
 def test_a_folder_that_cannot_be_opened_is_a_line(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     def refuse(self: Path) -> Iterator[Path]:
         raise PermissionError(13, "Permission denied")

@@ -118,6 +118,27 @@ def test_reading_goes_on_where_it_ended(logs: dict[str, list[Path]], tmp_path: P
     assert read([grown], tmp_path, None, None, resume=True).added == 0
 
 
+def dump_of(first: int, last: int) -> str:
+    """Return what Kafka's tool prints of some records."""
+    head = "baseOffset: {0} lastOffset: {0} count: 1 baseSequence: -1 partitionLeaderEpoch: 1 isTransactional: false isControl: false isvalid: true\n"
+    record = '| offset: {0} CreateTime: 7 keySize: -1 valueSize: 3 sequence: -1 headerKeys: [] payload: {{"type":"NO_OP_RECORD","version":0,"data":{{}}}}\n'
+    return "".join((head + record).format(offset) for offset in range(first, last + 1))
+
+
+def test_dumps_are_counted_each_and_read_on_when_they_grow(tmp_path: Path) -> None:
+    one, other, folder = tmp_path / "one.txt", tmp_path / "other.txt", tmp_path / "out"
+    one.write_text(dump_of(0, 3))
+    other.write_text(dump_of(4, 5))
+    folder.mkdir()
+    begun = read([one, other], folder, None, None, resume=False)
+    assert [item.records for item in begun.files] == [4, 2]
+    with other.open("a") as file:
+        file.write(dump_of(6, 8))
+    ended = read([one, other], folder, None, None, resume=True)
+    assert (ended.added, [item.records for item in ended.files]) == (3, [4, 5])
+    assert sorted(row["offset"] for row in table(ended)) == list(range(9))
+
+
 def test_an_older_release_names_the_records_that_it_does_not_know(logs: dict[str, list[Path]], tmp_path: Path) -> None:
     found = read(logs["unclean-4.1.2"], tmp_path, "3.9.2", None, resume=False)
     (note,) = found.every_note

@@ -26,7 +26,7 @@ OFFERED: dict[int, tuple[int, int]] = {
     OFFSET_FOR_LEADER_EPOCH: (2, 4),
 }
 """The versions that the scripted cluster speaks: the newest by name of the topic for Produce, by topic id for Fetch."""
-NONE, OUT_OF_RANGE, UNKNOWN_TOPIC, LEADER_NOT_AVAILABLE, NOT_LEADER = 0, 1, 3, 5, 6
+NONE, OUT_OF_RANGE, LEADER_NOT_AVAILABLE, NOT_LEADER = 0, 1, 5, 6
 UNSUPPORTED, FENCED_EPOCH, UNKNOWN_EPOCH, UNKNOWN_ID = 35, 74, 75, 100
 NO_TIME = dt.timedelta(0)
 

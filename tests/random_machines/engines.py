@@ -7,10 +7,8 @@ import itertools
 import sys
 import tempfile
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
-from fencepost.explorers.plain import search as plain_search
-from fencepost.explorers.verdict import Options
 from fencepost.model.language.errors import DomainError, ModelError, UsageError
 from fencepost.model.language.removal import guards
 from fencepost.model.language.subset import check
@@ -20,7 +18,6 @@ from tests.compared import Comparison
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from fencepost.explorers.verdict import Result
     from fencepost.model.language import Machine, Property
 
     Question = Callable[[Machine, tuple[Property, ...]], str]
@@ -32,8 +29,6 @@ FEW = 4
 """States in which the machine is compared without a guard."""
 GUARDS = 3
 """One of so many guards, or parts of one, is left out."""
-LIMIT = 4_000
-"""States of a machine that a whole search may have; a larger one is left out."""
 _NUMBERS = itertools.count()
 
 
@@ -62,44 +57,6 @@ def compare_typed(machine: Machine, properties: tuple[Property, ...]) -> str:
         except AssertionError as error:
             return str(error) or "they differ"
     return ""
-
-
-def answer(search: Callable[..., Result], machine: Machine, properties: tuple[Property, ...]) -> dict[str, Any]:
-    """Return what a whole search says, the order of its findings left out; or its error."""
-    options = Options(workers=1, deadlock=True, max_states=LIMIT)
-    try:
-        found = search(machine, machine.set_constants({}), properties, options)
-    except (DomainError, ModelError) as error:
-        return {"error": str(error)}
-    return {
-        "complete": found.complete,
-        "distinct": found.distinct,
-        "generated": found.generated,
-        "depth": found.depth,
-        "levels": found.levels,
-        "fired": found.fired,
-        "guards": [(item.action, item.condition, item.refused) for item in found.guards],
-        "bounds": found.bounds,
-        "deadlocks": found.deadlocks,
-        "properties": [(item.name, item.verdict, item.path.length if item.path else None) for item in found.properties],
-    }
-
-
-def compare_searches(machine: Machine, properties: tuple[Property, ...], other: Callable[..., Result]) -> str:
-    """Compare whole searches of the plain engine and of another one; return what differs, or an empty string."""
-    expected = answer(plain_search, machine, properties)
-    if not expected.get("complete", True):
-        return ""
-    try:
-        found = answer(other, machine, properties)
-    except Exception as error:  # noqa: BLE001 (an engine that breaks is what is looked for)
-        return f"{type(error).__name__}: {error}"
-    if "error" in found and "fit" in found["error"]:
-        return ""  # a number leaves what compiled code can hold
-    if "error" in expected and "error" in found:
-        return ""  # of several errors, engines may come to different ones first
-    differing = [name for name in expected if expected[name] != found.get(name)]
-    return "; ".join(f"{name}: plain {expected[name]}, other {found.get(name)}" for name in differing)
 
 
 def compare_symbolic(machine: Machine, properties: tuple[Property, ...]) -> str:
