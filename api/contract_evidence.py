@@ -145,6 +145,80 @@ class FaultsData(TypedDict):
     not_run: list[str]
 
 
+class CrashesData(TypedDict):
+    """What crashes do to an acknowledged record under the settings of a topic, as it was measured."""
+
+    outcome: str
+    property: NamedProperty
+    counted: list[str]
+    most: dict[str, int]
+    least: int | None
+    front: list[BreakingData]
+    not_counted: dict[str, int]
+    never: list[str]
+    states: int
+    omission: float
+    constants: Values
+
+
+class LossData(TypedDict):
+    """The shortest known history by which a finding loses a record."""
+
+    property: str
+    length: int
+    run: str
+    trace: str | None
+
+
+class NeededData(TypedDict):
+    """The fewest faults and operator's actions by which a finding loses a record, as it was measured."""
+
+    brokers: int
+    kinds: list[str]
+    most: dict[str, int]
+    least: int | None
+    front: list[BreakingData]
+    undetermined: bool
+    constants: Values
+
+
+class AppliesData(TypedDict):
+    """A finding that a release has."""
+
+    id: str
+    sentence: str
+    repair: str | None
+    avoid: str | None
+    classes: list[str]
+    clusters: list[str]
+    measured_on: str | None
+    loses: LossData | None
+    faults: NeededData | None
+
+
+class ChangeData(TypedDict):
+    """A change of one setting after which more crashes are survived."""
+
+    setting: str
+    value: Value
+    outcome: str
+    least: int | None
+    writes_go_on_with_brokers_down: int
+
+
+class AdviceData(TypedDict):
+    """`advise`."""
+
+    format: int
+    settings: Values
+    assumed: list[str]
+    searched: bool
+    why: str
+    crashes: CrashesData | None
+    findings: list[AppliesData]
+    changes: list[ChangeData]
+
+
 class SideData(TypedDict):
     """One side of a comparison."""
 

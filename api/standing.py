@@ -92,7 +92,7 @@ def standing_of(entry: Entry) -> Standing:
         item for item in of_kind("hypothesis") if any((case.run.protocol, case.prop) in asked for case in _broken(item))
     )
     # what holds may share its property with a claim about other settings: then a release must have the finding
-    found = tuple(item for item in map(_finding, breaking) if is_broken or item.repair)
+    found = tuple(item for item in map(finding_of, breaking) if is_broken or item.repair)
     now = [item for item in found if not item.is_past]
     if status(entry) not in ("holds", "broken"):
         return Standing("", found)
@@ -116,7 +116,7 @@ def _is_as_read(case: Case) -> bool:
 
 
 @cache
-def _finding(entry: Entry) -> Finding:
+def finding_of(entry: Entry) -> Finding:
     """Return what is known of a hypothesis."""
     rows = list(_repairs(entry.id))
     repair = rows[0][1].sentence if rows else ""

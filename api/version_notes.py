@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
+from fencepost.api.crash_table import cells, outcome
 from fencepost.counterexamples.prevention import is_prevented
 from fencepost.explorers.verdict import Verdict
 from fencepost.figures.store import load
 from fencepost.model.language.machine import REPAIRED
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Iterator
 
     from fencepost.api.targets import Question
     from fencepost.explorers.verdict import Result
@@ -76,11 +77,14 @@ def answer_notes(question: Question, result: Result, *, normalize: bool) -> Iter
 def _with_crashes(question: Question) -> Iterator[str]:
     """Yield the rows of the fault table for these brokers: what crashes alone do, everything repaired."""
     values = question.constants.values
-    grid = load("faults").get(str(values.get("brokers")), {}).get("grid", ())
-    rows = [row for row in grid if all(row["setting"][name] == bool(values[name]) for name in ("elr", "unclean_election"))]
+    rows = [
+        row
+        for row in cells(int(values.get("brokers", 0)))
+        if all(row["setting"][name] == bool(values[name]) for name in ("elr", "unclean_election"))
+    ]
     if not rows:
         return
-    told = "; ".join(f"min ISR {row['setting']['min_isr']}: {_outcome(row)}" for row in rows)
+    told = "; ".join(f"min ISR {row['setting']['min_isr']}: {outcome(row)}" for row in rows)
     elr, unclean = (
         f"{'with' if values[name] else 'without'} {words}"
         for name, words in (("elr", "ELR"), ("unclean_election", "unclean elections"))
@@ -89,16 +93,6 @@ def _with_crashes(question: Question) -> Iterator[str]:
         f"What crashes alone do, with everything repaired and every crash losing the log, to a record on {values['brokers']} brokers, "
         f"{elr} and {unclean}: {told} (docs/checks/crashes.md)."
     )
-
-
-def _outcome(row: Mapping[str, Any]) -> str:
-    """Return what crashes do to a record under one setting."""
-    least, most = row["least"], sum(row["most"].values())
-    if least is None:
-        return f"survives {most}"
-    if not least:
-        return "lost without any"
-    return f"survives {least - 1}, lost with {least}" if least > 1 else "lost with 1"
 
 
 def is_told(note: str, told: tuple[str, ...]) -> bool:

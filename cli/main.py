@@ -40,6 +40,7 @@ LISTED = {
         "vacuity": ("vacuity:vacuity", "List properties never violated, actions never taken, guards never needed."),
     },
     "Kafka": {
+        "advise": ("advise:advise", "Say what the settings of a topic mean for its records."),
         "conform": ("conform:conform", "Execute the model's histories on Kafka's own classes."),
         "reproduce": ("reproduce:reproduce", "Play a finding on a cluster of Kafka on this machine."),
         "audit": ("audit:audit", "Judge what a cluster's metadata log shows by the guarantees."),

@@ -30,6 +30,7 @@ What an entry says; all but the sentence may be missing:
     verdict    broken: the protocol does not keep it; confirmed or refuted: of a hypothesis
     answer     what was found, in words
     gap        why it is not decided, or only in part
+    avoid      (hypotheses) what an operator does until it is repaired
     by         the properties that its runs are asked about, as the protocol's file of runs calls them; without it the entry's own id
     runs       the runs that decide it, by protocol. "kafka-4.0|kafka-4.1 3 brokers: G-S7" names two, in both versions; what follows
                the colon is what these are asked about instead
@@ -66,7 +67,21 @@ CLASSES = ("holds", "differs", "not built")
 SHARED_KEYS = ("kind", "protocol", "source")
 ENTRY_KEYS = (
     *SHARED_KEYS,
-    *("sentence", "reference", "switch", "depends", "same_as", "verdict", "answer", "gap", "by", "runs", "alone", "as"),
+    *(
+        "sentence",
+        "reference",
+        "switch",
+        "depends",
+        "same_as",
+        "verdict",
+        "answer",
+        "gap",
+        "avoid",
+        "by",
+        "runs",
+        "alone",
+        "as",
+    ),
     "classes",
 )
 
@@ -145,7 +160,7 @@ def _evidence(item: str, claims: Mapping[str, Claim], runs: Runs) -> Evidence | 
         only([other], claims, "entry")
         claim = claims[other]
     cases = tuple({(case.run.name, case.prop): case for case in _cases(claim, runs)}.values())
-    texts = {key: claim.said.get(key, "") for key in ("answer", "verdict", "gap")}
+    texts = {key: claim.said.get(key, "") for key in ("answer", "verdict", "gap", "avoid")}
     classes = _by_release(claim.said.get("classes", ""))
     return Evidence(item, cases, **texts, classes=classes) if cases or classes or any(texts.values()) else None
 

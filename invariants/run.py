@@ -118,5 +118,7 @@ class Evidence:
     """For a hypothesis: confirmed or refuted. For a guarantee that the protocol does not keep: broken."""
     gap: str = ""
     """Why the entry is not settled, or only in part: a known gap."""
+    avoid: str = ""
+    """For a hypothesis: what an operator does until it is repaired."""
     classes: Mapping[str, str] = field(default_factory=dict)
     """What each release's own classes must say to it: `holds`, `differs` or `not built`."""

@@ -6,7 +6,8 @@ A table stands between `<!-- cases ID ... -->` and `<!-- end -->`. Instead of id
 `speed-wanted`, `speed-steps`, `four-cases`, `propagation`, `follower-settings`,
 `follower-switches`, `recovery`, `clusters`, `clusters-kept`, `releases`, `releases-why`,
 `releases-known`, `conform-covers`, `conform-walks`, `conform-moves`, `conform-changes`, `clients-rules`, `clients-runs`,
-`clients-stories`, `clients-mutants`, `clients-flaky`, `by-version`, `audit-runs`, `finding-faults`, `switches-off`, `unfinished`; or one of `lemmas`, `cuts` with the name of a proof.
+`clients-stories`, `clients-mutants`, `clients-flaky`, `by-version`, `audit-runs`, `finding-faults`, `switches-off`, `unfinished`,
+`crashes-in-short`; or one of `lemmas`, `cuts` with the name of a proof.
 Seconds, rates and memory are those that `python -m benchmarks.catalogue` measured.
 """
 
@@ -19,7 +20,7 @@ from fencepost.api.evidence import answer_of, cases_of, of_kind, trace_of_case
 from fencepost.figures.store import load
 from fencepost.invariants.catalogue import entries, runs, runs_of, status, values_of
 from fencepost.invariants.protocols import protocol
-from fencepost.pages import audit, clients, clusters, finding_faults, proofs, releases, spark, speed, versions
+from fencepost.pages import audit, clients, clusters, finding_faults, proofs, releases, spark, speed, tolerance, versions
 from fencepost.pages.cells import cells
 from fencepost.pages.delays import delays
 from fencepost.pages.markdown import ROW, table
@@ -358,6 +359,7 @@ _WORDS: dict[str, Callable[[], tuple[Row, Iterable[Row]]]] = {
     "finding-faults": finding_faults.needed,
     "switches-off": _switches_off,
     "unfinished": _unfinished,
+    "crashes-in-short": tolerance.in_short,
     "releases": releases.findings,
     "releases-why": releases.findings_why,
     "releases-known": releases.known,

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from fencepost.api.crash_table import cells, outcome
 from fencepost.api.fault_words import breaks_with, left_out, tolerated, words_of
 from fencepost.api.kept import digest
 from fencepost.api.targets import choose_constants
@@ -62,6 +63,26 @@ def stale() -> list[str]:
     """
     known = measured()
     return [replicas for replicas in SIZES if replicas in known and known[replicas].get("mark") != mark_of(replicas)]
+
+
+def in_short(replicas: int = 3) -> tuple[list[str], Iterator[list[str]]]:
+    """Return what crashes do to a record, a row for each min ISR, in the words of `fencepost advise`."""
+    found = cells(replicas)
+
+    def shown(min_isr: int, **asked: bool) -> str:
+        """Return the outcome of a setting; both where ELR makes a difference that was not asked for."""
+        points = [item for item in found if item["setting"].items() >= {"min_isr": min_isr, **asked}.items()]
+        return "; or ".join(dict.fromkeys(map(outcome, points))) or "not searched"
+
+    return ["min ISR", "without ELR", "with ELR", "unclean elections"], (
+        [
+            str(min_isr),
+            shown(min_isr, elr=False, unclean_election=False),
+            shown(min_isr, elr=True, unclean_election=False),
+            shown(min_isr, unclean_election=True),
+        ]
+        for min_isr in range(1, replicas + 1)
+    )
 
 
 def page() -> Iterator[str]:

@@ -42,6 +42,7 @@ SECTIONS = {
     "sweep": ("api/sweeping",),
     "shrink": ("api/shrinking",),
     "faults": ("api/faulting",),
+    "advise": ("api/advising", "api/applying", "cli/commands/advise"),
     "ablate": ("api/matrix", "api/suspicions"),
     "vacuity": ("cli/commands/vacuity", "pages/vacuity"),
     "conform": (
@@ -64,7 +65,7 @@ SECTIONS = {
 def section(title: str) -> str:
     """Return a section of the page, with what it refers to and what stands before all of them."""
     parts = dict(re.findall(r"^## (.*?)\n(.*?)(?=^## |\Z)", PAGE, re.MULTILINE | re.DOTALL))
-    more = {"check, of the catalogue": ("check",), "simulate": ("check", "shrink")}.get(title, ())
+    more = {"check, of the catalogue": ("check",), "simulate": ("check", "shrink"), "advise": ("faults",)}.get(title, ())
     return PAGE.partition("\n## ")[0] + "".join(parts[item] for item in (title, *more))
 
 

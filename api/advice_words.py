@@ -1,0 +1,63 @@
+"""Advice in words, the same on the console and on a page."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from fencepost.api.fault_words import words_of
+from fencepost.api.quantities import counted
+
+if TYPE_CHECKING:
+    from fencepost.api.contract_evidence import AppliesData, BreakingData, ChangeData
+
+SETTINGS = {
+    "acks": "acks",
+    "unclean_election": "unclean.leader.election.enable",
+    "elr": "eligible leader replicas",
+    "min_isr": "min.insync.replicas",
+}
+"""What Kafka calls the settings that may be changed."""
+
+
+def broken_by(item: BreakingData, kinds: list[str]) -> str:
+    """Return the faults of the shortest history, and its length."""
+    free = item.get("free")
+    more = f", and for free {words_of(free)}" if free else ""
+    return f"Shortest history with {words_of(item['faults'], kinds)}{more}: {counted(item['length'] - 1, 'step')}"
+
+
+def seen_of(found: AppliesData) -> str:
+    """Return where real Kafka showed a finding."""
+    places = (("clusters", found["clusters"]), ("Kafka's own classes", found["classes"]))
+    seen = [f"on {name} of {', '.join(releases)}" for name, releases in places if releases]
+    return f"Seen {' and '.join(seen)}." if seen else "Not seen on real Kafka."
+
+
+def needs_of(found: AppliesData) -> str:
+    """Return what it takes to lose a record by a finding: as measured, or by the shortest history of the catalogue."""
+    needed, loses = found["faults"], found["loses"]
+    if needed is not None and needed["front"]:
+        sets = "; or ".join(words_of(item["faults"]) for item in needed["front"])
+        return f"Fewest that lose a record, measured on {counted(needed['brokers'], 'broker')}: {sets}."
+    if needed is not None and not needed["undetermined"]:
+        tried = words_of(needed["most"])
+        return (
+            f"On {counted(needed['brokers'], 'broker')} at this min ISR nothing that was tried lost a record (up to {tried})."
+        )
+    told = "The fewest faults were not measured at this min ISR"
+    if loses is None:
+        return f"{told}, and no history in which it loses a record is known."
+    return f"{told}; the shortest history that loses a record has {counted(loses['length'] - 1, 'step')} ({loses['run']})."
+
+
+def change_of(item: ChangeData) -> tuple[str, str]:
+    """Return a change of a setting, and what it brings."""
+    value = item["value"]
+    shown = ("on" if value else "off") if isinstance(value, bool) else str(value)
+    down = item["writes_go_on_with_brokers_down"]
+    writes = (
+        f"writes go on while {counted(down, 'broker')} {'is' if down == 1 else 'are'} down"
+        if down
+        else "writes stop while any broker is down"
+    )
+    return f"{SETTINGS[item['setting']]}={shown}", f"{item['outcome']}; {writes}"
