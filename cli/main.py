@@ -28,6 +28,7 @@ LISTED = {
     },
     "Understand": {
         "list": ("listing:list_protocols", "Show protocols, constants, actions and properties."),
+        "explore": ("explore:explore", "Explore a protocol or a trace step by step, in the browser."),
         "show": ("replay:show", "Show a counterexample."),
         "replay": ("replay:replay", "Replay counterexamples on the plain semantics."),
         "shrink": ("shrink:shrink", "Find the shortest trace that still fails."),

@@ -105,6 +105,10 @@ class Trace:
         machine = without(self.protocol.machine, self.removed)
         return Interpreter(machine, self.constants, normalize=self.normalize, bounded=True)
 
+    def start(self, plain: Interpreter) -> str:
+        """Return the parameters of the initial state as text; empty where there is one only."""
+        return "" if self.initial is None else plain.show(Step(self.protocol.machine.initial, self.initial)).partition(" ")[2]
+
     def head(self) -> str:
         """Return the header and the actions as text, each with its `----`."""
         plain = self.interpreter()
@@ -126,8 +130,7 @@ class Trace:
         yield "normalize", "" if self.normalize else "off"
         yield "removed", f"{self.removed.name}: {self.removed.condition}" if self.removed else ""
         yield "kafka", self.kafka
-        if self.initial is not None:
-            yield "initial", plain.show(Step(self.protocol.machine.initial, self.initial)).partition(" ")[2]
+        yield "initial", self.start(plain)
         yield "property", self.prop.name if self.prop else ""
         yield "for", self.args_told
         yield "verdict", self.verdict

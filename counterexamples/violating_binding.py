@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from fencepost.model.language import bits
 from fencepost.model.language.printing import show_message
-from fencepost.model.language.records import Array, Record, key_of
+from fencepost.model.language.records import Array, Record, declared_class, key_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -68,6 +68,16 @@ def violated_for(trace: Trace, path: Path) -> str:
     return f"{trace.finding} for {values}" if values else trace.finding
 
 
+def unmet(condition: str, scope: Scope) -> tuple[ViolatingBinding, Scope]:
+    """Return why a condition is false among these names: the innermost part that decides it, and the names that it reads."""
+    explained = _Explained()
+    explained.scope = scope
+    node = ast.parse(condition, mode="eval").body
+    _Frame(explained, scope, set(scope)).explain(node, scope, wanted=True)
+    values = tuple(explained.values.items())
+    return ViolatingBinding(values, explained.condition, explained.operands, explained.is_so), explained.scope
+
+
 def _arguments(trace: Trace, path: Path, prop: Property) -> list[Any]:
     """Return what the property is asked about: the last state, or the last step."""
     plain = trace.interpreter()
@@ -87,6 +97,8 @@ class _Explained:
         self.values: dict[str, str] = {}
         self.condition = self.operands = ""
         self.is_so = False
+        self.scope: Scope = {}
+        """The names that the condition reads."""
 
     def call(self, function: Callable[..., Any], arguments: list[Any], *, wanted: bool) -> None:
         """Explain why a function does not return what is wanted."""
@@ -164,6 +176,7 @@ class _Frame:
                     self.explain(item, scope, wanted=wanted)
                 if decided is None and not wanted:
                     self.explained.condition, self.explained.operands = ast.unparse(node), ""
+                    self.explained.scope = scope
             case ast.IfExp(test=test, body=body, orelse=orelse):
                 self.explain(body if _value(test, scope) else orelse, scope, wanted=wanted)
             case ast.Call(func=ast.Name(id="all" | "any" as name), args=[ast.GeneratorExp() as items]) if wanted == (
@@ -183,6 +196,7 @@ class _Frame:
             case _:
                 self.indices(node, scope)
                 self.explained.condition, self.explained.is_so = ast.unparse(node), not wanted
+                self.explained.scope = scope
                 self.explained.operands = _operands(node, scope)
 
     def indices(self, node: ast.expr, scope: Scope) -> None:
@@ -236,8 +250,7 @@ def _named(target: ast.expr, item: Any) -> Iterator[tuple[str, Any]]:
 
 def _shown(value: Any, place: str) -> str:
     if isinstance(value, Record):
-        kind = type(value).__mro__[1] if "_bounds" in vars(type(value)) else type(value)
-        return place or show_message(kind, key_of(value))
+        return place or show_message(declared_class(type(value)), key_of(value))
     if isinstance(value, Array):
         return place or str(list(value))
     return f"{int(value)} ({place})" if place else str(int(value))

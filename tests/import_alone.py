@@ -19,6 +19,7 @@ PACKAGES = (
     "counterexamples",
     "conformance",
     "audit",
+    "explore",
     "api",
     "testing",
     "pages",

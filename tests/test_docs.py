@@ -69,6 +69,7 @@ def test_the_list_of_hops_is_that_of_a_check() -> None:
         "docs/semantics.md",
         "docs/conformance.md",
         "docs/clusters.md",
+        "docs/explore.md",
     ],
 )
 def test_every_path_that_a_page_names_exists(page: str) -> None:

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
 ROOT = Path(__file__).parents[1]
-ROOMS = ("api", "cli", "counterexamples", "explorers", "invariants", "model", "pages", "testing")
+ROOMS = ("api", "cli", "counterexamples", "explore", "explorers", "invariants", "model", "pages", "testing")
 RUNS = {
     "loads",
     "load",
@@ -42,6 +42,9 @@ KNOWN = {
     "api/targets.py": "a model file that the user names",
     "counterexamples/violating_binding.py": "the text of a property, which is a model's",
     "counterexamples/render/__init__.py": "a module of ours, by one of a few names",
+    "explore/page.py": "a package of ours, by one of a few names",
+    "explore/refusals.py": "the text of a guard, which is a model's",
+    "explore/serving.py": "a package of ours, by one of a few names",
     "explorers/native/llvm/aside.py": "what our own process sends",
     "explorers/native/llvm/libraries.py": "an object of the cache",
     "explorers/spark/explore.py": "what our own tasks send",

@@ -13,6 +13,7 @@ from fencepost.counterexamples.history import transitions
 from fencepost.counterexamples.prevention import known_as, preventions
 from fencepost.counterexamples.promises import kept
 from fencepost.counterexamples.render.drawing import drawing
+from fencepost.counterexamples.render.markup import card_html
 from fencepost.counterexamples.render.pictures import Card, cards
 from fencepost.counterexamples.render.story import FORGOTTEN, GONE, LOST, story
 from fencepost.counterexamples.sources import place_of, promises
@@ -97,6 +98,7 @@ def _content(made: Replay, history: Story) -> dict[str, Any]:
         "remedies": first,
         "others": [item for item in found if item not in first],
         "code": _code,
+        "card_html": card_html,
     }
 
 

@@ -280,19 +280,27 @@ class Interpreter:
                 return field.record
         raise ModelError(f"InFlight({domain.bag!r}): the state has no bag of this name.")
 
-    def _fire(self, item: Action, before: Key) -> Iterator[Transition]:
+    def attempts(self, item: Action, before: Key) -> Iterator[tuple[Step, Transition | DisabledError | DomainError]]:
+        """Yield the action with every value of its parameters, each with where it leads, or with what refuses it."""
         state = None
         for step in self.steps(item, before):
             if state is None:
                 state = self.schema.restore(before)
+            found: Transition | DisabledError | DomainError
             try:
-                yield self._take(state, step)
-            except DisabledError:
-                continue  # guards stand before writes: the state is untouched and serves again
-            except DomainError:
+                found, state = self._take(state, step), None
+            except DisabledError as error:
+                found = error  # guards stand before writes: the state is untouched and serves again
+            except DomainError as error:
                 if not self.bounded:
                     raise
-            state = None
+                found, state = error, None
+            yield step, found
+
+    def _fire(self, item: Action, before: Key) -> Iterator[Transition]:
+        for _, found in self.attempts(item, before):
+            if isinstance(found, Transition):
+                yield found
 
     def _values(self, item: Action, name: str, domain: Domain | InFlight, before: Key) -> Any:
         if isinstance(domain, InFlight):

@@ -112,9 +112,11 @@ class Record(metaclass=_RecordMeta):
             setattr(self, name, values.get(name, cleared))
 
     def __eq__(self, other: object) -> bool:
-        if not isinstance(other, Record) or _declared(type(self)) is not _declared(type(other)):
+        if not isinstance(other, Record) or declared_class(type(self)) is not declared_class(type(other)):
             return NotImplemented
-        return all(_same(getattr(self, name), getattr(other, name), field) for name, field in fields(_declared(type(self))))
+        return all(
+            _same(getattr(self, name), getattr(other, name), field) for name, field in fields(declared_class(type(self)))
+        )
 
     def __getattr__(self, name: str) -> Any:
         record = type(self)
@@ -247,14 +249,14 @@ class Channel(Record, Generic[T]):
         last = mine.items_end - 1
         for index in range(last):
             mine.items[index] = mine.items[index + 1]
-        mine.items[last] = _declared(type(mine.items[last]))()
+        mine.items[last] = declared_class(type(mine.items[last]))()
         mine.items_end = last
 
     def clear(self) -> None:
         """Take all messages out."""
         mine: Any = self
         for index in range(mine.items_end):
-            mine.items[index] = _declared(type(mine.items[index]))()
+            mine.items[index] = declared_class(type(mine.items[index]))()
         mine.items_end = 0
 
     def __getitem__(self, index: int) -> T:
@@ -446,10 +448,10 @@ def _instead(annotation: Any) -> str:
 
 def key_of(record: Any) -> Key:
     """Return the content of a record as nested tuples; equal content gives equal keys."""
-    return tuple(_key(getattr(record, name), field) for name, field in fields(_declared(type(record))))
+    return tuple(_key(getattr(record, name), field) for name, field in fields(declared_class(type(record))))
 
 
-def _declared(record: type) -> type[Record]:
+def declared_class(record: type) -> type[Record]:
     """Return the class that declares the fields: the base of a class bound to constants."""
     return record.__mro__[1] if "_bounds" in vars(record) else record
 

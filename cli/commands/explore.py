@@ -1,0 +1,43 @@
+"""`fencepost explore`: any protocol or trace step by step, in the browser."""
+
+from __future__ import annotations
+
+import webbrowser
+
+import click
+from fencepost.cli.status import Exit
+from fencepost.cli.views.console import print_text
+
+
+@click.command()
+@click.argument("what", required=False, metavar="[PROTOCOL | TRACE]")
+@click.option(
+    "--port",
+    type=click.IntRange(0, 65535),
+    default=0,
+    metavar="PORT",
+    help="The port on this machine; any that is free if not given.",
+)
+@click.option("--no-browser", is_flag=True, help="Print the address and open nothing.")
+def explore(what: str | None, port: int, no_browser: bool) -> Exit:  # noqa: FBT001 (as click calls it)
+    """Open PROTOCOL, an archived trace or a trace file in the browser: see a state, take any step, go back and try something else.
+
+    The page says of each action why it cannot happen, and of each property whether it holds. It is served on this machine alone,
+    until Ctrl-C, and asks for nothing from elsewhere. Pyodide comes from npm the first time.
+
+    \b
+    Exit status: 0 it was ended by Ctrl-C, 2 bad input, or Pyodide cannot be had.
+    """  # noqa: D301 (\b is the mark by which click keeps lines)
+    from fencepost.explore.serving import HOST, address, prepared, server
+
+    wanted = address(what)
+    with server(prepared(), port) as made:
+        url = f"http://{HOST}:{made.server_port}/{wanted}"
+        print_text(f"{url}\nCtrl-C ends it.\n")
+        if not no_browser:
+            webbrowser.open(url)
+        try:
+            made.serve_forever()
+        except KeyboardInterrupt:
+            return Exit.AS_EXPECTED
+    return Exit.AS_EXPECTED

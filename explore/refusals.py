@@ -1,0 +1,107 @@
+"""Why a step cannot happen: the guard that refuses it, the part of it that decides, and the values in that part."""
+
+from __future__ import annotations
+
+import ast
+from enum import IntEnum
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from fencepost.counterexamples.violating_binding import unmet
+from fencepost.model.language.constants import Constants
+from fencepost.model.language.errors import DisabledError, FencepostError
+from fencepost.model.language.records import Record, Scalar, declared_class, fields
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping
+    from types import FrameType
+
+    from fencepost.explore.setting import Setting
+    from fencepost.model.language.actions import Action
+    from fencepost.model.language.interpreter import Step
+
+NOT_IN_FLIGHT = "no such message is in flight"
+NO_ROOM = "a value would be out of its domain"
+
+
+class Refusal(NamedTuple):
+    """The guard by its number in the action (-1: no guard), the condition, the part that decides, and what is read in it.
+
+    `bound` is the constant that the guard stands for, where it is no rule of the protocol but the end of what a run explores.
+    """
+
+    number: int
+    guard: str
+    decided: str = ""
+    values: tuple[str, ...] = ()
+    bound: str = ""
+
+
+def refusal(setting: Setting, step: Step, error: FencepostError, *, explained: bool = True) -> Refusal:
+    """Return why a step was refused, from the error that refused it; without `explained` only by which guard.
+
+    It must be asked at once: the values are those that the guard has read, in a state that is used again.
+    """
+    number = number_of(setting, step.action, error)
+    if number < 0:
+        return Refusal(number, NOT_IN_FLIGHT if isinstance(error, DisabledError) else f"{NO_ROOM}: {error}")
+    condition = setting.guards.texts(step.action)[number]
+    bound = setting.guards.bounds[step.action.name][number] or ""
+    if not explained:
+        return Refusal(number, condition, bound=bound)
+    frame = _frame(step.action, error)
+    found, names = unmet(condition, {**frame.f_globals, **frame.f_locals})
+    values = [f"{name}={value}" for name, value in found.values]
+    read = [text for text in _read(found.condition, names) if text not in values]
+    return Refusal(number, condition, found.condition if found.condition != condition else "", (*values, *read), bound)
+
+
+def number_of(setting: Setting, item: Action, error: FencepostError) -> int:
+    """Return which guard of an action refused; -1 if it was none of them."""
+    return setting.guards.refused(item, error) if isinstance(error, DisabledError) else -1
+
+
+def _frame(item: Action, error: FencepostError) -> FrameType:
+    """Return the frame of the action in which a guard refused."""
+    trace = error.__traceback__
+    while trace is not None and trace.tb_frame.f_code is not item.function.__code__:
+        trace = trace.tb_next
+    assert trace is not None
+    return trace.tb_frame
+
+
+def _read(condition: str, names: Mapping[str, Any]) -> Iterator[str]:
+    """Yield what a condition reads as `name=value`: fields in the words of their domains, and plain numbers."""
+    inner: set[ast.AST] = set()
+    seen: set[str] = set()
+    tree = ast.parse(condition, mode="eval")
+    bound = {item.id for item in ast.walk(tree) if isinstance(item, ast.Name) and isinstance(item.ctx, ast.Store)}
+    for node in ast.walk(tree):
+        if node in inner or not isinstance(node, ast.Attribute | ast.Subscript | ast.Name):
+            continue
+        inner |= {item for item in ast.walk(node) if isinstance(item, ast.Attribute | ast.Subscript)} - {node}
+        text = ast.unparse(node)
+        if text in seen or bound & {item.id for item in ast.walk(node) if isinstance(item, ast.Name)}:
+            continue
+        seen.add(text)
+        shown = _shown(node, names)
+        if shown is not None:
+            yield f"{text}={shown}"
+
+
+def _shown(node: ast.expr, names: Mapping[str, Any]) -> str | None:
+    """Return the value of a place as text; None where it is no single value, or says so itself."""
+    value = _value(node, names)
+    if not isinstance(value, int) or isinstance(value, IntEnum):
+        return None
+    owner = _value(node.value, names) if isinstance(node, ast.Attribute) else None
+    if isinstance(owner, Constants) and isinstance(node, ast.Attribute):
+        return str(owner.shown[node.attr]).lower()
+    if isinstance(owner, Record) and isinstance(node, ast.Attribute):
+        kind = dict(fields(declared_class(type(owner)))).get(node.attr)
+        if isinstance(kind, Scalar):
+            return kind.domain.show(int(value))
+    return str(bool(value)).lower() if isinstance(value, bool) else str(int(value))
+
+
+def _value(node: ast.expr, names: Mapping[str, Any]) -> Any:
+    return eval(compile(ast.Expression(node), "<guard>", "eval"), dict(names))  # noqa: S307 (the model's own text)

@@ -1,0 +1,103 @@
+"""The explorer on this machine: a server of files for its own address alone, and the page kept for the next time."""
+
+from __future__ import annotations
+
+import hashlib
+import shutil
+import tempfile
+from contextlib import contextmanager
+from functools import partial
+from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
+from importlib import import_module
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from fencepost.counterexamples.reader import read
+from fencepost.counterexamples.trace import ARCHIVE
+from fencepost.explore import links, page
+from fencepost.explore.session import described
+from fencepost.explorers.cache_folder import cache_folder
+from fencepost.invariants.protocols import PROTOCOLS
+from fencepost.model.language.errors import UsageError, nearest
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+HOST = "127.0.0.1"
+PREFIX = "explorer-"
+
+
+class Handler(SimpleHTTPRequestHandler):
+    """Serves files with the types that browsers ask of modules and of WebAssembly, and says nothing on the terminal."""
+
+    extensions_map = SimpleHTTPRequestHandler.extensions_map | {
+        ".mjs": "text/javascript",
+        ".js": "text/javascript",
+        ".wasm": "application/wasm",
+    }
+
+    def log_message(self, format: str, *args: Any) -> None:  # noqa: A002 (as its base has it)
+        """Say nothing of each file."""
+
+
+@contextmanager
+def server(folder: Path, port: int = 0) -> Iterator[ThreadingHTTPServer]:
+    """Listen on this machine; raise UsageError if the port is taken."""
+    try:
+        made = ThreadingHTTPServer((HOST, port), partial(Handler, directory=str(folder)))
+    except OSError as error:
+        raise UsageError(
+            f"port {port} of {HOST} cannot be used: {error.strerror}. Give another --port, or none for any that is free."
+        ) from None
+    with made:
+        yield made
+
+
+def address(what: str | None) -> str:
+    """Return the part of the address behind the page that opens a protocol, an archived trace or a trace file; raise UsageError for others."""
+    if what is None:
+        return ""
+    if what in PROTOCOLS:
+        return links.link(what)
+    name = Path(what).name.removesuffix(".trace")
+    file = Path(what)
+    if file.is_file():
+        archived = ARCHIVE / file.name
+        if archived.is_file() and archived.read_bytes() == file.read_bytes():
+            return links.link_of_trace(name)
+        return str(described(read(file).trace)["link"])
+    if (ARCHIVE / f"{name}.trace").is_file() and what == Path(what).name:
+        return links.link_of_trace(name)
+    known = [*PROTOCOLS, *(item.stem for item in ARCHIVE.glob("*.trace"))]
+    raise UsageError(
+        f"there is no protocol, no archived trace and no file {what!r}.{nearest(what, known)} "
+        "Give a protocol of `fencepost list`, or the path of a trace file."
+    )
+
+
+def prepared() -> Path:
+    """Return a folder with the page, made again only if something that goes into it has changed."""
+    kept = cache_folder()
+    folder = kept / f"{PREFIX}{_digest()}"
+    if folder.is_dir():
+        return folder
+    aside = Path(tempfile.mkdtemp(dir=kept))
+    try:
+        page.write(aside)
+        for old in kept.glob(f"{PREFIX}*"):
+            shutil.rmtree(old, ignore_errors=True)
+        aside.replace(folder)
+    finally:
+        shutil.rmtree(aside, ignore_errors=True)
+    return folder
+
+
+def _digest() -> str:
+    """Return a mark of all that the page is made of."""
+    found = hashlib.sha256()
+    for package in page.MODULES:
+        for root in import_module(f"fencepost.{package}").__path__:
+            for file in sorted(Path(root).rglob("*")):
+                if file.is_file() and file.suffix != ".pyc":
+                    found.update(f"{file.relative_to(root)}".encode() + b"\0" + file.read_bytes())
+    return found.hexdigest()[:16]

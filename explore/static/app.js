@@ -1,0 +1,312 @@
+// The page: what is open, where we are in its history, and what a click does.
+import { Book } from "./book.js";
+import { Engine } from "./engine.js";
+import { compose, parse } from "./link.js";
+import { Node } from "./past.js";
+import * as render from "./render.js";
+import { chosen, form } from "./settings.js";
+import { show as showStory } from "./stories.js";
+
+const by = id => document.getElementById(id);
+const json = async name => (await fetch(name)).json();
+const engine = new Engine(told => { by("engine").textContent = told; });
+const page = { catalog: null, protocol: null, link: null, about: null, at: null, book: null, told: null, turn: 0, answered: false };
+
+// Opening
+
+async function go(hash) {
+  const wanted = parse(hash || "#replication");
+  const turn = ++page.turn;
+  try {
+    if (wanted.story) await openStory(wanted, turn);
+    else if (wanted.trace) await openTrace(wanted, turn);
+    else await open(wanted, turn);
+  } catch (error) { complain(error); }
+}
+
+async function open(link, turn, told = null) {
+  const known = page.catalog.protocols.find(item => item.name === link.protocol);
+  if (!known) throw new Error(`There is no protocol ${link.protocol || "without a name"}: choose one of the list.`);
+  const isUsual = !link.version && !link.start && !link.removed.length && !Object.keys(link.constants).length;
+  if (isUsual && !link.steps.length) {
+    const data = await json(`first/${link.protocol}.json`);
+    if (turn !== page.turn) return;
+    begin(known, link, data.about, new Book(data), data.starts, told);
+    land(new Node(page.book.view(0)));
+    engine.ready.then(() => turn === page.turn && attach(turn), () => {});
+    return;
+  }
+  wait();
+  const found = await engine.ask("open", { link: compose(link) });
+  if (turn !== page.turn) return;
+  settle(known, link, found, told);
+}
+
+function begin(protocol, link, about, book, starts, told) {
+  Object.assign(page, { protocol, link: { ...link, steps: [] }, about, book, starts, told, answered: !book });
+  by("error").hidden = true;
+  for (const [id, value] of [["protocol", protocol.name], ["story", told?.story ?? ""], ["trace", told?.trace ?? ""]]) by(id).value = value;
+  by("version").innerHTML = ["", ...protocol.versions.map(item => item.name)].map(name => `<option value="${name}">${name || "as declared"}</option>`).join("");
+  by("version").value = link.version.replace(/-repaired$/, "");
+  by("version").disabled = !protocol.versions.length;
+  by("settings").innerHTML = form(protocol, about, link, starts);
+}
+
+// What the engine found becomes the history; `at` is where the page stands in it.
+function settle(protocol, link, found, told, at = null) {
+  begin(protocol, link, found.about, null, found.starts, told);
+  const root = new Node(found.views[0]);
+  let node = root;
+  for (const view of found.views.slice(1)) node = node.add(view, view.step);
+  land(at === null ? node : node.way()[Math.min(at, node.way().length - 1)]);
+  if (found.stopped) complain(new Error(`The history goes as far as it can be taken: ${found.stopped.why}`));
+  measure(page.turn);
+}
+
+// The engine takes over from the states that were computed beforehand.
+async function attach(turn) {
+  const found = await engine.ask("open", { link: compose(page.link) });
+  if (turn !== page.turn) return;
+  page.answered = true;
+  page.at.root().id = found.views[0].id;
+  await known(page.at);
+  if (page.at.view.ends) page.at.view = await taken(page.at);
+  land(page.at, true);
+  measure(turn);
+}
+
+// How far it is to a violation, where archived traces under the same constants tell.
+async function measure(turn) {
+  const names = page.catalog.traces.filter(item => item.mark === page.about.mark && item.protocol === page.protocol.name
+    && item.verdict === "violated" && item.loop === null).map(item => item.name);
+  if (!names.length) return;
+  const traces = await Promise.all(names.map(async name => (await fetch(`traces/${name}.trace`)).text()));
+  const { far } = await engine.ask("measure", { traces });
+  if (turn !== page.turn) return;
+  const visit = node => { node.view.far = far[node.id] ?? node.view.far; node.children.forEach(visit); };
+  visit(page.at.root());
+  by("properties").innerHTML = render.properties(page.at.view, page.about);
+}
+
+async function openTrace({ trace, at }, turn) {
+  wait();
+  const kept = page.catalog.traces.find(item => item.name === trace);
+  if (!kept) throw new Error(`There is no trace ${trace} in the archive: choose one of the list.`);
+  tell(kept, "");
+  await openText(await (await fetch(`traces/${trace}.trace`)).text(), turn, at, trace);
+}
+
+async function openText(content, turn, at = 0, name = "") {
+  const told = await engine.ask("trace", { text: content });
+  const link = parse(told.link);
+  const found = await engine.ask("open", { link: told.link });
+  if (turn !== page.turn) return;
+  const protocol = page.catalog.protocols.find(item => item.name === link.protocol);
+  settle(protocol, link, found, { ...told, trace: name }, at);
+  page.told.path = new Set(ways(page.at.root()));
+  land(page.at);
+}
+
+const ways = node => [node, ...node.children.flatMap(ways)];
+
+async function openStory({ story, at }, turn) {
+  const data = await json(`stories/${story}.json`);
+  if (turn !== page.turn) return;
+  const protocol = page.catalog.protocols.find(item => item.name === data.protocol);
+  showStory(data, by("told"), at, {
+    book: (which, number) => {
+      const book = new Book(data.books[which]);
+      const link = parse(data.books[which].base);
+      begin(protocol, link, book.about, book, [], { ...data, story });
+      let node = new Node(book.view(0));
+      for (const step of data.ways[which].slice(0, number)) node = node.add(book.view(node.view.leads[step]), step);
+      land(node, true);
+      page.told.path = new Set(ways(node.root()));
+      history.replaceState(null, "", `#story=${story}&at=${which === "broken" ? number : 0}`);
+      engine.ready.then(() => turn === page.turn && page.book === book && attach(turn), () => {});
+    },
+  });
+}
+
+// Steps
+
+async function take(step) {
+  const turn = page.turn, from = page.at;
+  try {
+    const there = from.child(step);
+    if (there) { from.last = there; return land(there); }
+    const number = from.view.leads?.[step];
+    if (number !== undefined && page.book && !(page.answered && page.book.data.states[number].ends)) {
+      const node = from.add(page.book.view(number), step);
+      land(node);
+      return;
+    }
+    await known(from);
+    const view = await engine.ask("step", { state: from.id, step });
+    if (turn === page.turn) land(from.add(view, view.step));
+  } catch (error) { complain(error); }
+}
+
+// Give a state that came from a book its number in the engine.
+async function known(node) {
+  if (node.id === null) node.id = (await taken(node)).id;
+  return node.id;
+}
+
+async function taken(node) {
+  const state = await known(node.parent);
+  return engine.ask("step", { state, step: node.step });
+}
+
+function land(node, quiet = false) {
+  page.at = node;
+  const { view } = node, steps = node.steps(), bad = render.violated(view);
+  const last = node.step ? `step ${steps.length}: ${node.step}` : "the initial state";
+  by("state-title").textContent = node.step ? `${steps.length} ${node.step}` : "Initial state";
+  by("shown").innerHTML = render.state(view);
+  by("enabled").innerHTML = render.enabled(view, page.about, page.answered ? "" : "What comes next is computed when the engine is ready.");
+  by("refused").innerHTML = render.refused(view, page.about, true);
+  by("properties").innerHTML = render.properties(view, page.about);
+  by("history").innerHTML = past(node);
+  by("undo").disabled = by("start").disabled = !node.parent;
+  by("redo").disabled = !node.last;
+  by("where").textContent = `${last}${bad.length ? `. Violated: ${bad.join(", ")}` : ""}`;
+  by("where").classList.toggle("bad", bad.length > 0);
+  document.title = `${page.protocol.name}, ${last} – Fencepost`;
+  if (page.told && !page.told.story) tell(page.told, node.last || bad.length === 0 ? "" : page.told.finding);
+  if (quiet) return;
+  address();
+  if (document.activeElement === document.body || !document.activeElement?.isConnected) by("state-title").focus({ preventScroll: true });
+}
+
+function address() {
+  const steps = page.at.steps();
+  const isTold = page.told?.trace && page.told.path?.has(page.at);
+  const hash = isTold ? `#trace=${page.told.trace}&at=${steps.length}` : compose({ ...page.link, steps });
+  history.replaceState(null, "", hash);
+}
+
+function past(node) {
+  const way = node.way(), ahead = [];
+  for (let next = node.last; next; next = next.last) ahead.push(next);
+  page.places = [...way, ...ahead];
+  return page.places.map((item, place) => {
+    const others = (item.parent?.children ?? []).filter(other => other !== item);
+    const branches = others.map(other => `<button type="button" class="branch" data-place="${place}" data-step="${render.text(other.step)}">or ${render.text(other.step)}</button>`);
+    const current = item === node ? ' aria-current="step"' : "";
+    return `<li${place > way.length - 1 ? ' class="ahead"' : ""}><button type="button" class="jump" data-place="${place}"${current}>${render.text(item.step || "initial")}</button>${branches.join("")}</li>`;
+  }).join("");
+}
+
+// Words
+
+function tell(told, end) {
+  const box = by("told");
+  box.hidden = false;
+  box.innerHTML = `<h2>${render.text(told.title)}</h2>${told.why ? `<p>${render.text(told.why)}</p>` : ""}`
+    + `<p class="quiet">Redo plays it step by step; any other step leaves it.${told.loop !== null && told.loop !== undefined ? " Its last steps repeat for ever." : ""}</p>`
+    + (end ? `<p><span class="verdict" id="finding">${render.text(end)}</span></p>` : "");
+}
+
+function complain(error) {
+  by("error").textContent = error.message;
+  by("error").hidden = false;
+}
+
+function wait() {
+  by("error").hidden = by("told").hidden = true;
+  by("where").textContent = "The engine is at work.";
+}
+
+function again(changes) {
+  const link = { ...page.link, ...changes, steps: by("keep")?.checked ? page.at.steps() : [] };
+  page.told = null;
+  by("told").hidden = true;
+  const turn = ++page.turn;
+  open(link, turn).catch(complain);
+}
+
+// Clicks and keys
+
+const undo = () => page.at.parent && (page.at.parent.last = page.at, land(page.at.parent));
+const redo = () => page.at.last && land(page.at.last);
+const start = () => { for (let node = page.at; node.parent; node = node.parent) node.parent.last = node; land(page.at.root()); };
+
+by("undo").onclick = undo;
+by("redo").onclick = redo;
+by("start").onclick = start;
+by("enabled").onclick = ({ target }) => target.closest("button.step") && take(target.closest("button.step").dataset.step);
+by("history").onclick = ({ target }) => {
+  const button = target.closest("button");
+  if (!button) return;
+  const node = page.places[Number(button.dataset.place)];
+  if (button.className === "jump") {
+    for (let item = node; item.parent; item = item.parent) item.parent.last = item;
+    return land(node);
+  }
+  node.parent.last = node.parent.child(button.dataset.step);
+  land(node.parent.last);
+};
+by("refused").onclick = ({ target }) => {
+  const guard = target.closest("button.remove")?.dataset.guard;
+  if (guard) again({ removed: [...page.link.removed, guard] });
+};
+by("refused").addEventListener("toggle", async ({ target }) => {
+  if (!target.open || !target.dataset.action || target.dataset.filled) return;
+  const turn = page.turn, node = page.at, label = target.dataset.action;
+  target.dataset.filled = "yes";
+  if (!page.answered) return;
+  try {
+    const state = await known(node);
+    const { refusals } = await engine.ask("refusals", { state, action: label });
+    if (turn === page.turn && node === page.at) target.querySelector(".each").innerHTML = render.each(refusals);
+  } catch (error) { complain(error); }
+}, true);
+by("settings").onsubmit = event => { event.preventDefault(); again(chosen(by("settings"), page.protocol, page.link)); };
+by("settings").onclick = ({ target }) => {
+  if (target.className === "back") again({ removed: page.link.removed.filter(name => name !== target.dataset.guard) });
+};
+by("protocol").onchange = ({ target }) => { location.hash = `#${target.value}`; };
+by("version").onchange = ({ target }) => again({ version: target.value, constants: {} });
+by("trace").onchange = ({ target }) => { location.hash = target.value ? `#trace=${target.value}` : `#${page.protocol.name}`; };
+by("story").onchange = ({ target }) => { location.hash = target.value ? `#story=${target.value}` : `#${page.protocol.name}`; };
+by("copy").onclick = async () => {
+  try { await navigator.clipboard.writeText(location.href); by("where").textContent = "The link is copied."; }
+  catch { complain(new Error("The browser did not let the link be copied: copy it from the address bar.")); }
+};
+by("save").onclick = async () => {
+  try {
+    await known(page.at);
+    const { name, text } = await engine.ask("save", { steps: page.at.steps() });
+    const link = document.createElement("a");
+    link.href = URL.createObjectURL(new Blob([text], { type: "text/plain" }));
+    link.download = name;
+    link.click();
+    URL.revokeObjectURL(link.href);
+  } catch (error) { complain(error); }
+};
+const dropped = async file => {
+  if (!file) return;
+  wait();
+  try { await openText(await file.text(), ++page.turn); } catch (error) { complain(error); }
+};
+by("file").onchange = ({ target }) => { dropped(target.files[0]); target.value = ""; };
+addEventListener("dragover", event => event.preventDefault());
+addEventListener("drop", event => { event.preventDefault(); dropped(event.dataTransfer.files[0]); });
+addEventListener("hashchange", () => go(location.hash));
+addEventListener("keydown", event => {
+  if (event.altKey || event.ctrlKey || event.metaKey || event.target.closest("input, select, textarea")) return;
+  if (event.key === "u") undo();
+  else if (event.key === "r") redo();
+  else if (event.key === "Home") start();
+  else return;
+  event.preventDefault();
+});
+
+page.catalog = await json("catalog.json");
+const option = (value, words) => `<option value="${render.text(value)}">${render.text(words)}</option>`;
+by("protocol").innerHTML = page.catalog.protocols.map(item => option(item.name, item.name)).join("");
+by("story").innerHTML = option("", "none") + page.catalog.stories.map(item => option(item.name, item.title)).join("");
+by("trace").innerHTML = option("", "none") + page.catalog.protocols.map(protocol =>
+  `<optgroup label="${protocol.name}">${page.catalog.traces.filter(item => item.protocol === protocol.name).map(item => option(item.name, item.title)).join("")}</optgroup>`).join("");
+await go(location.hash);

@@ -1,0 +1,21 @@
+// What was done: a tree of states. Undo goes up, redo down the way that was taken last, and other ways stay as branches.
+export class Node {
+  constructor(view, parent = null, step = "") {
+    Object.assign(this, { view, parent, step, children: [], last: null, id: view?.id ?? null, page: null });
+  }
+
+  child(step) { return this.children.find(item => item.step === step); }
+
+  add(view, step) {
+    let found = this.child(step);
+    if (!found) { found = new Node(view, this, step); this.children.push(found); }
+    this.last = found;
+    return found;
+  }
+
+  way() { return this.parent ? [...this.parent.way(), this] : [this]; }
+
+  steps() { return this.way().slice(1).map(item => item.step); }
+
+  root() { return this.parent ? this.parent.root() : this; }
+}

@@ -1,0 +1,74 @@
+// A state, what can happen in it and what cannot, as HTML. Cards come as HTML from the same code as the pages of traces.
+const SIGNS = { "&": "&amp;", "<": "&lt;", ">": "&gt;", '"': "&quot;", "'": "&#39;" };
+export const text = value => String(value).replace(/[&<>"']/g, sign => SIGNS[sign]);
+const many = (count, noun) => `${count} ${noun}${count === 1 ? "" : "s"}`;
+const parameters = step => step.split(" ").slice(1).join(" ");
+
+export function state(view) {
+  const messages = view.messages.map(([where, message]) => `<li><span class="tag">${text(where)}</span> <code>${text(message)}</code></li>`);
+  return (view.changes.length ? `<p class="changes"><b>Changed:</b> ${view.changes.map(item => `<code>${text(item)}</code>`).join(", ")}</p>` : "")
+    + (view.folded ? `<p class="quiet"><small>Folded: ${text(view.folded)}</small></p>` : "")
+    + `<div class="cards">${view.cards.join("")}</div>`
+    + (messages.length ? `<h3>In flight</h3><ul class="messages">${messages.join("")}</ul>` : "");
+}
+
+export function enabled(view, about, ending) {
+  if (view.ends) return `<p class="ends">${ending}</p>`;
+  const acts = view.actions.filter(item => item.can.length).map(item => {
+    const told = about.actions[item.label];
+    const steps = item.can.map(step =>
+      `<button type="button" class="step" data-step="${text(step)}">${text(parameters(step) || "do it")}</button>`);
+    return `<article class="act"><h3>${text(item.label)}${told.fault ? ` <span class="fault">${told.fault}</span>` : ""}</h3>`
+      + `<p>${text(told.sentence)}</p><div class="steps" role="group" aria-label="${text(item.label)}">${steps.join("")}</div></article>`;
+  });
+  return acts.join("") || "<p>Nothing can happen: a deadlock.</p>";
+}
+
+export function refused(view, about, engine) {
+  if (view.ends) return "";
+  return view.actions.filter(item => item.cannot.length).map(item => {
+    const told = about.actions[item.label];
+    const guards = item.cannot.map(why => `<li>${guard(why, engine)}</li>`).join("");
+    const count = item.cannot.reduce((sum, why) => sum + why.count, 0);
+    return `<details class="refusal" data-action="${text(item.label)}"><summary><b>${text(item.label)}</b>${told.fault ? ` <span class="fault">${told.fault}</span>` : ""}`
+      + ` <span class="quiet">${many(count, "step")}${item.can.length ? " of its steps" : ""}</span></summary>`
+      + `<p>${text(told.sentence)}</p><ul>${guards}</ul><div class="each" aria-live="polite"></div></details>`;
+  }).join("");
+}
+
+function guard(why, engine) {
+  const bound = why.bound ? ` <span class="quiet">no rule of the protocol: the bound <code>${text(why.bound)}</code> of this run</span>` : "";
+  const out = engine && why.name ? ` <button type="button" class="remove" data-guard="${text(why.name)}">Go on without it</button>` : "";
+  return `<code>${text(why.guard)}</code> refuses ${many(why.count, "step")}${bound}${values(why)}${out}`;
+}
+
+const values = why => why.values?.length ? `<div class="values">${text(parameters(why.step) || why.step)}: ${why.decided ? `<code>${text(why.decided)}</code> is not so, ` : ""}`
+  + `${why.values.map(item => `<code>${text(item)}</code>`).join(" ")}</div>` : "";
+
+export function each(refusals) {
+  return `<ul>${refusals.map(why => `<li class="why" data-step="${text(why.step)}"><span class="mono">${text(parameters(why.step) || why.step)}</span>: `
+    + `<code>${text(why.guard)}</code>${why.decided ? `, for <code>${text(why.decided)}</code> is not so` : ""}`
+    + ` ${why.values.map(item => `<code class="value">${text(item)}</code>`).join(" ")}</li>`).join("")}</ul>`;
+}
+
+const GROUPS = [["violated", "violated"], ["reached", "reached here"], ["holds", "hold here"], ["no step yet", "are about a step: take one"],
+  ["not here", "witnesses are not reached here"], ["whole behaviours", "are about whole behaviours: one state decides nothing"]];
+
+export function properties(view, about) {
+  const far = view.far ? `<p class="far">${view.far.steps ? `${many(view.far.steps, "step")} to a violation of <b>${text(view.far.property)}</b>` : `Here <b>${text(view.far.property)}</b> is violated`}`
+    + ` <span class="quiet">(the shortest way that a search found: ${text(view.far.title)})</span></p>` : "";
+  return far + GROUPS.map(([status, words]) => {
+    const found = view.properties.filter(item => item.status === status);
+    const list = `<ul class="properties">${found.map(item => one(item, about)).join("")}</ul>`;
+    if (!found.length || ["violated", "reached"].includes(status)) return found.length ? list : "";
+    return `<details class="group"><summary>${found.length} ${words}</summary>${list}</details>`;
+  }).join("");
+}
+
+function one(item, about) {
+  const status = ["violated", "reached", "holds"].includes(item.status) ? item.status + (item.values ? ` for ${item.values}` : "") : "";
+  return `<li class="${item.status.replace(/ /g, "-")}"><details><summary><b>${text(item.name)}</b> <span class="status">${text(status)}</span></summary>`
+    + `<p>${text(about.properties[item.name].sentence)}</p></details></li>`;
+}
+
+export function violated(view) { return view.properties.filter(item => item.status === "violated").map(item => item.name); }

@@ -1,0 +1,31 @@
+// Guided tours: a sentence a step, what each side believes, where it goes wrong, and the same history with the repair.
+import { text } from "./render.js";
+
+export function show(story, box, at, { book }) {
+  box.hidden = false;
+  let which = "broken", number = Math.min(at, story.ways.broken.length);
+  const draw = () => {
+    const told = story.told[which], last = story.ways[which].length, item = told[number - 1];
+    const beliefs = number ? Object.entries(item.believes ?? {}) : [];
+    const ended = number === last;
+    box.innerHTML = `<h2>${text(story.title)}</h2>`
+      + `<p class="sentence" aria-live="polite">${number ? `<b>${which === "repaired" ? "With the repair, s" : "S"}tep ${number} of ${last}.</b> ${text(item.says)}` : text(which === "repaired" ? story.repair : story.begins)}</p>`
+      + (beliefs.length ? `<ul class="beliefs">${beliefs.map(([who, what]) => `<li><b>${text(who)}</b> believes: ${text(what)}</li>`).join("")}</ul>` : "")
+      + (number && item.wrong ? `<p class="wrong">Here it goes wrong.</p>` : "")
+      + (ended ? `<p><span class="verdict${which === "repaired" ? " reached" : ""}">${text(which === "repaired" ? story.repaired_ending : story.finding)}</span></p>` : "")
+      + `<p class="controls"><button type="button" id="tell-back"${number ? "" : " disabled"}>Back</button>`
+      + `<button type="button" id="tell-next"${ended ? " disabled" : ""}>Next</button>`
+      + `<button type="button" id="tell-other">${which === "broken" ? "The same with the repair" : "As it was"}</button></p>`;
+    box.querySelector("#tell-back").onclick = () => move(number - 1, "#tell-back");
+    box.querySelector("#tell-next").onclick = () => move(number + 1, "#tell-next");
+    box.querySelector("#tell-other").onclick = () => { which = which === "broken" ? "repaired" : "broken"; move(0, "#tell-next"); };
+    book(which, number);
+  };
+  const move = (next, focus) => {
+    number = next;
+    draw();
+    const button = box.querySelector(focus);
+    (button.disabled ? box.querySelector("#tell-other") : button).focus();
+  };
+  draw();
+}

@@ -1,0 +1,167 @@
+"""A state as the page shows it: cards, messages, what can happen and what cannot, and every property in this state. JSON values only."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from typing import TYPE_CHECKING, Any
+
+from fencepost.counterexamples.history import folded
+from fencepost.counterexamples.render.markup import card_html
+from fencepost.counterexamples.render.pictures import cards
+from fencepost.counterexamples.states import changes, parts
+from fencepost.counterexamples.violating_binding import violating_binding
+from fencepost.explore.refusals import number_of, refusal
+from fencepost.explore.setting import fault_of
+from fencepost.model.language.actions import Kind
+from fencepost.model.language.interpreter import Path, Transition
+
+if TYPE_CHECKING:
+    from fencepost.explore.setting import Setting
+    from fencepost.model.language.actions import Action, Property
+    from fencepost.model.language.constants import Constants
+    from fencepost.model.language.errors import FencepostError
+    from fencepost.model.language.interpreter import Step
+    from fencepost.model.language.records import Key
+
+View = dict[str, Any]
+VIOLATED, HOLDS, REACHED, NOT_HERE, NO_STEP, WHOLE = (
+    "violated",
+    "holds",
+    "reached",
+    "not here",
+    "no step yet",
+    "whole behaviours",
+)
+"""What may be said of a property in one state. A property of whole behaviours is not decided by one."""
+
+
+def view(
+    setting: Setting,
+    key: Key,
+    before: Key | None = None,
+    came: Transition | None = None,
+    *,
+    explained: bool = False,
+    acts: bool = True,
+) -> View:
+    """Return a state; `came` is the step that led there from `before`, whose changes then stand out.
+
+    With `explained` each guard that refuses says the values for which it does; without `acts` nothing is said of actions.
+    """
+    raw = came.raw if came is not None else key
+    record = setting.plain.machine.state
+    return {
+        "cards": [card_html(card) for card in cards(setting.parties, key if before is None else before, raw)],
+        "messages": _messages(setting, key),
+        "changes": [] if before is None else _changes(setting, before, raw),
+        "folded": folded(record, raw, key) if came is not None else "",
+        "actions": [_action(setting, item, key, explained=explained) for item in setting.plain.machine.actions if acts],
+        "properties": properties(setting, key, before, came),
+    }
+
+
+def _messages(setting: Setting, key: Key) -> list[tuple[str, str]]:
+    """Return the messages in flight, each with the name of what holds it."""
+    return [
+        (f"{part.label}.{cell.name}" if part.label else cell.name, text)
+        for part in parts(setting.plain.machine.state, key)
+        for cell in part.cells
+        for text in cell.messages or ()
+    ]
+
+
+def _changes(setting: Setting, before: Key, after: Key) -> list[str]:
+    found = changes(setting.plain.machine.state, before, after)
+    return [f"{item.label}.{item}" if item.label else str(item) for item in found]
+
+
+def _action(setting: Setting, item: Action, key: Key, *, explained: bool) -> View:
+    """Return one action: the steps of it that can happen, and for each guard how many it refuses, with the first of these."""
+    can: list[str] = []
+    cannot: dict[int, View] = {}
+    for step, found in setting.plain.attempts(item, key):
+        if isinstance(found, Transition):
+            can.append(setting.plain.show(step))
+            continue
+        # at once: the state that a guard has read is used again for the next step
+        number = number_of(setting, item, found)
+        if number not in cannot:
+            why = _refused(setting, step, found, explained=explained)
+            cannot[number] = {**why, "count": 0, "step": setting.plain.show(step)}
+        cannot[number]["count"] += 1
+    return {"label": item.label, "can": can, "cannot": [why for _, why in sorted(cannot.items(), reverse=True)]}
+
+
+def _refused(setting: Setting, step: Step, error: FencepostError, *, explained: bool) -> View:
+    """Return what refuses a step; its values take a while, and are asked for apart."""
+    number = number_of(setting, step.action, error)
+    named = {"name": setting.guard_name(step.action, number)}
+    return refusal(setting, step, error, explained=explained)._asdict() | named
+
+
+def refusals(setting: Setting, key: Key, label: str) -> list[View]:
+    """Return why each step of an action cannot happen, those that come furthest first."""
+    item = setting.plain.machine.action(label)
+    found = [
+        (step, refusal(setting, step, error))
+        for step, error in setting.plain.attempts(item, key)
+        if not isinstance(error, Transition)
+    ]
+    found.sort(key=lambda pair: -pair[1].number)
+    return [{"step": setting.plain.show(step), **why._asdict()} for step, why in found]
+
+
+def properties(setting: Setting, key: Key, before: Key | None, came: Transition | None) -> list[View]:
+    """Return what every property says of this state, and those over steps of the step that led there."""
+    return [
+        {"name": prop.name, "status": status, "values": _values(setting, prop, key, before, came) if status == VIOLATED else ""}
+        for prop in setting.protocol.every_property
+        for status in [_status(setting, prop, key, before, came)]
+    ]
+
+
+def _status(setting: Setting, prop: Property, key: Key, before: Key | None, came: Transition | None) -> str:
+    if prop.kind.over_behaviours:
+        return WHOLE
+    if not prop.over_steps:
+        so = setting.plain.holds(prop, key)
+    elif before is None or came is None:
+        return NO_STEP
+    else:
+        so = setting.plain.holds_step(prop, before, came)
+    if prop.kind is Kind.SOMETIMES:
+        return REACHED if so else NOT_HERE
+    return HOLDS if so else VIOLATED
+
+
+def _values(setting: Setting, prop: Property, key: Key, before: Key | None, came: Transition | None) -> str:
+    """Return for which values a property is violated: `leader=1, offset=0`."""
+    path = Path(key, (), (key,)) if before is None or came is None else Path(before, (came.step,), (before, key))
+    return str(violating_binding(setting.trace("", prop=prop), path) or "")
+
+
+def about(setting: Setting) -> View:
+    """Return what does not change from state to state: actions and properties with their sentences."""
+    machine = setting.plain.machine
+    return {
+        "protocol": setting.protocol.name,
+        "sentence": machine.sentence,
+        "version": setting.link.version,
+        "constants": {name: str(value).lower() for name, value in setting.constants.shown.items()},
+        "mark": mark_of(setting.constants),
+        "removed": [{"name": guard.name, "condition": guard.condition} for guard in setting.removed],
+        "parties": [lane.title for lane in setting.parties.lanes],
+        "actions": {
+            item.label: {"sentence": item.sentence, "fault": fault_of(setting.protocol.machine.action(item.name))}
+            for item in machine.actions
+        },
+        "properties": {
+            item.name: {"kind": str(item.kind), "sentence": item.sentence} for item in setting.protocol.every_property
+        },
+    }
+
+
+def mark_of(constants: Constants) -> str:
+    """Return a short mark of constants: traces under the same ones are found by it."""
+    return hashlib.sha256(json.dumps(dict(constants.values)).encode()).hexdigest()[:12]

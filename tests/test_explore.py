@@ -1,0 +1,238 @@
+"""The explorer's engine, by the entry point that the browser calls: links, states, refusals, traces, stories."""
+
+from __future__ import annotations
+
+import json
+import random
+import subprocess
+import sys
+import zipfile
+from typing import TYPE_CHECKING, Any
+
+import pytest
+from fencepost.counterexamples.reader import read
+from fencepost.counterexamples.replay import replay_text
+from fencepost.counterexamples.trace import ARCHIVE
+from fencepost.explore import links, page
+from fencepost.explore.book import Book
+from fencepost.explore.session import Session, described
+from fencepost.explore.setting import set_up
+from fencepost.explore.view import VIOLATED
+from fencepost.invariants.protocols import PROTOCOLS, protocol
+from fencepost.model.language.errors import DisabledError, UsageError
+from fencepost.model.language.interpreter import Interpreter
+from fencepost.model.language.subset import check, guards_of
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+KIP_903 = "replication-b09-kip-903"
+
+
+def asking() -> tuple[Session, Any]:
+    """Return a session and how to ask it, as the worker does."""
+    session = Session()
+
+    def ask(what: str, **question: Any) -> Any:
+        return json.loads(session.answer(json.dumps({"ask": what, **question})))
+
+    return session, ask
+
+
+def text_of(name: str) -> str:
+    return (ARCHIVE / f"{name}.trace").read_text()
+
+
+def opened(name: str) -> tuple[Any, Any]:
+    """Open an archived trace; return what was found, and how to go on asking."""
+    _, ask = asking()
+    return ask("open", link=ask("trace", text=text_of(name))["link"]), ask
+
+
+def test_a_link_holds_protocol_version_constants_switches_guards_and_steps_and_gives_them_back() -> None:
+    made = links.link(
+        "replication",
+        version="kafka-4.1",
+        constants={"brokers": 3, "loss": "any"},
+        switches=["elr", "partial_loss=off"],
+        removed=["leader-handles-fetch 1"],
+        steps=["broker-crashes broker=1 kept=0", "x m={a={0,1},b=[0,1]}"],
+    )
+    assert made == (
+        "#replication?version=kafka-4.1&brokers=3&loss=any&elr=true&partial_loss=false&removed=leader-handles-fetch+1"
+        "&steps=broker-crashes+broker=1+kept=0;x+m={a={0,1},b=[0,1]}"
+    )
+    found = links.read(made)
+    assert (found.version, found.removed) == ("kafka-4.1", ("leader-handles-fetch 1",))
+    assert found.constants == {"brokers": "3", "loss": "any", "elr": "true", "partial_loss": "false"}
+    assert found.steps == ("broker-crashes broker=1 kept=0", "x m={a={0,1},b=[0,1]}")
+    assert found.text == made
+    assert links.link("kip320") == "#kip320"
+    assert links.link_of_trace(f"{KIP_903}.trace") == f"#trace={KIP_903}"
+
+
+@pytest.mark.parametrize(
+    ("asked", "answer"),
+    [
+        ({"constants": {"brokerz": 3}}, "no constant 'brokerz'. Did you mean 'brokers'?"),
+        ({"version": "kafka-9"}, "no version 'kafka-9'"),
+        ({"removed": ["leader-appends 9"]}, "no guard 'leader-appends 9'"),
+        ({"constants": {"brokers": 77}}, "out of range"),
+    ],
+)
+def test_a_link_to_what_is_not_there_is_refused(asked: dict[str, Any], answer: str) -> None:
+    with pytest.raises(UsageError, match=answer.replace("?", r"\?")):
+        links.link("replication", **asked)
+
+
+def test_no_constant_is_called_like_a_part_of_a_link() -> None:
+    for item in PROTOCOLS.values():
+        assert not {*links.KEYS, "story", "at"} & item.machine.constants.declared().keys()
+
+
+@pytest.mark.parametrize(
+    "name", [KIP_903, "kip101-weak-isr", "quorum-b36-kafka-12460", "hints-and-tokens-handled-first", "leader-discovery-hyp-6"]
+)
+def test_an_archived_trace_opens_and_ends_in_its_violation(name: str) -> None:
+    found, _ = opened(name)
+    trace = read(ARCHIVE / f"{name}.trace").trace
+    assert found["stopped"] is None
+    assert [view.get("step") for view in found["views"][1:]] == [trace.interpreter().show(step) for step in trace.steps]
+    assert trace.prop is not None
+    last = {item["name"]: item["status"] for item in found["views"][-1]["properties"]}
+    assert last[trace.prop.name] == VIOLATED
+
+
+def test_refusals_are_those_of_the_plain_interpreter_on_random_states() -> None:
+    draw = random.Random(25)  # noqa: S311 (no secret)
+    for name in ("replication", "kip320", "quorum", "leader-discovery", "follower-reads"):
+        _, ask = asking()
+        machine = protocol(name).machine
+        plain, guards = Interpreter(machine, machine.set_constants({})), guards_of(check(machine))
+        shown = ask("open", link=f"#{name}")["views"][0]
+        key = plain.initial_states()[0]
+        for _ in range(6):
+            can = [plain.show(item.step) for item in plain.transitions(key)]
+            assert [step for action in shown["actions"] for step in action["can"]] == can
+            for item in draw.sample(machine.actions, 3):
+                wanted = []
+                for step in plain.steps(item, key):
+                    try:
+                        plain.apply(key, step)
+                    except DisabledError as error:
+                        wanted.append((plain.show(step), guards.texts(item)[guards.refused(item, error)]))
+                found = ask("refusals", state=shown["id"], action=item.label)["refusals"]
+                assert sorted((why["step"], why["guard"]) for why in found) == sorted(wanted)
+                counts = {
+                    why["guard"]: why["count"]
+                    for act in shown["actions"]
+                    if act["label"] == item.label
+                    for why in act["cannot"]
+                }
+                assert sum(counts.values()) == len(wanted)
+            if not can:
+                break
+            taken = draw.choice(can)
+            key = next(item.after for item in plain.transitions(key) if plain.show(item.step) == taken)
+            shown = ask("step", state=shown["id"], step=taken)
+
+
+def test_a_refusal_says_which_part_of_the_guard_decides_and_the_values_in_it() -> None:
+    found, ask = opened("replication-hyp-10")
+    refused = {
+        why["step"]: why for why in ask("refusals", state=found["views"][-1]["id"], action="leader-handles-fetch")["refusals"]
+    }
+    assert refused["leader-handles-fetch leader=0 follower=1"]["guard"] == "serves(s, c, leader, follower)"
+    assert refused["leader-handles-fetch leader=0 follower=1"]["decided"] == "image.leader == leader"
+    assert refused["leader-handles-fetch leader=0 follower=1"]["values"] == ["image.leader=1", "leader=0"]
+    [appends, *_] = ask("refusals", state=found["views"][-1]["id"], action="leader-appends")["refusals"]
+    assert (appends["bound"], appends["values"]) == ("max_records", ["s.written=1", "c.max_records=1"])
+
+
+def test_without_a_guard_the_step_that_it_refused_can_be_taken() -> None:
+    _, ask = asking()
+    name = "follower-fetch 1"
+    before = ask("open", link="#kip320?replicas=2")
+    after = ask("open", link=links.link("kip320", constants={"replicas": 2}, removed=[name]))
+    assert after["about"]["removed"][0]["name"] == name
+
+    def counts(found: Any) -> tuple[int, int]:
+        act = next(item for item in found["views"][0]["actions"] if item["label"] == "follower-fetch")
+        return len(act["can"]), sum(why["count"] for why in act["cannot"] if why["name"] == name)
+
+    (could, refused), (can, left) = counts(before), counts(after)
+    assert refused
+    assert not left
+    assert can >= could
+
+
+def test_steps_are_refused_with_the_guard_and_unknown_ones_with_what_there_is() -> None:
+    _, ask = asking()
+    ask("open", link="#kip320?replicas=2")
+    assert "there is no protocol 'kip32'" in ask("open", link="#kip32")["error"]
+    _, ask = asking()
+    first = ask("open", link="#kip320?replicas=2")["views"][0]
+    assert (
+        "has no action 'leader-writ'. Did you mean 'leader-write'?"
+        in ask("step", state=first["id"], step="leader-writ leader=0")["error"]
+    )
+    refused = next(why for item in first["actions"] for why in item["cannot"])
+    assert f"the guard `{refused['guard']}` refuses it" in ask("step", state=first["id"], step=refused["step"])["error"]
+    stopped = ask("open", link=links.link("kip320", constants={"replicas": 2}, steps=[refused["step"]]))
+    assert stopped["stopped"]["step"] == refused["step"]
+    assert len(stopped["views"]) == 1
+
+
+def test_a_history_is_saved_as_a_trace_that_replays_and_one_that_shows_nothing_is_not() -> None:
+    found, ask = opened("kip101-weak-isr")
+    steps = [view["step"] for view in found["views"][1:]]
+    saved = ask("save", steps=steps)
+    assert saved["name"] == "kip101-weak-isr.trace"
+    assert replay_text(saved["text"]).trace.prop.name == "weak-isr"  # type: ignore[union-attr]
+    assert "a trace ends in a violated property, a reached witness or a deadlock" in ask("save", steps=[])["error"]
+
+
+def test_along_an_archived_trace_it_is_known_how_far_the_violation_is() -> None:
+    found, ask = opened(KIP_903)
+    far = ask("measure", traces=[text_of(KIP_903), text_of("kip101-weak-isr")])["far"]
+    steps = [far[str(view["id"])]["steps"] for view in found["views"]]
+    assert steps == list(range(len(steps) - 1, -1, -1))
+    assert far[str(found["views"][0]["id"])]["property"] == "joining-epoch-is-registered"
+
+
+def test_a_book_leads_from_state_to_state_as_the_semantics_do_and_says_where_it_ends() -> None:
+    trace = read(ARCHIVE / "kip101-weak-isr.trace").trace
+    setting = set_up(links.read(described(trace)["link"]))
+    book = Book(setting)
+    book.history(setting.initial(), setting.link.steps)
+    data = book.data()
+    keys = {number: key for key, number in book.numbers.items()}
+    inside = [number for number, item in enumerate(data["states"]) if not item["ends"]]
+    for number in inside:
+        came = {setting.plain.show(item.step): item.after for item in setting.plain.transitions(keys[number])}
+        assert {step: keys[after] for step, after in data["states"][number]["leads"].items()} == came
+    at = 0
+    for step in setting.link.steps:
+        at = data["states"][at]["leads"][step]
+    assert at in inside
+    assert len(inside) < len(data["states"])
+    small = Book(setting, most=20_000)
+    small.history(setting.initial(), setting.link.steps)
+    assert small.size < 60_000
+
+
+def test_what_the_browser_loads_is_enough_and_asks_for_the_standard_library_only(tmp_path: Path) -> None:
+    page.archive(tmp_path / "sources.zip")
+    with zipfile.ZipFile(tmp_path / "sources.zip") as found:
+        found.extractall(tmp_path / "packages")
+    code = (
+        "import sys, json\n"
+        f"sys.path[:] = [{str(tmp_path / 'packages')!r}, *(item for item in sys.path if 'site-packages' not in item and item)]\n"
+        "sys.meta_path = [item for item in sys.meta_path if getattr(item, '__module__', type(item).__module__).startswith(('_frozen', 'importlib'))]\n"
+        "from fencepost.explore.session import Session\n"
+        "found = json.loads(Session().answer(json.dumps({'ask': 'open', 'link': '#kip320?replicas=2'})))\n"
+        "assert found['views'][0]['cards'], found\n"
+        "assert not {'jinja2', 'numpy', 'rich', 'click', 'llvmlite', 'networkx'} & sys.modules.keys()\n"
+        f"assert sys.modules['fencepost.explore.session'].__file__.startswith({str(tmp_path)!r})\n"
+    )
+    subprocess.run([sys.executable, "-c", code], check=True, cwd=tmp_path)  # noqa: S603 (our own command)
