@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
 
+from fencepost.api.files import write_text
 from fencepost.api.results import Answer, table
 from fencepost.api.watching import Event, watched
 from fencepost.explorers.interrupts import cancelled_by
@@ -23,11 +24,21 @@ if TYPE_CHECKING:
     from fencepost.api.watching import Watch
     from fencepost.audit.findings import Severity
     from fencepost.audit.pipeline import Settings
+    from fencepost.audit.recorded import Recorded
     from fencepost.audit.report import Asked
     from fencepost.explorers.spark.session import Cluster
 
 MEMORY = (("spark.driver.memory", "2g"), ("spark.sql.shuffle.partitions", "16"))
 """Settings of Spark unless others are given: what ten million records need on one machine."""
+
+
+@dataclass(frozen=True)
+class _Led:
+    """The partition whose history is to become a trace, the file of that, and the offset at which it ends."""
+
+    partition: str
+    file: Path
+    until: int | None
 
 
 @dataclass(frozen=True)
@@ -64,6 +75,9 @@ def audit(
     severity: Severity = "low",
     within: float = 60.0,
     min_isr: int = 1,
+    partition: str | None = None,
+    trace: str | Path | None = None,
+    until: int | None = None,
     kafka: str | None = None,
     jars: str | Path | None = None,
     cluster: Cluster | None = None,
@@ -75,6 +89,8 @@ def audit(
     `paths` are folders `__cluster_metadata-0` of one controller or several, or files with what kafka-dump-log.sh prints.
     `output` is a folder that keeps records, histories and findings as Parquet, to which `resume` adds. `within` is how many seconds
     after a change of min ISR or of the leader the next one is suspicious; `min_isr` is min.insync.replicas of server.properties.
+    `trace` is a file to which the history of a `partition`, such as "orders-3", is written up to the offset `until`, as a trace of
+    `replication` with what the brokers must have done in between.
     """
     from fencepost.audit.pipeline import Settings
     from fencepost.audit.report import Asked
@@ -84,6 +100,11 @@ def audit(
     look_for_java()
     if not paths:
         raise UsageError("no log was given: name a folder __cluster_metadata-0, or a file with what kafka-dump-log.sh prints.")
+    if (partition is None) is not (trace is None) or (until is not None and trace is None):
+        raise UsageError(
+            "--partition, --trace and --until go together: write --partition TOPIC-NUMBER --trace FILE [--until OFFSET]."
+        )
+    led = None if partition is None else _Led(partition, Path(str(trace)), until)
     folder = _folder(Path(output) if output else None, resume=resume)
     cluster = cluster or Cluster()
     cluster = Cluster(cluster.master, (*MEMORY, *cluster.conf), cluster.partitions, cluster.handover)
@@ -91,7 +112,7 @@ def audit(
         with cancelled_by(cancel):
             data = _audited(
                 [Path(path) for path in paths], folder, (kafka, Path(jars) if jars else None), Settings(int(within * 1000), min_isr),
-                Asked(severity), cluster, watched(progress), resume=resume,
+                Asked(severity), cluster, watched(progress), led, resume=resume,
             )  # fmt: skip
             return AuditResult.of({**data, "output": str(output) if output else None})
     finally:
@@ -115,6 +136,15 @@ def _folder(output: Path | None, *, resume: bool) -> Path:
     return output.absolute()
 
 
+def _written(history: Recorded, file: Path) -> dict[str, Any]:
+    """Look for a recorded history in the model, and write the way as a trace."""
+    from fencepost.audit.fitting import fitted
+
+    made = fitted(history)
+    write_text(file, made.replay.text)
+    return made.data(str(file))
+
+
 def _audited(
     paths: Sequence[Path],
     folder: Path,
@@ -123,11 +153,12 @@ def _audited(
     asked: Asked,
     cluster: Cluster,
     watch: Watch,
+    led: _Led | None,
     *,
     resume: bool,
 ) -> AuditData:
     """Read, judge and sum up."""
-    from fencepost.audit.pipeline import judge
+    from fencepost.audit.pipeline import history_of, judge
     from fencepost.audit.reading import MANIFEST, read
     from fencepost.audit.report import report
     from fencepost.explorers.spark.session import spark
@@ -149,5 +180,9 @@ def _audited(
             differ = judge(sql, reading, settings, force=False)
         with watch.busy("summing up"):
             data = report(sql, reading, differ, asked)
+        history = history_of(sql, reading, settings, led.partition, led.until) if led else None
+    if led and history:
+        with watch.busy(f"looking for {led.partition} in the model"):
+            data["trace"] = _written(history, led.file)
     seconds = time.perf_counter() - began
     return cast("AuditData", {**data, "seconds": round(seconds, 2), "reading_seconds": round(read_in, 2)})

@@ -393,6 +393,33 @@ class AuditNote(TypedDict):
     unread: bool
 
 
+class AuditBroken(TypedDict):
+    """A property that does not hold on a way through the model, and the first step after which it does not."""
+
+    property: str
+    step: int
+
+
+class AuditTrace(TypedDict):
+    """A recorded history as a trace of the model; `next` is the first offset that is not on the way, null if all are.
+
+    `left_out` says why it begins only at `first`; empty if the partition begins there.
+    """
+
+    file: str
+    partition: str
+    version: str
+    brokers: list[int]
+    first: int
+    left_out: str
+    last: int
+    next: int | None
+    recorded: int
+    states: int
+    broken: list[AuditBroken]
+    searched: int
+
+
 class AuditData(TypedDict):
     """`audit`."""
 
@@ -412,6 +439,7 @@ class AuditData(TypedDict):
     findings: list[AuditFinding]
     omitted: int
     histories: list[AuditHistory]
+    trace: AuditTrace | None
     by_topic: list[dict[str, Value]]
     by_broker: list[dict[str, Value]]
     by_day: list[dict[str, Value]]

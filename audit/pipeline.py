@@ -5,18 +5,22 @@ from __future__ import annotations
 import shutil
 from dataclasses import dataclass
 from itertools import accumulate, islice
+from operator import itemgetter
 from typing import TYPE_CHECKING, Any
 
 from fencepost.audit.following import Found, follow
 from fencepost.audit.logs import chosen, gaps, overlaps
+from fencepost.audit.recorded import recorded
 from fencepost.audit.surroundings import TYPES, Event, gathered
 from fencepost.explorers import sealed
+from fencepost.model.language.errors import UsageError
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
     from pathlib import Path
 
     from fencepost.audit.reading import Reading
+    from fencepost.audit.recorded import Recorded
     from fencepost.audit.surroundings import Surroundings
     from pyspark.sql import DataFrame, SparkSession
 
@@ -24,6 +28,8 @@ HISTORIES, FINDINGS, JUDGED = "histories", "findings", "judged.json"
 ROWS_OF_A_TASK = 250_000
 BATCH = 20_000
 """Rows that a task hands over at a time."""
+LED = 400
+"""Changes of a partition that may become a trace, the last ones: the model has room for fewer."""
 CREATES, CHANGES = "PARTITION_RECORD", "PARTITION_CHANGE_RECORD"
 FINDING = (
     "struct<sort:string,severity:string,offset:bigint,time:bigint,end:bigint,lasted:bigint,brokers:array<int>,text:string>"
@@ -179,6 +185,27 @@ def judge(sql: SparkSession, reading: Reading, settings: Settings, *, force: boo
     differ = disagreements(sql, reading)
     sealed.write(folder / JUDGED, sealed.sealed({**stands, "count": differ.count, "first": differ.first}))
     return differ
+
+
+def history_of(sql: SparkSession, reading: Reading, settings: Settings, name: str, until: int | None) -> Recorded:
+    """Return the history of a partition, by its name such as `orders-3`, as a controller of the model would have it."""
+    from pyspark.sql import functions as f
+
+    topic, _, number = name.rpartition("-")
+    if not topic or not number.isdecimal():
+        raise UsageError(f"--partition was given {name!r}, which names no partition: write TOPIC-NUMBER, such as orders-3.")
+    own = (f.col("topic") == topic) & (f.col("partition") == int(number))
+    histories = sql.read.schema(SCHEMA).parquet(str(reading.folder / HISTORIES)).where(own)
+    if until is not None:
+        histories = histories.where(f.col("offset") <= until)
+    rows = [row.asDict() for row in histories.drop("findings").orderBy(f.col("offset").desc()).limit(LED).collect()]
+    if not rows:
+        raise UsageError(
+            f"the log has no partition {name}: write the name of a topic, a dash, and the number of a partition that it has."
+        )
+    newest = max(rows, key=itemgetter("offset"))["topic_id"]  # a topic that was deleted and created again has another id
+    around = surroundings(records(sql, reading), reading, settings)
+    return recorded([row for row in rows if row["topic_id"] == newest], around, until)
 
 
 def _kept(folder: Path, stands: dict[str, Any]) -> Disagreement | None:

@@ -82,6 +82,7 @@ def report(sql: SparkSession, reading: Reading, differ: Disagreement, asked: Ask
         "findings": findings,
         "omitted": total - len(findings),
         "histories": _told(histories, findings),
+        "trace": None,
         "by_topic": [row.asDict() for row in sql.sql(TOPICS).limit(TOP).collect()],
         "by_broker": [row.asDict() for row in sql.sql(BROKERS).limit(TOP).collect()],
         "by_day": [row.asDict() for row in sql.sql(DAYS).collect()],

@@ -53,6 +53,16 @@ class Event(NamedTuple):
     fields: str
 
 
+class Standing(NamedTuple):
+    """A broker from an offset on: whether it is fenced and shutting down, and how often it has registered."""
+
+    offset: int
+    time: int
+    fenced: bool
+    stopping: bool
+    registered: int
+
+
 class Away(NamedTuple):
     """A range of offsets and times in which a broker is fenced, shutting down or not registered."""
 
@@ -64,16 +74,18 @@ class Away(NamedTuple):
 
 @dataclass
 class Presence:
-    """A broker: when it was away, and when a new incarnation of it registered. It begins unregistered."""
+    """A broker: when it was away, when a new incarnation of it registered, and how it stood. It begins unregistered."""
 
     away: list[Away] = field(default_factory=lambda: [Away(-1, -1, FOREVER, FOREVER)])
     registered: list[tuple[int, int]] = field(default_factory=list)
+    standings: list[Standing] = field(default_factory=list)
     epoch: int = -1
     fenced: bool = True
     stopping: bool = False
 
     def change(self, offset: int, time: int) -> None:
         """Note that the broker is as it is now from here on."""
+        self.standings.append(Standing(offset, time, self.fenced, self.stopping, len(self.registered)))
         last = self.away[-1] if self.away else None
         is_away = last is not None and last.end == FOREVER
         if (self.fenced or self.stopping) and not is_away:

@@ -25,6 +25,7 @@ HEADERS = (
     "normalize",
     "removed",
     "kafka",
+    "recorded",
     "initial",
     "property",
     "for",

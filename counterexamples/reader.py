@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 from fencepost.counterexamples.lines import load
-from fencepost.counterexamples.trace import DIFFERS, LOOP, WORST, Trace, promises_of, starting_points, verdict_of
+from fencepost.counterexamples.trace import DIFFERS, LOOP, RECORDED, WORST, Trace, promises_of, starting_points, verdict_of
 from fencepost.counterexamples.values import arguments, pairs, quoted
 from fencepost.invariants.protocols import protocol as named_protocol
 from fencepost.model.language.actions import Kind
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from fencepost.model.language.interpreter import Interpreter
     from fencepost.model.language.removal import Guard
 
-VERDICTS = ("violated", "reached", "deadlock", WORST, DIFFERS)
+VERDICTS = ("violated", "reached", "deadlock", WORST, DIFFERS, RECORDED)
 UNFOLDED = re.compile(r",\s+")
 """Where a message was folded: its lines were joined with a blank, which no message has."""
 
@@ -107,7 +107,20 @@ class _Reader:
             why=_text(header, "why"),
             worst=header["verdict"].text == WORST,
             removed=self.removed(found, header),
-            kafka=self.kafka(header),
+            kafka=self.told(
+                header,
+                "kafka",
+                DIFFERS,
+                "no release is named. Write a line such as `kafka: 4.1.2`",
+                "a release of Kafka is named",
+            ),
+            recorded=self.told(
+                header,
+                "recorded",
+                RECORDED,
+                "no partition is named. Write a line such as `recorded: t-0, offsets 12 to 140`",
+                "a partition of a cluster is named",
+            ),
         )
         plain = trace.interpreter()
         self.behaviours(trace.prop, header)
@@ -196,18 +209,14 @@ class _Reader:
         with self.at(header.get("constants", header["protocol"]).number):
             return found.machine.set_constants(chosen)
 
-    def kafka(self, header: Mapping[str, Line]) -> str:
-        """Return the release of Kafka that the trace is about, which goes with one verdict."""
+    def told(self, header: Mapping[str, Line], name: str, goes_with: str, missing: str, given: str) -> str:
+        """Return a line of the header that goes with one verdict, and that verdict with it."""
         verdict = header["verdict"]
-        if verdict.text == DIFFERS and "kafka" not in header:
-            self.refuse(
-                verdict.number, f"the verdict is {DIFFERS!r}, but no release is named. Write a line such as `kafka: 4.1.2`."
-            )
-        if "kafka" in header and verdict.text != DIFFERS:
-            self.refuse(
-                header["kafka"].number, f"a release of Kafka is named, and the verdict is not {DIFFERS!r}. Leave the line out."
-            )
-        return _text(header, "kafka")
+        if verdict.text == goes_with and name not in header:
+            self.refuse(verdict.number, f"the verdict is {goes_with!r}, but {missing}.")
+        if name in header and verdict.text != goes_with:
+            self.refuse(header[name].number, f"{given}, and the verdict is not {goes_with!r}. Leave the line out.")
+        return _text(header, name)
 
     def judged(self, found: Protocol, header: Mapping[str, Line]) -> Property | None:
         """Return the property that the trace is about; None if it leads to a deadlock."""
@@ -217,11 +226,12 @@ class _Reader:
                 verdict.number,
                 f"the verdict is {quoted(verdict.text)}, which no trace can show.{nearest(verdict.text, list(VERDICTS))} "
                 "Write `violated` for a property, `reached` for a witness, `worst` for the most expensive path that an at-most property allows, "
-                "`deadlock` where no action is enabled in the end, `differs` where Kafka departs from the model.",
+                "`deadlock` where no action is enabled in the end, `differs` where Kafka departs from the model, `recorded` for what a cluster went through.",
             )
-        if verdict.text in ("deadlock", DIFFERS):
+        of_none = {"deadlock": "a deadlock", DIFFERS: "a difference from Kafka", RECORDED: "a recorded history"}
+        if verdict.text in of_none:
             if "property" in header:
-                line, what = header["property"], "a deadlock" if verdict.text == "deadlock" else "a difference from Kafka"
+                line, what = header["property"], of_none[verdict.text]
                 self.refuse(line.number, f"property {line.text!r} is named, but {what} is of no property. Leave the line out.")
             return None
         if "property" not in header:

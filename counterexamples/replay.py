@@ -125,7 +125,7 @@ class _Replaying:
             fault = _fault(self.plain, self.trace, path)
             if fault:
                 self.refuse_behaviour(path, fault)
-        elif not self.trace.kafka and not _shows(self.plain, self.trace.prop, path, last):
+        elif self.trace.judged_by_its_end and not _shows(self.plain, self.trace.prop, path, last):
             self.refuse_end(path)
         witness = self.trace.prop is not None and self.trace.prop.kind is Kind.SOMETIMES
         return Replay(self.trace, path, Verdict.HOLDS if witness or self.trace.worst else Verdict.VIOLATED)

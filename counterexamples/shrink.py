@@ -94,6 +94,10 @@ def shrink(trace: Trace, limits: Limits | None = None, tell: Callable[[str], Non
             f"the trace shows where Kafka {trace.kafka} departs from the model, which only a run on Kafka's classes can show: "
             "`fencepost conform` writes such traces as short as it can make them."
         )
+    if trace.recorded:
+        raise UsageError(
+            f"the trace is what a cluster went through ({trace.recorded}): with fewer steps it would be another history. Leave it as it is."
+        )
     if trace.prop is not None:
         why = "its trace is a way and a loop, and steps cannot be left out of it one by one. A check shows the shortest way to a loop"
         refuse_behaviours((trace.prop,), why)

@@ -37,6 +37,8 @@ WORST = "worst"
 """The verdict of a trace that follows the most expensive path that an at-most property allows."""
 DIFFERS = "differs"
 """The verdict of a history after which Kafka departs from the model."""
+RECORDED = "recorded"
+"""The verdict of a history of a cluster, which need not violate anything."""
 WIDTH = 100
 """Columns after which the writer folds a line."""
 ARCHIVE = File(__file__).parent / "archive"
@@ -52,7 +54,8 @@ class Trace:
     on; or the trace is the `worst` way that the property allows.
     `initial` holds the parameters of the machine's initial action; None where there is one initial state.
     `removed` is the guard without which the steps are taken; None: of the protocol as it is.
-    `kafka` is the release that departs from the model in the end; then there is no property.
+    `kafka` is the release that departs from the model in the end; then there is no property. Nor is there one where the history is one
+    of a cluster, as `recorded` says: of which partition, at which offsets of the metadata log.
     """
 
     title: str
@@ -70,12 +73,18 @@ class Trace:
     worst: bool = False
     removed: Guard | None = None
     kafka: str = ""
+    recorded: str = ""
+
+    @property
+    def judged_by_its_end(self) -> bool:
+        """Whether the end must show something: not where Kafka departs from the model, nor where a cluster has been there."""
+        return not self.kafka and not self.recorded
 
     @property
     def verdict(self) -> str:
-        """What the header says: violated, reached, worst, deadlock or differs."""
-        if self.kafka:
-            return DIFFERS
+        """What the header says: violated, reached, worst, deadlock, differs or recorded."""
+        if not self.judged_by_its_end:
+            return DIFFERS if self.kafka else RECORDED
         return WORST if self.worst else verdict_of(self.prop)
 
     @property
@@ -83,6 +92,8 @@ class Trace:
         """What the trace shows, as a clause: `weak-isr is violated`."""
         if self.kafka:
             return f"Kafka {self.kafka} departs from the model"
+        if self.recorded:
+            return f"a cluster went this way ({self.recorded})"
         if self.worst and self.prop is not None:
             return f"{self.prop.name} holds, and no path costs more"
         which = f" for {self.args_told}" if self.args else ""
@@ -130,6 +141,7 @@ class Trace:
         yield "normalize", "" if self.normalize else "off"
         yield "removed", f"{self.removed.name}: {self.removed.condition}" if self.removed else ""
         yield "kafka", self.kafka
+        yield "recorded", self.recorded
         yield "initial", self.start(plain)
         yield "property", self.prop.name if self.prop else ""
         yield "for", self.args_told

@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable
 
     from fencepost.audit.reading import Reading
+    from fencepost.audit.surroundings import Surroundings
 
 LOGS = Path(__file__).parent / "metadata_logs"
 """Logs of controllers, recorded by `python -m benchmarks.audit_logs`: a story and a release each."""
@@ -37,6 +38,11 @@ def table(reading: Reading) -> list[dict[str, Any]]:
 
 def followed(reading: Reading, rows: Iterable[dict[str, Any]]) -> list[Row]:
     """Return the histories that records make, as the pipeline does in one task."""
+    return around_and_histories(reading, rows)[1]
+
+
+def around_and_histories(reading: Reading, rows: Iterable[dict[str, Any]]) -> tuple[Surroundings, list[Row]]:
+    """Return what went on around the partitions, and their histories."""
     ends = {item.number: item.end for item in reading.files if item.kind == "snapshot"}
     known = [(ends[row["file"]] - 1 if row["file"] in ends else row["offset"], row["file"] in ends, row) for row in rows]
     events = [Event(offset, old, row["time"], row["type"], row["fields"]) for offset, old, row in known if row["type"] in TYPES]
@@ -51,7 +57,7 @@ def followed(reading: Reading, rows: Iterable[dict[str, Any]]) -> list[Row]:
                 (fields["topicId"], fields["partitionId"], offset, row["time"], row["epoch"], creates, old, row["fields"])
             )
     changes.sort(key=lambda item: (item[0], item[1], item[2], item[6]))
-    return list(follow(around, 60_000, iter(changes)))
+    return around, list(follow(around, 60_000, iter(changes)))
 
 
 def findings(rows: Iterable[Row]) -> list[Found]:

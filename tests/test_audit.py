@@ -10,11 +10,13 @@ import pytest
 from fencepost.api.auditing import audit
 from fencepost.audit.dumped import lines
 from fencepost.audit.findings import SEVERITIES, SORTS
+from fencepost.audit.fitting import fitted
 from fencepost.audit.following import Row, follow
 from fencepost.audit.history import SAME_LEADER, Change, Core
 from fencepost.audit.judging import Rules, electable, judged, standing, with_inactive, with_stale
 from fencepost.audit.logs import File, Note, chosen, files_in, gaps, overlaps
 from fencepost.audit.reading import take_notes
+from fencepost.audit.recorded import Recorded, recorded
 from fencepost.audit.surroundings import Event, gathered
 from fencepost.cli.builds.audit_sarif import sarif
 from fencepost.cli.views.audit import print_audit
@@ -269,6 +271,62 @@ def test_an_aborted_transaction_changes_nothing() -> None:
     assert log.found() == set()
 
 
+# -- the way through the model
+
+
+def led(log: Log, until: int | None = None) -> Recorded:
+    log.event("NO_OP_RECORD")
+    end = log.events[-1]
+    around = gathered(log.events, gaps=[], end=end.offset, until=end.time, min_isr=1)
+    return recorded([row._asdict() for row in follow(around, 60_000, iter(log.changes))], around, until)
+
+
+def test_a_history_that_the_rules_forbid_is_found_up_to_there_and_no_further() -> None:
+    log = Log()
+    shrunk = log.change(isr=[1, 3])
+    log.change(isr=[1, 3], eligibleLeaderReplicas=[2])
+    found = fitted(led(log), most=60)
+    assert not found.whole
+    assert (found.data("x")["last"], found.data("x")["next"]) == (shrunk, shrunk + 1)
+    assert [step.action.name for step in found.replay.path.steps][-2:] == [
+        "leader_requests_shrink",
+        "controller_applies_alter_partition",
+    ]
+    assert fitted(led(log, shrunk)).whole
+
+
+def test_a_restart_leaves_room_for_what_was_before_only_if_the_model_has_it() -> None:
+    log = Log(replicas=(1, 2))
+    for _ in range(7):
+        for leader, isr in ((2, [2]), (2, [1, 2]), (1, [1, 2])):
+            log.change(leader=leader, isr=isr)
+    history = led(log)
+    assert "leader epochs, and the model has room for 12" in history.left_out
+    assert history.points[-1].seen.leader_epoch <= 12
+    assert history.points[0].offset > log.changes[0][2]
+
+
+def test_what_the_model_lacks_is_named() -> None:
+    many = Log(replicas=(1, 2, 3, 4, 5, 6))
+    with pytest.raises(
+        UsageError, match="6 brokers have replicas, and the model has 5 at most, and it cannot begin later either"
+    ):
+        led(many)
+    late = Log(elr=False)
+    late.event("FEATURE_LEVEL_RECORD", name="eligible.leader.replicas.version", featureLevel=1)
+    late.change(isr=[1])
+    assert "eligible leader replicas are turned on" in led(late).left_out
+
+
+def test_min_isr_goes_up_one_by_one_in_the_model() -> None:
+    log = Log()
+    log.set("min.insync.replicas", "1")
+    log.set("min.insync.replicas", "3")
+    history = led(log)
+    assert [point.seen.min_isr for point in history.points] == [2, 1, 2, 3]
+    assert fitted(history).whole
+
+
 # -- files
 
 
@@ -335,6 +393,8 @@ def test_a_folder_that_cannot_be_opened_is_a_line(tmp_path: Path, monkeypatch: p
     [
         (["nowhere"], "nowhere does not exist: name a folder __cluster_metadata-0"),
         ([".", "--resume"], "--resume was given without an audit to continue"),
+        ([".", "--partition", "t-0"], "--partition, --trace and --until go together"),
+        ([".", "--until", "3"], "--partition, --trace and --until go together"),
         ([".", "--output", "."], "is not empty: write --resume"),
         ([".", "--severity", "awful"], "'awful' is not one of"),
     ],
@@ -379,6 +439,10 @@ DATA: Any = {
     "histories": [{"topic": "t", "partition": 0, "steps": [STEP, {**STEP, "offset": 9, "leader": 2, "isr": [2], "election": "unclean"}]}],
     "notes": [{"what": "damaged", "text": "a batch is damaged", "count": 1, "unread": True}],
     "disagreements": {"count": 2, "offset": 7},
+    "trace": {
+        "file": "t.trace", "partition": "t-0", "version": "kafka-4.4", "brokers": [1, 2], "first": 3, "left_out": "", "last": 8,
+        "next": 9, "recorded": 4, "states": 20, "broken": [{"property": "leader-has-acknowledged", "step": 7}], "searched": 30,
+    },
 }  # fmt: skip
 
 
@@ -388,6 +452,7 @@ def test_the_report_says_what_happened_and_what_to_do(capsys: pytest.CaptureFixt
     for part in (
         "A leader was elected uncleanly.", "What to do: Compare the logs.", "1970-01-01 00:00:01", "... and 3 more", "2 elected uncleanly",
         "a batch is damaged", "offsets 4 to 5 are in no file", "files disagree about 2 offsets", "3 changes are of partitions",
+        "No way goes on to offset 9", "leader-has-acknowledged is broken from step 7 on",
     ):  # fmt: skip
         assert part in text
 

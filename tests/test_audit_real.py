@@ -11,15 +11,22 @@ import pytest
 pytest.importorskip("pyarrow", reason="these tests have an environment of their own: tox -e audit")
 
 from fencepost.audit.findings import SORTS
+from fencepost.audit.fitting import fitted
 from fencepost.audit.logs import chosen, gaps, overlaps
 from fencepost.audit.reading import Reading, earlier, read
+from fencepost.audit.recorded import recorded, seen
+from fencepost.conformance.kafka import RELEASES
+from fencepost.counterexamples.replay import replay
 
 from benchmarks.metadata_log import names, write
-from tests.audits import LOGS, findings, followed, table, unpack
+from tests.audits import LOGS, around_and_histories, findings, followed, table, unpack
 from tests.kafkas import on_kafka
 
 if TYPE_CHECKING:
     from pathlib import Path
+
+    from fencepost.audit.recorded import Seen
+    from fencepost.counterexamples.replay import Replay
 
 pytestmark = [on_kafka, pytest.mark.xdist_group("audit")]
 NAMES = sorted(path.name.removesuffix(".tar.gz") for path in LOGS.glob("*.tar.gz"))
@@ -84,6 +91,39 @@ def test_a_story_is_named_and_a_peaceful_one_is_not_blamed(reading: Reading, nam
 def test_what_is_found_has_the_offset_of_its_record(reading: Reading) -> None:
     assert story(reading, "hyp-10-4.1.2") == [("elr-without-replica", 118), ("removed-replica-elected", 140)]
     assert story(reading, "hyp-11-4.1.2") == [("late-min-isr", 28), ("late-min-isr-elected", 58)]
+
+
+LOST = {"leader-has-committed", "leader-has-acknowledged"}
+BROKEN = {"hyp-10": LOST, "hyp-10-b": LOST}
+"""What the way that was found loses. Whether a record was there that HYP-11 or an unclean election could lose, their logs do not say."""
+
+
+@pytest.mark.parametrize(
+    "name", [pytest.param(name, marks=() if name.endswith("4.4.0") else pytest.mark.long) for name in NAMES]
+)
+def test_a_real_history_is_a_way_through_the_model(reading: Reading, name: str, tmp_path: Path) -> None:
+    one = part(reading, name)
+    numbers = {item.number for item in one.files}
+    around, rows = around_and_histories(one, [row for row in table(reading) if row["file"] in numbers])
+    history = recorded([row._asdict() for row in rows if row.topic == "t"], around, None)
+    found = fitted(history)
+    story, _, release = name.rpartition("-")
+    assert found.whole
+    assert found.replay.trace.version == RELEASES[release]
+    assert LOST & {broken for broken, _ in found.broken} == BROKEN.get(story, set())
+    file = tmp_path / "t.trace"
+    file.write_text(found.replay.text)
+    again = replay(file)
+    assert again.text == found.replay.text
+    assert [shown_by(again, number) for number in range(1, len(found.places) + 1)] == [
+        history.points[place].seen for place in found.places
+    ]
+
+
+def shown_by(made: Replay, number: int) -> Seen:
+    """Return what the controller has after a step of a trace."""
+    plain = made.trace.interpreter()
+    return seen(plain.schema.restore(made.path.states[number]), plain.constants)
 
 
 def test_a_log_that_is_cut_off_is_read_up_to_there(reading: Reading) -> None:

@@ -41,6 +41,13 @@ from fencepost.cli.views.display import Display
     help="min.insync.replicas of server.properties.",
 )
 @click.option(
+    "--partition", metavar="TOPIC-NUMBER", help="Find what its brokers must have done, in the model; goes with --trace."
+)
+@click.option(
+    "--trace", type=Writable(), metavar="FILE", help="Write the history of --partition there, as a trace of the model."
+)
+@click.option("--until", type=click.IntRange(0), metavar="OFFSET", help="End that history at this offset.")
+@click.option(
     "--kafka", metavar="VERSION", help="Decode by the classes of this release; by default of the newest that is known."
 )
 @click.option("--jars", metavar="DIR", help="Decode by the classes of the jars in this folder.")
@@ -57,7 +64,7 @@ def audit(paths: tuple[str, ...], **given: Any) -> Exit:
 
     \b
     Exit status: 0 nothing was found, 1 something was found, 2 bad input,
-    3 nothing was found and parts could not be read, 4 internal error.
+    3 nothing was found, and parts could not be read or were not found in the model, 4 internal error.
     """  # noqa: D301 (\b is the mark by which click keeps lines)
     from fencepost.api.auditing import audit as audited
 
@@ -66,7 +73,7 @@ def audit(paths: tuple[str, ...], **given: Any) -> Exit:
 
         look_for_plotly()
     cluster = cluster_of(given["master"], given["conf"])
-    names = ("output", "resume", "severity", "within", "min_isr", "kafka", "jars")
+    names = ("output", "resume", "severity", "within", "min_isr", "partition", "trace", "until", "kafka", "jars")
     with Display(quiet=given["quiet"]) as display:
         made = audited(*paths, cluster=cluster, progress=display, **{name: given[name] for name in names})
     data = made.to_dict()
@@ -86,4 +93,5 @@ def audit(paths: tuple[str, ...], **given: Any) -> Exit:
         print_audit(results(), data)
     if data["sorts"]:
         return Exit.FAILED
-    return Exit.UNDETERMINED if made.unread else Exit.AS_EXPECTED
+    lost = data["trace"] is not None and data["trace"]["next"] is not None
+    return Exit.UNDETERMINED if made.unread or lost else Exit.AS_EXPECTED

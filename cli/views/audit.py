@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from fencepost.cli.views.console import heading, print_hanging, print_lines, print_rows, styled
 
 if TYPE_CHECKING:
-    from fencepost.api.contract import AuditData, AuditFinding, AuditHistory, AuditStep
+    from fencepost.api.contract import AuditData, AuditFinding, AuditHistory, AuditStep, AuditTrace
     from rich.console import Console
 
 STYLES = {"critical": "bold red", "high": "red", "medium": "yellow", "low": "dim"}
@@ -42,6 +42,9 @@ def print_audit(console: Console, data: AuditData) -> None:
     for history in data["histories"]:
         console.print()
         _history(console, history, [item for item in data["findings"] if _same(item, history)])
+    if data["trace"]:
+        console.print()
+        _trace(console, data["trace"])
     _rest(console, data)
 
 
@@ -130,6 +133,23 @@ def told_of(before: AuditStep | None, step: AuditStep, mark: str) -> str:
 def listed(brokers: list[int]) -> str:
     """Return brokers, or a dash for none."""
     return ",".join(map(str, brokers)) or "-"
+
+
+def _trace(console: Console, trace: AuditTrace) -> None:
+    """Say what became of a history in the model."""
+    console.print(heading(f"{trace['partition']} in the model"))
+    told = f"{trace['recorded']} recorded states, offsets {trace['first']:,} to {trace['last']:,}, are on a way of {trace['states']} states"
+    print_lines(
+        console, f"{told} under the rules of {trace['version']}, among {trace['searched']:,} that were looked at.", indent=2
+    )
+    if trace["left_out"]:
+        print_lines(console, f"What was before is left out: {trace['left_out']}.", indent=2)
+    if trace["next"] is not None:
+        told = f"No way goes on to offset {trace['next']:,} among them: the brokers did what was not tried, or the model has no such thing."
+        print_lines(console, f"{told} The trace ends before it.", indent=2)
+    for item in trace["broken"]:
+        print_lines(console, f"On this way {item['property']} is broken from step {item['step']} on.", indent=2)
+    print_lines(console, f"See it with: fencepost show {trace['file']}", indent=2)
 
 
 def _rest(console: Console, data: AuditData) -> None:

@@ -282,8 +282,20 @@ class Interpreter:
 
     def attempts(self, item: Action, before: Key) -> Iterator[tuple[Step, Transition | DisabledError | DomainError]]:
         """Yield the action with every value of its parameters, each with where it leads, or with what refuses it."""
+        return self._tried(before, self.steps(item, before))
+
+    def possible(self, before: Key, steps: Iterable[Step]) -> Iterator[Transition]:
+        """Yield a transition for each of these steps that can happen."""
+        for _, found in self._tried(before, steps):
+            if isinstance(found, Transition):
+                yield found
+
+    def _fire(self, item: Action, before: Key) -> Iterator[Transition]:
+        return self.possible(before, self.steps(item, before))
+
+    def _tried(self, before: Key, steps: Iterable[Step]) -> Iterator[tuple[Step, Transition | DisabledError | DomainError]]:
         state = None
-        for step in self.steps(item, before):
+        for step in steps:
             if state is None:
                 state = self.schema.restore(before)
             found: Transition | DisabledError | DomainError
@@ -296,11 +308,6 @@ class Interpreter:
                     raise
                 found, state = error, None
             yield step, found
-
-    def _fire(self, item: Action, before: Key) -> Iterator[Transition]:
-        for _, found in self.attempts(item, before):
-            if isinstance(found, Transition):
-                yield found
 
     def _values(self, item: Action, name: str, domain: Domain | InFlight, before: Key) -> Any:
         if isinstance(domain, InFlight):
