@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from fencepost.api.ablating import AblateResult, ablate
+    from fencepost.api.advising import AdviceResult, advise
     from fencepost.api.auditing import AuditResult, audit
     from fencepost.api.checking import check
     from fencepost.api.counterexample import Counterexample, State, Step
@@ -45,6 +46,7 @@ if TYPE_CHECKING:
 _ERRORS = "DomainError ExpectationError FencepostError MismatchError ModelError UndeterminedError UsageError"
 _HOMES = {
     "fencepost.api.ablating": "AblateResult ablate",
+    "fencepost.api.advising": "AdviceResult advise",
     "fencepost.api.auditing": "AuditResult audit",
     "fencepost.api.checking": "check",
     "fencepost.api.counterexample": "Counterexample State Step",
@@ -68,6 +70,7 @@ _HOME = {name: home for home, names in _HOMES.items() for name in names.split()}
 
 __all__ = [
     "AblateResult",
+    "AdviceResult",
     "AuditResult",
     "Cause",
     "CheckResult",
@@ -97,6 +100,7 @@ __all__ = [
     "Verdict",
     "Watch",
     "ablate",
+    "advise",
     "audit",
     "check",
     "diff",

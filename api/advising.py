@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from fencepost.api.applying import findings_of
 from fencepost.api.crash_table import cell_of, cells, outcome
+from fencepost.api.exploring import opened
 from fencepost.api.fault_words import left_out
 from fencepost.api.quantities import counted
 from fencepost.api.results import FORMAT, Answer
@@ -184,6 +185,7 @@ def _crashes(settings: Settings, point: PointData) -> CrashesData:
         "most": point["most"],
         "least": point["least"],
         "front": point["front"],
+        "explore": [opened(protocol(PROTOCOL).machine, point["constants"], item["steps"]) for item in point["front"]],
         "not_counted": {
             name: int(point["constants"][bound]) for name, bound in bounds.items() if point["constants"].get(bound)
         },

@@ -154,6 +154,7 @@ class CrashesData(TypedDict):
     most: dict[str, int]
     least: int | None
     front: list[BreakingData]
+    explore: list[str]
     not_counted: dict[str, int]
     never: list[str]
     states: int

@@ -28,7 +28,8 @@ def outcome(point: PointData) -> str:
     if point["undetermined"]:
         return "not decided: a search ended early"
     if least is None:
-        return f"survives the {sum(point['most'].values())} that were tried"
+        return f"survives the {sum(point['most'].values())} crashes that were tried"
     if not least:
         return "lost without any crash"
-    return f"survives {least - 1}, lost with {least}" if least > 1 else "lost with 1 crash"
+    survived = least - 1
+    return f"survives {survived} crash{'es' if survived > 1 else ''}, lost with {least}" if survived else "lost with 1 crash"

@@ -154,12 +154,17 @@ def _suspicious(name: str) -> Iterator[str]:
         yield ""
 
 
-def _example(name: str, best: dict[str, Found]) -> Iterator[str]:
-    """Yield one history as a diagram: that of the guard without which a property is violated soonest, but not at once."""
+def example_of(best: dict[str, Found]) -> Found | None:
+    """Return the guard without which a property is violated soonest, but not at once; None if there is none."""
     shown = [found for found in best.values() if found[0]["kind"] == "guard" and len(found[0].get("steps", ())) >= SHORTEST]
-    if not shown:
+    return min(shown, key=lambda item: len(item[0]["steps"]), default=None)
+
+
+def _example(name: str, best: dict[str, Found]) -> Iterator[str]:
+    """Yield one history as a diagram."""
+    found = example_of(best)
+    if found is None:
         return
-    found = min(shown, key=lambda item: len(item[0]["steps"]))
     prop = next(iter(found[0]["broken"]))
     yield from (
         f"## Without `{found[0]['row']}`",

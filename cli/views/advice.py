@@ -33,6 +33,7 @@ def print_advice(console: Console, made: AdviceResult, read: dict[str, str] | No
         for item in crashes["front"]:
             print_lines(console, f"{broken_by(item, crashes['counted'])}:", indent=2)
             print_lines(console, *(f"{number}. {step}" for number, step in enumerate(item["steps"], 1)), indent=4)
+        print_lines(console, styled("`--trace FILE` writes it, and `fencepost explore FILE` opens it.", "dim"))
     for note in notes(made.settings, data):
         print_lines(console, styled(note, "dim"))
     console.print()

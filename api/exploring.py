@@ -1,0 +1,21 @@
+"""Links into the explorer for what was found: with the constants that are not as declared."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from fencepost.explore.links import link
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping
+
+    from fencepost.model.language.machine import Machine
+
+
+def opened(machine: Machine, constants: Mapping[str, object], steps: Iterable[str] = (), removed: Iterable[str] = ()) -> str:
+    """Return the part of an address behind `explore/` that opens a machine at constants, given as they read in JSON, after these steps."""
+    declared = machine.constants.declared()
+    shown = {name: str(value).lower() for name, value in constants.items() if name in declared}
+    usual = {name: str(item.show(item.default)).lower() for name, item in declared.items()}
+    others = {name: value for name, value in shown.items() if value != usual[name]}
+    return link(machine.name, constants=others, removed=tuple(removed), steps=tuple(steps))

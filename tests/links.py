@@ -1,0 +1,61 @@
+"""Links of a folder of pages: which of them lead nowhere."""
+
+from __future__ import annotations
+
+from html.parser import HTMLParser
+from typing import TYPE_CHECKING
+from urllib.parse import unquote, urlsplit
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from pathlib import Path
+
+ADDRESSES = {"href", "src", "data", "poster", "action"}
+
+
+class Page(HTMLParser):
+    """The anchors of a page, and the addresses that it names."""
+
+    def __init__(self, text: str) -> None:
+        super().__init__(convert_charrefs=True)
+        self.anchors: set[str] = set()
+        self.links: set[str] = set()
+        self.loaded: set[str] = set()
+        self.feed(text)
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        for name, value in attrs:
+            if value is None:
+                continue
+            if name == "id" or (tag == "a" and name == "name"):
+                self.anchors.add(value)
+            elif name in ADDRESSES:
+                self.links.add(value)
+                if tag not in ("a", "form"):
+                    self.loaded.add(value)
+
+
+def broken(folder: Path, *, scripted: tuple[str, ...] = ()) -> Iterator[str]:
+    """Yield every link that leads nowhere, with its page; what follows `#` is not looked for on the pages that are `scripted`."""
+    pages = {file: Page(file.read_text("utf-8")) for file in sorted(folder.rglob("*.html"))}
+    for file, page in pages.items():
+        for link in sorted(page.links):
+            parts = urlsplit(link)
+            if parts.scheme or parts.netloc:
+                continue
+            to = (file.parent / unquote(parts.path)).resolve() if parts.path else file
+            to = to / "index.html" if to.is_dir() else to
+            place = to.relative_to(folder.resolve()).as_posix() if to.is_relative_to(folder.resolve()) else ""
+            anchor = unquote(parts.fragment)
+            if not to.is_file() or not place:
+                yield f"{file.relative_to(folder)}: {link}"
+            elif anchor and to in pages and place not in scripted and anchor not in pages[to].anchors:
+                yield f"{file.relative_to(folder)}: {link} (no such anchor)"
+
+
+def from_elsewhere(folder: Path) -> Iterator[str]:
+    """Yield every address of another place that a page would load by itself."""
+    for file in sorted(folder.rglob("*.html")):
+        for link in sorted(Page(file.read_text("utf-8")).loaded):
+            if urlsplit(link).netloc:
+                yield f"{file.relative_to(folder)}: {link}"

@@ -1,0 +1,249 @@
+"""The whole site: built from this clone, its links followed, its numbers compared with the figures, looked at in a browser.
+
+`tox -e site` builds it, and runs this; FENCEPOST_SITE names one that is built already.
+"""
+
+from __future__ import annotations
+
+import functools
+import html
+import http.server
+import os
+import re
+import threading
+import time
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import pytest
+from fencepost.api.crash_table import cells, outcome
+from fencepost.counterexamples.reader import read
+from fencepost.counterexamples.trace import ARCHIVE
+from fencepost.invariants.catalogue import entries, runs
+from fencepost.invariants.protocols import PROTOCOLS
+from fencepost.model.language.removal import guards
+from fencepost.website.places import of_action, of_entry, of_guard, of_property, of_run, of_trace, rendered
+
+from tests.browser import MARKS, chromium
+from tests.links import Page, broken, from_elsewhere
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+pytest.importorskip("material", reason="pip install 'fencepost[site]'")
+pytestmark = [*MARKS, pytest.mark.long]
+
+ROOT = Path(__file__).parent.parent
+MOST_BYTES, MOST_SECONDS = 60_000_000, 180
+WIDTHS, SCHEMES = (390, 820, 1440), ("light", "dark")
+SCRIPTED = ("explore/index.html", "settings.html")
+"""Pages on which what follows `#` is read by a script."""
+PAGES = (
+    *("index.html", "settings.html", "losing-data.html", "protocols/replication.html", "runs/replication.html", "traces.html"),
+    *("guarantees/kip-903.html", "findings.html", "checks/replication.html", "traces/replication-b09-kip-903.html"),
+)
+
+
+@pytest.fixture(scope="module")
+def site(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The site, built once in the time that it may take."""
+    if ready := os.environ.get("FENCEPOST_SITE"):
+        return Path(ready)
+    from fencepost.website.build import build
+
+    folder = tmp_path_factory.mktemp("built") / "site"
+    begun = time.monotonic()
+    build(folder, ROOT / "docs")
+    assert time.monotonic() - begun < MOST_SECONDS
+    return folder
+
+
+@pytest.fixture(scope="module")
+def texts(site: Path) -> dict[str, str]:
+    """Every page as text."""
+    return {file.relative_to(site).as_posix(): file.read_text("utf-8") for file in site.rglob("*.html")}
+
+
+def test_the_site_is_small_enough(site: Path) -> None:
+    assert sum(file.stat().st_size for file in site.rglob("*") if file.is_file()) <= MOST_BYTES
+
+
+def test_every_link_leads_somewhere(site: Path) -> None:
+    assert list(broken(site, scripted=SCRIPTED)) == []
+
+
+def test_no_page_loads_anything_from_elsewhere(site: Path) -> None:
+    assert list(from_elsewhere(site)) == []
+    styles = [file.read_text("utf-8") for file in site.rglob("*.css")]
+    assert [found for text in styles for found in re.findall(r"url\(['\"]?(?:https?:)?//[^)]*|@import[^;]*//[^;]*", text)] == []
+
+
+def test_everything_has_its_place(texts: dict[str, str]) -> None:
+    places = [of_entry(name) for name in entries()] + [of_run(run) for run in runs()]
+    for name, found in PROTOCOLS.items():
+        places += [of_action(name, item.label) for item in found.machine.actions]
+        places += [of_guard(name, item.name) for item in guards(found.machine)]
+        places += [of_property(name, item.name) for item in found.every_property]
+    anchors = {page: Page(text).anchors for page, text in texts.items()}
+    missing = []
+    for place in places:
+        page, _, anchor = rendered(place, "index.md").partition("#")
+        missing += [] if anchor in anchors.get(page, ()) else [place]
+    assert missing == []
+
+
+def test_every_trace_has_a_page_of_its_length_that_opens_in_the_explorer(texts: dict[str, str]) -> None:
+    for file in ARCHIVE.glob("*.trace"):
+        text = texts[of_trace(file.name)]
+        assert f'href="../explore/index.html#trace={file.stem}"' in text
+        assert f"{len(read(file).trace.steps) + 1} state" in text
+
+
+def test_the_numbers_of_runs_are_those_that_are_pinned(texts: dict[str, str]) -> None:
+    for run in runs():
+        row = texts[f"runs/{run.protocol}.html"].partition(f'id="{of_run(run).partition("#")[2]}"')[2].partition("</tr>")[0]
+        shown = [
+            html.unescape(re.sub(r"<[^>]*>", "", cell)).strip() for cell in re.findall(r"<td[^>]*>(.*?)</td>", row, re.DOTALL)
+        ]
+        assert shown[1:3] == [f"{number:,}" if number is not None else "" for number in (run.distinct, run.depth)], run.name
+        assert all(f"{prop} {length}" in shown[3] for prop, length in run.violated.items()), run.name
+
+
+def test_the_numbers_of_settings_are_those_of_the_fault_tables(texts: dict[str, str]) -> None:
+    text = texts["settings.html"]
+    for replicas in (2, 3):
+        for point in cells(replicas):
+            shown = point["setting"]
+            where = f'data-replicas="{replicas}" data-min-isr="{shown["min_isr"]}" data-elr="{"on" if shown["elr"] else "off"}"'
+            sections = [part for part in text.split("<section ")[1:] if where in part]
+            section = next(
+                part for part in sections if f'data-unclean="{"on" if shown["unclean_election"] else "off"}"' in part
+            )
+            assert f"<strong>{outcome(point)}</strong>" in section
+            assert f"{point['states']:,} states" in section
+            assert all(f"{item['length'] - 1} steps" in section for item in point["front"])
+
+
+# -- in a browser
+
+
+@pytest.fixture(scope="module")
+def address(site: Path) -> Iterator[str]:
+    """Serve the site as a file server does; return its address."""
+
+    class Quiet(http.server.SimpleHTTPRequestHandler):
+        def log_message(self, *_: Any) -> None:
+            """Say nothing."""
+
+    with http.server.ThreadingHTTPServer(("127.0.0.1", 0), functools.partial(Quiet, directory=str(site))) as server:
+        threading.Thread(target=server.serve_forever, daemon=True).start()
+        yield f"http://127.0.0.1:{server.server_port}/"
+        server.shutdown()
+
+
+@pytest.fixture(scope="module")
+def browser() -> Iterator[Any]:
+    """Start the browser."""
+    with chromium() as started:
+        yield started
+
+
+class Opened:
+    """A tab, with what it asked for elsewhere and what it complained of."""
+
+    def __init__(self, browser: Any, address: str, **options: Any) -> None:
+        self.context = browser.new_context(**options)
+        self.page = self.context.new_page()
+        self.wrong: list[str] = []
+        self.page.on(
+            "request", lambda it: None if it.url.startswith((address, "data:", "blob:")) else self.wrong.append(it.url)
+        )
+        self.page.on("response", lambda it: self.wrong.append(f"{it.status} {it.url}") if it.status >= 400 else None)
+        self.page.on("console", lambda it: self.wrong.append(it.text) if it.type in ("error", "warning") else None)
+        self.page.on("pageerror", lambda it: self.wrong.append(str(it)))
+
+
+@pytest.mark.parametrize("scheme", SCHEMES)
+@pytest.mark.parametrize("width", WIDTHS)
+def test_pages_fit_complain_of_nothing_and_ask_for_nothing_elsewhere(
+    browser: Any, address: str, width: int, scheme: str, tmp_path_factory: pytest.TempPathFactory
+) -> None:
+    opened = Opened(browser, address, viewport={"width": width, "height": 900}, color_scheme=scheme)
+    shots = Path(os.environ.get("FENCEPOST_SHOTS") or tmp_path_factory.getbasetemp())
+    for page in PAGES:
+        opened.page.goto(address + page)
+        opened.page.wait_for_load_state("networkidle")
+        opened.page.screenshot(path=shots / f"{page.replace('/', '-').removesuffix('.html')}-{width}-{scheme}.png")
+        wide = opened.page.evaluate("document.documentElement.scrollWidth")
+        assert wide <= width, (page, wide)
+    assert opened.wrong == []
+    opened.context.close()
+
+
+def test_the_first_page_is_there_within_a_second(browser: Any, address: str) -> None:
+    took = []
+    for _ in range(3):
+        opened = Opened(browser, address)
+        opened.page.goto(address + "index.html", wait_until="load")
+        took.append(opened.page.evaluate("performance.getEntriesByType('navigation')[0].loadEventEnd"))
+        opened.context.close()
+    assert min(took) < 1000, took
+
+
+def test_settings_are_chosen_and_shown_and_kept_in_the_address(browser: Any, address: str) -> None:
+    opened = Opened(browser, address)
+    page = opened.page
+    page.goto(address + "settings.html")
+    heads = page.locator("#answers .answer:visible h2")
+    assert heads.all_inner_texts() == [
+        "3 replicas, min ISR 2, with ELR, unclean elections off",
+        "Findings in Kafka 4.4 with ELR, min ISR 2",
+    ]
+    page.select_option("#choose-elr", "off")
+    page.select_option("#choose-kafka", "3.9")
+    assert page.locator(".answer:visible .outcome").inner_text() == "An acknowledged record: lost with 1 crash."
+    assert "HYP-2" in page.locator(".findings:visible").inner_text()
+    page.reload()
+    assert page.locator(".answer:visible .outcome").inner_text() == "An acknowledged record: lost with 1 crash."
+    page.select_option("#choose-replicas", "5")
+    assert "Not searched" in page.locator(".answer:visible .unknown").inner_text()
+    page.select_option("#choose-acks", "1")
+    assert "with acks=1" in page.locator(".answer:visible .unknown").inner_text()
+    page.select_option("#choose-elr", "on")
+    assert "came with 4.0" in page.locator("#impossible").inner_text()
+    assert opened.wrong == []
+
+
+def test_without_a_script_every_setting_is_there(browser: Any, address: str) -> None:
+    opened = Opened(browser, address, java_script_enabled=False)
+    opened.page.goto(address + "settings.html")
+    assert opened.page.locator("#choose:visible").count() == 0
+    assert opened.page.locator("#answers .answer:visible").count() > 100
+
+
+def test_search_finds_an_action_by_the_keyboard_alone(browser: Any, address: str) -> None:
+    opened = Opened(browser, address)
+    page = opened.page
+    page.goto(address + "index.html")
+    page.keyboard.press("/")
+    page.keyboard.type("controller-fences-broker", delay=5)
+    first = page.locator(".md-search-result__link").first
+    first.wait_for()
+    page.keyboard.press("Enter")
+    page.wait_for_url(re.compile(r"protocols/|checks/|runs/|replication"))
+    assert opened.wrong == []
+
+
+def test_everything_on_a_page_can_be_reached_by_the_keyboard_and_has_a_name(browser: Any, address: str) -> None:
+    opened = Opened(browser, address, viewport={"width": 1440, "height": 900})
+    for name in ("index.html", "settings.html", "guarantees/kip-903.html"):
+        opened.page.goto(address + name)
+        nameless = opened.page.evaluate(
+            """() => [...document.querySelectorAll("a[href], button, select, input, summary")]
+                .filter(it => it.checkVisibility() && !(it.innerText || it.getAttribute("aria-label") || it.title
+                    || it.labels?.length || it.querySelector("img[alt]"))).map(it => it.outerHTML.slice(0, 200))"""
+        )
+        assert nameless == [], name
+        assert opened.page.evaluate("document.documentElement.lang") == "en"
+        opened.page.keyboard.press("Tab")
+        assert opened.page.evaluate("document.activeElement.classList.contains('md-skip')"), name

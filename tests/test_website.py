@@ -1,0 +1,171 @@
+"""Pages of the site, one of each sort: from the models, the catalogue and the figures, and nothing by hand."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import pytest
+from fencepost.api.crash_table import cells, outcome
+from fencepost.counterexamples.trace import ARCHIVE
+from fencepost.invariants.catalogue import entries, runs_of
+from fencepost.invariants.protocols import protocol
+from fencepost.model.language.removal import guards
+from fencepost.pages.matrices import best_of, measured
+from fencepost.website import crosslinks, prose, protocols, runs, settings, traces
+from fencepost.website.build import build
+from fencepost.website.evidence import details, with_evidence
+from fencepost.website.navigation import GROUPS
+from fencepost.website.places import of_entry, of_guard, of_run, of_trace, rendered, slug
+
+from tests.commands import fencepost
+
+ROOT = Path(__file__).parent.parent
+DOCS = ROOT / "docs"
+
+
+@pytest.fixture(scope="module")
+def kip320() -> str:
+    """The page of a protocol."""
+    return "\n".join(protocols.page(protocol("kip320")))
+
+
+def test_a_protocol_has_every_action_with_its_sentence_and_every_guard_with_what_was_found_without_it(kip320: str) -> None:
+    machine = protocol("kip320").machine
+    for item in machine.actions:
+        assert f"### {item.label}\n\n{item.sentence}\n" in kip320
+    best = best_of(measured()["kip320"])
+    for guard in guards(machine):
+        assert f'<a id="{of_guard("kip320", guard.name).partition("#")[2]}"></a>' in kip320
+        assert f"`{guard.condition}`".replace("|", "\\|") in kip320
+    needed = [name for name, (row, _) in best.items() if row["kind"] == "guard" and row["purpose"] == "needed"]
+    assert kip320.count("**needed**") == len(needed) > 10
+
+
+def test_the_history_without_a_guard_opens_in_the_explorer_with_the_guard_removed(kip320: str) -> None:
+    found = re.findall(r"\[explore\]\(\.\./explore/index\.html#kip320\?[^)]*removed=([^&)]+)[^)]*steps=[^)]+\)", kip320)
+    assert "follower-fetch+1" in found
+
+
+def test_runs_have_the_pinned_counts_and_lengths() -> None:
+    text = "\n".join(runs.page("kip320-first-try"))
+    for run in runs_of("kip320-first-try"):
+        row = next(line for line in text.splitlines() if f'<a id="{of_run(run).partition("#")[2]}"></a>' in line)
+        assert f"| {run.distinct:,} | {run.depth} |" in row
+        assert all(f"[{prop}](" in row and f") {length}" in row for prop, length in run.violated.items())
+
+
+def test_below_an_entry_are_its_runs_traces_guards_and_the_claims_that_say_the_same() -> None:
+    shown = details(entries()["KIP903-S1"], "guarantees/kip-903.md")
+    assert 'href="../traces/replication-b09-kip-903.html"' in shown
+    assert 'href="../runs/replication.html#run-2-brokers-kip-903"' in shown
+    assert "controller-applies-alter-partition 7" in shown
+    assert "Said by" in shown
+    assert details(entries()["HYP-1"], "guarantees/hypotheses.md").count("Guards") == 0
+
+
+def test_evidence_stands_below_its_entry_and_above_the_next() -> None:
+    page = "guarantees/lineage.md"
+    text = with_evidence((DOCS / page).read_text(), page)
+    parts = re.split(r"^### ", text, flags=re.MULTILINE)[1:]
+    assert len(parts) >= 3
+    for part in parts[:3]:
+        assert f"<summary>Evidence for {part.split()[0]}: " in part
+
+
+@pytest.fixture(scope="module")
+def chosen() -> str:
+    """The page of settings."""
+    return "\n".join(settings.page())
+
+
+@pytest.mark.parametrize("replicas", [2, 3])
+def test_settings_have_every_cell_of_the_fault_table(chosen: str, replicas: int) -> None:
+    for point in cells(replicas):
+        setting = {name: value if name == "min_isr" else "on" if value else "off" for name, value in point["setting"].items()}
+        where = f'data-min-isr="{setting["min_isr"]}" data-elr="{setting["elr"]}" data-unclean="{setting["unclean_election"]}"'
+        section = chosen.partition(f'data-replicas="{replicas}" {where}')[2].partition("</section>")[0]
+        assert f"<strong>{outcome(point)}</strong>" in section
+        assert f"{point['states']:,} states" in section
+
+
+def test_settings_that_were_not_searched_say_so(chosen: str) -> None:
+    for section in re.findall(r'<section class="answer" .*?</section>', chosen, re.DOTALL):
+        assert ("Not searched:" in section) != ('class="outcome"' in section)
+    assert chosen.count("Not searched:") == 80 + 2
+    assert all(f'data-acks="{acks}"' in chosen for acks in "01")
+
+
+def test_links_of_prose_stay_on_the_site(tmp_path: Path) -> None:
+    docs = tmp_path / "docs"
+    (docs / "findings").mkdir(parents=True)
+    for name in ("model.py", "LICENSE"):
+        (tmp_path / name).write_text("x = 1\n")
+    (docs / "other.md").write_text("# Other\n")
+    (docs / "findings" / "one.md").write_text(
+        "Text [a](../../counterexamples/archive/kip101-weak-isr.trace), [b](../other.md#x), [c](../../model.py), [d](https://kafka.apache.org).\n"
+        "A list:\n- [e][e]\n\n```sh\n[f](../../model.py)\n```\n\n[e]: ../../LICENSE\n"
+    )
+    found = prose.pages(docs)
+    assert found["findings/one.md"] == (
+        "Text [a](../traces/kip101-weak-isr.html), [b](../other.md#x), [c](../source/model.py.md), [d](https://kafka.apache.org).\n"
+        "A list:\n\n- [e][e]\n\n```sh\n[f](../../model.py)\n```\n\n[e]: ../source/LICENSE.md\n"
+    )
+    assert "x = 1" in found["source/model.py.md"]
+
+
+def test_anchors_are_those_of_github() -> None:
+    assert slug("HYP-1: a leader that is elected again") == "hyp-1-a-leader-that-is-elected-again"
+    assert slug("What `check` does, and max_records") == "what-check-does-and-max_records"
+
+
+def test_words_that_name_something_become_links_where_they_are_not_links_yet() -> None:
+    html = (
+        '<article class="x"><h2>HYP-1</h2><p>See HYP-1, <a href="q">HYP-3</a>, HYP-100, <code>follower-fetch</code> and '
+        "<code>leader-has-acknowledged</code>.</p><pre>HYP-1</pre></article><p>HYP-1</p>"
+    )
+    found = crosslinks.linked(html, "findings.html", "kip320")
+    assert found.count('class="known"') == 3
+    assert f'<a class="known" href="{rendered(of_entry("HYP-1"), "findings.md")}">HYP-1</a>,' in found
+    assert '<a class="known" href="protocols/kip320.html#follower-fetch">follower-fetch</a>' in found
+
+
+def test_the_page_of_a_trace_leads_into_the_explorer_and_to_what_it_is_evidence_for() -> None:
+    text = traces.page("kip101-weak-isr")
+    assert '<a href="../explore/index.html#trace=kip101-weak-isr">Open in the explorer</a>' in text
+    assert 'href="../protocols/kip101.html"' in text
+    assert 'href="../guarantees/bugs.html#b02"' in text
+    assert (ARCHIVE / "kip101-weak-isr.trace").is_file()
+    assert of_trace("archive/x.trace") == "traces/x.html"
+
+
+def test_the_menu_names_pages_that_are_there() -> None:
+    made = {"settings.md", "traces.md", "architecture.md", "changelog.md", "runs/"}
+    wanted = {name for group in GROUPS.values() for name in group if not name.startswith("protocols/")} - made
+    assert [name for name in sorted(wanted) if not (DOCS / name).exists()] == []
+
+
+# -- refusals
+
+
+def test_without_the_generator_one_sentence_says_what_to_install(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.setattr("importlib.util.find_spec", lambda _: None)
+    done = fencepost("site", "--output", str(tmp_path / "site"))
+    assert done.exit_code == 2
+    assert "pip install 'fencepost[site]'" in done.stderr
+    assert not (tmp_path / "site").exists()
+
+
+def test_a_folder_with_other_files_is_not_emptied(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.setattr("fencepost.website.build.look_for_generator", lambda: None)
+    (tmp_path / "thesis.tex").write_text("mine")
+    done = fencepost("site", "--output", str(tmp_path), "--docs", str(DOCS))
+    assert done.exit_code == 2
+    assert "has other files in it" in done.stderr
+    assert (tmp_path / "thesis.tex").read_text() == "mine"
+
+
+def test_a_folder_without_pages_is_refused(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.setattr("fencepost.website.build.look_for_generator", lambda: None)
+    with pytest.raises(ValueError, match="has no pages of Fencepost"):
+        build(tmp_path / "site", tmp_path)

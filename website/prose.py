@@ -1,0 +1,94 @@
+"""The pages of docs/ for the site: the same text, with links that stay inside the site."""
+
+from __future__ import annotations
+
+import posixpath
+import re
+from typing import TYPE_CHECKING
+
+from fencepost.website.places import of_trace, relative
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+    from pathlib import Path
+
+FRONT = {"README.md": "index.md", "ARCHITECTURE.md": "architecture.md", "CHANGELOG.md": "changelog.md"}
+"""The pages of the repository that do not stand in docs/, and where they are on the site."""
+OPEN = "[Explore a protocol](explore/index.html){ .md-button .md-button--primary } [Choose settings](settings.md){ .md-button }"
+"""What the first page begins with."""
+READ = (".py", ".toml", ".diff", ".ipynb", ".json", ".jinja", ".cff")
+"""Files that a page links to and that are shown as text."""
+_LINK = re.compile(r"(\]\(|^\[[^\]]+\]: )([^)\s#]*)(#[^)\s]*)?", re.MULTILINE)
+_FENCED = re.compile(r"^(```.*?^```\n?)", re.MULTILINE | re.DOTALL)
+
+
+def pages(docs: Path) -> dict[str, str]:
+    """Return the text of every page by its place on the site, the source files that they link to among them."""
+    root = docs.parent
+    files = {FRONT[name]: root / name for name in FRONT if (root / name).is_file()}
+    files |= {file.relative_to(docs).as_posix(): file for file in sorted(docs.rglob("*.md"))}
+    shown: dict[str, Path] = {}
+    found = {}
+    for page, file in files.items():
+        text = outside_code(file.read_text("utf-8"), lambda text, page=page, file=file: _linked(text, page, file, docs, shown))  # type: ignore[misc]
+        found[page] = text
+    if "index.md" in found:
+        title, _, rest = found["index.md"].partition("\n\n")
+        found["index.md"] = f"{title}\n\n{OPEN}\n\n{rest}"
+    for folder in [file for file in shown.values() if file.is_dir()]:
+        shown |= {_source_place(file, root): file for file in sorted(folder.glob("*.py"))}
+    return found | {place: source(file, root) for place, file in shown.items()}
+
+
+def assets(docs: Path) -> Iterator[Path]:
+    """Yield the files of docs/ that pages show as they are: pictures and pages of histories."""
+    yield from (file for file in sorted(docs.rglob("*")) if file.suffix in (".png", ".svg", ".html"))
+
+
+def source(file: Path, root: Path) -> str:
+    """Return a page that shows a file, or lists the programs in a folder."""
+    name = file.relative_to(root).as_posix()
+    if file.is_dir():
+        listed = "\n".join(f"- [{item.name}]({file.name}/{item.name}.md)" for item in sorted(file.glob("*.py")))
+        return f"# `{name}`\n\n{listed}\n"
+    language = {".py": "python", ".toml": "toml", ".diff": "diff", ".ipynb": "json", ".json": "json"}.get(file.suffix, "text")
+    return f"---\nsearch:\n  exclude: true\n---\n\n# `{name}`\n\n`````{language}\n{file.read_text('utf-8').rstrip()}\n`````\n"
+
+
+def outside_code(text: str, change: Callable[[str], str]) -> str:
+    """Return a text with everything changed that does not stand in a fenced block."""
+    return "".join(part if part.startswith("```") else change(part) for part in _FENCED.split(text))
+
+
+def _linked(text: str, page: str, file: Path, docs: Path, shown: dict[str, Path]) -> str:
+    """Return a piece of a page with its links, and with a blank line before each list, which Markdown for MkDocs needs."""
+
+    def target(found: re.Match[str]) -> str:
+        before, path, anchor = found[1], found[2], found[3] or ""
+        if not path or re.match(r"[a-z]+:", path):
+            return found[0]
+        place = _place(posixpath.normpath((file.parent / path).as_posix()), docs, shown)
+        return f"{before}{relative(place, page)}{anchor}" if place else found[0]
+
+    text = re.sub(r"^(?![-*|#>\s]|\d+\. )(.+)\n(?=[-*] |\d+\. )", r"\1\n\n", text, flags=re.MULTILINE)
+    return _LINK.sub(target, text)
+
+
+def _place(path: str, docs: Path, shown: dict[str, Path]) -> str:
+    """Return where a file of the repository is on the site; empty if it is nowhere."""
+    root = docs.parent
+    file = root / posixpath.relpath(path, root.as_posix())
+    name = file.relative_to(root).as_posix() if file.is_relative_to(root) else ""
+    if name in FRONT:
+        return FRONT[name]
+    if name.startswith("counterexamples/archive/"):
+        return of_trace(name)
+    if file.suffix in READ or file.is_dir() or (file.is_file() and not file.suffix):
+        place = _source_place(file, root)
+        shown[place] = file
+        return place
+    return file.relative_to(docs).as_posix() if file.is_relative_to(docs) else ""
+
+
+def _source_place(file: Path, root: Path) -> str:
+    return f"source/{file.relative_to(root).as_posix()}.md"
