@@ -26,6 +26,14 @@ def broken_by(item: BreakingData, kinds: list[str]) -> str:
     return f"Shortest history with {words_of(item['faults'], kinds)}{more}: {counted(item['length'] - 1, 'step')}"
 
 
+def lines_of(found: AppliesData) -> list[str]:
+    """Return what there is to say of a finding, each a sentence or more."""
+    sentence, avoid = found["sentence"], found["avoid"]
+    lines = [f"{sentence[0].upper()}{sentence[1:]}", seen_of(found), needs_of(found)]
+    lines += [f"Until it is repaired: {avoid[0].lower()}{avoid[1:]}"] if avoid else []
+    return lines + ([f"Repair: {found['repair']}."] if found["repair"] else [])
+
+
 def seen_of(found: AppliesData) -> str:
     """Return where real Kafka showed a finding."""
     places = (("clusters", found["clusters"]), ("Kafka's own classes", found["classes"]))

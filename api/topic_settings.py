@@ -76,13 +76,15 @@ def _asked(server: str, topic: str, more: Mapping[str, str]) -> TopicSettings:
     if known[topic].error:
         raise KafkaException(known[topic].error)
     replicas = min((len(item.replicas) for item in known[topic].partitions.values()), default=0)
+    if not replicas:
+        raise UsageError(f"{server} names no replicas of topic {topic!r}: ask again when it has been created.")
     resource = ConfigResource(ConfigResource.Type.TOPIC, topic)
     (answer,) = client.describe_configs([resource], request_timeout=SECONDS).values()
     values: dict[str, Any] = {name: entry.value for name, entry in answer.result(timeout=2 * SECONDS).items()}
     missing = [name for name in (MIN_ISR, UNCLEAN) if name not in values]
     if missing:
         raise UsageError(
-            f"{server} did not say what {' and '.join(missing)} of topic {topic!r} is: write it as an option instead."
+            f"{server} did not say what {' and '.join(missing)} of topic {topic!r} is: give the settings as options, without --bootstrap-server."
         )
     return TopicSettings(replicas, int(values[MIN_ISR]), values[UNCLEAN] == "true")
 

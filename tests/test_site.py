@@ -8,6 +8,7 @@ from __future__ import annotations
 import functools
 import html
 import http.server
+import json
 import os
 import re
 import threading
@@ -19,6 +20,8 @@ import pytest
 from fencepost.api.crash_table import cells, outcome
 from fencepost.counterexamples.reader import read
 from fencepost.counterexamples.trace import ARCHIVE
+from fencepost.explore.session import Session
+from fencepost.explore.view import VIOLATED
 from fencepost.invariants.catalogue import entries, runs
 from fencepost.invariants.protocols import PROTOCOLS
 from fencepost.model.language.removal import guards
@@ -122,6 +125,22 @@ def test_the_numbers_of_settings_are_those_of_the_fault_tables(texts: dict[str, 
             assert f"<strong>{outcome(point)}</strong>" in section
             assert f"{point['states']:,} states" in section
             assert all(f"{item['length'] - 1} steps" in section for item in point["front"])
+
+
+def test_every_link_into_the_explorer_opens_and_a_history_ends_in_a_violation(texts: dict[str, str]) -> None:
+    mark = "explore/index.html#"
+    links = {link.partition(mark)[2] for text in texts.values() for link in Page(text).links if mark in link}
+    traces = {link for link in links if link.startswith("trace=")}
+    assert traces == {f"trace={file.stem}" for file in ARCHIVE.glob("*.trace")}
+    histories = {link for link in links - traces if "steps=" in link}
+    assert len(histories) > 200
+    wrong = {}
+    for link in links - traces:
+        found = json.loads(Session().answer(json.dumps({"ask": "open", "link": f"#{link}"})))
+        ends = [item["name"] for item in found.get("views", [{}])[-1].get("properties", ()) if item["status"] == VIOLATED]
+        if found.get("error") or found["stopped"] or (link in histories and not ends):
+            wrong[link] = found.get("error") or found["stopped"] or "nothing is violated in the end"
+    assert wrong == {}
 
 
 # -- in a browser

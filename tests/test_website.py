@@ -121,12 +121,13 @@ def test_anchors_are_those_of_github() -> None:
 
 def test_words_that_name_something_become_links_where_they_are_not_links_yet() -> None:
     html = (
-        '<article class="x"><h2>HYP-1</h2><p>See HYP-1, <a href="q">HYP-3</a>, HYP-100, <code>follower-fetch</code> and '
+        '<article class="x"><h2>HYP-1</h2><p>See HYP-1, <a href="q">HYP-3</a>, HYP-100, KAFKA-14617, <code>follower-fetch</code> and '
         "<code>leader-has-acknowledged</code>.</p><pre>HYP-1</pre></article><p>HYP-1</p>"
     )
     found = crosslinks.linked(html, "findings.html", "kip320")
-    assert found.count('class="known"') == 3
+    assert found.count('class="known"') == 4
     assert f'<a class="known" href="{rendered(of_entry("HYP-1"), "findings.md")}">HYP-1</a>,' in found
+    assert 'href="https://issues.apache.org/jira/browse/KAFKA-14617">KAFKA-14617</a>' in found
     assert '<a class="known" href="protocols/kip320.html#follower-fetch">follower-fetch</a>' in found
 
 

@@ -27,6 +27,8 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
 STATIC = ("site.css", "settings.js")
+OURS = ("settings.html", "protocols/kip320.html", "explore/index.html")
+"""Files by which a site that was built before is known."""
 _DIAGRAM = re.compile(r"^```mermaid\n.*?^```$", re.MULTILINE | re.DOTALL)
 
 
@@ -36,25 +38,26 @@ def build(output: Path, docs: Path, *, workers: int = 2, tell: Callable[[str], N
     if not (docs / "glossary.md").is_file():
         raise UsageError(f"{docs} has no pages of Fencepost: run this in a clone of the repository, or write --docs DIR.")
     _make_sure_ours(output)
+    from fencepost.explore.page import write
+
     with tempfile.TemporaryDirectory() as folder:
-        pages = Path(folder) / "pages"
+        pages, explorer = Path(folder) / "pages", Path(folder) / "explore"
+        tell("explorer")
+        write(explorer)  # first: it needs what may not be had
         tell("pages")
         gather(pages, docs)
         tell("MkDocs")
         generate(pages, output, navigation(pages))
+        shutil.move(explorer, output / Path(EXPLORER).parent)
     (output / "404.html").unlink()  # it works at the root of a server alone, and nobody knows where this will be
     join(output)
     tell("traces")
     traces.write(output, workers)
-    tell("explorer")
-    from fencepost.explore.page import write
-
-    write(output / Path(EXPLORER).parent)
 
 
 def _make_sure_ours(output: Path) -> None:
     """Raise UsageError for a folder with other things in it: the site takes the place of what is there."""
-    if output.is_dir() and any(output.iterdir()) and not (output / "protocols").is_dir():
+    if output.is_dir() and any(output.iterdir()) and not all((output / name).is_file() for name in OURS):
         raise UsageError(
             f"{output} has other files in it, and the site would take their place: name a folder that is new, or empty."
         )

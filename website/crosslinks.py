@@ -17,6 +17,8 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
 _TAG = re.compile(r"(<[^>]*>)")
+_ISSUE = re.compile(r"\bKAFKA-\d+")
+"""Issues of Kafka itself, whose addresses follow from their names; those of KIPs do not."""
 _ARTICLE = re.compile(r"(<article[^>]*>)(.*?)(</article>)", re.DOTALL)
 CLOSED = ("a", "pre", "script", "style", "summary", "svg", "h1", "h2", "h3", "h4", "select", "label", "button")
 """Elements in which words stay as they are."""
@@ -45,7 +47,11 @@ def _pieces(html: str, page: str, protocol: str) -> Iterator[str]:
             place = _named(unescape(piece), protocol)
             yield _anchor(place, page, piece) if place else piece
         else:
-            yield _entries().sub(lambda found: _anchor(of_entry(found[0]), page, found[0]), piece)
+            yield _entries().sub(lambda found: _anchor(of_entry(found[0]), page, found[0]), _ISSUE.sub(_issue, piece))
+
+
+def _issue(found: re.Match[str]) -> str:
+    return f'<a class="known" href="https://issues.apache.org/jira/browse/{found[0]}">{found[0]}</a>'
 
 
 def _anchor(place: str, page: str, text: str) -> str:

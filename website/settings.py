@@ -6,7 +6,7 @@ from html import escape
 from itertools import product
 from typing import TYPE_CHECKING
 
-from fencepost.api.advice_words import broken_by, change_of, needs_of, seen_of
+from fencepost.api.advice_words import broken_by, change_of, lines_of
 from fencepost.api.advising import ACKS, advise, notes, versions
 from fencepost.api.quantities import counted
 from fencepost.website.places import EXPLORER, of_entry, of_trace, rendered
@@ -29,7 +29,7 @@ INTRODUCTION = (
 def page() -> Iterator[str]:
     """Yield the lines of the page. Without a script it shows every section."""
     yield from ("---", "hide: [toc]", "search:", "  exclude: true", "---", "", "# Settings", "", INTRODUCTION, "", *_form(), "")
-    yield '<div id="answers" aria-live="polite">'
+    yield '<div id="answers">'
     for replicas, elr, unclean in product(range(1, MOST_REPLICAS + 1), (True, False), (False, True)):
         for min_isr in range(1, MOST_REPLICAS + 1):
             yield from _cell(advise(replicas, min_isr, elr=elr, unclean_election=unclean))
@@ -55,7 +55,7 @@ def _form() -> Iterator[str]:
     for name, label, values, chosen in choices:
         options = "".join(f"<option{' selected' if value == chosen else ''}>{value}</option>" for value in values)
         yield f'<div><label for="choose-{name}">{label}</label> <select id="choose-{name}" name="{name}">{options}</select></div>'
-    yield '<p id="impossible" role="status"></p></form>'
+    yield '<p id="impossible" role="status"></p><p id="told" role="status"></p></form>'
 
 
 def _cell(made: AdviceResult) -> Iterator[str]:
@@ -114,10 +114,7 @@ def _findings(made: AdviceResult) -> Iterator[str]:
 
 def _finding(found: AppliesData) -> str:
     place, loses = rendered(of_entry(found["id"]), PLACE), found["loses"]
-    told = [found["sentence"], seen_of(found), needs_of(found)]
-    told += [f"Until it is repaired: {found['avoid'][0].lower()}{found['avoid'][1:]}"] if found["avoid"] else []
-    told += [f"Repair: {found['repair']}."] if found["repair"] else []
-    lines = "".join(f"<p>{escape(line[0].upper() + line[1:])}</p>" for line in told)
+    lines = "".join(f"<p>{escape(line)}</p>" for line in lines_of(found))
     trace = loses["trace"] if loses else None
     link = f'<p><a href="{escape(rendered(of_trace(trace), PLACE))}">The history that loses a record</a></p>' if trace else ""
     return f'<dt><a href="{escape(place)}">{found["id"]}</a></dt><dd>{lines}{link}</dd>'

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from fencepost.api.advice_words import broken_by, change_of, needs_of, seen_of
+from fencepost.api.advice_words import broken_by, change_of, lines_of
 from fencepost.api.advising import notes
 from fencepost.cli.views.console import heading, print_lines, print_rows, styled
 
@@ -48,7 +48,4 @@ def print_advice(console: Console, made: AdviceResult, read: dict[str, str] | No
 
 def _print_finding(console: Console, found: AppliesData) -> None:
     print_lines(console, heading(found["id"]), indent=2)
-    lines = [found["sentence"], seen_of(found), needs_of(found)]
-    lines += [f"Until it is repaired: {found['avoid'][0].lower()}{found['avoid'][1:]}"] if found["avoid"] else []
-    lines += [f"Repair: {found['repair']}."] if found["repair"] else []
-    print_lines(console, *lines, indent=4)
+    print_lines(console, *lines_of(found), indent=4)

@@ -16,6 +16,8 @@
       });
     const early = chosen.kafka.startsWith("3.") && chosen.elr === "on";
     document.getElementById("impossible").textContent = early ? `Kafka ${chosen.kafka} has no eligible leader replicas: they came with 4.0.` : "";
+    const answer = sections.find(section => !section.hidden)?.querySelector(".outcome, .unknown");
+    document.getElementById("told").textContent = answer ? answer.textContent : ""; // for screen readers: what has changed below
     history.replaceState(null, "", "#" + new URLSearchParams(chosen));
   }
 
