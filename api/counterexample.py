@@ -143,16 +143,28 @@ class Counterexample:
         return replace(self.trace, title=title or self.trace.title, source="", why="")
 
     def render(self, form: str, model: str = "") -> str:
-        """Return it in a format: `text`, `mermaid`, `html`, `itf`, `pytest`, or `trace`, the file that `replay` reads."""
+        """Return it in a format: `text`, `mermaid`, `html`, `itf`, `pytest`, or `trace`, the file that `replay` reads.
+
+        The page holds the states within two steps of the history, to try something else from any of its states.
+        """
         if form == "trace":
             return self.replayed.text
         if form == "text":
             from fencepost.api.traces import trace_text
 
             return trace_text(self.trace, self.path)
+        if form == "html":
+            from fencepost.counterexamples.render.html import render as page
+            from fencepost.explore.embedded import section
+
+            return page(self.replayed, more=section(self.trace, self.path))
         from fencepost.counterexamples.render import render
 
         return render(form, self.replayed, model)
+
+    def explorer(self) -> Explorer:
+        """Return the page of the history for a notebook: step through it, and try something else."""
+        return Explorer(self.render("html"))
 
     def save(self, file: str | File) -> None:
         """Write it to a file that `replay` reads; raise UsageError if it cannot be written."""
@@ -179,6 +191,18 @@ class Counterexample:
         from fencepost.counterexamples.render.html import figure
 
         return figure(self.trace, self.path)
+
+
+@dataclass(frozen=True)
+class Explorer:
+    """The page of a history, in a frame of its own."""
+
+    page: str
+
+    def _repr_html_(self) -> str:
+        from fencepost.explore.embedded import framed
+
+        return framed(self.page)
 
 
 class Histories(Mapping[str, Counterexample]):

@@ -70,8 +70,7 @@ def violated_for(trace: Trace, path: Path) -> str:
 
 def unmet(condition: str, scope: Scope) -> tuple[ViolatingBinding, Scope]:
     """Return why a condition is false among these names: the innermost part that decides it, and the names that it reads."""
-    explained = _Explained()
-    explained.scope = scope
+    explained = _Explained(alternatives=True)
     node = ast.parse(condition, mode="eval").body
     _Frame(explained, scope, set(scope)).explain(node, scope, wanted=True)
     values = tuple(explained.values.items())
@@ -91,9 +90,10 @@ def _arguments(trace: Trace, path: Path, prop: Property) -> list[Any]:
 
 
 class _Explained:
-    """What has been found out about one evaluation."""
+    """What has been found out about one evaluation. With `alternatives` an `or` of which nothing is so is told as a whole."""
 
-    def __init__(self) -> None:
+    def __init__(self, *, alternatives: bool = False) -> None:
+        self.alternatives = alternatives
         self.values: dict[str, str] = {}
         self.condition = self.operands = ""
         self.is_so = False
@@ -174,7 +174,7 @@ class _Frame:
                 decided = next(item for item in values if bool(_value(item, scope)) is not wanted) if deciding else None
                 for item in [decided] if decided is not None else sorted(values, key=_says_what_is_wrong):
                     self.explain(item, scope, wanted=wanted)
-                if decided is None and not wanted:
+                if decided is None and (not wanted or self.explained.alternatives):
                     self.explained.condition, self.explained.operands = ast.unparse(node), ""
                     self.explained.scope = scope
             case ast.IfExp(test=test, body=body, orelse=orelse):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from fencepost.explore.view import View, about, view
@@ -31,15 +32,18 @@ class Book:
         self.numbers: dict[Key, int] = {}
         self.size = 0
 
-    def history(self, start: Key, steps: Iterable[str]) -> None:
-        """Put in a history, and the states within two steps of it."""
-        keys, came = [start], None
-        self.add(start)
+    def history(self, start: Key, steps: Iterable[str], *, alone: bool = False) -> None:
+        """Put in a history, and the states within two steps of it, or the history alone."""
+        keys = [start]
+        at = self.add(start)
         for text in steps:
-            before = keys[-1]
-            came = self.setting.plain.apply(before, self.setting.step(text))
-            self.add(came.after, before, came)
+            came = self.setting.plain.apply(keys[-1], self.setting.step(text))
+            after = self.add(came.after, keys[-1], came)
+            self.states[at]["leads"][text] = after
             keys.append(came.after)
+            at = after
+        if alone:
+            return
         near = [item for key in dict.fromkeys(keys) for item in self.around(key, acts=True)]
         for key in dict.fromkeys(near):
             self.around(key, acts=False)
@@ -82,4 +86,9 @@ class Book:
     def data(self) -> View:
         """Return the book as JSON has it."""
         texts = [json.loads(text) for text in self.texts]
-        return {"about": about(self.setting), "base": self.setting.link.text, "texts": texts, "states": self.states}
+        return {
+            "about": about(self.setting),
+            "base": replace(self.setting.link, steps=()).text,
+            "texts": texts,
+            "states": self.states,
+        }

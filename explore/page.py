@@ -16,6 +16,7 @@ from fencepost.explore.book import Book
 from fencepost.explore.links import Link
 from fencepost.explore.session import described
 from fencepost.explore.setting import set_up
+from fencepost.explore.stories import stories
 from fencepost.explore.view import mark_of
 from fencepost.invariants.protocols import PROTOCOLS
 from fencepost.model.language.removal import guards
@@ -49,10 +50,15 @@ def write(folder: Path) -> None:
         shutil.copyfile(file, folder / file.name)
     shutil.copyfile(_folder("counterexamples") / "render" / "state.css", folder / "state.css")
     archive(folder / ARCHIVED)
-    _write(
-        folder / "catalog.json",
-        {"protocols": list(map(_protocol, PROTOCOLS.values())), "traces": list(_traces(folder)), "stories": []},
-    )
+    told = [story.page() for story in stories()]
+    for item in told:
+        _write(folder / "stories" / f"{item['name']}.json", item)
+    catalog = {
+        "protocols": list(map(_protocol, PROTOCOLS.values())),
+        "traces": list(_traces(folder)),
+        "stories": [{"name": item["name"], "title": item["title"]} for item in told],
+    }
+    _write(folder / "catalog.json", catalog)
     for name in PROTOCOLS:
         _write(folder / "first" / f"{name}.json", first(name))
 

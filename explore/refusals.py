@@ -83,7 +83,7 @@ def _read(condition: str, names: Mapping[str, Any]) -> Iterator[str]:
         if text in seen or bound & {item.id for item in ast.walk(node) if isinstance(item, ast.Name)}:
             continue
         seen.add(text)
-        shown = _shown(node, names)
+        shown = None if isinstance(node, ast.Name) and text.isupper() else _shown(node, names)
         if shown is not None:
             yield f"{text}={shown}"
 

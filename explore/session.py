@@ -11,7 +11,7 @@ from fencepost.counterexamples.lines import Lines
 from fencepost.counterexamples.reader import read_lines
 from fencepost.counterexamples.trace import from_start
 from fencepost.explore import links
-from fencepost.explore.setting import Setting, set_up
+from fencepost.explore.setting import Setting, link_of, set_up
 from fencepost.explore.view import REACHED, VIOLATED, about, refusals, view
 from fencepost.model.language.errors import DisabledError, FencepostError, UsageError
 from fencepost.model.language.interpreter import Path
@@ -164,28 +164,6 @@ def described(trace: Trace) -> View:
         raise UsageError(
             "the trace has `normalize: off`, and the explorer merges states that nobody can distinguish: leave the line out."
         )
-    plain = trace.interpreter()
-    machine = trace.protocol.machine
-    base = dict(machine.version(trace.version).values) if trace.version else {}
-    declared = machine.constants.declared()
-    constants = {
-        name: str(value).lower()
-        for name, value in trace.constants.shown.items()
-        if int(trace.constants.values[name]) != int(base.get(name, declared[name].default))
-    }
-    link = links.Link(
-        trace.protocol.name,
-        trace.version,
-        constants,
-        (trace.removed.name,) if trace.removed else (),
-        trace.start(plain),
-        tuple(plain.show(step) for step in trace.steps),
-    )
-    told = {"title": trace.title, "finding": trace.finding, "why": trace.why, "source": trace.source}
-    return {
-        **told,
-        "property": trace.prop.name if trace.prop else "",
-        "verdict": trace.verdict,
-        "loop": trace.loop,
-        "link": link.text,
-    }
+    told = {"title": trace.title, "finding": trace.finding, "why": trace.why, "source": trace.source, "verdict": trace.verdict}
+    name = trace.prop.name if trace.prop else ""
+    return {**told, "property": name, "loop": trace.loop, "link": link_of(trace).text}

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 from fencepost.counterexamples.render.parties import Parties, parties
 from fencepost.counterexamples.trace import Trace, starting_points
 from fencepost.counterexamples.values import arguments
+from fencepost.explore.links import Link
 from fencepost.invariants.protocols import protocol
 from fencepost.model.language.errors import UsageError, nearest
 from fencepost.model.language.interpreter import Interpreter, Step
@@ -18,7 +19,6 @@ from fencepost.model.language.removal import find_guard, without
 from fencepost.model.language.subset import Guards, check, guards_of
 
 if TYPE_CHECKING:
-    from fencepost.explore.links import Link
     from fencepost.invariants.protocols import Protocol
     from fencepost.model.language.actions import Action
     from fencepost.model.language.constants import Constants
@@ -104,6 +104,26 @@ def set_up(link: Link) -> Setting:
         machine = without(machine, guard)  # the last guards of an action first, so that the others keep their numbers
     plain = Interpreter(machine, constants, bounded=bool(removed))
     return Setting(link, found, constants, tuple(removed), plain)
+
+
+def of_trace(trace: Trace) -> Setting:
+    """Return the protocol of a trace, which may be a user's own, as the trace has it."""
+    removed = (trace.removed,) if trace.removed else ()
+    return Setting(link_of(trace), trace.protocol, trace.constants, removed, trace.interpreter())
+
+
+def link_of(trace: Trace) -> Link:
+    """Return a trace as a link: what differs from its version, or from what the protocol declares, and its steps."""
+    plain, machine = trace.interpreter(), trace.protocol.machine
+    base = dict(machine.version(trace.version).values) if trace.version else {}
+    constants = {
+        name: str(trace.constants.shown[name]).lower()
+        for name, item in machine.constants.declared().items()
+        if int(trace.constants.values[name]) != int(base.get(name, item.default))
+    }
+    removed = (trace.removed.name,) if trace.removed else ()
+    steps = tuple(plain.show(step) for step in trace.steps)
+    return Link(trace.protocol.name, trace.version, constants, removed, trace.start(plain), steps)
 
 
 def fault_of(item: Action) -> str:

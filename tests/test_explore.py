@@ -10,6 +10,7 @@ import zipfile
 from typing import TYPE_CHECKING, Any
 
 import pytest
+from fencepost.api import replay
 from fencepost.counterexamples.reader import read
 from fencepost.counterexamples.replay import replay_text
 from fencepost.counterexamples.trace import ARCHIVE
@@ -17,11 +18,14 @@ from fencepost.explore import links, page
 from fencepost.explore.book import Book
 from fencepost.explore.session import Session, described
 from fencepost.explore.setting import set_up
+from fencepost.explore.stories import Story, stories
 from fencepost.explore.view import VIOLATED
 from fencepost.invariants.protocols import PROTOCOLS, protocol
 from fencepost.model.language.errors import DisabledError, UsageError
 from fencepost.model.language.interpreter import Interpreter
 from fencepost.model.language.subset import check, guards_of
+
+from tests.commands import fencepost
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -105,13 +109,13 @@ def test_an_archived_trace_opens_and_ends_in_its_violation(name: str) -> None:
 
 def test_refusals_are_those_of_the_plain_interpreter_on_random_states() -> None:
     draw = random.Random(25)  # noqa: S311 (no secret)
-    for name in ("replication", "kip320", "quorum", "leader-discovery", "follower-reads"):
+    for name in ("replication", "quorum", "leader-discovery"):
         _, ask = asking()
         machine = protocol(name).machine
         plain, guards = Interpreter(machine, machine.set_constants({})), guards_of(check(machine))
         shown = ask("open", link=f"#{name}")["views"][0]
         key = plain.initial_states()[0]
-        for _ in range(6):
+        for _ in range(4):
             can = [plain.show(item.step) for item in plain.transitions(key)]
             assert [step for action in shown["actions"] for step in action["can"]] == can
             for item in draw.sample(machine.actions, 3):
@@ -236,3 +240,57 @@ def test_what_the_browser_loads_is_enough_and_asks_for_the_standard_library_only
         f"assert sys.modules['fencepost.explore.session'].__file__.startswith({str(tmp_path)!r})\n"
     )
     subprocess.run([sys.executable, "-c", code], check=True, cwd=tmp_path)  # noqa: S603 (our own command)
+
+
+@pytest.mark.parametrize("story", list(stories()), ids=lambda story: story.name)
+def test_a_story_has_a_sentence_for_each_step_ends_in_the_violation_and_with_the_repair_does_not(story: Story) -> None:
+    made = story.page()
+    parties = {*made["books"]["broken"]["about"]["parties"], "client"}
+    steps = story.data["steps"]
+    assert len(steps) == len(story.broken.link.steps)
+    assert all(item.keys() <= {"says", "believes", "wrong"} and item["says"].endswith(".") for item in steps)
+    assert {who for item in steps for who in item.get("believes", {})} <= parties
+    assert sum(item.get("wrong", False) for item in steps) == 1
+    ends = {}
+    for which, book in made["books"].items():
+        at = 0
+        for step in made["ways"][which]:
+            at = book["states"][at]["leads"][step]
+        said = [book["texts"][item] for item in book["states"][at]["properties"]]
+        ends[which] = next(item["status"] for item in said if item["name"] == story.told["property"])
+    assert ends == {"broken": "violated", "repaired": "holds"}
+    assert len(made["told"]["repaired"]) == len(made["ways"]["repaired"])
+    assert (" refuses it (" in made["repaired_ending"]) is story.stops
+
+
+def test_there_are_ten_stories_one_for_each_model_of_clients_and_one_of_the_quorum() -> None:
+    told = [story.data["trace"] for story in stories()]
+    assert len(told) == 10
+    protocols = {read(ARCHIVE / f"{name}.trace").trace.protocol.name for name in told}
+    assert protocols == {"replication", "quorum", "metadata-reads", "leader-discovery", "hints-and-tokens", "follower-reads"}
+
+
+def test_the_page_of_a_trace_holds_the_states_within_two_steps_and_says_where_it_ends() -> None:
+    made = replay(ARCHIVE / "kip101-weak-isr.trace").render("html")
+    assert len(made.encode()) < 3_000_000
+    data = json.loads("{" + made.partition("\nexplore({")[2].partition(");\n})();")[0])
+    at = 0
+    for step in data["steps"]:
+        at = data["states"][at]["leads"][step]
+    assert data["texts"][data["states"][at]["cards"][0]].startswith("<div class=")
+    ends = sum(state["ends"] for state in data["states"])
+    assert f"{len(data['states'])} states are in this file; at {ends} of them it ends." in made
+    assert "import " not in made.rpartition("<script>")[2]
+
+
+def test_a_notebook_shows_the_explorer_of_a_history_in_a_frame() -> None:
+    shown = replay(ARCHIVE / "kip101-weak-isr.trace").explorer()._repr_html_()
+    assert shown.startswith('<iframe title="Explorer" srcdoc="&lt;!DOCTYPE html&gt;')
+    assert "Explore from here" in shown
+
+
+@pytest.mark.parametrize("name", ["lock", "nothing.trace"])
+def test_what_cannot_be_opened_is_refused_with_what_can(name: str) -> None:
+    result = fencepost("explore", name, "--no-browser")
+    assert result.exit_code == 2
+    assert f"there is no protocol, no archived trace and no file {name!r}" in result.stderr

@@ -49,9 +49,9 @@ class Scene(NamedTuple):
     folded: str
 
 
-def render(made: Replay, _model: str = "") -> str:
-    """Return the page as text."""
-    return _filled(TEMPLATE, _content(made, story(made.trace, made.path)))
+def render(made: Replay, _model: str = "", *, more: str = "") -> str:
+    """Return the page as text; `more` is a piece of HTML that stands at its end."""
+    return _filled(TEMPLATE, {**_content(made, story(made.trace, made.path)), "more": more})
 
 
 def figure(trace: Trace, path: Path) -> str:
