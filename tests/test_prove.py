@@ -298,7 +298,10 @@ def test_what_was_decided_before_an_interrupt_is_told(monkeypatch: pytest.Monkey
     assert found.of("moves-are-bounded").why == "SIGINT was received"
 
 
-def test_an_interrupted_proof_has_the_status_of_undetermined_and_is_not_kept(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_an_interrupted_proof_has_the_status_of_undetermined_and_is_not_kept(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("FENCEPOST_CACHE", str(tmp_path))
     asked = ("prove", REGISTER, "--workers", "1", "--quiet", "--property", BOTH[0], "--property", BOTH[1])
     with monkeypatch.context() as patch:
         interrupt_after(1, patch)

@@ -52,7 +52,7 @@ def context() -> Iterator[SparkContext]:
 
 
 def explored(
-    context: SparkContext, name: str, values: dict[str, int], *, partitions: int = 4, handover: int = 40, **options: Any
+    context: SparkContext, name: str, values: dict[str, int], *, partitions: int = 2, handover: int = 40, **options: Any
 ) -> Result:
     return explored_from(context, Origin(name, "", tuple(values.items()), (), normalize=True), partitions, handover, **options)
 
@@ -87,7 +87,7 @@ def test_spark_finds_what_the_native_engine_finds(context: SparkContext, name: s
     run = SMALL[name]
     found = protocol(run.protocol)
     native = search(found.machine, found.machine.set_constants(run.constants), found.properties, Options(workers=1))
-    handover = max(40, max(native.levels) // 3)
+    handover = max(40, max(native.levels) // 2)
     alike(explored(context, run.protocol, dict(run.constants), handover=handover), native)
 
 
@@ -99,7 +99,7 @@ def test_spark_finds_what_the_plain_engine_finds(
     wanted = reported(file, engine="plain")
     assert wanted[0] == outcome, claim
     origin = Origin("reported", file.read_text(), (), (), normalize=True)
-    assert outcome_of(lambda: explored_from(context, origin, 4, 1)) == wanted
+    assert outcome_of(lambda: explored_from(context, origin, 2, 1)) == wanted
 
 
 def test_constructs_that_stand_for_simpler_ones_mean_the_same_on_spark(context: SparkContext) -> None:
@@ -110,14 +110,14 @@ def test_constructs_that_stand_for_simpler_ones_mean_the_same_on_spark(context: 
 
 
 def test_results_do_not_depend_on_the_number_of_partitions(context: SparkContext) -> None:
-    values = {"replicas": 2, "log_size": 2}
-    one, seven = (explored(context, "kip279", values, partitions=number) for number in (1, 7))
+    values = {"replicas": 2, "log_size": 1, "max_records": 1, "max_leader_epoch": 1}
+    one, seven = (explored(context, "kip320", values, partitions=number, handover=12) for number in (1, 7))
     alike(one, seven)
 
 
 def test_a_search_that_spark_begins_at_the_first_level_finds_the_same(context: SparkContext) -> None:
     values = {"replicas": 2, "log_size": 1, "max_records": 1, "max_leader_epoch": 1}
-    alike(explored(context, "kip320", values, handover=1), explored(context, "kip320", values, handover=20))
+    alike(explored(context, "kip320", values, partitions=4, handover=1), explored(context, "kip320", values, handover=20))
 
 
 def test_a_limit_leaves_what_is_not_decided_undetermined(context: SparkContext) -> None:
@@ -128,7 +128,9 @@ def test_a_limit_leaves_what_is_not_decided_undetermined(context: SparkContext) 
 
 
 COMMAND = ["check", "kip320", "--set", "replicas=2", "--engine", "spark", "--json"]
-CLUSTER = ["--master", "local-cluster[2,1,1024]", "--handover", "60"]
+APART = pytest.mark.xdist_group("spark-processes")
+"""Tests that start Spark in processes of their own need not wait for those of this one."""
+CLUSTER = ["--master", "local-cluster[2,1,1024]", "--handover", "200"]
 EXPECTED = {"distinct": 5973, "generated": 11733, "depth": 18, "complete": True, "verdict": "holds"}
 
 
@@ -172,9 +174,10 @@ def is_executor(process: psutil.Process) -> bool:
         return False
 
 
+@APART
 def test_real_executors_find_the_same_and_one_that_dies_costs_no_state(tmp_path: Path) -> None:
     with started(tmp_path / "kept") as process:
-        wait_for_level(tmp_path / "kept", 8, process)
+        wait_for_level(tmp_path / "kept", 9, process)
         executors = [child for child in psutil.Process(process.pid).children(recursive=True) if is_executor(child)]
         assert len(executors) >= 2
         executors[0].kill()
@@ -183,6 +186,7 @@ def test_real_executors_find_the_same_and_one_that_dies_costs_no_state(tmp_path:
     assert told(out) == EXPECTED
 
 
+@APART
 def test_a_driver_that_was_killed_goes_on_from_its_checkpoint(tmp_path: Path) -> None:
     folder = tmp_path / "kept"
     with started(folder) as process:
@@ -199,7 +203,7 @@ def test_a_driver_that_was_killed_goes_on_from_its_checkpoint(tmp_path: Path) ->
 def stopped(tmp_path_factory: pytest.TempPathFactory, context: SparkContext) -> Path:
     """A checkpoint of a search that was stopped at level 10."""
     folder = tmp_path_factory.mktemp("spark") / "kept"
-    explored(context, "kip320", {"replicas": 2}, max_depth=10, checkpoint=str(folder))
+    explored(context, "kip320", {"replicas": 2}, partitions=4, max_depth=10, checkpoint=str(folder))
     return folder
 
 

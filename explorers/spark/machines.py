@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import hashlib
 import importlib.util
 import sys
@@ -54,7 +55,9 @@ def _kernels(origin: Origin) -> Kernels:
 
     found = _found(origin)
     chosen = found.compiled_with(found.select(origin.properties))
-    return compiled(found.machine, origin.constants(), chosen, normalize=origin.normalize)
+    made = compiled(found.machine, origin.constants(), chosen, normalize=origin.normalize)
+    gc.freeze()  # PySpark collects garbage after every task, and would look at all of this each time
+    return made
 
 
 @cache
