@@ -397,6 +397,7 @@ class AuditBroken(TypedDict):
     """A property that does not hold on a way through the model, and the first step after which it does not."""
 
     property: str
+    sentence: str
     step: int
 
 

@@ -65,8 +65,9 @@ SORTS: dict[str, Sort] = {
             "high",
             "G-S6b",
             _guarantee("G-S6b"),
-            "A reassignment took the replica of a broker, which is still an eligible leader (ELR): with a new replica it could be elected empty.",
-            "Do not add this broker to the partition again before the ISR is at min ISR: then the ELR is empty. See `Elr` in `kafka-topics.sh --describe`.",
+            "A reassignment took the replica of a broker, which stayed in the ELR, the list of those that may lead without loss. With a new, empty replica it can be elected.",
+            "Do not add this broker to the partition again before the ISR has min.insync.replicas members: then the ELR is empty. See `Elr` in "
+            "`kafka-topics.sh --describe`. No release up to 4.4.0 prevents it.",
         ),
         Sort(
             "stale-member",
@@ -146,8 +147,11 @@ SORTS: dict[str, Sort] = {
             "critical",
             "HYP-10",
             "docs/findings/hyp-10.md",
-            "A broker whose replica a reassignment had taken was still an eligible leader (ELR), and was elected with a log that began empty.",
-            f"Acknowledged records are probably lost, though the election was clean: the former leader truncates what the new one lacks. Stop the brokers that still have the records before they do, and copy their logs. {COMPARE}",
+            "A broker was elected that had deleted its log: a reassignment had taken its replica, and left it in the ELR, the list of those that may lead without loss.",
+            "Take acknowledged records for lost until the logs are compared. The leader before has them as long as it has not followed the new "
+            "one: keep it down, and copy the partition's folder from its disk. If it is back, 'Truncating partition' in its log says from which "
+            "offset they are gone; producers must send those again, or you from the copy. Until the ISR has min.insync.replicas members, "
+            "cancel no reassignment, and give no broker a replica again that has just lost it. No release up to 4.4.0 prevents it.",
         ),
         Sort(
             "late-min-isr-elected",
@@ -184,6 +188,35 @@ SORTS: dict[str, Sort] = {
             "docs/findings/hyp-11.md#hyp-12-a-change-while-nobody-leads",
             "Min ISR was changed while nobody led: the controller has forgotten who has the records.",
             "No clean election is possible any more. Find the replica with the longest log, and elect it: an unclean election.",
+        ),
+        Sort(
+            "stale-elr-elected",
+            False,
+            "critical",
+            "HYP-14",
+            f"{FINDINGS}#hyp-14-elr-is-turned-off",
+            "A broker was elected from an ELR that was left when eligible leader replicas were turned off, and it had registered again since.",
+            f"If it had crashed it may have lost records, and nobody takes such brokers out of an ELR any more. {COMPARE}",
+        ),
+        Sort(
+            "elr-left-behind",
+            False,
+            "high",
+            "HYP-14",
+            f"{FINDINGS}#hyp-14-elr-is-turned-off",
+            "Eligible leader replicas were turned off while the partition had some: they may still be elected, whatever became of their logs.",
+            "Bring the partition's ISR to min ISR before any of these brokers restarts: with the next change the ELR is empty. Before turning ELR "
+            "off again, change min ISR of the cluster and back while every partition has a leader: that empties every ELR.",
+        ),
+        Sort(
+            "cleared-then-deleted",
+            False,
+            "high",
+            "HYP-13",
+            "docs/findings/report-hyp-13.md",
+            "A topic was deleted after a change of min ISR had emptied its ELR: a broker of that ELR cannot register after a crash, and cannot be unregistered.",
+            "At each attempt the active controller resigns ('existed in isrMembers, but not in the topics map'). Stop that broker cleanly only: then it "
+            "registers. By the code, which was not tried: a controller that is restarted from a snapshot written later does not have the fault.",
         ),
         Sort(
             "regained-leadership",

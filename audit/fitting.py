@@ -28,6 +28,7 @@ if TYPE_CHECKING:
 
     from fencepost.audit.recorded import Point
     from fencepost.counterexamples.replay import Replay
+    from fencepost.model.language.actions import Property
     from fencepost.model.language.records import Key
 
 MOST_STATES = 4_000
@@ -83,7 +84,7 @@ class Task(NamedTuple):
 class Fitted:
     """A way that was found: the trace of it, the place at which each step has brought the controller, and how much was looked at.
 
-    `reached` is the last place that was reached: where that is not the end of what was recorded, the trace ends there.
+    Where the last place is not the end of what was recorded, the trace ends there.
     """
 
     recorded: Recorded
@@ -97,7 +98,7 @@ class Fitted:
         return self.places[-1] == len(self.recorded.points) - 1 if self.places else len(self.recorded.points) == 1
 
     @cached_property
-    def broken(self) -> list[tuple[str, int]]:
+    def broken(self) -> list[tuple[Property, int]]:
         """The properties that the way violates, each with the number of the first step after which it does; 0 for the start."""
         plain = self.replay.trace.interpreter()
         found = []
@@ -105,7 +106,7 @@ class Fitted:
             if prop.kind.must_hold and not prop.over_steps and not prop.kind.over_behaviours:
                 at = next((number for number, key in enumerate(self.replay.path.states) if not plain.holds(prop, key)), None)
                 if at is not None:
-                    found.append((prop.name, at))
+                    found.append((prop, at))
         return sorted(found, key=lambda item: item[1])
 
     def data(self, file: str) -> dict[str, Any]:
@@ -123,7 +124,7 @@ class Fitted:
             "next": None if self.whole else points[last + 1].offset,
             "recorded": last + 1,
             "states": self.replay.path.length,
-            "broken": [{"property": name, "step": step} for name, step in self.broken],
+            "broken": [{"property": prop.name, "sentence": prop.sentence, "step": step} for prop, step in self.broken],
             "searched": self.searched,
         }
 

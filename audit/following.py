@@ -80,6 +80,9 @@ class Follower:
         self._deleted = False
         self._found: list[Found] = []
         self._tainted: dict[int, str] = {}
+        self._cleared: dict[int, int] = {}
+        """Who is in the controller's index of the ELR though a change of min ISR cleared it there, with the offset of that (HYP-13)."""
+        self._turned_off = -1
         self._lost: dict[int, tuple[int, int]] = {}
         self._raised: tuple[int, int, int] | None = None
         self._alone: tuple[int, int, Brokers] | None = None
@@ -128,8 +131,11 @@ class Follower:
                 continue
             if moment.rules.min_isr > before.rules.min_isr:
                 self._raise(before, moment)
+            if before.rules.elr and not moment.rules.elr and self._core.elr:
+                self._leave_behind(self._core, moment)
             if moment.removed:
                 self._look_around(moment.offset, moment.time)
+                self._delete(self._core, moment)
                 self._close(moment.offset, moment.time, "until the topic was deleted")
                 if self._found:
                     yield self._row(moment.offset, moment.time, "deleted")
@@ -150,14 +156,32 @@ class Follower:
             text = f"min ISR was raised from {before.rules.min_isr} to {moment.rules.min_isr}, and the ISR is {shown(self._core.isr)}"
             self._say("min-isr-above-isr", moment.offset, moment.time, self._core.isr, text)
 
+    def _leave_behind(self, core: Core, moment: Moment) -> None:
+        """Note that ELR is turned off and the partition's stays."""
+        self._turned_off = moment.offset
+        self._tainted.update(dict.fromkeys(core.elr, "stale-elr-elected"))
+        text = f"{shown(core.elr)} may still be elected; ISR {shown(core.isr)}, leader {core.leader}"
+        self._say("elr-left-behind", moment.offset, moment.time, core.elr, text)
+
+    def _delete(self, core: Core, moment: Moment) -> None:
+        """Say who stays in the controller's index of a topic that is no more."""
+        left = {broker: at for broker, at in self._cleared.items() if broker not in core.elr}
+        if left:
+            text = f"{shown(tuple(left))} left the ELR when it was cleared at offset {min(left.values())}, and the controller's index still has it"
+            self._say("cleared-then-deleted", moment.offset, moment.time, tuple(left), text)
+        self._cleared.clear()
+
     def _clear(self, moment: Moment) -> Row:
         assert self._core is not None
         if self._core.leader == NO_LEADER:
             who = tuple(dict.fromkeys((*self._core.elr, *self._core.last_known)))
             text = f"nobody led, and {shown(who)} could have been elected; now nobody can be, but uncleanly"
             self._say("cleared-while-leaderless", moment.offset, moment.time, who, text)
+        cleared = dict.fromkeys(self._core.elr, moment.offset)
         made = judged(self._core, CLEARED, moment.rules)
-        return self._change(moment.offset, moment.time, Judged(made.core, 0, "", standing(made.core, moment.rules)), "")
+        row = self._change(moment.offset, moment.time, Judged(made.core, 0, "", standing(made.core, moment.rules)), "")
+        self._cleared.update(cleared)
+        return row
 
     def _look_around(self, end: int, time: int) -> None:
         """Judge the partition as it stands up to a record by what its brokers did meanwhile."""
@@ -231,6 +255,9 @@ class Follower:
             self._blamed.clear()
         if made.core.leader != before.leader:
             self._lead(before, made, offset, time)
+        if self._cleared:
+            for broker in set(before.elr) - set(made.core.elr):
+                self._cleared.pop(broker, None)
         if made.core.isr != before.isr or made.core.elr != before.elr:
             self._shrink(before, made.core, offset, time)
         if made.core.elr:
@@ -261,7 +288,7 @@ class Follower:
             sort = "unclean-election" if election == "unclean" else "last-known-leader-elected"
             text = f"broker {leader} was elected; ISR {shown(before.isr)}, ELR {shown(before.elr)} before"
             self._say(sort, offset, time, (leader,), text)
-        elif election == "elr" and leader in self._tainted:
+        elif election == "elr" and leader in self._tainted and self._is_doubtful(leader, offset):
             text = f"broker {leader} was elected from the ELR {shown(before.elr)}; the leader before was {_last(before)}"
             self._say(self._tainted.pop(leader), offset, time, (leader,), text)
         if leader in self._lost:
@@ -273,6 +300,12 @@ class Follower:
                 self._say("regained-leadership", offset, time, (leader,), text)
         if before.leader != NO_LEADER:
             self._lost[before.leader] = (offset, time)
+
+    def _is_doubtful(self, leader: int, offset: int) -> bool:
+        """Say whether who is tainted may lack records: if ELR was turned off, only who has registered again since."""
+        presence = self._around.brokers.get(leader)
+        stale = self._tainted[leader] == "stale-elr-elected"
+        return not stale or (presence is not None and bool(presence.registered_within(self._turned_off, offset)))
 
     def _shrink(self, before: Core, after: Core, offset: int, time: int) -> None:
         """Follow who becomes eligible, and why."""

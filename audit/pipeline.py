@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import shutil
 from dataclasses import dataclass
 from itertools import accumulate, islice
@@ -134,7 +135,11 @@ def histories(sql: SparkSession, rows: DataFrame, around: Surroundings, count: i
     given = sql.sparkContext.broadcast(around)
 
     def follow_all(batches: Iterator[Any]) -> Iterator[Any]:
-        yield from _tables(follow(given.value, within, _rows(batches)))
+        gc.disable()  # thousands of rows are alive and none is part of a circle: to look for some takes a fifth of the time
+        try:
+            yield from _tables(follow(given.value, within, _rows(batches)))
+        finally:
+            gc.enable()
 
     return ordered.mapInArrow(follow_all, SCHEMA)
 
@@ -155,13 +160,24 @@ def _tables(rows: Iterator[tuple[Any, ...]]) -> Iterator[Any]:
     names = [part.split()[0] for part in SCHEMA.replace(FINDING, "x").split(",")]
     while held := list(islice(rows, BATCH)):
         *columns, found = zip(*held, strict=True)
-        arrays = [pa.array(column, kind) for column, kind in zip(columns, kinds, strict=True)]
+        arrays = [_array(column, kind) for column, kind in zip(columns, kinds, strict=True)]
         flat = [one for some in found for one in some]
         parts = zip(*flat, strict=True) if flat else [()] * len(finding)
-        inside = [pa.array(part, kind) for part, kind in zip(parts, finding, strict=True)]
+        inside = [_array(part, kind) for part, kind in zip(parts, finding, strict=True)]
         ends = pa.array([0, *accumulate(map(len, found))], pa.int32())
         arrays.append(pa.ListArray.from_arrays(ends, pa.StructArray.from_arrays(inside, names=Found._fields)))
         yield pa.RecordBatch.from_arrays(arrays, names)
+
+
+def _array(column: tuple[Any, ...], kind: Any) -> Any:
+    """Return a column for Arrow. Lists of brokers are few, and making one costs much: each is made once, and named where it stands."""
+    import pyarrow as pa
+
+    if not pa.types.is_list(kind):
+        return pa.array(column, kind)
+    places: dict[Any, int] = {}
+    named = [places.setdefault(brokers, len(places)) for brokers in column]
+    return pa.array(list(places), kind).take(pa.array(named, pa.int32()))
 
 
 def judge(sql: SparkSession, reading: Reading, settings: Settings, *, force: bool) -> Disagreement:
@@ -181,7 +197,7 @@ def judge(sql: SparkSession, reading: Reading, settings: Settings, *, force: boo
     found = sql.read.schema(SCHEMA).parquet(str(folder / HISTORIES)).where(f.size("findings") > 0)
     found = found.select("topic_id", "topic", "partition", f.explode("findings").alias("found"))
     flat = found.select("topic_id", "topic", "partition", "found.*")
-    flat.coalesce(1).write.parquet(str(folder / FINDINGS), compression="zstd")
+    flat.coalesce(sql.sparkContext.defaultParallelism).write.parquet(str(folder / FINDINGS), compression="zstd")
     differ = disagreements(sql, reading)
     sealed.write(folder / JUDGED, sealed.sealed({**stands, "count": differ.count, "first": differ.first}))
     return differ

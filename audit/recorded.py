@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 from itertools import pairwise, permutations
-from operator import attrgetter
+from operator import attrgetter, itemgetter
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from fencepost.audit.history import NO_LEADER
@@ -39,6 +39,8 @@ LEVELS = (
     (31, "kafka-4.3"),
 )
 """The versions of the model by the level of metadata.version: each up to the level before this one."""
+ABSENT = -2
+"""A broker of the model that the cluster has not: the model has two at least, and one may have no replica."""
 ENDS = ("deleted", "unjudged")
 """Rows of a history after which nothing is known of the partition."""
 
@@ -114,12 +116,14 @@ class _Item(NamedTuple):
 
 def recorded(rows: Sequence[dict[str, Any]], around: Surroundings, until: int | None) -> Recorded:
     """Return the history of a partition from its rows, as far back as the model can begin and has room for; raise UsageError if nowhere."""
-    piece = _last_piece([row for row in rows if until is None or row["offset"] <= until])
+    piece, end = _last_piece([row for row in rows if until is None or row["offset"] <= until], _end(rows, around, until))
     if not piece:
-        raise UsageError("the partition is deleted there, or its beginning is in no file: name another offset with --until.")
+        raise UsageError(
+            "the beginning of the partition is in no file, nor a snapshot that has it: name another one, or a later --until."
+        )
     why = ""
     for start, row in enumerate(piece):
-        made = _from(piece[start:], around, around.end if until is None else until)
+        made = _from(piece[start:], around, end)
         if isinstance(made, Recorded):
             return replace(made, left_out=why)
         why = why or f"from offset {row['offset']} on {made}"
@@ -129,13 +133,23 @@ def recorded(rows: Sequence[dict[str, Any]], around: Surroundings, until: int | 
     )
 
 
-def _last_piece(rows: list[dict[str, Any]]) -> list[dict[str, Any]]:
-    """Return the rows since the partition was last created, or known again after a gap."""
+def _end(rows: Sequence[dict[str, Any]], around: Surroundings, until: int | None) -> int:
+    """Return the last offset that counts: a topic takes its settings along when it is deleted."""
+    topic = around.topics.get(rows[0]["topic_id"])
+    return min(around.end if until is None else until, topic.removed - 1 if topic else around.end)
+
+
+def _last_piece(rows: list[dict[str, Any]], end: int) -> tuple[list[dict[str, Any]], int]:
+    """Return the rows since the partition was last created, or known again after a gap, and up to where that goes: a deletion ends it."""
     found: list[dict[str, Any]] = []
-    for row in sorted(rows, key=lambda row: row["offset"]):
-        found = [] if row["election"] in ENDS or row["election"] == "created" else found
-        found += [] if row["election"] in ENDS else [row]
-    return found
+    until = end
+    for row in sorted(rows, key=itemgetter("offset")):
+        if row["election"] in ENDS:
+            until = min(until, row["offset"] - 1)
+        else:
+            found = [row] if row["election"] == "created" or until < row["offset"] else [*found, row]
+            until = end
+    return found, until
 
 
 def _from(rows: list[dict[str, Any]], around: Surroundings, end: int) -> Recorded | str:
@@ -173,9 +187,8 @@ def _numbering(lists: list[Brokers], targets: list[Brokers], everybody: set[int]
     """
     begun = lists[0]
     moved = {broker for broker in everybody if any(broker not in one for one in lists)}
-    plain = tuple(begun) if not moved else ()
-    if plain:
-        return _two(plain), max(0, 2 - len(plain))
+    if not moved:
+        return (begun, 0) if len(begun) > 1 else ((*begun, ABSENT), 2)
     found: list[tuple[int, int, Brokers]] = []
     for count in range(len(moved), len(everybody) + 1):
         for order in permutations(sorted(everybody)):
@@ -187,11 +200,6 @@ def _numbering(lists: list[Brokers], targets: list[Brokers], everybody: set[int]
                 found.append((-agree, count, order))
     _, count, order = min(found)
     return order, count
-
-
-def _two(order: Brokers) -> Brokers:
-    """Return an order of two brokers at least: the model has no fewer, and the second may have no replica."""
-    return order if len(order) > 1 else (*order, NO_LEADER)
 
 
 def _items(rows: list[dict[str, Any]], around: Surroundings, order: Brokers, end: int) -> Iterator[_Item]:
@@ -247,7 +255,7 @@ def _after(now: Seen, item: _Item, names: Names, everyone: int, epoch: int) -> I
         now = now._replace(elr_on=rules.elr)
         while now.min_isr != wanted:
             now = now._replace(min_isr=now.min_isr + (1 if wanted > now.min_isr else -1))
-            if item.what.clears:
+            if rules.elr:  # the ClearElrRecord comes after it, in the same batch
                 now = now._replace(elr=0, last_known=NONE)
             yield now
         yield now

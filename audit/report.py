@@ -20,6 +20,7 @@ SHOWN = 1000
 """Findings that are in the report, the worst first; `omitted` says how many more are in the Parquet files."""
 TOLD, BEFORE = 5, 8
 """Partitions whose history is told, and how many of its changes up to the finding."""
+STEP = ("offset", "time", "leader", "leader_epoch", "replicas", "isr", "elr", "adding", "removing", "min_isr", "election")
 TOP = 10
 FOUND_SCHEMA = """topic_id string, topic string, partition int, sort string, severity string, offset bigint, time bigint, end bigint,
 lasted bigint, brokers array<int>, text string"""
@@ -135,29 +136,20 @@ def _finding(item: dict[str, Any]) -> dict[str, Any]:
 
 def _told(histories: DataFrame, findings: list[dict[str, Any]]) -> list[dict[str, Any]]:
     """Return what led to the worst findings: the last changes of their partitions up to them."""
+    from pyspark.sql import Window
     from pyspark.sql import functions as f
 
     told: dict[tuple[str, int], int] = {}
     for item in findings:
         if item["severity"] in ("critical", "high") and len(told) < TOLD:
             told.setdefault((item["topic"], item["partition"]), item["end"])
-    made = []
+    wanted = f.lit(False)
     for (topic, partition), end in told.items():
-        rows = histories.where((f.col("topic") == topic) & (f.col("partition") == partition) & (f.col("offset") <= end))
-        rows = rows.where(f.col("election") != "end").orderBy(f.col("offset").desc()).limit(BEFORE).drop("findings", "topic_id")
-        names = (
-            "offset",
-            "time",
-            "leader",
-            "leader_epoch",
-            "replicas",
-            "isr",
-            "elr",
-            "adding",
-            "removing",
-            "min_isr",
-            "election",
-        )
-        steps = [{name: row[name] for name in names} for row in rows.collect()]
-        made.append({"topic": topic, "partition": partition, "steps": steps[::-1]})
-    return made
+        wanted |= (f.col("topic") == topic) & (f.col("partition") == partition) & (f.col("offset") <= end)
+    newest = Window.partitionBy("topic", "partition").orderBy(f.col("offset").desc())
+    rows = histories.where(wanted & (f.col("election") != "end")).drop("findings")
+    rows = rows.withColumn("back", f.row_number().over(newest)).where(f.col("back") <= BEFORE)
+    steps: dict[tuple[str, int], list[dict[str, Any]]] = {key: [] for key in told}
+    for row in rows.orderBy("offset").collect() if told else ():
+        steps[row["topic"], row["partition"]].append({name: row[name] for name in STEP})
+    return [{"topic": topic, "partition": partition, "steps": found} for (topic, partition), found in steps.items()]

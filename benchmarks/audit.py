@@ -20,6 +20,7 @@ from typing import Any
 import psutil
 from fencepost.audit.findings import SORTS
 from fencepost.figures.store import load, save
+from pandas.util import hash_pandas_object
 from pyarrow.parquet import read_table
 from rich.console import Console
 
@@ -72,8 +73,12 @@ def audited(log: Path, written: dict[str, Any], hot: int, master: str) -> dict[s
         seconds = time.perf_counter() - began
         data = json.loads((Path(folder) / "out.json").read_text())
         violations = [name for name, sort in SORTS.items() if sort.violation]
-        rows = read_table(f"{folder}/kept/findings", columns=["topic", "partition", "sort"]).to_pylist()
-        blamed = {f"{row['topic']}-{row['partition']}" for row in rows if row["sort"] in violations}
+        found = read_table(f"{folder}/kept/findings").drop_columns(["topic_id", "brokers"]).to_pandas()
+    digest = f"{int(hash_pandas_object(found, index=False).sum()):016x}"  # the same for the same rows in any order
+    names = found["topic"] + "-" + found["partition"].astype(str)
+    blamed = set(names[found["sort"].isin(violations)])
+    rare = found["sort"].isin(set(written["exposed"].values()))
+    exposed = set(zip(names[rare], found["sort"][rare], strict=True))
     planted = set(written["planted"])
     return {
         "asked": int(log.name.split("-", 1)[0]),
@@ -87,7 +92,10 @@ def audited(log: Path, written: dict[str, Any], hot: int, master: str) -> dict[s
         "planted": len(planted),
         "found": len(planted & blamed),
         "false": len(blamed - planted),
-        "findings": len(rows),
+        "exposed": len(written["exposed"]),
+        "exposed_found": len(exposed & set(written["exposed"].items())),
+        "findings": len(found),
+        "digest": digest,
         "load": round(os.getloadavg()[0], 1),
     }
 

@@ -95,7 +95,7 @@ def reassignment(stage: Stage) -> None:
 
 FAST_FENCING = (("broker.session.timeout.ms", "4000"), ("broker.heartbeat.interval.ms", "1000"))
 MORE = tuple(
-    Scenario(name, play.__doc__ or "", play, brokers, "", FAST_FENCING, delays=False, since=(3, 9), loses_since=(3, 9))
+    Scenario(name, play.__doc__ or "", play, brokers, "", FAST_FENCING, delays=False, since=(3, 9), harms_since=(3, 9))
     for name, play, brokers in (
         ("unclean", unclean, (1, 2)),
         ("last-replica", last_replica, (1, 2)),
@@ -103,7 +103,9 @@ MORE = tuple(
         ("reassignment", reassignment, (1, 2, 3)),
     )
 )
-STORIES = {story.name: story for story in (*MORE, *SCENARIOS) if story.name.startswith(("hyp-10", "hyp-11")) or story in MORE}
+STORIES = {
+    story.name: story for story in (*MORE, *SCENARIOS) if story.name.startswith(("hyp-10", "hyp-11", "hyp-13")) or story in MORE
+}
 
 
 class Listening(Cluster):
@@ -133,7 +135,7 @@ def main() -> None:
     for version, name in product(given.kafka or RELEASES, given.story or STORIES):
         story, found = STORIES[name], kit(version)
         into = FOLDER / f"{name}-{version}.tar.gz"
-        if found.number >= story.loses_since and found.number >= story.since and not into.exists():
+        if found.number >= story.harms_since and found.number >= story.since and not into.exists():
             try:
                 record(story, found, given.port, into)
             except NotReached as error:

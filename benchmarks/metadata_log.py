@@ -30,6 +30,8 @@ if TYPE_CHECKING:
 BUDGETS = {"brokers": 3, "max_records": 0, "min_isr": 2, "metadata_lag": 24, "max_leader_epoch": 12, "fences": 6, "shrinks": 4}
 MORE = {"crashes": 2, "clean_stops": 2, "elections": 4, "loss": 0}
 STEPS = 220
+CHANGES = 9
+"""Changes of a partition that a walk makes at most: a million partitions have ten million records then."""
 BATCH = 8_000
 """Records of a batch at most; the controller's own bound is 10,000."""
 APART = 5_000
@@ -64,6 +66,8 @@ class Written:
     records: int = 0
     partitions: int = 0
     planted: dict[str, str] = field(default_factory=dict)
+    exposed: dict[str, str] = field(default_factory=dict)
+    """In which partitions which exposure was planted."""
 
 
 def templates(count: int, seed: int) -> list[Template]:
@@ -90,6 +94,8 @@ def _template(states: list[Any]) -> Template:
     for one, other in itertools.pairwise(states):
         change, recovering = _change(one, other, recovering)
         before, after = _events(newest(one), newest(other))
+        if sum(item.change is not None for item in made.happenings) == CHANGES:
+            break
         if change or before or after:
             made.happenings.append(Happening(before, change or None, after))
     image = newest(states[-1])
@@ -297,9 +303,48 @@ def _all(to: Writer, groups: list[Group], written: Written, chance: random.Rando
             to.time += APART
             to.begin()
             written.planted[planted(to, quiet, partition)] = name
+    _clear_and_delete(to, quiet, written, plant)
+    _turn_off(to, len(groups) + 1, written, plant)
     to.time += APART
     to.begin()
     to.record("NO_OP_RECORD", 0, {})
+
+
+def _clear_and_delete(to: Writer, quiet: Group, written: Written, plant: int) -> None:
+    """Write topics whose ELR a change of min ISR clears, and which are deleted then: HYP-13."""
+    for number in range(plant):
+        topic, name = uuid(900 + number), f"cleared{number}"
+        to.time += APART
+        to.begin()
+        create(to, topic, name, quiet.brokers([0, 1, 2]), 1)
+        to.change(topic, 0, {"isr": quiet.brokers([0, 1])})
+        to.change(topic, 0, {"isr": quiet.brokers([0]), "eligibleLeaderReplicas": quiet.brokers([1])})
+        to.record("CONFIG_RECORD", 0, {"resourceType": 2, "resourceName": name, "name": "min.insync.replicas", "value": "1"})
+        to.record("CLEAR_ELR_RECORD", 0, {"topicName": name})
+        to.record("REMOVE_TOPIC_RECORD", 0, {"topicId": topic})
+        written.exposed[f"{name}-0"] = "cleared-then-deleted"
+
+
+def _turn_off(to: Writer, number: int, written: Written, plant: int) -> None:
+    """Write a topic that nobody leads when ELR is turned off, and one of whose eligible brokers comes back after a crash: HYP-14."""
+    happenings = [
+        Happening(change={"isr": [0, 1]}, after=(("fence", 2),)),
+        Happening(change={"isr": [0], "eligibleLeaderReplicas": [1]}, after=(("fence", 1),)),
+        Happening(
+            change={"isr": [], "leader": NONE, "eligibleLeaderReplicas": [0, 1], "lastKnownElr": [0]}, after=(("fence", 0),)
+        ),
+        Happening(before=(("register", 1),)),
+        Happening(before=(("unfence", 1),), change={"isr": [1], "leader": 1, "eligibleLeaderReplicas": [], "lastKnownElr": []}),
+    ]
+    group = Group(number, Template(happenings), plant)
+    group.create(to)
+    for step in range(len(happenings)):
+        to.time += APART
+        if step == len(happenings) - 2:
+            to.begin()
+            to.record("FEATURE_LEVEL_RECORD", 0, {"name": "eligible.leader.replicas.version", "featureLevel": 0})
+        group.happen(to, step)
+    written.exposed.update({f"{group.name}-{partition}": "stale-elr-elected" for partition in range(plant)})
 
 
 def _skip(groups: list[Group], written: Written, chance: random.Random, plant: int) -> None:

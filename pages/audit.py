@@ -12,14 +12,17 @@ if TYPE_CHECKING:
 Row = list[str]
 HEAD = [
     "records",
+    "master",
     "partitions",
-    "of them changes of a single one",
+    "changes of one",
     "seconds",
-    "of them reading",
+    "reading",
     "memory",
     "planted",
     "found",
     "wrongly blamed",
+    "exposures, found",
+    "digest",
     "load",
 ]
 
@@ -30,6 +33,7 @@ def runs() -> tuple[Row, Iterable[Row]]:
     return HEAD, (
         [
             f"{row['records']:,}",
+            row["master"],
             f"{row['partitions']:,}",
             f"{row['hot']:,}" if row["hot"] else "",
             f"{row['seconds']:.0f}",
@@ -38,6 +42,8 @@ def runs() -> tuple[Row, Iterable[Row]]:
             f"{row['planted']}",
             f"{row['found']}",
             f"{row['false']}",
+            f"{row['exposed']}, {row['exposed_found']}",
+            row["digest"][:8],
             f"{row['load']:.0f}",
         ]
         for row in rows

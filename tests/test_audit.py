@@ -184,6 +184,41 @@ def test_hyp_12_is_a_change_of_min_isr_while_nobody_leads() -> None:
     assert log.rows()[-1].elr == ()
 
 
+def test_hyp_13_is_a_topic_that_is_deleted_after_its_elr_was_cleared() -> None:
+    for joins_again in (False, True):
+        log = Log()
+        log.change(isr=[1, 2])
+        log.change(isr=[1], eligibleLeaderReplicas=[2])
+        log.set("min.insync.replicas", "1")
+        if joins_again:
+            log.set("min.insync.replicas", "2")
+            log.change(isr=[1, 2])
+            log.change(isr=[1], eligibleLeaderReplicas=[2])
+            log.change(isr=[1, 2], eligibleLeaderReplicas=[])
+        log.event("REMOVE_TOPIC_RECORD", topicId="T")
+        said = [item.brokers for item in findings(log.rows()) if item.sort == "cleared-then-deleted"]
+        assert said == ([] if joins_again else [(2,)])
+
+
+def test_hyp_14_is_an_elr_that_stays_when_it_is_turned_off() -> None:
+    for registers in (False, True):
+        log = Log(replicas=(1, 2))
+        log.change(isr=[1], eligibleLeaderReplicas=[2])
+        log.fence(2)
+        log.change(isr=[], leader=-1, eligibleLeaderReplicas=[2, 1], lastKnownElr=[1])
+        log.time -= 2000  # in the batch of that change, as below
+        log.fence(1)
+        log.event("FEATURE_LEVEL_RECORD", name="eligible.leader.replicas.version", featureLevel=0)
+        if registers:
+            log.register(2)
+        else:
+            log.event("BROKER_REGISTRATION_CHANGE_RECORD", brokerId=2, brokerEpoch=1, fenced=-1)
+        log.time -= 2000
+        log.change(isr=[2], leader=2, eligibleLeaderReplicas=[], lastKnownElr=[])
+        bad = {item.sort for item in findings(log.rows()) if item.severity in ("critical", "high")}
+        assert bad == {"last-replica-down", "elr-left-behind", *(["stale-elr-elected"] if registers else [])}
+
+
 def test_leadership_that_comes_back_without_a_restart_is_hyp_1() -> None:
     for restarts in (False, True):
         log = Log()
@@ -318,12 +353,38 @@ def test_what_the_model_lacks_is_named() -> None:
     assert "eligible leader replicas are turned on" in led(late).left_out
 
 
+def test_a_history_ends_where_its_topic_is_deleted() -> None:
+    log = Log()
+    last = log.change(isr=[1, 2])
+    log.event("REMOVE_TOPIC_RECORD", topicId="T")
+    log.fence(3)
+    history = led(log)
+    assert (history.points[-1].offset, history.points[-1].seen.min_isr) == (last, 2)
+
+
+def test_a_single_replica_is_followed_too() -> None:
+    log = Log(replicas=(1,))
+    log.change(isr=[], leader=-1, eligibleLeaderReplicas=[1], lastKnownElr=[1])
+    log.time -= 2000
+    log.fence(1)
+    log.event("REGISTER_BROKER_RECORD", brokerId=1, brokerEpoch=99, fenced=True)
+    log.time -= 2000
+    log.change(eligibleLeaderReplicas=[])
+    log.event("BROKER_REGISTRATION_CHANGE_RECORD", brokerId=1, brokerEpoch=99, fenced=-1)
+    log.time -= 2000
+    log.change(isr=[1], leader=1, lastKnownElr=[], leaderRecoveryState=1)
+    found = fitted(led(log))
+    assert found.whole
+    assert found.data("x")["brokers"] == [1]
+
+
 def test_min_isr_goes_up_one_by_one_in_the_model() -> None:
     log = Log()
+    log.change(isr=[1], eligibleLeaderReplicas=[2, 3])
     log.set("min.insync.replicas", "1")
     log.set("min.insync.replicas", "3")
     history = led(log)
-    assert [point.seen.min_isr for point in history.points] == [2, 1, 2, 3]
+    assert [point.seen.min_isr for point in history.points[-4:]] == [2, 1, 2, 3]
     assert fitted(history).whole
 
 
@@ -441,7 +502,7 @@ DATA: Any = {
     "disagreements": {"count": 2, "offset": 7},
     "trace": {
         "file": "t.trace", "partition": "t-0", "version": "kafka-4.4", "brokers": [1, 2], "first": 3, "left_out": "", "last": 8,
-        "next": 9, "recorded": 4, "states": 20, "broken": [{"property": "leader-has-acknowledged", "step": 7}], "searched": 30,
+        "next": 9, "recorded": 4, "states": 20, "broken": [{"property": "leader-has-acknowledged", "sentence": "The leader has it.", "step": 7}], "searched": 30,
     },
 }  # fmt: skip
 
@@ -452,7 +513,7 @@ def test_the_report_says_what_happened_and_what_to_do(capsys: pytest.CaptureFixt
     for part in (
         "A leader was elected uncleanly.", "What to do: Compare the logs.", "1970-01-01 00:00:01", "... and 3 more", "2 elected uncleanly",
         "a batch is damaged", "offsets 4 to 5 are in no file", "files disagree about 2 offsets", "3 changes are of partitions",
-        "No way goes on to offset 9", "leader-has-acknowledged is broken from step 7 on",
+        "No way goes on to offset 9", "not so from step 7 on: The leader has it. (leader-has-acknowledged)",
     ):  # fmt: skip
         assert part in text
 

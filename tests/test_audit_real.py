@@ -110,7 +110,7 @@ def test_a_real_history_is_a_way_through_the_model(reading: Reading, name: str, 
     story, _, release = name.rpartition("-")
     assert found.whole
     assert found.replay.trace.version == RELEASES[release]
-    assert LOST & {broken for broken, _ in found.broken} == BROKEN.get(story, set())
+    assert LOST & {prop.name for prop, _ in found.broken} == BROKEN.get(story, set())
     file = tmp_path / "t.trace"
     file.write_text(found.replay.text)
     again = replay(file)
@@ -194,13 +194,10 @@ def test_every_planted_violation_is_found_and_nothing_else(tmp_path: Path) -> No
     written = write(tmp_path / "log", records=60_000, seed=1, hot=200)
     found = read([tmp_path / "log"], tmp_path / "read", None, None, resume=False)
     assert (found.records, found.every_note) == (written.records, [])
-    blamed = {
-        f"{row.topic}-{row.partition}"
-        for row in followed(found, table(found))
-        for item in row.findings
-        if SORTS[item.sort].violation
-    }
-    assert blamed == set(written.planted)
+    said = {(f"{row.topic}-{row.partition}", item.sort) for row in followed(found, table(found)) for item in row.findings}
+    assert {name for name, sort in said if SORTS[sort].violation} == set(written.planted)
+    rare = set(written.exposed.values())
+    assert {(name, sort) for name, sort in said if sort in rare} == set(written.exposed.items())
     assert set(written.planted.values()) == set(names())
 
 

@@ -3,7 +3,12 @@
 from __future__ import annotations
 
 import json
+import os
 import shutil
+import signal
+import subprocess
+import sys
+import time
 from pathlib import Path
 from typing import Any
 
@@ -12,9 +17,10 @@ import pytest
 pytest.importorskip("pyspark", reason="these tests have an environment of their own: tox -e audit")
 
 from fencepost.api import Cluster, audit
-from fencepost.audit.pipeline import FINDINGS, HISTORIES, JUDGED
+from fencepost.audit.pipeline import HISTORIES, JUDGED
 from fencepost.audit.reading import MANIFEST
 
+from benchmarks.metadata_log import write
 from tests.audits import unpack
 from tests.commands import data_of, fencepost
 from tests.kafkas import on_kafka
@@ -29,13 +35,10 @@ def fixed(data: dict[str, Any]) -> dict[str, Any]:
     return {name: value for name, value in data.items() if name not in VARIABLE}
 
 
-def test_the_report_is_the_same_on_executors_and_after_a_kill(tmp_path: Path) -> None:
+def test_the_report_is_the_same_on_executors(tmp_path: Path) -> None:
     log = unpack("hyp-10-4.1.2", tmp_path)
     kept = tmp_path / "kept"
     one = audit(log, output=kept, cluster=Cluster("local[2]"))
-    (kept / JUDGED).unlink()
-    shutil.rmtree(kept / FINDINGS)
-    shutil.rmtree(kept / HISTORIES)
     again = audit(log, output=kept, resume=True, cluster=Cluster("local[1]"))
     elsewhere = audit(log, cluster=Cluster("local-cluster[2,1,1024]"))
     assert again.data["read_now"] == 0
@@ -45,6 +48,57 @@ def test_the_report_is_the_same_on_executors_and_after_a_kill(tmp_path: Path) ->
         ("elr-without-replica", 118),
     ]
     assert one.to_frame().shape[0] == len(one.findings)
+
+
+def killed_once(log: Path, kept: Path, there: str) -> None:
+    """Audit a log in a process of its own, and end it and all that it started by SIGKILL as soon as a file is there."""
+    words = [
+        sys.executable,
+        "-m",
+        "fencepost.cli",
+        "audit",
+        str(log),
+        "--output",
+        str(kept),
+        "--resume",
+        "--master",
+        "local[2]",
+    ]
+    with subprocess.Popen(words, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, start_new_session=True) as process:  # noqa: S603 (our own command)
+        end = time.monotonic() + 120
+        while not any(kept.glob(there)) and process.poll() is None and time.monotonic() < end:
+            time.sleep(0.02)
+        assert process.poll() is None, "it ended before it could be killed"
+        os.killpg(process.pid, signal.SIGKILL)
+
+
+def test_a_run_that_is_killed_at_any_stage_and_resumed_gives_the_same_report(tmp_path: Path) -> None:
+    log, kept = tmp_path / "log", tmp_path / "kept"
+    write(log, records=60_000, seed=1)
+    whole = audit(log, output=tmp_path / "whole", cluster=Cluster("local[2]"))
+    killed_once(log, kept, "records/part-*.parquet")
+    assert not (kept / MANIFEST).exists()
+    killed_once(log, kept, f"{HISTORIES}/**/*.parquet")
+    assert (kept / MANIFEST).exists()
+    assert not (kept / JUDGED).exists()
+    resumed = audit(log, output=kept, resume=True, cluster=Cluster("local[2]"))
+    assert resumed.data["read_now"] == 0
+    assert fixed(dict(resumed.data)) == fixed(dict(whole.data))
+
+
+def test_a_history_becomes_a_trace_by_the_command(tmp_path: Path) -> None:
+    log, file = unpack("hyp-10-4.1.2", tmp_path), tmp_path / "t.trace"
+    words = ("audit", str(log), "--master", "local[1]", "--json", "--quiet", "--partition", "t-0", "--trace", str(file))
+    made = fencepost(*words)
+    assert made.exit_code == 1
+    trace = data_of(made)["trace"]
+    assert (trace["partition"], trace["next"], trace["version"], trace["brokers"]) == ("t-0", None, "kafka-4.1", [1, 2, 3, 4])
+    assert "leader-has-acknowledged" in [item["property"] for item in trace["broken"]]
+    assert fencepost("replay", str(file)).exit_code == 0
+    assert fencepost(*words, "--until", "118").exit_code == 1
+    page = fencepost("show", str(file), "--format", "html")
+    assert "a cluster went this way (t-0, offsets 53 to 118)" in page.stdout
+    assert fencepost(*words[:-4], "--partition", "t-7", "--trace", str(file)).exit_code == 2
 
 
 def test_the_command_ends_with_the_status_of_the_contract(tmp_path: Path) -> None:

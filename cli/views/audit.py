@@ -15,7 +15,7 @@ STYLES = {"critical": "bold red", "high": "red", "medium": "yellow", "low": "dim
 EACH = 3
 """Findings of a sort that are shown; all are in the JSON and in the Parquet files."""
 VERDICTS = {
-    "violated": "an invariant of the controller is broken",
+    "violated": "the controller broke a rule that it must keep",
     "exposed": "the cluster passed through states from which records may be lost, or were",
     "undetermined": "nothing was found, and parts of the log could not be read",
     "nothing-found": "nothing was found",
@@ -148,7 +148,8 @@ def _trace(console: Console, trace: AuditTrace) -> None:
         told = f"No way goes on to offset {trace['next']:,} among them: the brokers did what was not tried, or the model has no such thing."
         print_lines(console, f"{told} The trace ends before it.", indent=2)
     for item in trace["broken"]:
-        print_lines(console, f"On this way {item['property']} is broken from step {item['step']} on.", indent=2)
+        told = f"{item['sentence']} ({item['property']})"
+        print_hanging(console, styled(f"  not so from step {item['step']} on: ", "bold"), styled(told, ""))
     print_lines(console, f"See it with: fencepost show {trace['file']}", indent=2)
 
 
