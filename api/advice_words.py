@@ -8,7 +8,7 @@ from fencepost.api.fault_words import words_of
 from fencepost.api.quantities import counted
 
 if TYPE_CHECKING:
-    from fencepost.api.contract_evidence import AppliesData, BreakingData, ChangeData
+    from fencepost.api.contract_evidence import AdviceData, AppliesData, BreakingData, ChangeData
 
 SETTINGS = {
     "acks": "acks",
@@ -32,6 +32,14 @@ def lines_of(found: AppliesData) -> list[str]:
     lines = [f"{sentence[0].upper()}{sentence[1:]}", seen_of(found), needs_of(found)]
     lines += [f"Until it is repaired: {avoid[0].lower()}{avoid[1:]}"] if avoid else []
     return lines + ([f"Repair: {found['repair']}."] if found["repair"] else [])
+
+
+def released_of(data: AdviceData) -> str:
+    """Return what the release as it is loses while crashes leave the disk as it is, or that nobody has searched that."""
+    found, release = data["released"], str(data["settings"]["kafka"]).replace("kafka-", "Kafka ")
+    if found is None:
+        return f"{release} as it is, where a crash leaves the disk as it is: not searched at these settings."
+    return f"{release} as it is, where a crash leaves the disk as it is: {found['outcome']} ({found['states']:,} states)."
 
 
 def seen_of(found: AppliesData) -> str:

@@ -10,7 +10,7 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 from fencepost.api.applying import findings_of
-from fencepost.api.crash_table import cell_of, cells, outcome
+from fencepost.api.crash_table import cell_of, cells, lost_with, outcome, released
 from fencepost.api.exploring import opened
 from fencepost.api.fault_words import left_out
 from fencepost.api.quantities import counted
@@ -22,10 +22,12 @@ from fencepost.model.language.errors import UsageError
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from fencepost.api.contract_evidence import AdviceData, ChangeData, CrashesData, PointData
+    from fencepost.api.contract_evidence import AdviceData, ChangeData, CrashesData, PointData, ReleasedData
 
 PROTOCOL = "replication"
 ACKS = ("all", "1", "0")
+RELEASED_ON = 2
+"""Replicas with which releases were searched as they are."""
 FIRST_ELR = (4, 0)
 """The release that eligible leader replicas came with."""
 
@@ -91,6 +93,7 @@ def advise(
         "searched": point is not None,
         "why": _why(settings, point),
         "crashes": None if point is None else _crashes(settings, point),
+        "released": _released(settings),
         "findings": findings_of(settings.version, settings.min_isr, elr=settings.elr),
         "changes": list(_changes(settings, point)),
     }
@@ -193,6 +196,23 @@ def _crashes(settings: Settings, point: PointData) -> CrashesData:
         "states": point["states"],
         "omission": point["omission"],
         "constants": point["constants"],
+    }
+
+
+def _released(settings: Settings) -> ReleasedData | None:
+    """Return what the release as it is loses while crashes leave the disk as it is; None where that was not searched."""
+    usual = bool(protocol(PROTOCOL).machine.version(settings.version).values.get("elr", 1))
+    asked = settings.acks == "all" and settings.elr == usual and not settings.unclean_election
+    row = released(settings.version, settings.min_isr) if asked and settings.replicas == RELEASED_ON else None
+    if row is None:
+        return None
+    return {
+        "outcome": lost_with(row),
+        "most": row["most"],
+        "least": row["least"],
+        "front": row["front"],
+        "undetermined": bool(row["unknown"]),
+        "states": row["states"],
     }
 
 

@@ -197,6 +197,24 @@ class AppliesData(TypedDict):
     faults: NeededData | None
 
 
+class LostData(TypedDict):
+    """A minimal set of faults that loses a record, and the states of its shortest history."""
+
+    faults: dict[str, int]
+    length: int
+
+
+class ReleasedData(TypedDict):
+    """What a release as it is loses where crashes leave the disk as it is."""
+
+    outcome: str
+    most: dict[str, int]
+    least: int | None
+    front: list[LostData]
+    undetermined: bool
+    states: int
+
+
 class ChangeData(TypedDict):
     """A change of one setting after which more crashes are survived."""
 
@@ -216,6 +234,7 @@ class AdviceData(TypedDict):
     searched: bool
     why: str
     crashes: CrashesData | None
+    released: ReleasedData | None
     findings: list[AppliesData]
     changes: list[ChangeData]
 

@@ -1,4 +1,4 @@
-"""Measures what it takes to lose a record by HYP-10, HYP-11 and HYP-14: `python -m benchmarks.finding_faults`.
+"""Measures what it takes to lose a record by each finding: `python -m benchmarks.finding_faults`.
 
 HYP-12 is about what must come in the end, which no number of faults breaks sooner. Writes figures/finding-faults.json.
 """

@@ -23,22 +23,50 @@ class Question(NamedTuple):
     kinds: tuple[str, ...]
 
 
-_ALONE = (
-    "max_records=1 max_leader_epoch=8 elr=on equal_partition_epoch_overwrites=off reset_followers_on_reelection=on "
-    "fenced_epoch_check=on fenced_before_registration=on"
-)
+_REPAIRED = {
+    "max_records": "1",
+    "max_leader_epoch": "8",
+    "elr": "on",
+    "equal_partition_epoch_overwrites": "off",
+    "reset_followers_on_reelection": "on",
+    "fenced_epoch_check": "on",
+    "fenced_before_registration": "on",
+}
+
+
+def _alone(said: str) -> str:
+    """Return constants with everything repaired that they do not set."""
+    given = dict(pair.split("=") for pair in said.split())
+    return " ".join(f"{name}={value}" for name, value in {**_REPAIRED, **given}.items())
+
+
 QUESTIONS = {
+    "HYP-1": Question(
+        _alone(
+            "brokers=3 initial_leader=1 loss=none crashes=0 shrinks=0 fences=2 elections=1 reset_followers_on_reelection=off"
+        ),
+        ("fences", "elections"),
+    ),
+    "HYP-3": Question(
+        _alone(
+            "brokers=2 initial_isr=2 loss=none crashes=0 shrinks=1 fences=2 lags=1 waits_for_joining=on "
+            "equal_partition_epoch_overwrites=on"
+        ),
+        ("fences", "shrinks", "lags"),
+    ),
+    "HYP-8": Question(
+        _alone("brokers=2 initial_isr=1 loss=none crashes=0 shrinks=0 fences=2 resends=1"),
+        ("fences", "resends"),
+    ),
     "HYP-10": Question(
-        f"{_ALONE} brokers=2 loss=none crashes=0 shrinks=0 fences=2 movable=2 reassignments=2 cancels=1",
+        _alone("brokers=2 loss=none crashes=0 shrinks=0 fences=2 movable=2 reassignments=2 cancels=1"),
         ("fences", "reassignments", "cancels"),
     ),
     "HYP-11": Question(
-        f"{_ALONE} brokers=2 loss=none crashes=0 shrinks=1 fences=2 raises=1 lowers=1",
+        _alone("brokers=2 loss=none crashes=0 shrinks=1 fences=2 raises=1 lowers=1"),
         ("shrinks", "fences", "raises", "lowers"),
     ),
-    "HYP-14": Question(
-        f"{_ALONE} brokers=2 crashes=1 shrinks=0 fences=2 elr_disables=1", ("crashes", "fences", "elr_disables")
-    ),
+    "HYP-14": Question(_alone("brokers=2 crashes=1 shrinks=0 fences=2 elr_disables=1"), ("crashes", "fences", "elr_disables")),
 }
 GRID = ("min_isr=1,2",)
 
@@ -57,8 +85,14 @@ def stale() -> bool:
 def needed() -> tuple[list[str], Iterable[list[str]]]:
     """Return a table with a row for each finding and min ISR."""
     found: dict[str, Any] = load("finding-faults").get("findings", {})
-    return ["finding", "min ISR", "fewest that lose an acknowledged record", "states searched"], (
-        [entry, str(point["setting"]["min_isr"]), breaks_with(point) or "nothing that was tried", f"{point['states']:,}"]
+    return ["finding", "brokers", "min ISR", "fewest that lose an acknowledged record", "states searched"], (
+        [
+            entry,
+            str(point["constants"]["brokers"]),
+            str(point["setting"]["min_isr"]),
+            breaks_with(point) or "nothing that was tried",
+            f"{point['states']:,}",
+        ]
         for entry, data in found.items()
         for point in data["grid"]
     )

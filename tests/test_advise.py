@@ -71,6 +71,25 @@ def test_a_search_that_did_not_end_decides_nothing(monkeypatch: pytest.MonkeyPat
     assert "not decided" in done.stdout
 
 
+def test_what_a_release_as_it_is_loses_is_said_where_it_was_searched(monkeypatch: pytest.MonkeyPatch) -> None:
+    from fencepost.api import crash_table
+
+    row = {"version": "kafka-4.1", "min_isr": 2, "least": 3, "most": {"crashes": 2}, "unknown": [], "states": 7}
+    rows = [
+        {**row, "front": [{"faults": {"crashes": 1, "fences": 2}, "length": 9}]},
+        {**row, "min_isr": 1, "least": None, "front": []},
+    ]
+    known = {**load("versions"), "losses": {"rows": rows}}
+    monkeypatch.setattr(crash_table, "load", lambda name: known if name == "versions" else load(name))
+    asked = ("--replicas", "2", "--kafka", "4.1", "--min-isr")
+    assert said(*asked, "2")["released"]["outcome"] == "lost with crashes 1, fences 2"
+    assert said(*asked, "1")["released"]["outcome"] == "kept with up to crashes 2"
+    for other in ("--elr off", "--unclean-election on", "--acks 1"):
+        assert said(*asked, "2", *other.split())["released"] is None
+    assert said("--replicas", "3", "--kafka", "4.1", "--min-isr", "2")["released"] is None
+    assert "not searched at these settings" in fencepost("advise", "--min-isr", "2").stdout
+
+
 def test_changes_are_those_after_which_more_crashes_are_survived() -> None:
     found = said("--min-isr", "2", "--elr", "off")
     shown = {(item["setting"], item["value"]): item["least"] for item in found["changes"]}

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from fencepost.api.advice_words import broken_by, change_of, lines_of
+from fencepost.api.advice_words import broken_by, change_of, lines_of, released_of
 from fencepost.api.advising import notes
 from fencepost.cli.views.console import heading, print_lines, print_rows, styled
 
@@ -34,6 +34,7 @@ def print_advice(console: Console, made: AdviceResult, read: dict[str, str] | No
             print_lines(console, f"{broken_by(item, crashes['counted'])}:", indent=2)
             print_lines(console, *(f"{number}. {step}" for number, step in enumerate(item["steps"], 1)), indent=4)
         print_lines(console, styled("`--trace FILE` writes it, and `fencepost explore FILE` opens it.", "dim"))
+    print_lines(console, released_of(data))
     for note in notes(made.settings, data):
         print_lines(console, styled(note, "dim"))
     console.print()
