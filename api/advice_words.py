@@ -51,19 +51,23 @@ def seen_of(found: AppliesData) -> str:
 
 def needs_of(found: AppliesData) -> str:
     """Return what it takes to lose a record by a finding: as measured, or by the shortest history of the catalogue."""
-    needed, loses = found["faults"], found["loses"]
-    if needed is not None and needed["front"]:
+    needed = found["faults"]
+    if needed is None or needed["undetermined"]:
+        return f"The fewest faults were not measured at this min ISR; {_known(found)}."
+    brokers = f"{counted(needed['brokers'], 'broker')}, and no other number"
+    if needed["front"]:
         sets = "; or ".join(words_of(item["faults"]) for item in needed["front"])
-        return f"Fewest that lose a record, measured on {counted(needed['brokers'], 'broker')}: {sets}."
-    if needed is not None and not needed["undetermined"]:
-        tried = words_of(needed["most"])
-        return (
-            f"On {counted(needed['brokers'], 'broker')} at this min ISR nothing that was tried lost a record (up to {tried})."
-        )
-    told = "The fewest faults were not measured at this min ISR"
+        return f"Fewest that lose a record, measured with {brokers}: {sets}."
+    tried = words_of(needed["most"])
+    return f"Nothing that was tried at this min ISR lost a record (up to {tried}, with {brokers}); {_known(found)}."
+
+
+def _known(found: AppliesData) -> str:
+    """Return the shortest history of the catalogue that loses a record, as a clause."""
+    loses = found["loses"]
     if loses is None:
-        return f"{told}, and no history in which it loses a record is known."
-    return f"{told}; the shortest history that loses a record has {counted(loses['length'] - 1, 'step')} ({loses['run']})."
+        return "no history in which it loses a record is known"
+    return f"the shortest history that loses one has {counted(loses['length'] - 1, 'step')} ({loses['run']})"
 
 
 def change_of(item: ChangeData) -> tuple[str, str]:

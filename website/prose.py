@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import posixpath
 import re
 from typing import TYPE_CHECKING
 
 from fencepost.website.places import of_trace, relative
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Iterator
     from pathlib import Path
 
 FRONT = {"README.md": "index.md", "ARCHITECTURE.md": "architecture.md", "CHANGELOG.md": "changelog.md"}
@@ -19,6 +18,8 @@ OPEN = "[Explore a protocol](explore/index.html){ .md-button .md-button--primary
 READ = (".py", ".toml", ".diff", ".ipynb", ".json", ".jinja", ".cff")
 """Files that a page links to and that are shown as text."""
 _LINK = re.compile(r"(\]\(|^\[[^\]]+\]: )([^)\s#]*)(#[^)\s]*)?", re.MULTILINE)
+_LIST = re.compile(r"^(?![-*|#>\s]|\d+\. )(.+)\n(?=[-*] |\d+\. )", re.MULTILINE)
+"""A line right before a list: MkDocs wants a blank line between them, and GitHub does not."""
 _FENCED = re.compile(r"^(```.*?^```\n?)", re.MULTILINE | re.DOTALL)
 
 
@@ -28,10 +29,7 @@ def pages(docs: Path) -> dict[str, str]:
     files = {FRONT[name]: root / name for name in FRONT if (root / name).is_file()}
     files |= {file.relative_to(docs).as_posix(): file for file in sorted(docs.rglob("*.md"))}
     shown: dict[str, Path] = {}
-    found = {}
-    for page, file in files.items():
-        text = outside_code(file.read_text("utf-8"), lambda text, page=page, file=file: _linked(text, page, file, docs, shown))  # type: ignore[misc]
-        found[page] = text
+    found = {page: _text(page, file, docs, shown) for page, file in files.items()}
     if "index.md" in found:
         title, _, rest = found["index.md"].partition("\n\n")
         found["index.md"] = f"{title}\n\n{OPEN}\n\n{rest}"
@@ -55,29 +53,26 @@ def source(file: Path, root: Path) -> str:
     return f"---\nsearch:\n  exclude: true\n---\n\n# `{name}`\n\n`````{language}\n{file.read_text('utf-8').rstrip()}\n`````\n"
 
 
-def outside_code(text: str, change: Callable[[str], str]) -> str:
-    """Return a text with everything changed that does not stand in a fenced block."""
-    return "".join(part if part.startswith("```") else change(part) for part in _FENCED.split(text))
-
-
-def _linked(text: str, page: str, file: Path, docs: Path, shown: dict[str, Path]) -> str:
-    """Return a piece of a page with its links, and with a blank line before each list, which Markdown for MkDocs needs."""
+def _text(page: str, file: Path, docs: Path, shown: dict[str, Path]) -> str:
+    """Return a page with links that stay on the site; code in fences is left alone."""
 
     def target(found: re.Match[str]) -> str:
         before, path, anchor = found[1], found[2], found[3] or ""
         if not path or re.match(r"[a-z]+:", path):
             return found[0]
-        place = _place(posixpath.normpath((file.parent / path).as_posix()), docs, shown)
+        place = _place((file.parent / path).resolve(), docs, shown)
         return f"{before}{relative(place, page)}{anchor}" if place else found[0]
 
-    text = re.sub(r"^(?![-*|#>\s]|\d+\. )(.+)\n(?=[-*] |\d+\. )", r"\1\n\n", text, flags=re.MULTILINE)
-    return _LINK.sub(target, text)
+    def changed(text: str) -> str:
+        return _LINK.sub(target, _LIST.sub(r"\1\n\n", text))
+
+    parts = _FENCED.split(file.read_text("utf-8"))
+    return "".join(part if part.startswith("```") else changed(part) for part in parts)
 
 
-def _place(path: str, docs: Path, shown: dict[str, Path]) -> str:
+def _place(file: Path, docs: Path, shown: dict[str, Path]) -> str:
     """Return where a file of the repository is on the site; empty if it is nowhere."""
     root = docs.parent
-    file = root / posixpath.relpath(path, root.as_posix())
     name = file.relative_to(root).as_posix() if file.is_relative_to(root) else ""
     if name in FRONT:
         return FRONT[name]
