@@ -167,8 +167,10 @@ def _audited(
     with watch.busy("reading the log"):
         reading = read(paths, folder, *classes, resume=resume and (folder / MANIFEST).exists())
     if not reading.parts:
-        told = "\n".join(note.text for note in reading.every_note)
-        raise UsageError(f"the log has no record that could be read.\n{told}".strip())
+        told = "; ".join(note.text for note in reading.every_note) or "its files are empty"
+        raise UsageError(
+            f"no record of the log could be read: {told}. Audit it as a user who may read it, or audit a whole copy of it."
+        )
     read_in = time.perf_counter() - began
     with ExitStack() as stack:
         with watch.busy(f"starting Spark with master {cluster.shown}"):

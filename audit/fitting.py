@@ -72,7 +72,8 @@ class Task(NamedTuple):
     registered: int
     joined: int
     left: int
-    shrinks: bool
+    shrinks: int
+    """Who leaves the ISR as the leader asks."""
     moves: bool
     leads: bool
     raised: int
@@ -195,8 +196,8 @@ class _Search:
             return None
         self.known.add((node.key, node.place))
         self.nodes.append(node)
-        if node.place >= self.nodes[self.best].place:
-            self.best = len(self.nodes) - 1 if node.place > self.nodes[self.best].place else self.best
+        if node.place > self.nodes[self.best].place:
+            self.best = len(self.nodes) - 1
         return len(self.nodes) - 1
 
     def push(self, numbers: list[int]) -> None:
@@ -262,7 +263,7 @@ class _Search:
         if task.shrinks:
             yield from self.taking("leader_appends", key)
             for leader in range(len(state.replica)):
-                yield Step(self.plain.machine.action("leader_requests_shrink"), (leader, task.left))
+                yield Step(self.plain.machine.action("leader_requests_shrink"), (leader, task.shrinks))
 
     def is_about(self, step: Step, involved: int) -> bool:
         """Say whether all brokers that a step names are among these."""
@@ -299,7 +300,7 @@ def _task(points: tuple[Point, ...], place: int) -> Task:
     last = place + 1
     while last + 1 < len(points) and points[last + 1].time == points[place + 1].time:
         last += 1
-    task = Task(last, 0, 0, 0, 0, 0, 0, shrinks=False, moves=False, leads=False, raised=0, turned_off=False, involved=0)
+    task = Task(last, 0, 0, 0, 0, 0, 0, shrinks=0, moves=False, leads=False, raised=0, turned_off=False, involved=0)
     for one, other in pairwise(point.seen for point in points[place : last + 1]):
         registered = sum(
             bits.only(b) for b, (was, now) in enumerate(zip(one.registered, other.registered, strict=True)) if was != now
@@ -316,11 +317,12 @@ def _task(points: tuple[Point, ...], place: int) -> Task:
             involved=task.involved | fenced | stopping | registered | joined | left | leaders,
         )  # fmt: skip
     gone = task.left & ~(task.fenced | task.stopping | task.registered)
-    return task._replace(shrinks=gone != 0 and not task.moves)
+    return task._replace(shrinks=0 if task.moves else gone)
 
 
 def _trace(history: Recorded, version: str, way: list[Node], plain: Interpreter) -> Trace:
     """Return a way as a trace, which says what in it was recorded."""
+    told = history.told(way[-1].place)
     steps = tuple(node.step for node in way if node.step is not None)
     offsets = [
         f"{number} ({history.points[other.place].offset})" for number, (one, other) in enumerate(pairwise(way), 1) if one.place != other.place
@@ -330,13 +332,13 @@ def _trace(history: Recorded, version: str, way: list[Node], plain: Interpreter)
         for number, broker in enumerate(history.order)
     )
     return Trace(
-        title=f"{history.told}, as recorded",
+        title=f"{told}, as recorded",
         protocol=protocol(NAME),
         constants=plain.constants,
         prop=None,
         steps=steps,
         version=version,
-        recorded=history.told,
+        recorded=told,
         why=(
             f"In the model {names}. Recorded in the metadata log are the steps, each with its offset: {', '.join(offsets) or 'none'}. The "
             "other steps are what the brokers may have done in between: found by search, not recorded. The first record is there to see "

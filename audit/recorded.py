@@ -84,10 +84,9 @@ class Recorded:
     left_out: str = ""
     """Why it begins only here; empty if it begins where the partition does."""
 
-    @property
-    def told(self) -> str:
-        """Which history this is."""
-        return f"{self.topic}-{self.partition}, offsets {self.points[0].offset} to {self.points[-1].offset}"
+    def told(self, last: int) -> str:
+        """Say which history this is, up to one of its places."""
+        return f"{self.topic}-{self.partition}, offsets {self.points[0].offset} to {self.points[last].offset}"
 
     def constants(self, version: str) -> Constants:
         """Return the constants of a search with the rules of a version."""

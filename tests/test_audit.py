@@ -327,6 +327,7 @@ def test_a_history_that_the_rules_forbid_is_found_up_to_there_and_no_further() -
         "leader_requests_shrink",
         "controller_applies_alter_partition",
     ]
+    assert found.replay.trace.recorded == f"t-0, offsets 10 to {shrunk}"
     assert fitted(led(log, shrunk)).whole
 
 
