@@ -274,12 +274,12 @@ def _read_to(item: File, note: dict[str, Any], begun: dict[int, int]) -> None:
     item.records += note["records"]
     if item.number in begun and note["last"] >= begun[item.number]:
         item.runs = with_run(item.runs, begun[item.number], note["last"])
-    left = note["size"] - note["position"]
+    left, grown = note["size"] - note["position"], note["grown"] - note["size"]
     if note["failed"]:
         item.notes.append(Note("unreadable", f"{item.path} cannot be read: {note['failed']}"))
+    elif grown > 0 and note["size"] > 0:  # what is no whole batch may be one by now
+        text = f"{item.path} grew by {grown:,} bytes while it was read: --resume reads on from position {note['position']:,}"
+        item.notes.append(Note("grew", text, unread=False))
     elif left > 0:
         text = f"{item.path}: the last {left:,} bytes, from position {note['position']:,}, are no whole batch: they are cut off or damaged"
         item.notes.append(Note("truncated", text))
-    if note["grown"] > note["size"] > 0:
-        text = f"{item.path} grew by {note['grown'] - note['size']:,} bytes while it was read: --resume reads on"
-        item.notes.append(Note("grew", text, unread=False))

@@ -405,7 +405,7 @@ def test_every_offset_is_taken_once_and_gaps_are_named() -> None:
 
 def test_what_the_decoder_notes_is_kept_over_runs() -> None:
     item = segment(0)
-    told = {"position": 10, "size": 10, "grown": 30, "records": 5, "last": 4, "failed": ""}
+    told = {"position": 10, "size": 12, "grown": 30, "records": 5, "last": 4, "failed": ""}
     take_notes({0: item}, [{"file": 0, "note": "run", "offset": 0, "after": -1}, {"file": 0, "note": "read", **told}])
     assert (item.position, item.runs, [(note.what, note.unread) for note in item.notes]) == (10, [[0, 4]], [("grew", False)])
     again = {**told, "position": 30, "size": 30, "last": 9}
