@@ -514,7 +514,7 @@ def test_the_report_says_what_happened_and_what_to_do(capsys: pytest.CaptureFixt
     for part in (
         "A leader was elected uncleanly.", "What to do: Compare the logs.", "1970-01-01 00:00:01", "... and 3 more", "2 elected uncleanly",
         "a batch is damaged", "offsets 4 to 5 are in no file", "files disagree about 2 offsets", "3 changes are of partitions",
-        "No way goes on to offset 9", "not so from step 7 on: The leader has it. (leader-has-acknowledged)",
+        "No way goes on to offset 9", "can happen by the rules of kafka-4.4", "ELR: eligible leader replicas", "not so from step 7 on: The leader has it. (leader-has-acknowledged)",
     ):  # fmt: skip
         assert part in text
 

@@ -14,6 +14,10 @@ if TYPE_CHECKING:
 STYLES = {"critical": "bold red", "high": "red", "medium": "yellow", "low": "dim"}
 EACH = 3
 """Findings of a sort that are shown; all are in the JSON and in the Parquet files."""
+LEGEND = (
+    "Times are UTC. ISR: the replicas in sync. ELR: eligible leader replicas, who may lead without loss though they are not in sync. "
+    "Min ISR: how many must be in sync for acks=all."
+)
 VERDICTS = {
     "violated": "the controller broke a rule that it must keep",
     "exposed": "the cluster passed through states from which records may be lost, or were",
@@ -42,6 +46,9 @@ def print_audit(console: Console, data: AuditData) -> None:
     for history in data["histories"]:
         console.print()
         _history(console, history, [item for item in data["findings"] if _same(item, history)])
+    if data["histories"]:
+        console.print()
+        print_lines(console, LEGEND, indent=2)
     if data["trace"]:
         console.print()
         _trace(console, data["trace"])
@@ -138,10 +145,13 @@ def listed(brokers: list[int]) -> str:
 def _trace(console: Console, trace: AuditTrace) -> None:
     """Say what became of a history in the model."""
     console.print(heading(f"{trace['partition']} in the model"))
-    told = f"{trace['recorded']} recorded states, offsets {trace['first']:,} to {trace['last']:,}, are on a way of {trace['states']} states"
-    print_lines(
-        console, f"{told} under the rules of {trace['version']}, among {trace['searched']:,} that were looked at.", indent=2
+    told = (
+        f"What was recorded from offset {trace['first']:,} to {trace['last']:,} can happen by the rules of {trace['version']}"
     )
+    searched = (
+        f"with what brokers did in between, found by search, {trace['states']} states ({trace['searched']:,} were looked at)"
+    )
+    print_lines(console, f"{told}: {trace['recorded']} states of the controller, {searched}.", indent=2)
     if trace["left_out"]:
         print_lines(console, f"What was before is left out: {trace['left_out']}.", indent=2)
     if trace["next"] is not None:
