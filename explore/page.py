@@ -35,7 +35,7 @@ MODULES = {
         *("__init__", "folding", "history", "lines", "reader", "states", "trace", "values", "violating_binding"),
         *("render/__init__", "render/markup", "render/parties", "render/pictures"),
     ),
-    "explore": ("__init__", "links", "refusals", "session", "setting", "view"),
+    "explore": ("__init__", "links", "opened", "refusals", "session", "setting", "view"),
 }
 """What the browser loads, by package: all of it, or these modules."""
 BEGINNING = (1980, 1, 1, 0, 0, 0)

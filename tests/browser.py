@@ -28,3 +28,17 @@ def chromium() -> Iterator[Any]:
         started = play.chromium.launch(executable_path=BROWSER, args=["--no-sandbox"])
         yield started
         started.close()
+
+
+class Tab:
+    """A page that is open, with what it asked for and what it complained of."""
+
+    def __init__(self, browser: Any, address: str, **options: Any) -> None:
+        self.context = browser.new_context(**options)
+        self.page = self.context.new_page()
+        self.asked: list[str] = []
+        self.said: list[str] = []
+        self.context.on("request", lambda request: self.asked.append(request.url))
+        self.page.on("console", lambda message: self.said.append(message.text))
+        self.page.on("pageerror", lambda error: self.said.append(str(error)))
+        self.page.goto(address)

@@ -38,6 +38,9 @@ def asking() -> tuple[Session, Any]:
     session = Session()
 
     def ask(what: str, **question: Any) -> Any:
+        """Ask about the setting that was opened last, if no other is named."""
+        if what in ("step", "refusals", "save", "measure"):
+            question.setdefault("base", list(session.opened)[-1])
         return json.loads(session.answer(json.dumps({"ask": what, **question})))
 
     return session, ask

@@ -17,7 +17,7 @@ from fencepost.model.language.errors import DisabledError
 from fencepost.model.language.interpreter import Interpreter
 from fencepost.model.language.subset import check, guards_of
 
-from tests.browser import MARKS, chromium
+from tests.browser import MARKS, Tab, chromium
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -50,19 +50,12 @@ def browser() -> Iterator[Any]:
         yield started
 
 
-class Opened:
-    """A page that is open, with what it asked for and complained of."""
+class Opened(Tab):
+    """The explorer, open."""
 
     def __init__(self, browser: Any, address: str, mark: str = "", **options: Any) -> None:
-        self.context = browser.new_context(**options)
-        self.page = self.context.new_page()
-        self.asked: list[str] = []
-        self.said: list[str] = []
-        self.context.on("request", lambda request: self.asked.append(request.url))
-        self.page.on("console", lambda message: self.said.append(message.text))
-        self.page.on("pageerror", lambda error: self.said.append(str(error)))
         self.address = address
-        self.page.goto(f"{address}{mark}")
+        super().__init__(browser, f"{address}{mark}", **options)
 
     def ready(self) -> Opened:
         """Wait until the engine answers."""
@@ -266,7 +259,7 @@ def test_a_saved_trace_replays_and_is_read_back(opened: Opened, tmp_path: Path) 
     broken = tmp_path / "broken.trace"
     broken.write_text("format: 1\nnothing\n")
     page.locator("#file").set_input_files(str(broken))
-    opened.until("is not a header", "#error")
+    opened.until("the file ends in the header", "#error")
 
 
 @pytest.mark.parametrize("story", list(stories()), ids=lambda story: story.name)

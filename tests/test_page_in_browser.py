@@ -8,12 +8,13 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 import pytest
+from fencepost.api import replay as replayed
 from fencepost.counterexamples.reader import read
 from fencepost.counterexamples.render import render
 from fencepost.counterexamples.replay import follow
 from fencepost.counterexamples.trace import ARCHIVE
 
-from tests.browser import MARKS, chromium
+from tests.browser import MARKS, Tab, chromium
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -40,18 +41,11 @@ def pages(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
     return found
 
 
-class Opened:
-    """A page that is open, with what it asked for and complained of."""
+class Opened(Tab):
+    """The page of a trace."""
 
     def __init__(self, browser: Any, file: Path, mark: str = "", **options: Any) -> None:
-        self.context = browser.new_context(**options)
-        self.page = self.context.new_page()
-        self.asked: list[str] = []
-        self.said: list[str] = []
-        self.page.on("request", lambda request: self.asked.append(request.url))
-        self.page.on("console", lambda message: self.said.append(message.text))
-        self.page.on("pageerror", lambda error: self.said.append(str(error)))
-        self.page.goto(f"{file.as_uri()}{mark}")
+        super().__init__(browser, f"{file.as_uri()}{mark}", **options)
 
     def shown(self) -> list[str]:
         """Return the headings of the scenes that can be seen."""
@@ -191,3 +185,23 @@ def test_the_page_fits_its_window(width: int, browser: Any, pages: dict[str, Pat
     for file in pages.values():
         opened = Opened(browser, file, "#step-7", viewport={"width": width, "height": 900})
         assert opened.page.evaluate("document.documentElement.scrollWidth") <= width
+
+
+def test_from_any_step_something_else_is_tried_inside_the_file(browser: Any, tmp_path: Path) -> None:
+    file = tmp_path / "explored.html"
+    file.write_text(replayed(ARCHIVE / "kip101-weak-isr.trace").render("html"), encoding="utf-8")
+    opened = Opened(browser, file, "#step-10")
+    page = opened.page
+    page.locator("#explore-from").click()
+    assert page.locator("#explore-title").inner_text().startswith("10 ")
+    page.locator("#explore-enabled button.step").last.click()
+    assert page.locator("#explore-where").inner_text().startswith("step 11")
+    assert "11 " in page.locator("#explore-title").inner_text()
+    page.locator("#explore-enabled button.step").last.click()
+    assert "This file ends here" in page.locator("#explore-enabled").inner_text()
+    for _ in range(2):
+        page.locator("#explore-undo").click()
+    assert page.locator("#explore-where").inner_text() == "step 10"
+    assert page.locator("#explore-refused details").count() > 0
+    assert opened.asked == [file.as_uri()]
+    assert opened.said == []

@@ -33,7 +33,7 @@ async function open(link, turn, told = null) {
     if (turn !== page.turn) return;
     begin(known, link, data.about, new Book(data), data.starts, told);
     land(new Node(page.book.view(0)));
-    engine.ready.then(() => turn === page.turn && attach(turn), () => {});
+    attach();
     return;
   }
   wait();
@@ -43,8 +43,9 @@ async function open(link, turn, told = null) {
 }
 
 function begin(protocol, link, about, book, starts, told) {
-  Object.assign(page, { protocol, link: { ...link, steps: [] }, about, book, starts, told, answered: !book });
+  Object.assign(page, { protocol, link: { ...link, steps: [] }, about, book, starts, told, answered: !book, attached: null });
   by("error").hidden = true;
+  by("intro").hidden = told !== null;
   for (const [id, value] of [["protocol", protocol.name], ["story", told?.story ?? ""], ["trace", told?.trace ?? ""]]) by(id).value = value;
   by("version").innerHTML = ["", ...protocol.versions.map(item => item.name)].map(name => `<option value="${name}">${name || "as declared"}</option>`).join("");
   by("version").value = link.version.replace(/-repaired$/, "");
@@ -56,35 +57,43 @@ function begin(protocol, link, about, book, starts, told) {
 function settle(protocol, link, found, told, at = null) {
   begin(protocol, link, found.about, null, found.starts, told);
   const root = new Node(found.views[0]);
+  root.base = found.base;
   let node = root;
   for (const view of found.views.slice(1)) node = node.add(view, view.step);
   land(at === null ? node : node.way()[Math.min(at, node.way().length - 1)]);
   if (found.stopped) complain(new Error(`The history goes as far as it can be taken: ${found.stopped.why}`));
-  measure(page.turn);
+  measure().catch(complain);
 }
 
 // The engine takes over from the states that were computed beforehand.
-async function attach(turn) {
-  const found = await engine.ask("open", { link: compose(page.link) });
-  if (turn !== page.turn) return;
-  page.answered = true;
-  page.at.root().id = found.views[0].id;
-  await known(page.at);
-  if (page.at.view.ends) page.at.view = await taken(page.at);
-  land(page.at, true);
-  measure(turn);
+function attach() {
+  const turn = page.turn, root = page.at.root();
+  const isHere = () => turn === page.turn && page.at.root() === root;
+  page.attached = engine.ask("open", { link: compose(page.link) }).then(async found => {
+    root.base = found.base;
+    root.id = found.views[0].id;
+    if (!isHere()) return;
+    page.answered = true;
+    if (page.at.view.ends) {
+      const node = page.at;
+      node.view = await taken(node);
+      if (isHere() && page.at === node) land(node, true);
+    }
+    if (isHere()) await measure();
+  }).catch(error => { if (isHere()) complain(error); });
 }
 
 // How far it is to a violation, where archived traces under the same constants tell.
-async function measure(turn) {
+async function measure() {
+  const root = page.at.root();
   const names = page.catalog.traces.filter(item => item.mark === page.about.mark && item.protocol === page.protocol.name
     && item.verdict === "violated" && item.loop === null).map(item => item.name);
   if (!names.length) return;
   const traces = await Promise.all(names.map(async name => (await fetch(`traces/${name}.trace`)).text()));
-  const { far } = await engine.ask("measure", { traces });
-  if (turn !== page.turn) return;
+  const { far } = await engine.ask("measure", { base: root.base, traces });
   const visit = node => { node.view.far = far[node.id] ?? node.view.far; node.children.forEach(visit); };
-  visit(page.at.root());
+  visit(root);
+  if (page.at.root() !== root) return;
   by("properties").innerHTML = render.properties(page.at.view, page.about);
 }
 
@@ -103,7 +112,8 @@ async function openText(content, turn, at = 0, name = "") {
   if (turn !== page.turn) return;
   const protocol = page.catalog.protocols.find(item => item.name === link.protocol);
   settle(protocol, link, found, { ...told, trace: name }, at);
-  page.told.path = new Set(ways(page.at.root()));
+  const path = ways(page.at.root());
+  Object.assign(page.told, { path: new Set(path), end: path.at(-1) });
   land(page.at);
 }
 
@@ -123,7 +133,7 @@ async function openStory({ story, at }, turn) {
       land(node, true);
       page.told.path = new Set(ways(node.root()));
       history.replaceState(null, "", `#story=${story}&at=${which === "broken" ? number : 0}`);
-      engine.ready.then(() => turn === page.turn && page.book === book && attach(turn), () => {});
+      attach();
     },
   });
 }
@@ -141,21 +151,24 @@ async function take(step) {
       land(node);
       return;
     }
-    await known(from);
-    const view = await engine.ask("step", { state: from.id, step });
-    if (turn === page.turn) land(from.add(view, view.step));
+    const view = await stepped(from, step);
+    if (turn === page.turn && page.at === from) land(from.add(view, view.step));
   } catch (error) { complain(error); }
 }
 
 // Give a state that came from a book its number in the engine.
 async function known(node) {
-  if (node.id === null) node.id = (await taken(node)).id;
+  if (node.id === null && !node.parent) await page.attached;
+  if (node.id === null && !node.parent) throw new Error("The engine is not there, so only what was computed beforehand can be seen.");
+  node.id ??= (await taken(node)).id;
   return node.id;
 }
 
-async function taken(node) {
-  const state = await known(node.parent);
-  return engine.ask("step", { state, step: node.step });
+const taken = node => stepped(node.parent, node.step);
+
+async function stepped(node, step) {
+  const state = await known(node);
+  return engine.ask("step", { base: node.root().base, state, step });
 }
 
 function land(node, quiet = false) {
@@ -173,7 +186,7 @@ function land(node, quiet = false) {
   by("where").textContent = `${last}${bad.length ? `. Violated: ${bad.join(", ")}` : ""}`;
   by("where").classList.toggle("bad", bad.length > 0);
   document.title = `${page.protocol.name}, ${last} – Fencepost`;
-  if (page.told && !page.told.story) tell(page.told, node.last || bad.length === 0 ? "" : page.told.finding);
+  if (page.told && !page.told.story) tell(page.told, page.told.end === node ? page.told.finding : "");
   if (quiet) return;
   address();
   if (document.activeElement === document.body || !document.activeElement?.isConnected) by("state-title").focus({ preventScroll: true });
@@ -255,10 +268,9 @@ by("refused").addEventListener("toggle", async ({ target }) => {
   if (!target.open || !target.dataset.action || target.dataset.filled) return;
   const turn = page.turn, node = page.at, label = target.dataset.action;
   target.dataset.filled = "yes";
-  if (!page.answered) return;
   try {
     const state = await known(node);
-    const { refusals } = await engine.ask("refusals", { state, action: label });
+    const { refusals } = await engine.ask("refusals", { base: node.root().base, state, action: label });
     if (turn === page.turn && node === page.at) target.querySelector(".each").innerHTML = render.each(refusals);
   } catch (error) { complain(error); }
 }, true);
@@ -277,7 +289,7 @@ by("copy").onclick = async () => {
 by("save").onclick = async () => {
   try {
     await known(page.at);
-    const { name, text } = await engine.ask("save", { steps: page.at.steps() });
+    const { name, text } = await engine.ask("save", { base: page.at.root().base, steps: page.at.steps() });
     const link = document.createElement("a");
     link.href = URL.createObjectURL(new Blob([text], { type: "text/plain" }));
     link.download = name;
