@@ -3,9 +3,13 @@
 from __future__ import annotations
 
 import re
+from typing import TYPE_CHECKING
 
 from fencepost.model import language
 from fencepost.model.language.errors import nearest
+
+if TYPE_CHECKING:
+    from fencepost.model.language.errors import FencepostError
 
 
 def told(error: BaseException) -> BaseException:
@@ -13,7 +17,18 @@ def told(error: BaseException) -> BaseException:
     if isinstance(error, ImportError) and error.path and error.path in str(error):
         said = str(error).replace(f" ({error.path})", "")
         return type(error)(said).with_traceback(error.__traceback__)
+    if isinstance(error, TypeError):
+        return type(error)(_as_called(str(error))).with_traceback(error.__traceback__)
     return error
+
+
+def _as_called(said: str) -> str:
+    """Return what Python says of a call of a class without `__init__` and the object that it counts with the arguments."""
+    if ".__init__()" not in said:
+        return said
+    one_less = re.compile(r"takes (\d+) positional arguments? but (\d+)")
+    counted = one_less.sub(lambda found: f"takes {int(found[1]) - 1} by position but {int(found[2]) - 1}", said)
+    return counted.replace(".__init__()", "()")
 
 
 def instead_of(error: BaseException) -> str:
@@ -39,21 +54,38 @@ def instead_of(error: BaseException) -> str:
     return "The file must run before its model can be read."
 
 
+def against(error: FencepostError) -> str:
+    """Return what to write against an error that a step of a model runs into, empty if its message says so."""
+    return next((advice for sign, advice in OUTSIDE.items() if sign in str(error)), "")
+
+
+OUTSIDE = {
+    "is out of its domain": "Guard the step with require(...), or give the field a larger domain.",
+    "NONE used as an index": "Guard the step with require(... != NONE), or ask for NONE with `if`, before it is used.",
+    "is outside the array": "Guard the step with require(...), or make the array longer.",
+    "there is no message": "Guard the step with require(...), or ask with `if`, before it is used.",
+    "is empty": "Guard the step with require(len(...) > 0).",
+}
+"""What to write against an error that a step runs into, by words of its message."""
+
 INSTEAD = {
     "Enum": "Members of an enum are numbers: write `from enum import IntEnum`, and a class that subclasses IntEnum.",
     "dataclass": "Write a class that subclasses Record, without @dataclass.",
     "Annotated": "Import it: from typing import Annotated.",
     "IntEnum": "Import it: from enum import IntEnum.",
-    "Optional": "NONE is a value of a domain: write Annotated[int, Index(C.brokers, none=True)].",
+    **dict.fromkeys(("Optional", "typing"), "NONE is a value of a domain: write Annotated[int, Index(n, none=True)]."),
+    **dict.fromkeys(("List", "Tuple"), "Write Annotated[Array[element], Size(n)], of a fixed length."),
+    "Dict": "Write an array with an element for each key: Annotated[Array[value], Per(Key)].",
+    "Set": "Write Annotated[int, BitSet(n)], a set of n numbered things.",
 }
 """What to write where a name is not defined in a model file."""
 
 CALLS = {
-    "Range": "Range(low, high), with both ends, such as Range(0, C.lease)",
-    "Index": "Index(C.brokers), the number of things, which count from 0; NONE too with none=True",
-    "BitSet": "BitSet(C.brokers), the number of things",
-    "Size": "Size(C.brokers), one length",
-    "Per": "Per(Broker), an alias of an Index",
+    "Range": "Range(low, high), with both ends, such as Range(0, 3)",
+    "Index": "Index(n), the number of things, which count from 0; NONE too with none=True",
+    "BitSet": "BitSet(n), the number of things",
+    "Size": "Size(n), one length",
+    "Per": "Per(Alias), an alias of an Index",
     "InFlight": 'InFlight("bag"), the name of a bag of the state',
     "Machine": 'Machine("name", "What it is.", State, C, initial, (an_action, another))',
     "leads_to": 'leads_to("name", "What must come.", when=..., then=..., fair=(weak(an_action),))',
@@ -75,4 +107,6 @@ def in_place_of(error: SyntaxError) -> str:
         return "indent the line as those around it"
     if "Maybe you meant '=='" in error.msg or 'meant "=="' in error.msg:
         return "write `==` to compare"
+    if error.msg.startswith("expected ':'"):
+        return "end the line with a colon"
     return "write what Python can read there"

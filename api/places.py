@@ -2,17 +2,21 @@
 
 from __future__ import annotations
 
+import linecache
+import re
 import sys
 import traceback
 from contextlib import contextmanager
+from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from fencepost.model.language.errors import FencepostError, ModelError
+from fencepost.model.language.own_names import at_line
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
-    from types import FrameType
+    from types import FrameType, TracebackType
 
 USER_MODULE = "fencepost_user_"
 """How the names of modules begin that are users' files."""
@@ -43,22 +47,62 @@ def of_model(error: Exception) -> Exception:
     """Return the error itself, or a ModelError that says where it is in a user's own model."""
     if not _raised_by_user(error):
         return error
-    return ModelError(f"{placed(error, named=True)}. The model has to be defined for every state: guard what fails.")
+    return ModelError(placed(error, "The model has to be defined for every state: guard what fails."))
 
 
-def placed(error: BaseException, *, named: bool = False) -> str:
-    """Return an error's message after the file and line of the model that it comes from; `named` adds its class."""
+def placed(error: BaseException, instead: str = "") -> str:
+    """Return an error's message with the place in the model that it comes from: file, line and caret; `instead` ends the message."""
     said = str(error)
-    if named and not isinstance(error, FencepostError):
-        said = f"{type(error).__name__}: {said}" if said else type(error).__name__
+    if not isinstance(error, FencepostError):
+        said = f"{type(error).__name__}: {said}." if said else f"{type(error).__name__}."
+    said = f"{said} {instead}".rstrip()
     root = error
     while isinstance(root.__cause__, Exception):
         root = root.__cause__
-    frames = [(frame, line) for frame, line in traceback.walk_tb(root.__traceback__) if _is_model(frame)]
-    if not frames:
+    traces = [trace for trace in _traces(root.__traceback__) if _is_model(trace.tb_frame)]
+    if not traces or _POINTED in said:
         return said
-    frame, line = frames[-1]
-    return f"{near(Path(frame.f_code.co_filename))}:{line}: {said}"
+    number, line, caret = _text_at(traces[-1], said)
+    where = f"{near(Path(traces[-1].tb_frame.f_code.co_filename))}:{number}: {said}"
+    return f"{where}\n  {line}\n  {caret}" if line else where
+
+
+_POINTED = "\n  "
+"""What a message has that shows a line of the model already."""
+
+
+def pointed_at_line(path: Path, pattern: str, said: str) -> str:
+    """Return a message with the first line of a file that a pattern matches, or after the file's name where none does."""
+    return at_line(str(path.resolve()), [pattern], said) or f"{near(path)}: {said}"
+
+
+def _traces(trace: TracebackType | None) -> Iterator[TracebackType]:
+    while trace is not None:
+        yield trace
+        trace = trace.tb_next
+
+
+def _text_at(trace: TracebackType, said: str) -> tuple[int, str, str]:
+    """Return the number of the line that failed, its text, and carets below what failed in it.
+
+    Of a statement over several lines that is the line with the word that the message has in quotes.
+    """
+    code, first = trace.tb_frame.f_code, trace.tb_lineno
+    linecache.checkcache(code.co_filename)
+    start, last, begin, end = next(islice(code.co_positions(), trace.tb_lasti // 2, None))
+    name = re.search(r"'(\w+)'", said)
+    for number in range(first, (last or first) + 1) if name and start == first else ():
+        text = linecache.getline(code.co_filename, number)
+        found = re.search(rf"\b{name[1]}\b", text) if name else None
+        if found and last != start:
+            return number, text.strip(), " " * (found.start() - len(text) + len(text.lstrip())) + "^" * len(found[0])
+    text = linecache.getline(code.co_filename, first).rstrip()
+    line = text.lstrip()
+    indent = len(text) - len(line)
+    if start != first or begin is None or end is None:  # Python leaves columns out under `-X no_debug_ranges`
+        begin, end = indent, len(text)
+    end = len(text) if last != start else end
+    return first, line, " " * max(0, begin - indent) + "^" * max(1, end - max(begin, indent))
 
 
 def near(path: Path) -> str:

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, NoReturn
 
 from fencepost.api.advice import in_place_of, instead_of, told
 from fencepost.api.kafka_names import by_meaning, meant
-from fencepost.api.places import USER_MODULE, near, of_model, placed
+from fencepost.api.places import USER_MODULE, near, of_model, placed, pointed_at_line
 from fencepost.invariants.protocols import PROTOCOLS, Protocol, protocol
 from fencepost.model.language.actions import Action, Property
 from fencepost.model.language.errors import FencepostError, ModelError, UsageError, nearest
@@ -164,10 +164,11 @@ def load_protocol(path: Path) -> Protocol:
         )
     for constant in machine.constants.declared().values():
         if not constant.low <= constant.default <= constant.high:
-            raise UsageError(
-                f"{path}: constant {constant.name!r} has the default {int(constant.default)}, which is out of its range: "
+            said = (
+                f"constant {constant.name!r} has the default {int(constant.default)}, which is out of its range: "
                 f"write a default from {constant.low} to {constant.high}, or another range."
             )
+            raise UsageError(pointed_at_line(path, rf"\s+{constant.name}\s*=", said))
     checked = _properties(path, properties)
     names = [item.name for item in checked]
     twice = next((name for name in names if names.count(name) > 1), None)
@@ -208,22 +209,25 @@ def make_sure_file(path: Path) -> None:
 def _properties(path: Path, given: object) -> tuple[Property, ...]:
     """Return what a file assigns to PROPERTIES; raise UsageError if that is not a tuple of properties."""
     what = "a tuple of what @always, @step and @sometimes return"
+
+    def refused(said: str, verb: str = "is") -> UsageError:
+        return UsageError(pointed_at_line(path, r"PROPERTIES\b", f"PROPERTIES {verb} {said}"))
+
     if given is None:
         raise UsageError(f"{path} defines no PROPERTIES: assign to it {what}.")
     if isinstance(given, Property):
         name = given.function.__name__
-        raise UsageError(f"{path}: PROPERTIES is {described(given)}, alone: write a tuple, with its comma: ({name},).")
+        raise refused(f"{described(given)}, alone: write a tuple, with its comma: ({name},).")
     if not isinstance(given, tuple | list):
-        raise UsageError(f"{path}: PROPERTIES is {described(given)}, which is not a tuple: write {what}.")
+        raise refused(f"{described(given)}, which is not a tuple: write {what}.")
     if not given:
-        raise UsageError(
-            f"{path}: PROPERTIES is empty, so there is nothing to say of the machine: "
-            "write at least one function under @always, @step(...) or @sometimes."
+        raise refused(
+            "empty, so there is nothing to say of the machine: write at least one function under @always, @step(...) or @sometimes."
         )
     for item in given:
         if not isinstance(item, Property):
             hint = "put @always, @step(...) or @sometimes above it" if callable(item) else f"write {what}"
-            raise UsageError(f"{path}: PROPERTIES has {described(item)}, which is not a property: {hint}.")
+            raise refused(f"{described(item)}, which is not a property: {hint}.", "has")
     return tuple(given)
 
 
@@ -252,7 +256,7 @@ def _run_file(path: Path) -> ModuleType:
     except SyntaxError as error:
         raise ModelError(_pointed_at(error, path)) from error
     except (Exception, SystemExit) as error:
-        raise ModelError(f"{placed(told(error), named=True)}. {instead_of(error)}") from error
+        raise ModelError(placed(told(error), instead_of(error))) from error
     finally:
         sys.path.remove(str(path.resolve().parent))
     return module
@@ -268,9 +272,10 @@ def _refuse_second_definitions(path: Path) -> None:
     for item in body:
         if isinstance(item, ast.FunctionDef) and item.decorator_list:
             if item.name in seen:
+                line = path.read_text().splitlines()[item.lineno - 1]
                 raise ModelError(
                     f"{near(path)}:{item.lineno}: {item.name} is defined again, first on line {seen[item.name]}: only the last one "
-                    "would count. Instead, give one of them another name."
+                    f"would count.\n  {line}\n  {'^' * len(line)}\nInstead, give one of them another name."
                 )
             seen[item.name] = item.lineno
 

@@ -6,6 +6,7 @@ import errno
 import os
 
 import click
+from fencepost.api.advice import against
 from fencepost.api.places import placed
 from fencepost.cli.status import Exit
 from fencepost.model.language.errors import DomainError, FencepostError, MismatchError, ModelError, UsageError
@@ -19,7 +20,7 @@ def explain(error: BaseException) -> tuple[Exit, str]:
     if isinstance(error, click.ClickException):
         return Exit.BAD_INPUT, _of_click(error)
     if isinstance(error, DomainError):
-        return Exit.BAD_INPUT, "\n".join([placed(error), *getattr(error, "__notes__", ())])
+        return Exit.BAD_INPUT, "\n".join([placed(error, against(error)), *getattr(error, "__notes__", ())])
     if isinstance(error, UsageError | ModelError):
         return Exit.BAD_INPUT, str(error)
     if isinstance(error, MismatchError):

@@ -193,7 +193,10 @@ def test_bad_input_ends_with_status_2_and_one_message(command: str, message: str
         ),
         (
             "import no_such_module",
-            "{file}:1: ModuleNotFoundError: No module named 'no_such_module'. The file must run before its model can be read.",
+            (
+                "{file}:1: ModuleNotFoundError: No module named 'no_such_module'. The file must run before its model can be read.\n"
+                "  import no_such_module\n  ^^^^^^^^^^^^^^^^^^^^^"
+            ),
         ),
         (
             "from fencepost.model.lineage.kip320 import MACHINE",
@@ -265,19 +268,19 @@ def test_a_model_file_that_is_none_is_refused(tmp_path: Path, text: str, message
             ":6: TypeError: bound() got an unexpected keyword argument 'lo'. Write bound(2, low=0, high=4, meaning=\"...\"), with its ends by name.",
         ),
         ("class C", "import sys; sys.exit(1)\nclass C", ":5: SystemExit: 1. The file must run before its model can be read."),
-        ("(small,)", "(small)", ": PROPERTIES is property 'small', alone: write a tuple, with its comma: (small,)."),
+        ("(small,)", "(small)", ":27: PROPERTIES is property 'small', alone: write a tuple, with its comma: (small,)."),
         (
             "(small,)",
             "()",
             (
-                ": PROPERTIES is empty, so there is nothing to say of the machine: "
+                ":27: PROPERTIES is empty, so there is nothing to say of the machine: "
                 "write at least one function under @always, @step(...) or @sometimes."
             ),
         ),
         (
             "@always\n",
             "",
-            ": PROPERTIES has the function small, which is not a property: put @always, @step(...) or @sometimes above it.",
+            ":26: PROPERTIES has the function small, which is not a property: put @always, @step(...) or @sometimes above it.",
         ),
         (
             "\nPROPERTIES",
@@ -300,7 +303,9 @@ def test_a_slip_in_a_model_file_is_the_users_and_says_where(tmp_path: Path, old:
     file = tmp_path / "mine.py"
     file.write_text(text.replace(old, new))
     result = CliRunner().invoke(run, ["check", str(file), "--engine", "plain", "--quiet"])
-    assert result.stderr == f"fencepost: {file}{message}\n"
+    said, *shown = result.stderr.splitlines()
+    assert said == f"fencepost: {file}{message}"
+    assert shown == [] if message.startswith(": ") else re.fullmatch(r"  \S.*\n   *\^+", "\n".join(shown))
     assert result.exit_code == 2
 
 
@@ -308,8 +313,8 @@ def test_a_value_out_of_its_domain_is_the_models_error(counter: Any) -> None:
     file = counter("s.n += 2")
     result = CliRunner().invoke(run, ["check", file, "--engine", "plain", "--quiet"])
     assert result.stderr == (
-        f"fencepost: {file}:19: count: State.n: 4 is out of its domain 0..3.\n"
-        "In the state\n  n=2\nafter 1 step:\ninitial\n  n=0\n\n1 count\n  n 0 -> 2\n"
+        f"fencepost: {file}:19: count: State.n: 4 is out of its domain 0..3. Guard the step with require(...), or give the field a larger "
+        "domain.\n  s.n += 2\n  ^^^\nIn the state\n  n=2\nafter 1 step:\ninitial\n  n=0\n\n1 count\n  n 0 -> 2\n"
     )
     assert result.exit_code == 2
 
@@ -318,11 +323,15 @@ def test_a_value_out_of_its_domain_is_the_models_error(counter: Any) -> None:
 @pytest.mark.parametrize(
     ("old", "new", "said"),
     [
-        ("    require(s.epoch[broker] < 3)\n", "", "advance broker=0: State.epoch[0]: 4 is out of its domain 0..3."),
+        (
+            "    require(s.epoch[broker] < 3)\n",
+            "",
+            "advance broker=0: State.epoch[0]: 4 is out of its domain 0..3. Guard the step",
+        ),
         (
             "for b in s.epoch)\n",
             "for b in s.epoch) and s.epoch[s.epoch[0] - s.epoch[1]] < 2\n",
-            "property 'close-together': State.epoch: NONE used as an index: it has 2 elements, numbered from 0.",
+            "property 'close-together': State.epoch: NONE used as an index: it has 2 elements, numbered from 0. Guard the step",
         ),
     ],
     ids=["step", "property"],
@@ -335,11 +344,13 @@ def test_a_model_that_leaves_a_domain_is_shown_with_the_state_and_the_steps_to_i
     file = tmp_path / "mine.py"
     file.write_text(text.replace(old, new))
     result = CliRunner().invoke(run, ["check", str(file), "--quiet", *options])
-    message, _, way = result.stderr.partition("\n")
+    message, line, caret, way = result.stderr.split("\n", 3)
     state, steps = re.split(r" steps?:\n", way)
     taken = re.findall(r"^\d+ advance broker=(\d)$", steps, re.MULTILINE)
     reached = [taken.count(str(broker)) for broker in range(2)]
-    assert re.fullmatch(rf"fencepost: .*mine\.py:\d+: {re.escape(said)}", message)
+    assert re.match(rf"fencepost: .*mine\.py:\d+: {re.escape(said)}", message)
+    assert set(caret) == {" ", "^"}
+    assert "s.epoch[" in line[caret.find("^") : len(caret)]
     assert state == f"In the state\n  epoch=[{reached[0]},{reached[1]}]\nafter {len(taken)}"
     assert reached == ([3, 3] if not new else [0, 1])
     assert result.exit_code == 2

@@ -15,8 +15,8 @@ if TYPE_CHECKING:
 
 
 ADVICE = (
-    "write|give|leave|annotate|number|say|put|begin|use|name|swap|assign|take|import|define|declare|it|Write|Import|Declare|Define|Members|"
-    "Every|Bags|Its|InFlight|Raise|indent|above"
+    "write|give|leave|annotate|number|say|put|begin|use|name|swap|assign|take|its members must|declare|Write|Import|Declare|Define|Members|Every|"
+    "Raise|Guard|Bags are|Its parameters are|NONE is a value of a domain"
 )
 """How the part of an answer begins that says what to do."""
 
@@ -31,7 +31,12 @@ def test_an_answer_names_the_file_and_what_to_write(item: mistakes.Mistake) -> N
     assert item.answer.startswith("lease.py")
     assert "Traceback" not in item.answer
     assert "0x" not in item.answer
-    assert re.search(rf"Instead, |(?:[:.,]|and|Did you mean) '?(?:{ADVICE})", item.answer)
+    assert re.search(rf"\nInstead, |[:.] (?:{ADVICE})\b|Did you mean '", item.answer)
+
+
+def test_an_answer_points_at_the_line_that_is_wrong() -> None:
+    assert [item.title for item in mistakes.every() if not re.search(r"^lease\.py:\d+: ", item.answer)] == ["no MACHINE"]
+    assert [item.title for item in mistakes.every() if "\n" in item.answer and "^" not in item.answer] == []
 
 
 def test_there_are_a_hundred() -> None:

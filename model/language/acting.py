@@ -13,9 +13,10 @@ from fencepost.model.language import bounds
 from fencepost.model.language.domains import Domain, InFlight, domain_of
 from fencepost.model.language.errors import DisabledError, ModelError
 from fencepost.model.language.names import look_at_name
+from fencepost.model.language.own_names import alias_for, own_names
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Callable, Iterable, Iterator
 
     from fencepost.model.language.constants import Constant
 
@@ -99,33 +100,31 @@ def action(*given: Any, **domains: Any) -> Callable[[Callable[..., None]], Actio
 
     NONE is never tried as a parameter: a domain that starts at NONE gives the values from 0.
     """
-    if given:
-        named = getattr(given[0], "__name__", "") if inspect.isfunction(given[0]) else ""
+    if given and inspect.isfunction(given[0]):
         raise ModelError(
-            f"@action stands above {named}() without parentheses: write @action(), with the domain of each parameter by its name."
-            if named
-            else "@action() was given a domain without a name: name the parameter that it is for, as in @action(broker=Broker)."
+            f"@action stands above {given[0].__name__}() without parentheses: write @action({_domains_for(given[0])}), with the domain of "
+            "each parameter by its name."
         )
 
     def make(function: Callable[..., None]) -> Action:
+        if given:
+            raise ModelError(
+                "@action() was given a domain without a name: name the parameter that it is for: write "
+                f"@action({_domains_for(function)})."
+            )
         look_at_first(f"action {function.__name__}", function, ("s", "c"))
-        given = inspect.signature(function).parameters
-        starred = [name for name, item in given.items() if item.kind in (item.VAR_POSITIONAL, item.VAR_KEYWORD)]
+        taken = inspect.signature(function).parameters
+        starred = [name for name, item in taken.items() if item.kind in (item.VAR_POSITIONAL, item.VAR_KEYWORD)]
         if starred:
             raise ModelError(
                 f"action {function.__name__} has the starred parameter {starred[0]!r}, and an action has a fixed list of them: "
-                "leave it out, or name each parameter and its domain, as in @action(broker=Broker)."
+                "leave it out, or name each parameter, and its domain in @action(...)."
             )
-        names = list(given)[2:]
+        names = list(taken)[2:]
         if names != list(domains):
-            lacking = [name for name in names if name not in domains]
             raise ModelError(
-                f"action {function.__name__}: its parameters are {names} but the domains given are {list(domains)}: "
-                + (
-                    f"write @action({', '.join(f'{name}=...' for name in names)}), each with its domain, such as an alias of Index."
-                    if lacking and set(domains) <= set(names)
-                    else "name the same parameters, in the same order."
-                )
+                f"action {function.__name__} takes {listed(names)}, and @action() gives {listed(domains)} a domain: write "
+                f"@action({_domains_for(function)}), the same parameters in the same order."
             )
         look_at_name("an action", function.__name__)
         params: list[tuple[str, Domain | InFlight]] = []
@@ -133,9 +132,15 @@ def action(*given: Any, **domains: Any) -> Callable[[Callable[..., None]], Actio
             look_at_name(f"a parameter of action {function.__name__}", name)
             found = annotation if isinstance(annotation, InFlight) else domain_of(annotation)
             if found is None:
+                own = own_names(function.__globals__)
+                known = own.alias if own.alias in function.__globals__ else f"Annotated[int, Index({own.count})]"
+                instead = (
+                    f"a message comes out of a bag of the state: write {name}=InFlight('...'), with the name of that field"
+                    if isinstance(annotation, type) and annotation.__module__ == function.__module__
+                    else f"write an alias such as {known}, Range(0, 3), bool, an IntEnum, or InFlight('...') for a message of that bag"
+                )
                 raise ModelError(
-                    f"action {function.__name__}: {described(annotation)} is not a domain for parameter {name!r}: write an alias such as "
-                    "Annotated[int, Index(C.brokers)], Range(0, 3), bool, an IntEnum, or InFlight('bag') for a message of a bag."
+                    f"action {function.__name__}: {described(annotation)} is not a domain for parameter {name!r}: {instead}."
                 )
             params.append((name, found))
         drawn = list(_drawn(function))
@@ -147,6 +152,17 @@ def action(*given: Any, **domains: Any) -> Callable[[Callable[..., None]], Actio
         return Action(function.__name__, function, tuple(params), len(drawn))
 
     return make
+
+
+def _domains_for(function: Callable[..., Any]) -> str:
+    """Return how a decorator names the parameters of a function, with their domains where the module has an alias of that name."""
+    names = list(inspect.signature(function).parameters)[2:]
+    return ", ".join(f"{name}={alias_for(function.__globals__, name)}" for name in names)
+
+
+def listed(names: Iterable[str]) -> str:
+    """Return names in a sentence."""
+    return ", ".join(names) or "nothing"
 
 
 def _drawn(function: Callable[..., None]) -> Iterator[tuple[str, Domain]]:

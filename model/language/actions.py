@@ -8,10 +8,11 @@ from enum import StrEnum
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, overload
 
-from fencepost.model.language.acting import Action, action, choose, fits, look_at_first, require, summary_of
+from fencepost.model.language.acting import Action, action, choose, fits, listed, look_at_first, require, summary_of
 from fencepost.model.language.errors import ModelError
 from fencepost.model.language.fairness import parameters
 from fencepost.model.language.names import look_at_name
+from fencepost.model.language.own_names import alias_for
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -122,7 +123,7 @@ def _property(kind: Kind, function: Callable[..., bool], on: Any, domains: Mappi
     look_at_name("a property", function.__name__)
     if on is not None and not isinstance(on, Action):
         raise ModelError(
-            f"@step was given the function {getattr(on, '__name__', on)}, which is no action: above a property write @step(), with its "
+            f"@step was given the function {getattr(on, '__name__', on)}, which is no action: write @step() above a property, with its "
             "parentheses, or @step(on=an_action)."
         )
     names = list(inspect.signature(function).parameters)
@@ -139,10 +140,11 @@ def _property(kind: Kind, function: Callable[..., bool], on: Any, domains: Mappi
     wanted = [*([name for name, _ in on.params] if on else []), *domains]
     look_at_first(f"property {function.__name__}", function, ("before", "after", "c") if over_steps else ("s", "c"))
     if extra != wanted:
-        new = ", ".join(f"{name}=..." for name in extra if name not in wanted)
+        own = [name for name in extra if on is None or name not in dict(on.params)]
+        new = ", ".join(f"{name}={alias_for(function.__globals__, name)}" for name in own)
         raise ModelError(
-            f"property {function.__name__}: its parameters {extra} should be {wanted}"
-            + (f": give each its domain above the function, @{kind.value}({new}), or leave it out." if new else ".")
+            f"property {function.__name__} takes {listed(extra)}, and is given {listed(wanted)}: write @{kind.value}"
+            f"({', '.join([*([f'on={on.name}'] if on else []), *([new] if new else [])])}) for its parameters, or take those that it is given."
         )
     params = parameters(f"property {function.__name__}", domains)
     return Property(function.__name__.replace("_", "-"), kind, function, over_steps, on, params=params)

@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING, Any, Generic, Self, TypeVar, overload
 from fencepost.model.language.domains import Linear
 from fencepost.model.language.errors import ModelError, UsageError, nearest
 from fencepost.model.language.names import look_at_name, look_at_operators, look_at_spellings
+from fencepost.model.language.own_names import in_class
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -143,10 +144,11 @@ class Constants:
         taken = {"values", "shown", "rooms", *(name for name in dir(Constants) if not name.startswith("__"))}
         for name, item in vars(cls).items():
             if isinstance(item, int) and not name.startswith("_"):
-                raise ModelError(
+                said = (
                     f"constants {cls.__name__}: {name} = {item!r} is a number and no constant of a run: write {name} = bound({int(item)}, "
                     'low=0, high=..., meaning="..."), or move it out of the class.'
                 )
+                raise ModelError(in_class(cls.__module__, cls.__name__, name, said))
             if not isinstance(item, Constant):
                 continue
             look_at_name(f"a constant of {cls.__name__}", name)

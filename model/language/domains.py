@@ -308,9 +308,15 @@ def Per(alias: Any) -> Size:  # noqa: N802 (reads as a type in annotations)
     domain = domain_of(alias)
     if not isinstance(domain, Index):
         raise ModelError(
-            f"Per() was given {alias!r}: it takes an alias of an Index, such as Annotated[int, Index(C.brokers)]; of other lengths write Size(n)."
+            f"Per() takes an alias of an Index, and was given {_kind_of(alias, domain)}: write Size(n) for another length."
         )
     return Size(domain.count)
+
+
+def _kind_of(alias: Any, domain: Domain | None) -> str:
+    if domain is not None:
+        return f"a {type(domain).__name__}"
+    return alias.__name__ if isinstance(alias, type) else repr(alias)
 
 
 def domain_of(annotation: Any) -> Domain | None:

@@ -51,5 +51,5 @@ def nearest(word: str, known: list[str]) -> str:
     """Return `` Did you mean 'x'?`` for the known word closest to `word`, or an empty string."""
     import difflib
 
-    close = difflib.get_close_matches(word, known, n=1, cutoff=0.5)
+    close = difflib.get_close_matches(word, known, n=1, cutoff=0.6)
     return f" Did you mean {close[0]!r}?" if close else ""

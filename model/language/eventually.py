@@ -102,7 +102,9 @@ def _checked(
                 f"{what}: `{word}` is property {predicate.name!r}: write a plain function, which a property may call."
             )
         if not callable(predicate):
-            raise ModelError(f"{what}: `{word}` is {predicate!r}: write a function (state, constants).")
+            raise ModelError(
+                f"{what}: `{word}` is {predicate!r}, no function: name one, as in {word}=is_done, and do not call it here."
+            )
         extra = list(inspect.signature(predicate).parameters)[2:]
         if extra != [param for param, _ in params]:
             raise ModelError(
@@ -111,7 +113,12 @@ def _checked(
             )
     for word, items, kind in (("fair", fair, Fairness), ("without", without, Action)):
         if not isinstance(items, tuple):
-            raise ModelError(f"{what}: `{word}` is {items}, alone: write a tuple, with its comma: ({word}_item,).")
+            one = (
+                f"{'strong' if items.strong else 'weak'}({', '.join(action.name for action in items.actions)})"
+                if isinstance(items, Fairness)
+                else "..."
+            )
+            raise ModelError(f"{what}: `{word}` is {items}, alone: write a tuple, with its comma: {word}=({one},).")
         for item in items:
             if not isinstance(item, kind):
                 instead = "weak(...) or strong(...)" if kind is Fairness else "an action"

@@ -7,23 +7,26 @@ field or an array slot copies its content; two places never share one record.
 
 from __future__ import annotations
 
+import dataclasses
 import inspect
-import os
 import re
 import sys
 import typing
 from dataclasses import dataclass
+from enum import Enum
 from types import UnionType
 from typing import TYPE_CHECKING, Annotated, Any, Generic, TypeVar
 
 from fencepost.model.language.domains import BitSet, Domain, Linear, Range, Size, domain_of, linear
 from fencepost.model.language.errors import DomainError, ModelError, nearest
 from fencepost.model.language.names import look_at_name
+from fencepost.model.language.own_names import as_declared, in_class, own_names
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping
 
     from fencepost.model.language.constants import Constants
+    from fencepost.model.language.own_names import OwnNames
 
 T = TypeVar("T")
 Key = tuple[Any, ...]
@@ -67,14 +70,12 @@ class _RecordMeta(type):
         annotations = _annotations_in(namespace)
         for field in annotations:
             if field in namespace:
-                raise ModelError(
-                    f"{name}.{field} is given {namespace[field]!r}, and every field starts at 0: leave that out, and set it in the initial action."
-                )
+                said = f"{name}.{field} is given {namespace[field]!r}, and every field starts at 0: leave that out, and set it in the initial action."
+                raise ModelError(in_class(namespace["__module__"], name, field, said))
         for field, value in namespace.items():
             if bases and isinstance(value, int) and not field.startswith("_"):
-                raise ModelError(
-                    f"{name}.{field} = {value!r} is no field: annotate it with its domain, as in `{field}: bool`, or move it out of the class."
-                )
+                said = f"{name}.{field} = {value!r} is no field: annotate it with its domain, as in `{field}: bool`, or move it out of the class."
+                raise ModelError(in_class(namespace["__module__"], name, field, said))
         namespace.setdefault("__slots__", tuple(annotations))
         return super().__new__(mcs, name, bases, namespace)
 
@@ -344,7 +345,8 @@ def fields(record: type[Record]) -> tuple[tuple[str, FieldType], ...]:
                     f"{owner.__name__}.{name}: the class that it is based on has a field of this name: rename one."
                 )
             try:
-                found.append((name, _field_type(f"{owner.__name__}.{name}", annotation)))
+                own = own_names(vars(sys.modules.get(owner.__module__, typing)))
+                found.append((name, _field_type(f"{owner.__name__}.{name}", annotation, own)))
             except ModelError as error:
                 raise ModelError(pointed_at(owner, name, str(error))) from error
     _FIELDS[record] = tuple(found)
@@ -353,20 +355,11 @@ def fields(record: type[Record]) -> tuple[tuple[str, FieldType], ...]:
 
 def pointed_at(record: type[Record], name: str, said: str) -> str:
     """Return a message about a field with its file, its line and a caret, where the text of the class can be read."""
-    if "^" in said:
-        return said  # a field of a record inside
-    try:
-        owner = next(item for item in record.__mro__ if name in inspect.get_annotations(item))
-        lines, first = inspect.getsourcelines(owner)
-        number = next(place for place, line in enumerate(lines) if re.match(rf"\s*{name}\s*:", line))
-        path = os.path.relpath(inspect.getsourcefile(owner) or "")
-    except (OSError, TypeError, StopIteration, ValueError):
-        return said
-    line = lines[number].strip()
-    return f"{path}:{first + number}: {said}\n  {line}\n  {'^' * len(line)}"
+    owner = next((item for item in record.__mro__ if name in inspect.get_annotations(item)), record)
+    return in_class(owner.__module__, owner.__name__, name, said)
 
 
-def _field_type(label: str, annotation: Any) -> FieldType:
+def _field_type(label: str, annotation: Any, own: OwnNames) -> FieldType:
     if isinstance(annotation, str):
         raise ModelError(f"{label}: a model file must not use `from __future__ import annotations`: take it out.")
     domain = domain_of(annotation)
@@ -381,8 +374,8 @@ def _field_type(label: str, annotation: Any) -> FieldType:
         if size is not None and origin in (Array, Bag, Channel):
             within = typing.get_args(inner)[0]
             if origin in (Bag, Channel) and (within is int or domain_of(within) is not None):
-                raise ModelError(f"{label}: a {origin.__name__.lower()} holds messages, which are records: {_AS_RECORD}.")
-            element = _field_type(label, within)
+                raise ModelError(f"{label}: a {origin.__name__.lower()} holds messages, and those are records: {_AS_RECORD}.")
+            element = _field_type(label, within, own)
             if origin is Array and isinstance(element, ArrayOf):
                 return ArrayOf(Nested(_row(within)), linear(size.length))
             if origin is Channel and isinstance(element, Nested):
@@ -391,7 +384,8 @@ def _field_type(label: str, annotation: Any) -> FieldType:
                 return ArrayOf(element, linear(size.length))
             if origin is Bag and isinstance(element, Nested):
                 return BagOf(element.record, linear(size.length))
-    raise ModelError(f"{label}: {_spelt(annotation)} is not a field type: {_instead(annotation)}.")
+    what = "this" if typing.get_origin(annotation) is typing.Annotated else _spelt(annotation)
+    raise ModelError(f"{label}: {what} is not a field type: {_instead(annotation, own)}.")
 
 
 FIELD_TYPES = (
@@ -417,23 +411,28 @@ def _bare(annotation: Any) -> Any:
     return typing.get_args(annotation)[0] if typing.get_origin(annotation) is typing.Annotated else annotation
 
 
-def _instead(annotation: Any) -> str:
+def _instead(annotation: Any, own: OwnNames) -> str:
     """Return what to write in the place of an annotation."""
     origin = typing.get_origin(annotation)
+    per = f"Per({own.alias}) for one element for each {own.one}"
     if annotation is int:
-        return "give it its bounds, as in Annotated[int, Range(0, 3)] or Annotated[int, Index(C.brokers)]"
+        return f"give it its bounds, as in Annotated[int, Range(0, 3)] or Annotated[int, Index({own.count})]"
+    if isinstance(annotation, type) and issubclass(annotation, Enum):
+        return f"its members must be numbers: write class {annotation.__name__}(IntEnum), with `from enum import IntEnum`"
+    if dataclasses.is_dataclass(annotation):
+        return f"write class {_spelt(annotation)}(Record), without @dataclass"
     if annotation in (float, str):
         return "use whole numbers, flags and members of an IntEnum"
     if origin in (typing.Union, UnionType) and type(None) in typing.get_args(annotation):
-        return "NONE is a value of a domain: write Annotated[int, Index(C.brokers, none=True)], and compare with NONE"
+        return "NONE is a value of a domain: write Annotated[int, Index(" + own.count + ", none=True)], and compare with NONE"
     if annotation in (list, tuple) or origin in (list, tuple):
-        return "write Annotated[Array[element], Size(n)], of a fixed length, or Per(Broker) for one element for each broker"
+        return f"write Annotated[Array[element], Size(n)], of a fixed length, or {per}"
     if annotation in (set, frozenset) or origin in (set, frozenset):
-        return "write Annotated[int, BitSet(C.brokers)], a set of numbered things"
+        return f"write Annotated[int, BitSet({own.count})], a set of numbered things"
     if annotation is dict or origin is dict:
         return "write an array with an element for each key: Annotated[Array[value], Per(Key)]"
     if origin in (Array, Bag, Channel):
-        return f"say how long it is: Annotated[{_spelt(annotation)}, Size(n)], or Per(Broker) for one element for each broker"
+        return f"say how long it is: Annotated[{_spelt(annotation)}, Size(n)], or {per}"
     if origin is typing.Annotated:
         inner, *notes = typing.get_args(annotation)
         within = typing.get_args(inner)[0] if typing.get_origin(inner) is Array else None
@@ -441,8 +440,7 @@ def _instead(annotation: Any) -> str:
             return "a bag is no element of an array: write one bag of the state whose messages have a field such as `to`"
         sizes = [note for note in notes if isinstance(note, Linear | int)]
         if sizes:
-            length = sizes[0].source().strip("()").replace("c.", "C.") if isinstance(sizes[0], Linear) else sizes[0]
-            return f"write the length as Size({length}), or Per(Broker) for one element for each broker"
+            return f"write the length as Size({as_declared(sizes[0])}), or {per}"
     return FIELD_TYPES
 
 

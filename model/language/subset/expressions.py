@@ -9,8 +9,9 @@ from typing import TYPE_CHECKING
 
 from fencepost.model.language.actions import Action, Property, choose, fits
 from fencepost.model.language.constants import MOST, Constants
+from fencepost.model.language.domains import NONE, Range
 from fencepost.model.language.errors import nearest
-from fencepost.model.language.records import Record, Scalar, fields
+from fencepost.model.language.records import Nested, Record, Scalar, fields
 from fencepost.model.language.subset import hints, sources, written
 from fencepost.model.language.subset.kinds import (
     INT,
@@ -21,7 +22,6 @@ from fencepost.model.language.subset.kinds import (
     Int,
     Queue,
     Rec,
-    Several,
     Type,
     element_of,
     kind_of,
@@ -86,13 +86,25 @@ class Expressions:
         """Check an expression that must be a number or a flag."""
         kind = self.value(node)
         if kind != INT:
-            instead = {
-                Several: "give its values names first: a, b = ...",
-                Arr: "read one of its elements",
-                BagRef: "ask for len(...) of it, or loop over its messages",
-                Queue: "read one of its messages, as in s.channel[0].number",
-            }.get(type(kind), "read one of its fields")
-            self.scope.refuse(node, f"{say(kind)} stands where a number belongs", instead)
+            self.scope.refuse(node, f"{say(kind)} stands where a number belongs", hints.part_of(node, kind))
+
+    def truth(self, node: ast.expr, *, negated: bool = False) -> None:
+        """Check an expression whose truth is asked: NONE is true for Python, and the first of numbered things is false."""
+        self.number(node)
+        if self.may_be_none(node):
+            text = ast.unparse(node)
+            self.scope.refuse(
+                node,
+                f"{text!r} stands where a condition belongs, and for Python NONE is true and 0 is false",
+                f"write {text} == NONE in the place of not {text}" if negated else f"write {text} != NONE",
+            )
+
+    def may_be_none(self, node: ast.expr) -> bool:
+        """Say whether a number is read from a place that has NONE beside the numbers of things."""
+        if isinstance(node, ast.Name):
+            return node.id in self.scope.made.may_be_none
+        domain = written.domain_at(self, node)
+        return isinstance(domain, Range) and domain.low == NONE
 
     def value(self, node: ast.expr) -> Type:
         """Check an expression and return its type."""
@@ -123,7 +135,10 @@ class Expressions:
                 self.divisor(node.op, node.right)
                 return INT
             case ast.UnaryOp():
-                self.number(node.operand)
+                if isinstance(node.op, ast.Not):
+                    self.truth(node.operand, negated=True)
+                else:
+                    self.number(node.operand)
                 condition = isinstance(node.operand, ast.Compare | ast.BoolOp) or (
                     isinstance(node.operand, ast.UnaryOp) and isinstance(node.operand.op, ast.Not)
                 )
@@ -132,12 +147,12 @@ class Expressions:
                 return INT
             case ast.BoolOp():
                 for item in node.values:
-                    self.number(item)
+                    self.truth(item)
                 return INT
             case ast.Compare():
                 return self.compare(node)
             case ast.IfExp():
-                self.number(node.test)
+                self.truth(node.test)
                 first, second = self.value(node.body), self.value(node.orelse)
                 if first != second or not isinstance(first, Int | Rec):
                     self.scope.refuse(node, "the two ways of this expression have different types", "use an if statement")
@@ -151,7 +166,9 @@ class Expressions:
         """A divisor must be a positive literal: no engine then has to define division by zero. Nor may a shift lose bits."""
         if isinstance(operator, ast.FloorDiv | ast.Mod) and not (isinstance(node, ast.Constant) and node.value):
             around = ", or go around with `x - n if x >= n else x`" if isinstance(operator, ast.Mod) else ""
-            self.scope.refuse(node, "this divides by something that may be zero", f"divide by a literal{around}")
+            self.scope.refuse(
+                node, "this divides by something that may be zero", f"divide by a number that is written out, such as 2{around}"
+            )
         count = self.literal(node)
         if isinstance(operator, ast.LShift | ast.RShift) and count is not None and not 0 <= count < BITS:
             self.scope.refuse(node, f"this shifts by {count} bits", f"shift by 0 to {BITS - 1}")
@@ -240,7 +257,7 @@ class Expressions:
             self.scope.refuse(
                 node,
                 f"{say(owner)} is indexed",
-                "loop over its messages, or receive one as a parameter, m=InFlight(...)"
+                f"loop over its messages, or receive one as a parameter: @action(m=InFlight('{hints.last(node.value)}'))"
                 if isinstance(owner, BagRef)
                 else "index an array",
             )
@@ -344,7 +361,7 @@ class Expressions:
                 f"{ast.unparse(node.func)!r} is {kind}, which nothing in a model calls",
                 "put what both need into a helper",
             )
-        if not isinstance(found, types.FunctionType):
+        if not isinstance(found, types.FunctionType) or hints.is_of_python(found):
             hint = nearest(name, [*self.helpers(node.func), *BUILTINS, *FOLDS]) if found is None else ""
             self.scope.refuse(
                 node,
@@ -392,7 +409,7 @@ class Expressions:
                 "`fits` takes one condition, and the constant whose room it is about",
                 "write fits(condition, bound=C.in_flight)",
             )
-        self.number(node.args[0])
+        self.truth(node.args[0])
         self.scope.made.bounds[node] = self.bound(node.keywords[0].value)
         self.scope.made.drops = node
         return INT
@@ -434,9 +451,7 @@ class Expressions:
         """Check all(...), any(...), sum(...) over a generator."""
         extreme = name in ("min", "max")
         if len(node.args) != 1 or [item.arg for item in node.keywords] not in ([], ["default"] if extreme else []):
-            self.scope.refuse(
-                node, f"{name}() is given something else than one generator", f"write {name}(condition for x in range(n))"
-            )
+            self.scope.refuse(node, f"{name}() is given something else than one generator", self.generated(node, name))
         generator = node.args[0]
         if not isinstance(generator, ast.GeneratorExp):
             generator = self.generator_of(node, name)
@@ -449,8 +464,8 @@ class Expressions:
             later, now = ({name for part in half for name in part} for half in (names[number:], names[:number]))
             self.coming = (coming | later) - now
             for test in clause.ifs:
-                self.number(test)
-        self.number(generator.elt)
+                self.truth(test)
+        (self.truth if name in ("all", "any") else self.number)(generator.elt)
         self.folding, self.coming = folding, coming
         self.scope.env, self.scope.stale, self.scope.places.of = before, stale, of
         for item in node.keywords:
@@ -473,7 +488,7 @@ class Expressions:
             self.scope.refuse(
                 node,
                 f"{name}() is given something else than one generator",
-                f"write {name}({'number' if name in ('min', 'max', 'sum') else 'condition'} for x in range(n))",
+                self.generated(node, name),
             )
         target, value = ast.Name("item", ast.Store()), ast.Name("item", ast.Load())
         clause = ast.comprehension(ast.copy_location(target, array), array, [], 0)
@@ -481,21 +496,39 @@ class Expressions:
         self.scope.made.sugar[array] = generator
         return generator
 
+    def generated(self, node: ast.Call, name: str) -> str:
+        """Return what to write in the place of a fold's argument that is no generator."""
+        what = "number" if name in ("min", "max", "sum") else "condition"
+        given = node.args[0] if len(node.args) == 1 else None
+        given = given.value if isinstance(given, ast.Starred) else given
+        if isinstance(given, ast.ListComp | ast.SetComp):
+            return f"leave the brackets out: {name}({ast.unparse(ast.GeneratorExp(given.elt, given.generators))[1:-1]})"
+        if isinstance(given, ast.Call) and ast.unparse(given.func) == "map" and len(given.args) == 2:
+            return f"write {name}({ast.unparse(given.args[0])}(item) for item in {ast.unparse(given.args[1])})"
+        kind = self.scope.made.types.get(given) if given is not None else None
+        if isinstance(given, ast.Attribute | ast.Name | ast.Subscript):
+            kind = self.value(given)
+        if isinstance(kind, Arr) and isinstance(kind.field.element, Nested):
+            field = next(iter(dict(fields(kind.field.element.record))), what)
+            assert given is not None
+            return f"write {name}(item.{field} for item in {ast.unparse(given)}), with the field that is meant"
+        return f"write {name}({what} for x in range(n))"
+
     def bag_call(self, node: ast.Call, owner: BagRef) -> Type:
         """Check `s.bag.add(field=...)` and `s.bag.remove(m)`."""
         assert isinstance(node.func, ast.Attribute)
         self.scope.made.writes = True
         bags = self.scope.places.find(node.func.value)
-        record = owner.field.record
+        record, bag = owner.field.record, ast.unparse(node.func.value)
         if node is not self.whole:
             self.scope.refuse(
                 node,
                 "a message is added or removed inside an expression",
-                "write it on a line of its own, or as `m = s.bag.add()`",
+                f"write it on a line of its own, or as `m = {bag}.add(...)`",
             )
         if node.func.attr == "add":
             self.scope.places.add(bags)
-            self.message(node, record, "s.bag.add")
+            self.message(node, record, f"{bag}.add")
             return Rec(record)
         if node.func.attr == "remove":
             if len(node.args) != 1 or isinstance(node.args[0], ast.Call) or self.value(node.args[0]) != Rec(record):
@@ -507,9 +540,9 @@ class Expressions:
             self.scope.places.remove(node, bags, ast.unparse(node))
             return NOTHING
         instead = {
-            "append": "write s.bag.add(field=value, ...)",
-            "pop": "write s.bag.remove(m), of a message that was received or that a loop comes to",
-            "clear": "write `for m in s.bag: s.bag.remove(m)`, on two lines",
+            "append": f"write {bag}.add({hints.named(record)}), with its fields by name",
+            "pop": f"write {bag}.remove(m), of a message that was received or that a loop comes to",
+            "clear": f"write `for m in {bag}: {bag}.remove(m)`, on two lines",
         }
         self.scope.refuse(
             node, f"a bag has no method {node.func.attr!r}", instead.get(node.func.attr, "use add, remove, len and for")
@@ -527,7 +560,7 @@ class Expressions:
                 "write it on a line of its own; `m = s.channel[0]` reads the first message",
             )
         if node.func.attr == "add":
-            self.message(node, owner.message, "s.channel.add")
+            self.message(node, owner.message, f"{ast.unparse(node.func.value)}.add")
             self.scope.places.write(node, places)
             return Rec(owner.message)
         if node.func.attr not in ("popleft", "clear"):
@@ -544,11 +577,10 @@ class Expressions:
         """Check the fields of a new message."""
         known = dict(fields(record))
         if node.args:
-            first = next(iter(known), "field")
             self.scope.refuse(
                 node,
                 "a message is added with fields that are not named",
-                f"write {what}({first}=..., ...), with its fields by name",
+                f"write {what}({hints.named(record)}), with its fields by name",
             )
         for item in node.keywords:
             if item.arg not in known:

@@ -3,24 +3,31 @@
 from __future__ import annotations
 
 import ast
+import os
 import types
 from enum import Enum
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from fencepost.model.language.constants import Constants
 from fencepost.model.language.errors import nearest
-from fencepost.model.language.subset.kinds import Arr, BagRef, Rec
+from fencepost.model.language.records import fields
+from fencepost.model.language.subset.kinds import Arr, BagRef, Queue, Rec, Several
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
+    from fencepost.model.language.records import Record
     from fencepost.model.language.subset.kinds import Type
     from fencepost.model.language.subset.scope import Scope
 
 NONE = "write NONE, with `from fencepost.model.language import NONE`, in a domain that has it: Index(n, none=True)"
 IS_NONE = "write `{} NONE`, with `from fencepost.model.language import NONE`"
+COPIES = "assign it to a field or an element, which copies its content, or read its fields into locals"
 USUAL = "use numbers, fields, comparisons, and, or, not, min, max, all, any, sum"
 CALLS = "call a function of a model file, or min, max, abs, len, all, any, sum"
+AT_ONCE = "write to the state what happens, or draw a value with choose(Domain): nobody waits inside an action"
+CLOCK = "keep the time in the state, a number that an action such as tick raises"
 CHANCE = "let the action draw it, as a parameter with a domain or with choose(Domain): every value is tried"
 EXPRESSIONS: dict[type[ast.expr], str] = {
     ast.Lambda: "write a function with `def` at the top of the file, and call it",
@@ -31,7 +38,7 @@ EXPRESSIONS: dict[type[ast.expr], str] = {
     ast.SetComp: "write sum(1 for x in ... if ...) to count, or keep a set as a field, with a BitSet domain",
     ast.DictComp: "keep an array in the state, with an element for each key",
     ast.Dict: "keep an array in the state, with an element for each key",
-    ast.List: "change the elements of an array of the state, or name each number",
+    ast.List: "change the elements of an array one by one, as in s.array[0] = ..., or give each number a name",
     ast.Set: "keep a set as a field, with a BitSet domain, and change it with `bits`",
     ast.Tuple: "give each value a name of its own",
     ast.Starred: "pass each argument",
@@ -48,10 +55,10 @@ STATEMENTS: dict[type[ast.stmt], str] = {
     ast.ClassDef: "write the class at the top of the file",
     ast.Import: "import at the top of the file",
     ast.ImportFrom: "import at the top of the file",
-    ast.Delete: "write what is cleared: a number is 0, a record Replica()",
+    ast.Delete: "assign what is cleared: 0 to a number, Replica() to a record of class Replica",
 }
-RANDOM = ("random", "time", "datetime", "secrets", "uuid")
-"""Modules whose functions give something else each time."""
+RANDOM = {"random": CHANCE, "secrets": CHANCE, "uuid": CHANCE, "time": CLOCK, "datetime": CLOCK}
+"""Modules whose functions give something else each time, and what to write."""
 
 
 def expression(node: ast.expr) -> str:
@@ -77,6 +84,12 @@ def statement(node: ast.stmt, *, in_action: bool) -> str:
         if in_action:
             return f"write require({test}) if the action happens only then, or an @always property if it must always be so"
         return f"write `return {test}`, and require() of it in the action"
+    chance = next((item.name for item in node.names if item.name in RANDOM), "") if isinstance(node, ast.Import) else ""
+    if chance:
+        return RANDOM[chance]
+    if isinstance(node, ast.Delete) and isinstance(node.targets[0], ast.Subscript | ast.Attribute):
+        text = ast.unparse(node.targets[0])
+        return f"assign what is cleared: {text} = 0 for a number, the name of its class and () for a record"
     return STATEMENTS.get(type(node), "use assignments, if, for, return and calls of helpers")
 
 
@@ -94,11 +107,11 @@ def name(node: ast.Name, found: Any) -> tuple[str, str]:
     if isinstance(found, types.FunctionType):
         return f"{node.id!r} is a function and is not called here", f"write {node.id}(...), with its arguments"
     if isinstance(found, types.ModuleType) and found.__name__ in RANDOM:
-        return f"{node.id!r} gives something else each time", CHANCE
+        return f"{node.id!r} gives something else each time", RANDOM[found.__name__]
     if isinstance(found, type) and issubclass(found, Constants):
         return f"{node.id!r} is the class of the constants", "write c.name, the value of a constant in this run"
     if found is None and node.id in RANDOM:
-        return f"{node.id!r} gives something else each time", CHANCE
+        return f"{node.id!r} gives something else each time", RANDOM[node.id]
     if isinstance(found, list | dict | set):
         return f"{node.id!r} is a {type(found).__name__} of the module, which may change", "keep what changes in the state"
     if isinstance(found, type) and issubclass(found, Enum):
@@ -121,8 +134,42 @@ def attribute(node: ast.Attribute, scope: Scope) -> tuple[str, str]:
     if isinstance(owner, Enum) and node.attr in ("value", "name"):
         return f"{text!r} is read from a member, which is a number itself", f"write {ast.unparse(node.value)}"
     if isinstance(owner, types.ModuleType) and owner.__name__ in RANDOM:
-        return f"{text!r} gives something else each time", CHANCE
+        return f"{text!r} gives something else each time", RANDOM[owner.__name__]
     return f"{text!r} is not a number", "use an enum member or a module-level number"
+
+
+def last(node: ast.expr) -> str:
+    """Return the last name of a dotted one."""
+    return node.attr if isinstance(node, ast.Attribute) else ast.unparse(node)
+
+
+def named(record: type[Record]) -> str:
+    """Return the fields of a record as arguments: `to=..., kind=...`."""
+    return ", ".join(f"{name}=..." for name, _ in fields(record))
+
+
+def part_of(node: ast.expr, kind: Type) -> str:
+    """Return what to read of a thing that stands where a number belongs."""
+    text = ast.unparse(node)
+    match kind:
+        case Several():
+            return "give its values names first: a, b = ..."
+        case Arr():
+            return f"use one of its elements, as in {text}[0]"
+        case BagRef():
+            return f"ask for len({text}), or loop over its messages"
+        case Queue():
+            first = next(iter(dict(fields(kind.message))), "number")
+            return f"use one of its messages, as in {text}[0].{first}"
+        case Rec():
+            return f"use one of its fields: {', '.join(f'{text}.{name}' for name, _ in fields(kind.record))}"
+    return "use one of its fields"
+
+
+def is_of_python(found: types.FunctionType) -> bool:
+    """Say whether a function belongs to Python's library, whose text no engine reads."""
+    file = Path(found.__code__.co_filename)
+    return file.is_relative_to(Path(os.__file__).parent) and not any(part.endswith("-packages") for part in file.parts)
 
 
 def index(node: ast.Subscript, literal: int) -> tuple[str, str]:
@@ -136,6 +183,9 @@ def index(node: ast.Subscript, literal: int) -> tuple[str, str]:
 
 def call(node: ast.Call, found: object, kinds: Mapping[ast.AST, Type]) -> str:
     """Return what to write in the place of a call of something, `found`, that the language does not know."""
+    owner = getattr(found, "__module__", "") or getattr(getattr(found, "__self__", None), "__module__", "")
+    if owner in RANDOM:
+        return RANDOM[owner]
     if isinstance(found, type) and issubclass(found, Enum):
         return f"write a member, such as {found.__name__}.{next(iter(found.__members__))}, or the number that has its place"
     if isinstance(node.func, ast.Name):
@@ -146,6 +196,8 @@ def call(node: ast.Call, found: object, kinds: Mapping[ast.AST, Type]) -> str:
             "filter": "write a generator, x for x in ... if ...",
             "set": "count different values by sum(any(x.item == n for x in ...) for n in range(...)), or keep a set as a field, with a BitSet domain",
             "isinstance": "leave it out: a value has one type always; sorts of messages are told apart by a field, as in m.kind == Kind.GRANT",
+            "deepcopy": COPIES,
+            "copy": COPIES,
             "list": "leave list() out: an array has a length, and is looped over as it is",
             "require": "import it: from fencepost.model.language import require",
         }.get(node.func.id, CALLS)
@@ -154,9 +206,10 @@ def call(node: ast.Call, found: object, kinds: Mapping[ast.AST, Type]) -> str:
         if isinstance(owner, Arr):
             return "change the elements of the array, which has a fixed length: keep beside it how many are in use"
         if isinstance(owner, Rec) and node.func.attr in ("copy", "deepcopy"):
-            return "assign it to a field or an element, which copies its content, or read its fields into locals"
+            return COPIES
         if isinstance(owner, Rec):
-            return f"write a function at the top of the file, {node.func.attr}(record): records have fields alone"
+            arguments = ", ".join(map(ast.unparse, [node.func.value, *node.args]))
+            return f"write a function at the top of the file, and {node.func.attr}({arguments}): records have fields alone"
         if isinstance(owner, BagRef):
             return "use add, remove, len and for"
     return CALLS

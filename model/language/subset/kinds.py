@@ -123,6 +123,8 @@ class Function:
     """What `in` asks, where that is not a tuple written out."""
     drawn: list[str] = field(default_factory=list)
     """The values that an action draws with `choose`."""
+    may_be_none: set[str] = field(default_factory=set)
+    """The locals that were read from a place that has NONE beside the numbers of things."""
     drops: ast.AST | None = None
     """A call of `fits`, here or in a helper that is called here."""
     guards: int = 0

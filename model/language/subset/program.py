@@ -13,10 +13,11 @@ from weakref import WeakKeyDictionary
 from fencepost.model.language.actions import Action, Property, require
 from fencepost.model.language.domains import Domain, InFlight
 from fencepost.model.language.errors import ModelError, nearest
+from fencepost.model.language.own_names import at_line, path_shown
 from fencepost.model.language.records import ArrayOf, BagOf, Nested, Record, Scalar, fields, pointed_at
 from fencepost.model.language.subset.kinds import CONSTS, INT, NOTHING, Arr, BagRef, Function, Queue, Rec, Type, say
 from fencepost.model.language.subset.numbers import look_at_numbers
-from fencepost.model.language.subset.scope import Scope, place_of
+from fencepost.model.language.subset.scope import Scope
 from fencepost.model.language.subset.statements import Statements
 
 if TYPE_CHECKING:
@@ -62,7 +63,7 @@ class Program:
         if len(self._refused) == 1:
             raise next(iter(self._refused.values()))
         if self._refused:
-            raise ModelError("\n\n".join(self._refused))
+            raise ModelError("\n\n".join(_together(self._refused)))
         [self.initial] = initial.values()
         self.normalize = next(iter(normalize.values()), None)
 
@@ -190,6 +191,21 @@ class Program:
         )
 
 
+def _together(refused: Iterable[str]) -> list[str]:
+    """Return refusals with those of the same words as one, with the other lines below it."""
+    found: dict[tuple[str, str], list[str]] = {}
+    for text in refused:
+        said, _, instead = text.partition("\n")
+        place, _, what = said.partition(": ")
+        found.setdefault((what, instead.rpartition("\n")[2]), []).append(f"{place}|{text}")
+    texts = []
+    for same in found.values():
+        others = [item.partition("|")[0].rpartition(":")[2] for item in same[1:]]
+        more = f" The same on line{'' if len(others) == 1 else 's'} {', '.join(others)}." if others else ""
+        texts.append(same[0].partition("|")[2] + more)
+    return texts
+
+
 def _called(kind: Type) -> str:
     """Return how a parameter of this type is usually called."""
     if kind == CONSTS:
@@ -246,10 +262,11 @@ def _bag(state: type[Record], bag: str, item: Action, param: str) -> BagOf:
     if not isinstance(found, BagOf):
         known = [name for name, kind in fields(state) if isinstance(kind, BagOf)]
         code = item.function.__code__
-        raise ModelError(
-            f"{place_of(code)}:{code.co_firstlineno}: action {item.name}: InFlight({bag!r}) for {param!r}: the state has no such bag.{nearest(bag, known)} Bags are: "
-            f"{', '.join(known) or 'none'}."
+        said = (
+            f"action {item.name}: InFlight({bag!r}) for {param!r}: the state has no such bag.{nearest(bag, known)} "
+            f"Bags are: {', '.join(known) or 'none'}."
         )
+        raise ModelError(at_line(code.co_filename, code.co_firstlineno, said) or said)
     return found
 
 
@@ -276,10 +293,13 @@ def _parse(python: Callable[..., Any]) -> ast.FunctionDef:
     except SyntaxError:  # a lambda stands in the middle of something
         node = ast.Pass()
     if not isinstance(node, ast.FunctionDef):
-        raise ModelError(
-            f"{place_of(python.__code__)}:{first}: {'a lambda' if python.__name__ == '<lambda>' else f'{python.__name__}()'} is not a plain function.\n"
-            f"  {lines[0].strip()}\n  {'^' * len(lines[0].strip())}\nInstead, write it with `def`."
-        )
+        where, line = f"{path_shown(python.__code__.co_filename)}:{first}", lines[0].strip()
+        if python.__name__ == "<lambda>":
+            caret = " " * max(0, line.find("lambda")) + "^" * len("lambda")
+            what, instead = "a lambda is not a plain function", "write it with `def` above, and its name here"
+        else:
+            caret, what, instead = "^" * len(line), f"{python.__name__}() is not a plain function", "write it with `def`"
+        raise ModelError(f"{where}: {what}.\n  {line}\n  {caret}\nInstead, {instead}.")
     ast.increment_lineno(node, first - 1)
     if isinstance(node.body[0], ast.Expr) and isinstance(node.body[0].value, ast.Constant):
         node.body = node.body[1:] or [ast.copy_location(ast.Pass(), node.body[0])]

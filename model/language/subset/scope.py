@@ -5,13 +5,13 @@ from __future__ import annotations
 import ast
 import builtins
 import inspect
-import os
 import types
 from enum import IntEnum
 from typing import TYPE_CHECKING, Any, NoReturn
 
 from fencepost.model.language.errors import ModelError
 from fencepost.model.language.names import own_operator
+from fencepost.model.language.own_names import path_shown
 from fencepost.model.language.subset.places import Places
 
 if TYPE_CHECKING:
@@ -78,11 +78,5 @@ def refusal(python: Callable[..., Any], node: Any, what: str, instead: str, *, w
         width = max(1, len(line) - column)
     end_mark = "" if what.endswith("?") else "."
     return ModelError(
-        f"{place_of(code)}:{number}: {what}{end_mark}\n  {line}\n  {' ' * column}{'^' * width}\nInstead, {instead}."
+        f"{path_shown(code.co_filename)}:{number}: {what}{end_mark}\n  {line}\n  {' ' * column}{'^' * width}\nInstead, {instead}."
     )
-
-
-def place_of(code: types.CodeType) -> str:
-    """Return the file of a function as the user would name it: from the working folder, if it is inside."""
-    path = os.path.relpath(code.co_filename)
-    return code.co_filename if path.startswith("..") else path

@@ -53,7 +53,9 @@ class Statements:
                 "write a helper that reads, and another one that changes the state",
             )
         if not early and self.scope.made.returns != NOTHING:
-            self.scope.refuse(node, f"{self.scope.made.name}() returns a value on some ways only", "return one on every way")
+            self.scope.refuse(
+                node, f"{self.scope.made.name}() returns a value on some ways only", "return one on every way, also in the end"
+            )
 
     def block(self, statements: list[ast.stmt]) -> bool:
         """Check statements in order; return whether control always leaves them early."""
@@ -128,28 +130,39 @@ class Statements:
 
     def effect(self, node: ast.expr) -> None:
         """Check an expression statement: a call of `require`, of a helper, or of a bag."""
+        if isinstance(node, ast.Yield | ast.YieldFrom | ast.Await):
+            word = "await" if isinstance(node, ast.Await) else "yield"
+            self.scope.refuse(node, f"`{word}` is outside the modelling language", hints.AT_ONCE)
         if not isinstance(node, ast.Call):
             self.scope.refuse(node, "this computes a value and drops it", self.meant(node))
         if isinstance(node.func, ast.Name) and self.scope.global_of(node.func) is require:
             if len(node.args) != 1 or [item.arg for item in node.keywords] not in ([], ["bound"]):
                 self.scope.refuse(node, "`require` takes one condition", "write require(condition), a line for each")
             if node not in {item.value for item in self.scope.made.node.body if isinstance(item, ast.Expr)}:
-                self.scope.refuse(
-                    node, "`require` stands inside an if, a loop or a helper's body", "use it at the top level of an action"
-                )
+                self.scope.refuse(node, "`require` stands inside an if, a loop or a helper's body", self.outside(node))
             if not self.scope.is_action():
                 self.scope.refuse(node, "`require` stands in a helper", "return a flag and require it in the action")
-            self.expressions.number(node.args[0])
+            self.expressions.truth(node.args[0])
             if node.keywords:
                 self.scope.made.bounds[node] = self.expressions.bound(node.keywords[0].value)
             return
         self.expressions.whole = node
         self.expressions.value(node)
 
+    def outside(self, node: ast.Call) -> str:
+        """Return what to write in the place of a guard inside an if."""
+        for item in self.scope.made.node.body if self.scope.is_action() else ():
+            if (
+                isinstance(item, ast.If)
+                and not item.orelse
+                and [ast.unparse(node)] == [ast.unparse(line) for line in item.body]
+            ):
+                unless = ast.unparse(ast.UnaryOp(ast.Not(), item.test))
+                return f"write require({unless} or {ast.unparse(node.args[0])}) at the top level of the action"
+        return "write it at the top level of an action, before all writes"
+
     def meant(self, node: ast.expr) -> str:
         """Return what a line was meant to be that computes a value and drops it."""
-        if isinstance(node, ast.Yield | ast.YieldFrom | ast.Await):
-            return "write to the state what happens, or draw a value with choose(Domain): nobody waits inside an action"
         last = isinstance(self.scope.made.node.body[-1], ast.Expr) and self.scope.made.node.body[-1].value is node
         if isinstance(node, ast.Name) and self.scope.global_of(node) is require:
             return "write require(condition)"
@@ -249,6 +262,9 @@ class Statements:
             self.scope.refuse(value, f"a name is given to {say(kind)}", "write it out where it is used")
         self.expressions.declare(name, name.id)
         self.expressions.rebind(name, kind)
+        (self.scope.made.may_be_none.add if self.expressions.may_be_none(value) else self.scope.made.may_be_none.discard)(
+            name.id
+        )
         self.scope.env[name.id] = kind
         self.scope.made.types[name] = kind
         self.scope.places.name(name.id, self.scope.places.find(value) if isinstance(kind, Rec | Arr) else frozenset())
@@ -263,7 +279,8 @@ class Statements:
             self.scope.made.types[node.target] = INT
         else:
             if self.expressions.place(node.target) != INT:
-                self.scope.refuse(node.target, "this adds to something that is not a number", "change its fields")
+                kind = self.scope.made.types[node.target]
+                self.scope.refuse(node.target, "this adds to something that is not a number", hints.part_of(node.target, kind))
             self.scope.made.writes = True
         with self.scope.places.holding(
             *([node.target.value] if isinstance(node.target, ast.Attribute | ast.Subscript) else [])
@@ -273,7 +290,7 @@ class Statements:
 
     def branch(self, node: ast.If) -> bool:
         """Check an if; a name is assigned after it only if both ways assign it."""
-        self.expressions.number(node.test)
+        self.expressions.truth(node.test)
         places = self.scope.places
         before, stale, of, added = dict(self.scope.env), dict(self.scope.stale), dict(places.of), set(places.added)
         left_early = self.block(node.body)

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 from fencepost.model.language.domains import BitSet
 from fencepost.model.language.errors import nearest
 from fencepost.model.language.records import ArrayOf, Nested, Record, Scalar, fields
-from fencepost.model.language.subset.kinds import INT, Among, Arr, Rec, Type, say
+from fencepost.model.language.subset.kinds import INT, Among, Arr, BagRef, Queue, Rec, Type, say
 
 if TYPE_CHECKING:
     from fencepost.model.language.domains import Domain
@@ -81,7 +81,7 @@ def among(reader: Reader, node: ast.Compare) -> None:
         scope.refuse(
             node.left,
             "a record is looked for with `in`",
-            f"compare what matters: any(item.field == ... for item in {ast.unparse(others)})",
+            f"compare what matters: {_found(reader, others, '...')}",
         )
     reader.number(node.left)
     if len(node.ops) != 1:
@@ -122,8 +122,26 @@ def among(reader: Reader, node: ast.Compare) -> None:
         scope.refuse(
             others,
             "`in` is used with something else than numbers in a tuple, a range, an array or a set of the state",
-            "write x in (A, B), a helper of `bits`, or any(item.field == x for item in ...) of records",
+            f"write {_found(reader, others, ast.unparse(node.left))}"
+            if isinstance(kind, Arr | BagRef | Queue)
+            else "write x in (A, B), or a helper of `bits`",
         )
+
+
+def _found(reader: Reader, others: ast.expr, wanted: str) -> str:
+    """Return how to look for a number in a field of the records of an array, a bag or a channel."""
+    kind = reader.value(others) if isinstance(others, ast.Attribute | ast.Name | ast.Subscript) else None
+    record = (
+        kind.field.element.record
+        if isinstance(kind, Arr) and isinstance(kind.field.element, Nested)
+        else kind.field.record
+        if isinstance(kind, BagRef)
+        else kind.message
+        if isinstance(kind, Queue)
+        else None
+    )
+    name = next(iter(dict(fields(record))), "field") if record else "field"
+    return f"any(item.{name} == {wanted} for item in {ast.unparse(others)}), with the field that is meant"
 
 
 def is_range(reader: Reader, node: ast.expr) -> bool:

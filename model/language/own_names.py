@@ -1,0 +1,78 @@
+"""What a model's own file says: the line that declares a field, and the names of its domains, for messages about it."""
+
+from __future__ import annotations
+
+import linecache
+import os
+import re
+import sys
+import typing
+from typing import TYPE_CHECKING, Annotated, NamedTuple
+
+from fencepost.model.language.domains import Index, Linear, domain_of
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+
+class OwnNames(NamedTuple):
+    """How a module calls numbered things: its alias, and how many there are."""
+
+    alias: str = "Broker"
+    count: str = "C.brokers"
+
+    @property
+    def one(self) -> str:
+        """One of them in a sentence: `broker`."""
+        return re.sub(r"(?<=[a-z])(?=[A-Z])", " ", self.alias).lower()
+
+
+def own_names(module: Mapping[str, object]) -> OwnNames:
+    """Return how a module calls its numbered things, or an example where it has none."""
+    aliases = ((name, domain_of(item)) for name, item in module.items() if typing.get_origin(item) is Annotated)
+    found = ((name, domain) for name, domain in aliases if isinstance(domain, Index) and domain.low == 0)
+    return next((OwnNames(name, as_declared(domain.count)) for name, domain in found), OwnNames())
+
+
+def alias_for(module: Mapping[str, object], parameter: str) -> str:
+    """Return the alias of a module that is called after a parameter, `...` if there is none."""
+    wanted = parameter.replace("_", "").lower()
+    known = (name for name, item in module.items() if name.lower() == wanted and typing.get_origin(item) is Annotated)
+    return next(known, "...")
+
+
+def as_declared(number: Linear | int) -> str:
+    """Return a sum of constants as a model file writes it where it declares something."""
+    return number.source().strip("()").replace("c.", "C.") if isinstance(number, Linear) else str(number)
+
+
+def in_class(module: str, owner: str, name: str, said: str) -> str:
+    """Return a message about a name in the body of a class with its place, where the text can be read."""
+    if "^" in said:
+        return said  # a field of a record inside
+    file = getattr(sys.modules.get(module), "__file__", None) or ""
+    found = at_line(file, [rf"\s*class {owner}\b", rf"\s+{name}\s*[:=]"], said)
+    future = "from __future__ import annotations"
+    return (at_line(file, [future], said) if found and future in said else found) or said
+
+
+def at_line(file: str, wanted: Sequence[str] | int, said: str) -> str:
+    """Return a message with its file, its line and carets; empty if there is no such line.
+
+    A line is wanted by its number, or by patterns, each of which matches the first line after the one before.
+    """
+    linecache.checkcache(file)
+    lines = linecache.getlines(file)
+    number = wanted - 1 if isinstance(wanted, int) else 0
+    for pattern in wanted if not isinstance(wanted, int) else ():
+        number = next((number + place for place, line in enumerate(lines[number:]) if re.match(pattern, line)), len(lines))
+    if not number < len(lines):
+        return ""
+    line = lines[number].strip()
+    return f"{path_shown(file)}:{number + 1}: {said}\n  {line}\n  {'^' * len(line)}"
+
+
+def path_shown(file: str) -> str:
+    """Return a file as the user would name it: from the working folder, if it is inside."""
+    path = os.path.relpath(file)
+    return file if path.startswith("..") else path
