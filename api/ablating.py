@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from fencepost.api.engines import kernels_of, source_of
 from fencepost.api.kept import Kept
-from fencepost.api.patience import eventual_properties, judge_liveness
+from fencepost.api.patience import eventual_properties, judge_liveness, with_safety
 from fencepost.api.places import errors_of_models
 from fencepost.api.quantities import counted
 from fencepost.api.results import Answer, table
@@ -19,6 +19,7 @@ from fencepost.api.watching import Event, Watch, watched
 from fencepost.explorers.interrupts import Signals, cancelled_by
 from fencepost.explorers.memory import default_memory
 from fencepost.explorers.verdict import Cause, Options, Verdict, cause_of, ended_by_signal, extended
+from fencepost.model.language.actions import Kind
 from fencepost.model.language.errors import UsageError
 
 if TYPE_CHECKING:
@@ -161,7 +162,7 @@ def ablate(
 
     `guards` limits the rows by name, `also` adds rows with a constant set to each of the given values. `workers` are rows at a
     time. `budget` and `max_states` end each row, `memory` is for all rows together. With `liveness`, what must happen in the end
-    is asked too without guards that nothing else depends on. With `cluster` rows are explored on Spark.
+    is asked too without guards and with settings that nothing else depends on. With `cluster` rows are explored on Spark.
     """
     question = (
         what
@@ -169,7 +170,8 @@ def ablate(
         else ask(what, properties, constants=constants, version=version, only=only, more=more)
     )
     if liveness:
-        eventual_properties(question.protocol)
+        eventual_properties(question)
+        question = with_safety(question)
     _look_at_properties(question)
     workers = workers or os.cpu_count() or 1
     usable = memory or default_memory()
@@ -196,6 +198,8 @@ def _look_at_properties(question: Question) -> None:
     known = [item.name for item in found.every_property if item.kind.must_hold]
     given = ", ".join(f"{item.name!r} ({item.kind})" for item in chosen)
     write = f"name another one: {', '.join(known)}." if known else "write a property under @always or @step(...) first."
+    if known and any(item.kind is Kind.LEADS_TO for item in chosen):
+        write = f"{write} With --liveness what must happen in the end is asked too."
     raise UsageError(
         f"ablate was asked for {given}: a guard is needed for what must hold in every state or step, and no such property is "
         f"among them. Leave --property out, or {write}"

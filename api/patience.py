@@ -1,11 +1,12 @@
-"""Guards that protect only liveness: judged on the machine without them, compiled for itself."""
+"""Guards and settings that only liveness depends on: judged on the machine without the guard, compiled for itself, or with the setting."""
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from fencepost.api.checking import explore
-from fencepost.api.targets import Question
+from fencepost.api.targets import Question, parse_setting
 from fencepost.explorers.verdict import Result, Verdict, ended_by_signal, extended
 from fencepost.invariants.protocols import Protocol
 from fencepost.model.language.actions import Kind
@@ -19,31 +20,41 @@ if TYPE_CHECKING:
     from fencepost.model.language import Property
 
 SAFE = ("nothing-broke", "same-states")
-"""Purposes of guards that no safety property depends on, and that let more happen when they are gone."""
+"""Purposes of rows that no safety property depends on, and in which more or something else happens."""
 
 LATER = " while what must happen in the end was judged"
 
 
-def eventual_properties(found: Protocol) -> tuple[Property, ...]:
-    """Return the leads-to properties of a protocol; raise UsageError if it has none."""
-    asked = tuple(item for item in found.every_property if item.kind is Kind.LEADS_TO)
-    if not asked:
+def eventual_properties(question: Question) -> tuple[Property, ...]:
+    """Return the leads-to properties that are asked, all if none was named; raise UsageError if there is none."""
+    named, every = (
+        tuple(item for item in items if item.kind is Kind.LEADS_TO)
+        for items in (question.properties, question.protocol.every_property)
+    )
+    if not every:
         raise UsageError(
-            f"protocol {found.name!r} has no leads-to properties, so no guard can be seen to protect them: leave --liveness out."
+            f"protocol {question.name!r} has no leads-to properties, so no guard can be seen to protect them: leave --liveness out."
         )
-    return asked
+    return named or every
+
+
+def with_safety(question: Question) -> Question:
+    """Return the question with all that must hold in every state or step, if only leads-to properties were named: rows are about both."""
+    if any(item.kind is not Kind.LEADS_TO for item in question.properties):
+        return question
+    safety = tuple(item for item in question.protocol.every_property if item.kind.must_hold)
+    return replace(question, properties=(*safety, *question.properties))
 
 
 def judge_liveness(question: Question, data: MatrixData, options: Options, watch: Watch) -> None:
-    """Give the purpose `liveness` to guards without which something does not happen in the end, by the matrix that is given.
+    """Give the purpose `liveness` to guards without which, and settings with which, something does not happen in the end.
 
-    Where a step would leave a domain without the guard, nothing is asked: such steps are not a behaviour. After a signal no
-    guard is judged any more.
+    Where a step would leave a domain, nothing is asked: such steps are not a behaviour. After a signal no row is judged any more.
     """
     found, constants = question.protocol, question.constants
     if ended_by_signal(data["why_stopped"]):
         return
-    asked = eventual_properties(found)
+    asked = eventual_properties(question)
     base = explore(Question(found, constants, asked), "native", options, watch)
     holding = _with(base, Verdict.HOLDS)
     if ended_by_signal(base.why_stopped):
@@ -51,10 +62,15 @@ def judge_liveness(question: Question, data: MatrixData, options: Options, watch
     data["liveness"] = {"asked": [item.name for item in asked], "holding": holding}
     kept = tuple(item for item in asked if item.name in holding)
     for row in data["rows"]:
-        if row["kind"] != "guard" or row["purpose"] not in SAFE or row["departure"] or not kept:
+        if row["purpose"] not in SAFE or row["departure"] or not kept:
             continue
-        machine = without(found.machine, find_guard(found.machine, row["row"]))
-        result = explore(Question(Protocol(machine, kept), constants, kept), "native", options, watch)
+        machine, values = found.machine, constants
+        if row["kind"] == "guard":
+            machine = without(machine, find_guard(machine, row["row"]))
+        else:
+            name, value = parse_setting(machine, "also", row["row"])
+            values = constants.replace(**{name: value})
+        result = explore(Question(Protocol(machine, kept), values, kept), "native", options, watch)
         row["liveness"] = _with(result, Verdict.VIOLATED)
         if row["liveness"]:
             row["purpose"] = "liveness"

@@ -237,9 +237,17 @@ def test_a_guard_that_protects_only_what_must_happen_in_the_end_is_told_apart() 
     rows = {row["row"]: row for row in found["rows"]}
     assert found["liveness"] == {"asked": ["comes-home"], "holding": ["comes-home"]}
     assert (rows["turn-back 1"]["purpose"], rows["turn-back 1"]["liveness"]) == ("liveness", ["comes-home"])
+    assert (rows["wavering=on"]["purpose"], rows["wavering=on"]["liveness"]) == ("liveness", ["comes-home"])
     assert rows["walk 1"]["purpose"] == "bound"
     without = data_of(fencepost("ablate", WANDERER, "--json", "--quiet"))
     assert next(row for row in without["rows"] if row["row"] == "turn-back 1")["purpose"] == "same-states"
+
+
+def test_a_leads_to_property_alone_is_judged_with_all_that_must_hold() -> None:
+    options = ("--json", "--quiet", "--property", "comes-home")
+    found = data_of(fencepost("ablate", WANDERER, *options, "--liveness"))
+    assert (found["asked"], found["liveness"]["asked"]) == (["place-exists"], ["comes-home"])
+    assert "With --liveness what must happen in the end is asked too." in fencepost("ablate", WANDERER, *options).stderr
 
 
 def test_liveness_is_refused_where_nothing_must_happen_in_the_end() -> None:

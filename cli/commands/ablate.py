@@ -46,7 +46,7 @@ if TYPE_CHECKING:
 @normalize_option
 @click.option("--checkpoint", metavar="DIR", help="Keep every finished row there.")
 @click.option("--resume", is_flag=True, help="Take the rows that are finished from the checkpoint.")
-@click.option("--liveness", is_flag=True, help="Mark guards whose removal violates only leads-to properties.")
+@click.option("--liveness", is_flag=True, help="Mark guards and settings that only leads-to properties depend on.")
 @click.option(
     "--html", type=Writable(), metavar="FILE", help="Write the matrix there as one page; its cells open their traces."
 )
