@@ -8,9 +8,10 @@ from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
+from fencepost.api.advice import against
 from fencepost.api.engines import kernels_of, source_of
 from fencepost.api.growing import grow as grown
-from fencepost.api.places import of_model
+from fencepost.api.places import of_model, placed
 from fencepost.api.results import CheckResult
 from fencepost.api.targets import Question, ask
 from fencepost.api.traces import way_of
@@ -157,6 +158,8 @@ def explore(question: Question, engine: str, options: Options, watch: Watch, clu
         return search(found.machine, constants, asked, options, usual=found.properties, watch=watch, tell=watch.telling(name))
     except DomainError as error:
         way = way_of(found, constants, error, normalize=options.normalize)
+        if error.found is not None:
+            return with_error(error.found, error, way)
         if way:
             error.add_note(way)
         raise
@@ -169,6 +172,11 @@ def explore(question: Question, engine: str, options: Options, watch: Watch, clu
         return _interrupted(question, engine, options, why, time.perf_counter() - began)
     finally:
         watch.clear()
+
+
+def with_error(found: Result, error: DomainError, way: str) -> Result:
+    """Return what a search had found before the model went wrong, with what went wrong: a violation is one all the same."""
+    return replace(found, notes=(*found.notes, f"{placed(error, against(error))}\n{way}".rstrip()))
 
 
 def notes_on(question: Question, options: Options, result: Result) -> tuple[str, ...]:

@@ -15,6 +15,7 @@ from fencepost.explorers.memory import peak_memory
 from fencepost.explorers.paths import with_late_faults
 from fencepost.explorers.verdict import (
     ENOUGH,
+    LEFT,
     VIOLATED,
     GuardCount,
     Options,
@@ -53,6 +54,8 @@ class PlainSearch:
         self.guards = guards_of(check(machine, properties))
         self.parents: dict[Key, Key | None] = {}
         self.decided: dict[str, tuple[Key, Transition | None]] = {}
+        self.sure: dict[str, tuple[Key, Transition | None]] = {}
+        """What was decided before the level at hand."""
         self.fired: Counter[str] = Counter({item.label: 0 for item in machine.actions})
         self.refused: Counter[tuple[str, int]] = Counter()
         self.reached: Counter[str] = Counter()
@@ -77,6 +80,9 @@ class PlainSearch:
             if self.at is not None:
                 path = self.path(self.at, None)
                 error.states, error.steps = path.states, path.steps
+            self.decided = self.sure
+            if self.violated():
+                error.found = self.result(LEFT, time.perf_counter() - began)
             raise
         return self.result(why, time.perf_counter() - began)
 
@@ -89,6 +95,7 @@ class PlainSearch:
             self.levels.append(len(level))
             for state in level:
                 self.judge(state)
+            self.sure = dict(self.decided)
             if self.options.stop_on_violation and self.violated():
                 why = VIOLATED
             elif self.options.max_depth is not None and len(self.levels) >= self.options.max_depth:
@@ -242,5 +249,9 @@ def search(
     check(machine, properties)
     of_states = tuple(item for item in properties if not item.kind.over_behaviours)
     made = PlainSearch(machine, constants, of_states, options or Options())
-    result = made.run()
+    try:
+        result = made.run()
+    except DomainError as error:
+        error.found = error.found and with_behaviours(error.found, properties, made.behaviour)
+        raise
     return with_behaviours(result, properties, made.behaviour)

@@ -158,6 +158,7 @@ class Cause(StrEnum):
     STATES = "states"
     DEPTH = "depth"
     VIOLATION = "violation"
+    ERROR = "error"
 
 
 class Reason(str):
@@ -182,6 +183,7 @@ class Reason(str):
 
 
 VIOLATED = Reason("a property is violated", Cause.VIOLATION)
+LEFT = Reason("the model went wrong in a step or a property", Cause.ERROR)
 
 
 def out_of_time(budget: float) -> Reason:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 from pathlib import Path
 from typing import Any
@@ -354,6 +355,22 @@ def test_a_model_that_leaves_a_domain_is_shown_with_the_state_and_the_steps_to_i
     assert state == f"In the state\n  epoch=[{reached[0]},{reached[1]}]\nafter {len(taken)}"
     assert reached == ([3, 3] if not new else [0, 1])
     assert result.exit_code == 2
+
+
+@pytest.mark.parametrize("options", [[], ["--compact"], ["--engine", "plain"]], ids=["native", "compact", "plain"])
+def test_a_violation_that_was_found_before_a_domain_was_left_is_reported_first(counter: Any, options: list[str]) -> None:
+    file = counter("s.n += 1")
+    text = Path(file).read_text()
+    Path(file).write_text(text.replace("    require(s.n < c.top)\n", "").replace("return s.n < 10", "return s.n < 2"))
+    result = CliRunner().invoke(run, ["check", file, *options, "--json", "--quiet"])
+    data = json.loads(result.stdout)
+    assert (result.exit_code, data["verdict"], data["properties"][0]["length"]) == (1, "violated", 3)
+    assert data["why_stopped"] == "the model went wrong in a step or a property"
+    [note] = (item for item in data["notes"] if "out of its domain" in item)
+    assert note.startswith(f"{file}:18: count: State.n: 4 is out of its domain 0..3. Guard the step")
+    assert note.endswith("after 3 steps:\ninitial\n  n=0\n\n1 count\n  n 0 -> 1\n\n2 count\n  n 1 -> 2\n\n3 count\n  n 2 -> 3")
+    page = CliRunner().invoke(run, ["check", file, *options, "--quiet"]).stdout
+    assert page.index("small is violated: the shortest") < page.index("Then the model went wrong") < page.index(f"{file}:18: ")
 
 
 def test_what_is_outside_the_language_names_line_and_place(counter: Any) -> None:

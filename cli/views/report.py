@@ -62,6 +62,10 @@ def print_page(
     if coverage:
         print_coverage(console, result)
     print_traces(console, result, command)
+    for error in (note for note in result.notes if "\n" in note):
+        console.print()
+        print_lines(console, styled("Then the model went wrong, which ended the search", "bold red"))
+        print_lines(console, error)
 
 
 def print_traces(console: Console, result: CheckResult, command: Callable[[str], str] | None = None) -> None:
@@ -125,7 +129,7 @@ def print_verdict(console: Console, result: CheckResult, expected: Verdict | Non
         doubt = f", up to fingerprint collisions (at most {result.omission:.1e})"
     console.print(Text.assemble(heading(result.protocol), "  ", verdict_text(result.verdict), doubt), soft_wrap=True)
     print_lines(console, styled(result.question.protocol.machine.sentence, "dim"))
-    for note in result.notes:
+    for note in (note for note in result.notes if "\n" not in note):
         print_lines(console, f"Note: {note}")
     for item in result.warnings:
         print_lines(console, styled(f"Warning: {item.text}", "yellow"))

@@ -6,14 +6,17 @@ What is done with states, and by whom, is in `expansion.py`; here is what is don
 from __future__ import annotations
 
 import time
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from fencepost.explorers.interrupts import Signals
+from fencepost.explorers.liveness.summary import with_behaviours
 from fencepost.explorers.native.compile import Kernels, begin, forced, generate, told
 from fencepost.explorers.native.expansion import Expansion, processors
 from fencepost.explorers.native.store import TooManyStates
 from fencepost.explorers.native.tiers import Tiers
 from fencepost.explorers.verdict import (
+    LEFT,
     VIOLATED,
     Compiled,
     GuardCount,
@@ -28,7 +31,7 @@ from fencepost.explorers.verdict import (
     out_of_time,
 )
 from fencepost.model.language.actions import Kind
-from fencepost.model.language.errors import MismatchError, UsageError
+from fencepost.model.language.errors import DomainError, MismatchError, UsageError
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -61,6 +64,8 @@ class Search(Expansion):
         self.tell = tell
         self.tiers = Tiers(kernels, forced())
         self.stop_asked = ""
+        self.sure: dict[str, int] = {}
+        """What was found before the level at hand."""
         self.pause_at: int | None = None
         """States in a level at which the search pauses before it is expanded, for another engine to go on; None: never."""
         self.paused = False
@@ -89,6 +94,11 @@ class Search(Expansion):
                 why = self._levels(began)
             except TooManyStates:
                 why = "more states than a search on one machine can number"
+            except DomainError as error:
+                self.position.found, self.position.seconds = self.sure, earlier + time.perf_counter() - began
+                if self._violated():
+                    error.found = replace(self._result(LEFT), distinct=sum(self.position.levels), depth=self.position.depth)
+                raise
             self.position.seconds = earlier + time.perf_counter() - began
         if why and self.options.checkpoint:
             from fencepost.explorers.native.checkpoint import save
@@ -107,6 +117,7 @@ class Search(Expansion):
     def _levels(self, began: float) -> str:
         """Expand level after level; return why the search stopped, or an empty string."""
         while True:
+            self.sure = dict(self.position.found)
             if self.options.stop_on_violation and self._violated():
                 return VIOLATED
             if self.options.max_depth is not None and self.position.depth >= self.options.max_depth:
@@ -271,7 +282,12 @@ def search(
             prepare(machine, constants, of_behaviours, watch, normalize=options.normalize)
     made = Search(machine, constants, of_states, options, kernels=kernels, tell=tell)
     began = time.perf_counter()
-    result = made.run()
+    try:
+        result = made.run()
+    except DomainError as error:
+        found = error.found
+        error.found = found and with_behaviours(found, properties, lambda prop: found.of(prop.name))
+        raise
     for item in result.compiled[1:] if watch is not None else ():
         watch.optimized(constants.sized(machine.name), item.seconds)  # type: ignore[union-attr]
     if not of_behaviours:
