@@ -52,7 +52,7 @@ def folded(record: type[Record], raw: Key, after: Key) -> str:
         words += _folded_messages([item for item in found if item.is_message and item.name == name])
     rest = len(scalars) - len(shown)
     more = f", and {rest} more {'field' if rest == 1 else 'fields'}" if rest else ""
-    return f"{', '.join(words)}{more} {FOLDED}" if words else ""
+    return f"{', '.join(words)}{more}" if words else ""
 
 
 def _folded_messages(found: list[Change]) -> list[str]:
@@ -93,7 +93,7 @@ def _lines(trace: Trace, path: Path, start: str = "initial") -> list[str]:
         lines += ["", *fold(f"{number} {plain.show(happened.step)}", WIDTH, more=UNDER_TITLE)]
         lines += _difference(changes(record, before, happened.raw))
         clause = folded(record, happened.raw, happened.after)
-        lines += fold(f"folded: {clause}", WIDTH, "  ") if clause else []
+        lines += fold(f"folded: {clause} {FOLDED}", WIDTH, "  ") if clause else []
     return [*lines, "", STOP] if path.loop == len(path.steps) else lines
 
 

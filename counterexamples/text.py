@@ -38,6 +38,8 @@ MANY = 8
 """Columns of a table that a terminal shows side by side."""
 PROGRESS = ("end", "log_end_offset", "high_watermark", "leader_epoch", "leader", "isr")
 """Columns that are always shown beside the log."""
+FOLDING = "Folded is what `normalize` of the model changed after a step, so that states without an observable difference are one."
+"""What a trace says once, below the first step that is folded."""
 
 
 def render(trace: Trace, path: Path) -> RenderableType:
@@ -46,11 +48,14 @@ def render(trace: Trace, path: Path) -> RenderableType:
     promises = kept(trace, path)
     shown: list[RenderableType] = [*_header(trace, explained=bool(promises)), Text()]
     shown += [Text("Initial state", "bold"), *_initial(parts(record, path.start))]
-    plain = trace.interpreter()
+    plain, told = trace.interpreter(), False
     for number, (before, happened) in enumerate(zip(path.states, transitions(trace, path), strict=False), 1):
         if path.loop == number - 1:
             shown += [Text(), Text("From here on, for ever", "bold")]
         shown += [Text(), _title(number, plain.show(happened.step)), *_step(trace, before, happened)]
+        if happened.raw != happened.after and not told:
+            told = True
+            shown.append(_indented(Text(FOLDING, f"italic {QUIET}")))
     if path.loop is not None:
         closing = f"and so on, as after step {path.loop}" if path.loop < len(path.steps) else "Nothing happens any more"
         shown += [Text(), Text(closing, "bold")]

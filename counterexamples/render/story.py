@@ -10,7 +10,7 @@ from collections import Counter
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from fencepost.counterexamples.history import folded, transitions
+from fencepost.counterexamples.history import FOLDED, folded, transitions
 from fencepost.counterexamples.render.parties import Lane, Parties, parties
 from fencepost.counterexamples.states import Change, changes
 from fencepost.model.language.domains import InFlight
@@ -108,6 +108,7 @@ def event_of(found: Parties, number: int, before: Key, happened: Transition) -> 
     changed: dict[Lane | None, list[Change]] = {}
     for lane, change in _by_lane(found, record, before, happened.raw):
         changed.setdefault(lane, []).append(change)
+    clause = folded(record, happened.raw, happened.after)
     actor = found.actor(happened.step, [lane for lane in changed if lane is not None], before)
     event = Event(
         number,
@@ -115,7 +116,7 @@ def event_of(found: Parties, number: int, before: Key, happened: Transition) -> 
         found.plain.show(happened.step),
         actor,
         changed,
-        folded(record, happened.raw, happened.after),
+        f"{clause} {FOLDED}" if clause else "",
     )
     event.signals = list(_signals(found, event, before, happened.raw))
     return event
