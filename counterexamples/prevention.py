@@ -8,12 +8,14 @@ from __future__ import annotations
 
 import ast
 import linecache
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeGuard
 
 from fencepost.counterexamples.sources import Place, place_of, settings_of, suspects
 from fencepost.counterexamples.states import changes
+from fencepost.explorers.liveness.shown import shown
 from fencepost.invariants.protocols import PROTOCOLS
+from fencepost.model.language.actions import Kind
 from fencepost.model.language.constants import RUNTIME
 from fencepost.model.language.domains import Linear, Range
 from fencepost.model.language.errors import DisabledError, FencepostError, UsageError
@@ -49,7 +51,7 @@ class Ending(NamedTuple):
     """How the steps end otherwise: at which step, counted from 1, and what its action says it is.
 
     Where a guard refuses that step, `guard` is its line; else `differs` is what the step does otherwise. The step is 0 where
-    only the verdict is another.
+    only the verdict is another: of a history without end, the sentence then says why it shows nothing.
     """
 
     step: int
@@ -75,7 +77,7 @@ class Prevention:
 
 def preventions(trace: Trace, path: Path) -> list[Prevention]:
     """Return what prevents a history, what belongs to its known bug first, then the usual settings, then others."""
-    if trace.prop is None or trace.prop.kind.over_behaviours or not path.steps:
+    if trace.prop is None or trace.prop.kind is Kind.AT_MOST or not path.steps:
         return []
     program, usual = check(trace.protocol.machine), trace.interpreter()
     raws = [usual.apply(before, step).raw for before, step in zip(path.states, path.steps, strict=False)]
@@ -151,7 +153,7 @@ def _replayed(trace: Trace, path: Path, raws: Sequence[Key], other: Interpreter,
 
     `raws` are the states after each step of the history, before they are normalized.
     """
-    record, state = other.machine.state, path.start
+    record, state, states = other.machine.state, path.start, [path.start]
     first: Ending | None = None
     last = None
     for number, (raw, step) in enumerate(zip(raws, path.steps, strict=True), 1):
@@ -166,9 +168,13 @@ def _replayed(trace: Trace, path: Path, raws: Sequence[Key], other: Interpreter,
             differs = tuple(item for item in changes(record, raw, last.raw) if not item.is_message)
             first = Ending(number, None, differs, mine.action.sentence)
         previous, state = state, last.after
+        states.append(state)
     prop = trace.prop
     assert prop is not None
     assert last is not None
+    if prop.kind.over_behaviours:
+        found = shown(other, prop, trace.args, replace(path, states=tuple(states)))
+        return (first or Ending(0, None, (), found)) if isinstance(found, str) else None
     holds = other.holds_step(prop, previous, last) if prop.over_steps else other.holds(prop, state)
     return (first or Ending(0, None, (), "")) if holds else None
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from itertools import groupby
 from typing import TYPE_CHECKING, Any
 
-from fencepost.explorers.liveness.shown import instances
+from fencepost.explorers.liveness.shown import every_instance, instances, of_which
 from fencepost.model.language.domains import InFlight
 from fencepost.model.language.errors import DisabledError
 from fencepost.model.language.subset import check, guards_of
@@ -18,6 +18,10 @@ if TYPE_CHECKING:
     from fencepost.model.language.fairness import Fairness
     from fencepost.model.language.interpreter import Path, Step
     from fencepost.model.language.records import Key
+
+
+FEW = 3
+"""Values of `each` that a line names of those for which an action is never enabled."""
 
 
 def kept(trace: Trace, path: Path) -> list[str]:
@@ -56,17 +60,25 @@ class _Kept:
     def lines(self) -> Iterator[str]:
         """Yield each promise with the reason; values of `each` for which the reason is the same share a line."""
         known = sorted(set().union(*self.enabled.values()), key=repr)
+        first = next(iter(self.states))
         for number, fair in enumerate(self.prop.behaviour.fair):
             own = [item for item in known if item[0] == number]
-            for why, group in groupby(sorted((self.why(item, fair), item[1]) for item in own), key=lambda pair: pair[0]):
-                which = [
-                    ", ".join(f"{name}={value}" for name, value in zip(fair.each, values, strict=True)) for _, values in group
-                ]
-                values = f" ({'; '.join(which)})" if any(which) else ""
-                yield f"{fair}{values}: {why}"
             if not own:
-                first = next(iter(self.states))
                 yield f"{fair}: never enabled: {self.refusal(fair, first)}"
+                continue
+            found = []
+            for why, group in groupby(sorted((self.why(item, fair), item[1]) for item in own), key=lambda pair: pair[0]):
+                which = [of_which(self.plain, fair, values) for _, values in group]
+                values = f" ({'; '.join(which)})" if any(which) else ""
+                found.append(f"{fair}{values}: {why}")
+            others = [values for values in every_instance(self.plain, fair) if (number, values) not in own]
+            never = sorted((self.refusal(fair, first, values), values) for values in others)
+            for why, group in groupby(never, key=lambda pair: pair[0]):
+                which = [of_which(self.plain, fair, values) for _, values in group]
+                shown = " and ".join(which[:FEW]) + (f" and {len(which) - FEW} more" if len(which) > FEW else "")
+                told = "all others" if len(which) == len(others) > FEW else shown
+                found[-1] += f"; never enabled for {told}: {why} {_after(first)}"
+            yield from found
 
     def why(self, item: Instance, fair: Fairness) -> str:
         """Return why one promise is kept: it is taken, or there is a state in which it is not enabled."""

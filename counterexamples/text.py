@@ -38,7 +38,9 @@ MANY = 8
 """Columns of a table that a terminal shows side by side."""
 PROGRESS = ("end", "log_end_offset", "high_watermark", "leader_epoch", "leader", "isr")
 """Columns that are always shown beside the log."""
-FOLDING = "Folded is what `normalize` of the model changed after a step, so that states without an observable difference are one."
+FOLDING = (
+    "Folded is what `normalize` of the model changed after a step, so that states without an observable difference are one."
+)
 """What a trace says once, below the first step that is folded."""
 
 

@@ -9,11 +9,13 @@ from __future__ import annotations
 import ast
 import inspect
 import textwrap
+from enum import IntEnum
 from functools import cache
 from types import FunctionType
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from fencepost.model.language import bits
+from fencepost.model.language.domains import Member
 from fencepost.model.language.printing import show_message
 from fencepost.model.language.records import Array, Record, declared_class, key_of
 
@@ -22,6 +24,7 @@ if TYPE_CHECKING:
 
     from fencepost.counterexamples.trace import Trace
     from fencepost.model.language.actions import Property
+    from fencepost.model.language.domains import Domain
     from fencepost.model.language.interpreter import Path
 
 Scope = dict[str, Any]
@@ -236,7 +239,8 @@ def _rounds(target: ast.expr, over: ast.expr, scope: Scope) -> Iterator[tuple[Sc
     for index, item in enumerate(items):
         place = f"{ast.unparse(over).partition('.')[2]}[{index}]" if isinstance(items, Array) else ""
         found = dict(_named(target, item))
-        yield {**scope, **found}, {name: _shown(value, place) for name, value in found.items()}
+        domain = vars(items._check).get("domain") if isinstance(items, Array) and items._check else None
+        yield {**scope, **found}, {name: _shown(value, place, domain) for name, value in found.items()}
 
 
 def _named(target: ast.expr, item: Any) -> Iterator[tuple[str, Any]]:
@@ -248,12 +252,14 @@ def _named(target: ast.expr, item: Any) -> Iterator[tuple[str, Any]]:
             yield from _named(name, value)
 
 
-def _shown(value: Any, place: str) -> str:
+def _shown(value: Any, place: str, domain: Domain | None) -> str:
     if isinstance(value, Record):
         return place or show_message(declared_class(type(value)), key_of(value))
     if isinstance(value, Array):
         return place or str(list(value))
-    return f"{int(value)} ({place})" if place else str(int(value))
+    domain = Member(type(value)) if isinstance(value, IntEnum) else domain
+    text = domain.show(int(value)) if isinstance(domain, Member) else str(int(value))
+    return f"{text} ({place})" if place else text
 
 
 def _operands(node: ast.expr, scope: Scope) -> str:

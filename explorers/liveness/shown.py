@@ -10,13 +10,16 @@ from typing import TYPE_CHECKING, Any
 
 from fencepost.explorers.verdict import Reach
 from fencepost.model.language.actions import Kind
+from fencepost.model.language.domains import Domain, InFlight
 from fencepost.model.language.errors import MismatchError
 from fencepost.model.language.interpreter import Path
+from fencepost.model.language.records import Scalar, fields
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
     from fencepost.model.language.actions import Property
+    from fencepost.model.language.fairness import Fairness
     from fencepost.model.language.interpreter import Interpreter, Step, Transition
     from fencepost.model.language.records import Key
 
@@ -46,6 +49,31 @@ def instances(plain: Interpreter, prop: Property, transitions: Iterable[Transiti
             if values is not None:
                 found.add((number, values))
     return found
+
+
+def every_instance(plain: Interpreter, fair: Fairness) -> list[tuple[Any, ...]]:
+    """Return the values of `each` that a promise is made for; nothing where it is about each message, which have no end."""
+    found = [(item, _domain_of(plain, fair, item)) for item in fair.each]
+    numbers = [(item, domain) for item, domain in found if isinstance(domain, Domain)]
+    return plain.values_of(numbers) if len(numbers) == len(found) else []
+
+
+def of_which(plain: Interpreter, fair: Fairness, values: tuple[Any, ...]) -> str:
+    """Return the values of `each` as they read in a trace: `leader=1, m.kind=vote`."""
+    pairs = zip(fair.each, values, strict=True)
+    return ", ".join(f"{item}={plain.show_argument(_domain_of(plain, fair, item), value)}" for item, value in pairs)
+
+
+def _domain_of(plain: Interpreter, fair: Fairness, item: str) -> Domain | InFlight:
+    """Return the domain of a parameter, or of a field of a message, that promises are told apart by."""
+    param, _, field = item.partition(".")
+    domain = dict(fair.actions[0].params)[param]
+    if not field:
+        return domain
+    assert isinstance(domain, InFlight)  # only messages have fields
+    kind = dict(fields(plain.message_class(domain)))[field]
+    assert isinstance(kind, Scalar)  # as the check of the property has made sure
+    return kind.domain
 
 
 def shown(plain: Interpreter, prop: Property, args: tuple[int, ...], path: Path) -> Shown | str:
@@ -95,7 +123,7 @@ def _unfair(plain: Interpreter, prop: Property, path: Path, loop: int) -> str:
     for number, values in sorted(set().union(*enabled) - happened, key=repr):
         fair = prop.behaviour.fair[number]
         if fair.strong or all((number, values) in found for found in enabled):
-            which = ", ".join(f"{name}={value}" for name, value in zip(fair.each, values, strict=True))
+            which = of_which(plain, fair, values)
             often = "again and again" if fair.strong else "all the time"
             return f"the loop is not fair: `{fair}`{f' ({which})' if which else ''} is enabled {often} and never happens"
     return ""

@@ -589,7 +589,9 @@ class Schema:
         return bag
 
     def _checker(self, domain: Domain) -> Callable[..., int]:
-        return _checker(*self.bounds(domain), Members if isinstance(domain, BitSet) else int)
+        made = _checker(*self.bounds(domain), Members if isinstance(domain, BitSet) else int)
+        made.__dict__["domain"] = domain
+        return made
 
     def _bind(self, kind: type[Record]) -> type[Record]:
         """Return the subclass of a record class that knows its bounds under these constants."""
