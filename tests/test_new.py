@@ -8,7 +8,7 @@ import sys
 from pathlib import Path
 
 import pytest
-from fencepost.api.starting import new
+from fencepost.api.starting import new, pytest_command
 from fencepost.api.targets import load_protocol
 from fencepost.model.language.errors import UsageError
 
@@ -31,6 +31,12 @@ def test_a_new_model_and_its_test_run_as_they_are(tmp_path: Path, monkeypatch: p
         env=dict(os.environ),
     )
     assert "2 passed" in ran.stdout, ran.stdout
+
+
+def test_the_command_for_the_test_works_in_a_clone_too(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    assert "`python -m pytest test_lease.py` runs them" in fencepost("new", "lease").stdout
+    assert pytest_command(Path(__file__).parent.parent / "x.py").startswith("python -m pytest -o addopts= ")
 
 
 def test_a_new_model_overwrites_nothing(tmp_path: Path) -> None:

@@ -9,6 +9,7 @@ from importlib.metadata import entry_points
 from typing import TYPE_CHECKING
 
 import pytest
+from _pytest.config import _iter_rewritable_modules
 from fencepost.counterexamples.replay import write
 from fencepost.invariants.protocols import protocol
 from fencepost.model.language.errors import ExpectationError, UndeterminedError, UsageError
@@ -58,7 +59,14 @@ def suite(pytester: pytest.Pytester) -> pytest.Pytester:
 
 
 def test_the_plugin_is_registered() -> None:
-    assert [item.value for item in entry_points(group="pytest11", name="fencepost")] == ["fencepost.testing.pytest_plugin"]
+    assert [item.value for item in entry_points(group="pytest11", name="fencepost")] == ["fencepost_pytest"]
+
+
+def test_pytest_takes_nothing_but_the_plugin_for_what_it_may_rewrite() -> None:
+    [found] = entry_points(group="pytest11", name="fencepost")
+    files = ["fencepost/__main__.py", "fencepost/api/__init__.py", f"{found.value}.py"]
+    assert list(_iter_rewritable_modules(files)) == [found.value]
+    assert list(_iter_rewritable_modules(files[:2])) == ["__main__", "api"]  # about which it would warn
 
 
 def test_loading_the_plugin_loads_nothing_heavy() -> None:

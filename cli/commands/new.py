@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import click
 from fencepost.api.starting import new as written
+from fencepost.api.starting import pytest_command
 from fencepost.cli.status import Exit
 from fencepost.cli.views.console import print_text
 
@@ -19,5 +20,8 @@ def new(name: str) -> Exit:
     Exit status: 0 they were written, 2 bad input, or there are files of these names.
     """  # noqa: D301 (\b is the mark by which click keeps lines)
     model, test = written(name)
-    print_text(f"{model}: a model; `fencepost check {model}` checks it\n{test}: its tests; `pytest {test}` runs them\n")
+    print_text(
+        f"{model}: a model; `fencepost check {model}` checks it\n"
+        f"{test}: its tests; `{pytest_command(test)}` runs them, after `python -m pip install pytest`\n"
+    )
     return Exit.AS_EXPECTED
