@@ -1,4 +1,8 @@
-"""Leases and clock skew: each side counts ticks of its own, and their clocks may differ by so many ticks at most."""
+"""Leases and clock skew: holder and server count the ticks since the grant, each on its own clock.
+
+The server's clock may be ahead of the holder's by `skew` ticks at most. So the server waits that much longer than the lease before
+it gives the lease to somebody else. A server that waits for `C.lease` alone is found out: try it.
+"""
 
 from typing import Annotated
 
@@ -6,52 +10,55 @@ from fencepost.model.language import Constants, Machine, Range, Record, action, 
 
 
 class C(Constants):
-    lease = bound(3, low=1, high=5, meaning="ticks that a lease lasts for its holder")
-    skew = bound(1, low=0, high=3, meaning="ticks by which the clocks may differ")
+    lease = bound(3, low=1, high=5, meaning="ticks for which the holder may use the lease")
+    skew = bound(1, low=0, high=3, meaning="ticks by which the server's clock may be ahead of the holder's")
 
 
 class State(Record):
-    held: bool
-    holder_left: Annotated[int, Range(0, C.lease)]
-    server_left: Annotated[int, Range(0, C.lease + C.skew)]
-    free: bool
+    holder_clock: Annotated[int, Range(0, C.lease)]
+    server_clock: Annotated[int, Range(0, C.lease + C.skew)]
+
+
+def is_used(s: State, c: C) -> bool:
+    """Say whether the holder takes the lease for its own: by its clock there is time left."""
+    return s.holder_clock < c.lease
+
+
+def is_free(s: State, c: C) -> bool:
+    """Say whether the server may give the lease to somebody else: by its clock the lease is over, and the skew too."""
+    return s.server_clock == c.lease + c.skew
 
 
 @action()
 def initial(s: State, c: C) -> None:
-    """A lease is granted: the server waits longer than the holder uses it."""
-    s.held = True
-    s.holder_left = c.lease
-    s.server_left = c.lease + c.skew
+    """The lease has just been granted: both clocks are at 0."""
 
 
 @action()
 def holder_ticks(s: State, c: C) -> None:
-    """The holder's clock goes on, but not further than the skew behind the server's."""
-    require(s.holder_left > 0)
-    s.holder_left -= 1
-    s.held = s.holder_left > 0
+    """The holder's clock ticks."""
+    require(is_used(s, c))
+    s.holder_clock += 1
 
 
 @action()
 def server_ticks(s: State, c: C) -> None:
-    """The server's clock goes on, but not further than the skew before the holder's."""
-    require(s.server_left > 0)
-    require(c.lease + c.skew - s.server_left < c.lease - s.holder_left + c.skew)
-    s.server_left -= 1
-    s.free = s.server_left == 0
+    """The server's clock ticks: it is never ahead of the holder's by more than the skew."""
+    require(not is_free(s, c))
+    require(s.server_clock < s.holder_clock + c.skew)
+    s.server_clock += 1
 
 
 @always
 def nobody_else_gets_it(s: State, c: C) -> bool:
-    """While it is held, the server does not give it away."""
-    return not (s.held and s.free)
+    """While the holder uses the lease, the server does not give it away."""
+    return not (is_used(s, c) and is_free(s, c))
 
 
 @sometimes
 def it_gets_free(s: State, c: C) -> bool:
-    """The lease runs out."""
-    return s.free
+    """The lease runs out, and somebody else may have it."""
+    return is_free(s, c)
 
 
 MACHINE = Machine("clock-skew", "A lease under two clocks", State, C, initial, (holder_ticks, server_ticks))
