@@ -14,6 +14,7 @@ from fencepost.api.quantities import counted
 from fencepost.api.results import FORMAT
 from fencepost.api.suspicions import SUSPICIONS
 from fencepost.api.targets import make_sure_file
+from fencepost.cli.commands.options import Target, command_line
 from fencepost.cli.status import Exit
 from fencepost.cli.views.console import heading, print_json, print_lines, print_rows, results, styled
 from fencepost.invariants.protocols import PROTOCOLS, protocol
@@ -34,7 +35,18 @@ if TYPE_CHECKING:
 @click.option("--trace", metavar="FILE", help="With --row: write its shortest history there, as a trace.")
 @click.option("--json", "as_json", is_flag=True, help="Print JSON.")
 @click.option("--quiet", is_flag=True, help="Print only protocols of which there is something to say.")
-def vacuity(names: tuple[str, ...], row: str | None, trace: str | None, as_json: bool, quiet: bool) -> Exit:  # noqa: FBT001 (as click calls it)
+@click.option("--set", "settings", multiple=True, hidden=True)
+@click.option("--version", hidden=True)
+@click.option("--with", "with_", multiple=True, hidden=True)
+@click.option("--without", multiple=True, hidden=True)
+def vacuity(
+    names: tuple[str, ...],
+    row: str | None,
+    trace: str | None,
+    as_json: bool,  # noqa: FBT001 (as click calls it)
+    quiet: bool,  # noqa: FBT001 (as click calls it)
+    **constants: Any,
+) -> Exit:
     """List for each PROTOCOL (all if none is named) properties that no variant violates and guards that nothing depends on.
 
     It lists properties that no run of the catalogue and no row of a measured matrix violates, witnesses that no run reaches,
@@ -45,6 +57,7 @@ def vacuity(names: tuple[str, ...], row: str | None, trace: str | None, as_json:
     Exit status: 0 every guarantee that holds was seen to fail in some variant, 1 one was not, 2 bad input,
     3 a matrix is stale: the protocol has changed since.
     """  # noqa: D301 (\b is the mark by which click keeps lines)
+    refuse_constants(names, constants)
     for name in names:
         if name.endswith(".py") or "/" in name:
             make_sure_file(Path(name))
@@ -67,6 +80,16 @@ def vacuity(names: tuple[str, ...], row: str | None, trace: str | None, as_json:
     if any(data["guarantees"] for data in reports):
         return Exit.FAILED
     return Exit.UNDETERMINED if old else Exit.AS_EXPECTED
+
+
+def refuse_constants(names: tuple[str, ...], given: dict[str, Any]) -> None:
+    """Raise UsageError for constants, which other commands take: here everything was measured at some before."""
+    target = Target(names[0] if names else "PROTOCOL", given["settings"], given["version"], given["with_"], given["without"])
+    if len(target.words) > 1:
+        raise UsageError(
+            f"vacuity was given {' '.join(target.words[1:])}, and it searches nothing: it reports what was measured, at the constants that it "
+            f"names. `{command_line('ablate', *target.words)}` reports the same at others; --row shows a row such as elr=off."
+        )
 
 
 def show_row(names: tuple[str, ...], row: str, trace: str | None, *, as_json: bool) -> Exit:
