@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections import Counter
 from typing import TYPE_CHECKING, Any
 
@@ -105,10 +106,11 @@ def _guard(name: str, condition: str, sentence: str, found: Found) -> str:
 
 
 def without_it(found: Found, *, where: bool = True) -> str:
-    """Return what is violated first, after how many steps, and at which constants; or why nothing was decided."""
+    """Return what is violated first, after how many steps, and at which constants; or why nothing was decided, or where steps left a domain."""
     data, base = found
     if not data["broken"]:
-        return str(data["why"])
+        left = re.search(r"\w+\.\w[^:]*(?=: )", data.get("departure", ""))
+        return data["why"] or (f"steps leave the domain of `{left[0]}` and go no further" if left else "")
     first, length = next(iter(data["broken"].items()))
     others = len(data["broken"]) - 1
     more = f", {others} more" if others else ""

@@ -49,9 +49,9 @@ class DisabledError(FencepostError):
     """A guard refused: the action cannot happen in this state."""
 
 
-def nearest(word: str, known: list[str]) -> str:
-    """Return `` Did you mean 'x'?`` for the known word closest to `word`, or an empty string."""
+def nearest(word: str, known: list[str], *, least: float = 0.5) -> str:
+    """Return `` Did you mean 'x'?`` for the known word closest to `word`, at least so alike, or an empty string."""
     import difflib
 
-    close = difflib.get_close_matches(word, known, n=1, cutoff=0.6)
+    close = difflib.get_close_matches(word, known, n=1, cutoff=least)
     return f" Did you mean {close[0]!r}?" if close else ""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import TYPE_CHECKING
@@ -231,7 +232,15 @@ class Expressions:
     def logic(self, scope: Scope, depth: int) -> str:
         """Return `and` or `or` of numbers."""
         word = self.choices.pick([" and ", " or "])
-        return f"({word.join(self.number(scope, depth - 1) for _ in range(2 + self.choices.below(2)))})"
+        return f"({word.join(self.asked(scope, self.number(scope, depth - 1)) for _ in range(2 + self.choices.below(2)))})"
+
+    def asked(self, scope: Scope, number: str) -> str:
+        """Return a number whose truth is asked: a sum in the place of one that may be NONE, which the language refuses there."""
+        last = re.split(r"\.", re.sub(r"\[.*\]$", "", number))[-1]
+        kinds = [kind for record in scope.records.values() for kind in types_in(record, last)]
+        kinds += [kind for array in scope.arrays.values() for kind in ends_of(array, last)]
+        may_be_none = any(kind.domain is not None and kind.domain.alias == "MaybeThing" for kind in kinds)
+        return f"({number} + 0)" if may_be_none or scope.numbers.get(number) == "" else number
 
     def length(self, scope: Scope, depth: int) -> str:
         """Return the length of an array or a bag."""
@@ -524,3 +533,17 @@ def message_of(kind: Type) -> Type:
     while kind.element is not None:
         kind = kind.element
     return Type(record=kind.record)
+
+
+def types_in(record: Record, name: str) -> list[Type]:
+    """Return the types of the numbers of this name in a record, and in what it is made of."""
+    return [found for field, kind in record.fields for found in ends_of(kind, name, field)]
+
+
+def ends_of(kind: Type, name: str, field: str = "") -> list[Type]:
+    """Return the types of the numbers of this name in a field; the numbers of an array have its name."""
+    if kind.element is not None:
+        return ends_of(kind.element, name, field or name)
+    if kind.record is not None:
+        return types_in(kind.record, name)
+    return [kind] if field == name else []

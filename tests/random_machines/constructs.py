@@ -30,8 +30,8 @@ if TYPE_CHECKING:
 
 FOLDER = Path(subset.__file__).parent
 SPEAK = {
-    *("helpers", "meant", "say", "name", "refuse", "refusal", "place_of", "_called", "_ghost_in", "global_of", "static"),
-    *("refused", "_number", "guards_of", "bounds_of", "texts"),
+    *("helpers", "meant", "say", "name", "refuse", "refusal", "_called", "_ghost_in", "global_of", "static"),
+    *("refused", "_number", "guards_of", "bounds_of", "texts", "generated", "outside", "_found", "_together"),
 }
 """Functions that make messages, or that count the guards of a machine for a search."""
 TO_REFUSE = {

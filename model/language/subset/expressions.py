@@ -193,7 +193,7 @@ class Expressions:
         if found is None:
             module = self.scope.made.python.__globals__
             known = [*self.scope.env, *(item for item, value in module.items() if isinstance(value, int))]
-            hint = "" if self.scope.global_of(node) is not None else nearest(name, known)
+            hint = "" if self.scope.global_of(node) is not None else nearest(name, known, least=0.6)
             what, instead = hints.name(node, self.scope.global_of(node))
             hint = "" if instead is hints.CHANCE else hint
             self.scope.refuse(node, f"{what}{hint}".rstrip("."), instead)
