@@ -133,7 +133,7 @@ def action(*given: Any, **domains: Any) -> Callable[[Callable[..., None]], Actio
             found = annotation if isinstance(annotation, InFlight) else domain_of(annotation)
             if found is None:
                 own = own_names(function.__globals__)
-                known = own.alias if own.alias in function.__globals__ else f"Annotated[int, Index({own.count})]"
+                known = own.alias if own.alias in function.__globals__ else f"Annotated[int, Index({own.many})]"
                 instead = (
                     f"a message comes out of a bag of the state: write {name}=InFlight('...'), with the name of that field"
                     if isinstance(annotation, type) and annotation.__module__ == function.__module__

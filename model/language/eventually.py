@@ -113,17 +113,19 @@ def _checked(
             )
     for word, items, kind in (("fair", fair, Fairness), ("without", without, Action)):
         if not isinstance(items, tuple):
-            one = (
-                f"{'strong' if items.strong else 'weak'}({', '.join(action.name for action in items.actions)})"
-                if isinstance(items, Fairness)
-                else "..."
-            )
-            raise ModelError(f"{what}: `{word}` is {items}, alone: write a tuple, with its comma: {word}=({one},).")
+            raise ModelError(f"{what}: `{word}` is {items}, alone: write a tuple, with its comma: {word}=({_written(items)},).")
         for item in items:
             if not isinstance(item, kind):
                 instead = "weak(...) or strong(...)" if kind is Fairness else "an action"
                 raise ModelError(f"{what}: `{word}` has {item!r}: write {instead} there.")
     return fair, without, params
+
+
+def _written(item: object) -> str:
+    """Return a promise or an action as a model writes it."""
+    if isinstance(item, Fairness):
+        return f"{'strong' if item.strong else 'weak'}({', '.join(action.name for action in item.actions)})"
+    return item.name if isinstance(item, Action) else "..."
 
 
 def _costs(name: str, costs: Costs) -> tuple[tuple[str, Linear], ...] | Callable[..., int]:

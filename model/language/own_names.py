@@ -19,7 +19,7 @@ class OwnNames(NamedTuple):
     """How a module calls numbered things: its alias, and how many there are."""
 
     alias: str = "Broker"
-    count: str = "C.brokers"
+    many: str = "C.brokers"
 
     @property
     def one(self) -> str:

@@ -416,7 +416,7 @@ def _instead(annotation: Any, own: OwnNames) -> str:
     origin = typing.get_origin(annotation)
     per = f"Per({own.alias}) for one element for each {own.one}"
     if annotation is int:
-        return f"give it its bounds, as in Annotated[int, Range(0, 3)] or Annotated[int, Index({own.count})]"
+        return f"give it its bounds, as in Annotated[int, Range(0, 3)] or Annotated[int, Index({own.many})]"
     if isinstance(annotation, type) and issubclass(annotation, Enum):
         return f"its members must be numbers: write class {annotation.__name__}(IntEnum), with `from enum import IntEnum`"
     if dataclasses.is_dataclass(annotation):
@@ -424,11 +424,11 @@ def _instead(annotation: Any, own: OwnNames) -> str:
     if annotation in (float, str):
         return "use whole numbers, flags and members of an IntEnum"
     if origin in (typing.Union, UnionType) and type(None) in typing.get_args(annotation):
-        return "NONE is a value of a domain: write Annotated[int, Index(" + own.count + ", none=True)], and compare with NONE"
+        return "NONE is a value of a domain: write Annotated[int, Index(" + own.many + ", none=True)], and compare with NONE"
     if annotation in (list, tuple) or origin in (list, tuple):
         return f"write Annotated[Array[element], Size(n)], of a fixed length, or {per}"
     if annotation in (set, frozenset) or origin in (set, frozenset):
-        return f"write Annotated[int, BitSet({own.count})], a set of numbered things"
+        return f"write Annotated[int, BitSet({own.many})], a set of numbered things"
     if annotation is dict or origin is dict:
         return "write an array with an element for each key: Annotated[Array[value], Per(Key)]"
     if origin in (Array, Bag, Channel):
