@@ -11,7 +11,7 @@ import inspect
 import textwrap
 from enum import IntEnum
 from functools import cache
-from types import FunctionType
+from types import CodeType, FunctionType
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from fencepost.model.language import bits
@@ -74,7 +74,7 @@ def violated_for(trace: Trace, path: Path) -> str:
 def unmet(condition: str, scope: Scope) -> tuple[ViolatingBinding, Scope]:
     """Return why a condition is false among these names: the innermost part that decides it, and the names that it reads."""
     explained = _Explained(alternatives=True)
-    node = ast.parse(condition, mode="eval").body
+    node = _expression(condition)
     _Frame(explained, scope, set(scope)).explain(node, scope, wanted=True)
     values = tuple(explained.values.items())
     return ViolatingBinding(values, explained.condition, explained.operands, explained.is_so), explained.scope
@@ -274,7 +274,17 @@ def _operands(node: ast.expr, scope: Scope) -> str:
 
 
 def _value(node: ast.expr, scope: Scope) -> Any:
-    return eval(compile(ast.Expression(node), "<property>", "eval"), scope)  # noqa: S307 (the user's own text)
+    return eval(_code(node), scope)  # noqa: S307 (the user's own text)
+
+
+@cache
+def _code(node: ast.expr) -> CodeType:
+    return compile(ast.Expression(node), "<property>", "eval")
+
+
+@cache
+def _expression(condition: str) -> ast.expr:
+    return ast.parse(condition, mode="eval").body
 
 
 def _is_readable(function: Any) -> bool:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 from enum import IntEnum
+from functools import cache
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from fencepost.counterexamples.violating_binding import unmet
@@ -12,8 +13,8 @@ from fencepost.model.language.errors import DisabledError, FencepostError
 from fencepost.model.language.records import Record, Scalar, declared_class, fields
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
-    from types import FrameType
+    from collections.abc import Iterator
+    from types import CodeType, FrameType
 
     from fencepost.explore.setting import Setting
     from fencepost.model.language.actions import Action
@@ -69,39 +70,57 @@ def _frame(item: Action, error: FencepostError) -> FrameType:
     return trace.tb_frame
 
 
-def _read(condition: str, names: Mapping[str, Any]) -> Iterator[str]:
+class Place(NamedTuple):
+    """Something that a condition reads: its text, how to have its value, and for a field how to have its record."""
+
+    text: str
+    code: CodeType
+    owner: CodeType | None
+    field: str
+
+
+def _read(condition: str, names: dict[str, Any]) -> Iterator[str]:
     """Yield what a condition reads as `name=value`: fields in the words of their domains, and plain numbers."""
-    inner: set[ast.AST] = set()
-    seen: set[str] = set()
+    for place in _places(condition):
+        shown = _shown(place, names)
+        if shown is not None:
+            yield f"{place.text}={shown}"
+
+
+@cache
+def _places(condition: str) -> tuple[Place, ...]:
+    """Return what a condition reads, without what is a part of it, names of its own loops, and constants of a module."""
     tree = ast.parse(condition, mode="eval")
-    bound = {item.id for item in ast.walk(tree) if isinstance(item, ast.Name) and isinstance(item.ctx, ast.Store)}
+    loops = {item.id for item in ast.walk(tree) if isinstance(item, ast.Name) and isinstance(item.ctx, ast.Store)}
+    inner: set[ast.AST] = set()
+    found: dict[str, Place] = {}
     for node in ast.walk(tree):
         if node in inner or not isinstance(node, ast.Attribute | ast.Subscript | ast.Name):
             continue
-        inner |= {item for item in ast.walk(node) if isinstance(item, ast.Attribute | ast.Subscript)} - {node}
+        inner |= {item for item in ast.walk(node) if isinstance(item, ast.Attribute | ast.Subscript)}
         text = ast.unparse(node)
-        if text in seen or bound & {item.id for item in ast.walk(node) if isinstance(item, ast.Name)}:
+        if isinstance(node, ast.Name) and text.isupper():
             continue
-        seen.add(text)
-        shown = None if isinstance(node, ast.Name) and text.isupper() else _shown(node, names)
-        if shown is not None:
-            yield f"{text}={shown}"
+        if not loops & {item.id for item in ast.walk(node) if isinstance(item, ast.Name)}:
+            owner, field = (_code(node.value), node.attr) if isinstance(node, ast.Attribute) else (None, "")
+            found[text] = Place(text, _code(node), owner, field)
+    return tuple(found.values())
 
 
-def _shown(node: ast.expr, names: Mapping[str, Any]) -> str | None:
+def _shown(place: Place, names: dict[str, Any]) -> str | None:
     """Return the value of a place as text; None where it is no single value, or says so itself."""
-    value = _value(node, names)
+    value = eval(place.code, names)  # noqa: S307 (the model's own text)
     if not isinstance(value, int) or isinstance(value, IntEnum):
         return None
-    owner = _value(node.value, names) if isinstance(node, ast.Attribute) else None
-    if isinstance(owner, Constants) and isinstance(node, ast.Attribute):
-        return str(owner.shown[node.attr]).lower()
-    if isinstance(owner, Record) and isinstance(node, ast.Attribute):
-        kind = dict(fields(declared_class(type(owner)))).get(node.attr)
+    owner = eval(place.owner, names) if place.owner else None  # noqa: S307 (the model's own text)
+    if isinstance(owner, Constants):
+        return str(owner.shown[place.field]).lower()
+    if isinstance(owner, Record):
+        kind = dict(fields(declared_class(type(owner)))).get(place.field)
         if isinstance(kind, Scalar):
             return kind.domain.show(int(value))
     return str(bool(value)).lower() if isinstance(value, bool) else str(int(value))
 
 
-def _value(node: ast.expr, names: Mapping[str, Any]) -> Any:
-    return eval(compile(ast.Expression(node), "<guard>", "eval"), dict(names))  # noqa: S307 (the model's own text)
+def _code(node: ast.expr) -> CodeType:
+    return compile(ast.Expression(node), "<guard>", "eval")

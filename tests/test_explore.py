@@ -6,16 +6,19 @@ import json
 import random
 import subprocess
 import sys
+import threading
 import zipfile
 from typing import TYPE_CHECKING, Any
+from urllib.request import urlopen
 
 import pytest
 from fencepost.api import replay
 from fencepost.counterexamples.reader import read
 from fencepost.counterexamples.replay import replay_text
 from fencepost.counterexamples.trace import ARCHIVE
-from fencepost.explore import links, page
+from fencepost.explore import links, page, pyodide
 from fencepost.explore.book import Book
+from fencepost.explore.serving import HOST, address, server
 from fencepost.explore.session import Session, described
 from fencepost.explore.setting import set_up
 from fencepost.explore.stories import Story, stories
@@ -297,3 +300,43 @@ def test_what_cannot_be_opened_is_refused_with_what_can(name: str) -> None:
     result = fencepost("explore", name, "--no-browser")
     assert result.exit_code == 2
     assert f"there is no protocol, no archived trace and no file {name!r}" in result.stderr
+
+
+def test_without_pyodide_and_without_npm_one_sentence_says_what_to_do(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.delenv(pyodide.NAMED, raising=False)
+    monkeypatch.setenv("FENCEPOST_CACHE", str(tmp_path / "cache"))
+    monkeypatch.setenv("PATH", str(tmp_path))
+    with pytest.raises(UsageError, match=r"needs Pyodide .* npm is missing\. Install Node\.js .* or name a folder"):
+        pyodide.located()
+    monkeypatch.setenv(pyodide.NAMED, str(tmp_path))
+    with pytest.raises(UsageError, match=r"pyodide\.mjs is not that of Pyodide"):
+        pyodide.located()
+
+
+def test_the_server_gives_modules_and_webassembly_their_types_and_refuses_a_port_that_is_taken(tmp_path: Path) -> None:
+    for name in ("a.mjs", "a.js", "a.wasm", "a.json"):
+        (tmp_path / name).write_text("1")
+    with server(tmp_path) as made:
+        threading.Thread(target=made.serve_forever, daemon=True).start()
+        types = {}
+        for name in ("a.mjs", "a.js", "a.wasm", "a.json"):
+            with urlopen(f"http://{HOST}:{made.server_port}/{name}") as answer:
+                types[name] = answer.headers["Content-Type"]
+        with pytest.raises(UsageError, match="cannot be used"), server(tmp_path, made.server_port):
+            pass
+        made.shutdown()
+    assert types == {
+        "a.mjs": "text/javascript",
+        "a.js": "text/javascript",
+        "a.wasm": "application/wasm",
+        "a.json": "application/json",
+    }
+
+
+def test_a_protocol_an_archived_trace_and_a_file_have_their_addresses(tmp_path: Path) -> None:
+    assert address(None) == ""
+    assert address("kip320") == "#kip320"
+    assert address(KIP_903) == address(str(ARCHIVE / f"{KIP_903}.trace")) == f"#trace={KIP_903}"
+    copied = tmp_path / "mine.trace"
+    copied.write_text(text_of("kip101-weak-isr").replace("title: ", "title: Mine: "))
+    assert links.read(address(str(copied))).steps == links.read(described(read(copied).trace)["link"]).steps

@@ -7,6 +7,7 @@ import webbrowser
 import click
 from fencepost.cli.status import Exit
 from fencepost.cli.views.console import print_text
+from fencepost.cli.views.display import Display
 
 
 @click.command()
@@ -31,7 +32,9 @@ def explore(what: str | None, port: int, no_browser: bool) -> Exit:  # noqa: FBT
     from fencepost.explore.serving import HOST, address, prepared, server
 
     wanted = address(what)
-    with server(prepared(), port) as made:
+    with Display(quiet=False) as display, display.busy("making the page"):
+        folder = prepared()
+    with server(folder, port) as made:
         url = f"http://{HOST}:{made.server_port}/{wanted}"
         print_text(f"{url}\nCtrl-C ends it.\n")
         if not no_browser:
