@@ -71,13 +71,12 @@ def violated_for(trace: Trace, path: Path) -> str:
     return f"{trace.finding} for {values}" if values else trace.finding
 
 
-def unmet(condition: str, scope: Scope) -> tuple[ViolatingBinding, Scope]:
-    """Return why a condition is false among these names: the innermost part that decides it, and the names that it reads."""
+def unmet(condition: str, scope: Scope) -> tuple[ViolatingBinding, list[tuple[str, Scope]]]:
+    """Return why a condition is false among these names, and each part that decides it with the names that it reads."""
     explained = _Explained(alternatives=True)
-    node = _expression(condition)
-    _Frame(explained, scope, set(scope)).explain(node, scope, wanted=True)
+    _Frame(explained, scope, set(scope)).explain(_expression(condition), scope, wanted=True)
     values = tuple(explained.values.items())
-    return ViolatingBinding(values, explained.condition, explained.operands, explained.is_so), explained.scope
+    return ViolatingBinding(values, explained.condition, explained.operands, explained.is_so), explained.parts
 
 
 def _arguments(trace: Trace, path: Path, prop: Property) -> list[Any]:
@@ -100,8 +99,8 @@ class _Explained:
         self.values: dict[str, str] = {}
         self.condition = self.operands = ""
         self.is_so = False
-        self.scope: Scope = {}
-        """The names that the condition reads."""
+        self.parts: list[tuple[str, Scope]] = []
+        """The parts that decide it, each with the names that it reads."""
 
     def call(self, function: Callable[..., Any], arguments: list[Any], *, wanted: bool) -> None:
         """Explain why a function does not return what is wanted."""
@@ -179,7 +178,6 @@ class _Frame:
                     self.explain(item, scope, wanted=wanted)
                 if decided is None and (not wanted or self.explained.alternatives):
                     self.explained.condition, self.explained.operands = ast.unparse(node), ""
-                    self.explained.scope = scope
             case ast.IfExp(test=test, body=body, orelse=orelse):
                 self.explain(body if _value(test, scope) else orelse, scope, wanted=wanted)
             case ast.Call(func=ast.Name(id="all" | "any" as name), args=[ast.GeneratorExp() as items]) if wanted == (
@@ -199,7 +197,7 @@ class _Frame:
             case _:
                 self.indices(node, scope)
                 self.explained.condition, self.explained.is_so = ast.unparse(node), not wanted
-                self.explained.scope = scope
+                self.explained.parts.append((self.explained.condition, scope))
                 self.explained.operands = _operands(node, scope)
 
     def indices(self, node: ast.expr, scope: Scope) -> None:

@@ -50,10 +50,11 @@ def refusal(setting: Setting, step: Step, error: FencepostError, *, explained: b
     if not explained:
         return Refusal(number, condition, bound=bound)
     frame = _frame(step.action, error)
-    found, names = unmet(condition, {**frame.f_globals, **frame.f_locals})
+    found, parts = unmet(condition, {**frame.f_globals, **frame.f_locals})
     values = [f"{name}={value}" for name, value in found.values]
-    read = [text for text in _read(found.condition, names) if text not in values]
-    return Refusal(number, condition, found.condition if found.condition != condition else "", (*values, *read), bound)
+    values += [text for part, names in parts for text in _read(part, names)]
+    decided = found.condition if found.condition != condition else ""
+    return Refusal(number, condition, decided, tuple(dict.fromkeys(values)), bound)
 
 
 def number_of(setting: Setting, item: Action, error: FencepostError) -> int:
