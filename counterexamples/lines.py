@@ -36,6 +36,7 @@ HEADERS = (
     "why",
 )
 A_TRACE = f"A trace is a text file that starts with `format: {FORMAT}`."
+A_HISTORY = "Histories of real clients are played by `fencepost conform leader-discovery --client NAME --trace FILE`."
 AN_EXAMPLE = "counterexamples/archive/kip101-weak-isr.trace"
 
 
@@ -94,7 +95,8 @@ class Lines:
             self.refuse(1, f"the file is empty. {A_TRACE}")
         found = re.fullmatch(r"format:\s*(\S.*)", first.text)
         if found is None:
-            self.refuse(first.number, f"the file starts with {quoted(first.text)}, so it is not a trace. {A_TRACE}")
+            other = A_HISTORY if self.path.endswith(".history") else A_TRACE
+            self.refuse(first.number, f"the file starts with {quoted(first.text)}, so it is not a trace. {other}")
         if found.group(1) != FORMAT:
             self.refuse(
                 first.number,

@@ -37,7 +37,7 @@ def text_of(value: Any, inset: str = "") -> str:
         return json.dumps(value, ensure_ascii=False)
     deeper = inset + " "
     if isinstance(value, dict):
-        lines = [f"{json.dumps(key, ensure_ascii=False)}: {text_of(item, deeper)}" for key, item in value.items()]
+        lines = [f"{json.dumps(str(key), ensure_ascii=False)}: {text_of(item, deeper)}" for key, item in value.items()]
         return f"{{\n{deeper}" + f",\n{deeper}".join(lines) + f"\n{inset}}}"
     return f"[\n{deeper}" + f",\n{deeper}".join(text_of(item, deeper) for item in value) + f"\n{inset}]"
 

@@ -19,7 +19,7 @@ def _rows(table: str) -> list[dict[str, Any]]:
 
 
 def rules() -> tuple[Row, Iterable[Row]]:
-    """Return in how many histories each client broke each rule, of those in which it could."""
+    """Return in how many histories each client broke each rule, of those in which it could, and in how many it did so each time."""
     found = {(row["rule"], row["client"]): row for row in _rows("rules")}
     clients = list(dict.fromkeys(client for _, client in found))
     names = list(dict.fromkeys(rule for rule, _ in found))
@@ -27,11 +27,11 @@ def rules() -> tuple[Row, Iterable[Row]]:
 
 
 def _cell(row: dict[str, Any]) -> str:
-    """Return broken of tried; nothing where a rule could not be broken."""
+    """Return broken of tried, and where it was broken how many of those that were played again showed it each time; nothing for a rule that was not tried."""
     if not row["histories"]:
         return ""
     shown = f"{row['broken']:,} of {row['histories']:,}"
-    return f"**{shown}**" if row["broken"] else shown
+    return f"**{shown}**; {row['steady']}/{row['played_again']}" if row["broken"] else shown
 
 
 def runs() -> tuple[Row, Iterable[Row]]:

@@ -217,6 +217,14 @@ def test_a_history_is_kept_as_a_file(tmp_path: Path) -> None:
     assert (after.moves, after.constants.values, after.role) == (before.moves, before.constants.values, "consumer")
 
 
+def test_a_history_that_is_shown_as_a_trace_is_said_to_be_one_of_clients(tmp_path: Path) -> None:
+    path = tmp_path / "a.history"
+    path.write_text(text_of(history()), "utf-8")
+    found = fencepost("show", str(path))
+    assert found.exit_code == 2
+    assert "--client NAME --trace FILE" in found.stderr
+
+
 def test_every_archived_trace_can_be_played() -> None:
     assert len(of_archive()) >= 19
     assert all(one.moves for one in of_archive())
@@ -268,6 +276,8 @@ def test_an_event_is_short_json() -> None:
         (("leader-discovery", "--client", "java==../x"), "has a version that cannot be one"),
         (("replication", "--client", "java"), "--client is for `leader-discovery`"),
         (("leader-discovery", "--client", "java", "--kafka", "4.1.2"), "Leave out the others"),
+        (("leader-discovery", "--client", "fencepost", "--story", "no-epoch-acepted"), "Did you mean 'no-epoch-accepted'?"),
+        (("leader-discovery", "--story", "no-epoch-accepted"), "--story was given without --client"),
     ],
 )
 def test_what_cannot_be_asked_of_a_client_is_one_message(words: tuple[str, ...], said: str) -> None:

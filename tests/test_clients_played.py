@@ -118,6 +118,16 @@ def test_the_command_prints_a_table_and_data(tmp_path: Path) -> None:
     assert sum(row["broken"] for row in data["rules"]) == 0
 
 
+def test_a_story_shows_its_defect_each_time_that_it_is_played() -> None:
+    name = "idle-consumer-forgets-its-epoch"
+    kept = fencepost("conform", "leader-discovery", "--client", OWN, "--story", name, "--quiet")
+    broken = fencepost("conform", "leader-discovery", "--client", f"{OWN}/overlooks-truncation", "--story", name, "--quiet")
+    assert (kept.exit_code, broken.exit_code) == (0, 1)
+    told = " ".join(broken.stdout.split())
+    assert f"truncation-is-noticed, in {name}: " in told
+    assert "(each time in 3 plays more)" in told
+
+
 def test_what_is_missing_is_said_and_the_others_play(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     monkeypatch.setenv("FENCEPOST_CACHE", str(tmp_path / "cache"))
     monkeypatch.setattr(shutil, "which", lambda *_, **__: None)

@@ -52,6 +52,12 @@ def test_figures_are_small_and_have_one_row_a_line() -> None:
         assert text == text_of(json.loads(text)) + "\n", file.name
 
 
+def test_figures_whose_names_are_numbers_are_read_again() -> None:
+    assert json.loads(text_of({"partitions": {4: {"seconds": 1}, 64: {"seconds": 2}}})) == {
+        "partitions": {"4": {"seconds": 1}, "64": {"seconds": 2}}
+    }
+
+
 def test_a_changed_row_is_a_diff_of_one_line() -> None:
     before = load("matrices/kip320")
     after = json.loads(json.dumps(before))

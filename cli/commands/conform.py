@@ -46,6 +46,9 @@ SHOWN = 8
 )
 @constants_options
 @click.option("--trace", "files", multiple=True, metavar="FILE", help="Execute the history of a trace (repeatable).")
+@click.option(
+    "--story", "stories", multiple=True, metavar="NAME", help="Play a story of docs/clients.md to the client (repeatable)."
+)
 @click.option("--walks", type=click.IntRange(1), metavar="N", help="Execute random walks instead of the whole state graph.")
 @click.option("--depth", type=click.IntRange(1), default=40, show_default=True, metavar="N", help="Steps of a walk at most.")
 @click.option("--seed", type=int, default=1, show_default=True, metavar="N", help="Take other walks.")
@@ -68,7 +71,8 @@ def conform(protocol: str, kafka: str | None, jars: str | None, **given: Any) ->
 
     \b
     Exit status: 0 Kafka does as the model does, 1 they differ, 2 bad input (or no Java, no Maven, no such
-    release), 3 the time was over before the end.
+    release), 3 the time was over before the end. With --client: 0 every rule is kept, 1 one is broken each time that its
+    history is played, 3 one is broken now and then, or a client could not be run.
     """  # noqa: D301 (\b is the mark by which click keeps lines)
     from fencepost.conformance.binding import binding
     from fencepost.conformance.conform import write_differences
@@ -77,6 +81,8 @@ def conform(protocol: str, kafka: str | None, jars: str | None, **given: Any) ->
     folder = Path(given["output"]) if given["output"] else None
     if given["clients"]:
         return _clients(protocol, kafka, jars, folder, given)
+    if given["stories"]:
+        raise UsageError("--story was given without --client: stories are played to real clients, such as --client java.")
     bound = binding(protocol)
     if folder is not None:
         make_sure_folder(folder)
@@ -110,7 +116,7 @@ def _clients(protocol: str, kafka: str | None, jars: str | None, folder: Path | 
     others = ("settings", "with_", "without", "ablate", "refusals", "changes", "lines")
     if kafka or jars or any(given[name] for name in others):
         raise UsageError(
-            "--client goes with --walks, --depth, --seed, --trace, --budget and --output: the machines of its histories are fixed. Leave out the others."
+            "--client goes with --walks, --depth, --seed, --trace, --story, --budget and --output: the machines of its histories are fixed. Leave out the others."
         )
     if folder is not None:
         make_sure_folder(folder)
@@ -119,6 +125,7 @@ def _clients(protocol: str, kafka: str | None, jars: str | None, folder: Path | 
         depth=min(given["depth"], 30),
         seed=given["seed"],
         files=tuple(map(Path, given["files"])),
+        stories=given["stories"],
         seconds=given["budget"],
         output=folder,
     )
@@ -251,9 +258,8 @@ def _print_clients(console: Console, reports: list[ClientReport]) -> None:
                 broken = f"broken in {outcome.broken[name]:,} of " if outcome.broken[name] else "kept in "
                 console.print(f"    {name:<30} {broken}{outcome.exercised_in[name]:,}")
         for rule, found in outcome.failures.items():
-            steady = sum(item.is_steady for item in found if item.plays)
-            tried = sum(item.plays > 0 for item in found)
-            console.print(f"  {rule}: {found[0].verdict.why} ({steady} of {tried} each time when played again)", soft_wrap=True)
+            shown = max(found, key=lambda item: item.is_steady)
+            console.print(f"  {rule}, in {shown.history.name}: {shown.verdict.why} ({outcome.again(rule)})", soft_wrap=True)
             if rule in report.traces:
                 console.print(f"    {report.traces[rule]}", soft_wrap=True)
 

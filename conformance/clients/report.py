@@ -12,6 +12,7 @@ from fencepost.conformance.clients.install import Installed, installed
 from fencepost.conformance.clients.keep import load, page, text_of
 from fencepost.conformance.clients.rules import NAMES
 from fencepost.conformance.clients.run import Outcome, run, shortened
+from fencepost.conformance.clients.stories import story
 from fencepost.model.language.errors import UsageError
 
 if TYPE_CHECKING:
@@ -26,19 +27,21 @@ FORMAT = 1
 
 @dataclass(frozen=True)
 class Request:
-    """Which histories are played: walks by number, files, or a path cover of SMALL; for each client at most `seconds`."""
+    """Which histories are played: stories by name, walks by number, files, or a path cover of SMALL; for each client at most `seconds`."""
 
     walks: int = 0
     depth: int = 30
     seed: int = 1
     files: tuple[Path, ...] = ()
+    stories: tuple[str, ...] = ()
     seconds: float | None = None
     output: Path | None = None
 
     def histories(self) -> Iterator[History]:
         """Yield the histories, the same each time."""
-        if self.files:
+        if self.files or self.stories:
             yield from map(load, self.files)
+            yield from (story(name).history for name in self.stories)
         elif self.walks:
             yield from Source(settings(), self.seed).walks(self.walks, self.depth)
         else:

@@ -95,6 +95,16 @@ class Outcome:
             "steady": sum(found.is_steady for found in tried),
         }
 
+    def again(self, rule: str) -> str:
+        """Return in words what became of a rule's failures when they were played again."""
+        row = self.row(rule)
+        tried, steady = row["played_again"], row["steady"]
+        if not tried:
+            return "not played again"
+        if steady == tried:
+            return f"each time in {AGAIN} plays more"
+        return f"flaky: each time in {AGAIN} plays more of {steady} of {tried} histories"
+
     @property
     def verdict(self) -> str:
         """The verdict: differs if a deviation shows each time that its history is played, undetermined if one shows now and then."""

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 
 from fencepost.conformance.clients.history import PROTOCOL, History, Move
 from fencepost.invariants.protocols import protocol as named_protocol
+from fencepost.model.language.errors import UsageError, nearest
 
 ASKS = ("client-refreshes 0", "broker-answers-refresh", "client-applies-metadata")
 """The client asks for metadata, and is answered."""
@@ -180,3 +181,12 @@ STORIES = (
         plays=50,
     ),
 )
+
+
+def story(name: str) -> Story:
+    """Return a story; raise UsageError for a name that there is not."""
+    found = next((item for item in STORIES if item.name == name), None)
+    if found is None:
+        names = [item.name for item in STORIES]
+        raise UsageError(f"there is no story {name!r}.{nearest(name, names)} Stories are: {', '.join(names)}.")
+    return found
