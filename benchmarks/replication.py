@@ -42,15 +42,18 @@ class Searcher:
         self.process = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)  # noqa: S603 (our own program)
 
     def ask(self, machine: str, **options: Any) -> Answer:
-        """Search once."""
+        """Search a machine that is measured once."""
+        return self.ask_of(*machines()[machine], **options)
+
+    def ask_of(self, name: str, constants: dict[str, int], **options: Any) -> Answer:
+        """Search a protocol once at these constants."""
         assert self.process.stdin is not None
         assert self.process.stdout is not None
-        name, constants = machines()[machine]
         self.process.stdin.write(json.dumps({"protocol": name, "constants": constants, **options}) + "\n")
         self.process.stdin.flush()
         line = self.process.stdout.readline()
         if not line:
-            raise SystemExit(f"{self.process.args}: the search of {machine} ended with status {self.process.wait()}")
+            raise SystemExit(f"{self.process.args}: the search of {name} ended with status {self.process.wait()}")
         found: Answer = json.loads(line)
         return found
 

@@ -10,6 +10,7 @@ import os
 import resource
 import sys
 import time
+from importlib import import_module
 from typing import Any
 
 from fencepost.explorers.native.search import Search
@@ -27,11 +28,19 @@ def main() -> None:
 
 
 def answer(question: dict[str, Any]) -> dict[str, Any]:
-    """Search once; the question has `protocol`, `constants`, and the options of a search."""
+    """Search once; the question has `protocol`, `constants`, and the options of a search.
+
+    With `folder` the model is that of the package `before` in it.
+    """
     found = protocol(question.pop("protocol"))
-    constants = found.machine.set_constants(question.pop("constants"))
-    properties = tuple(item for item in found.properties if not item.kind.over_behaviours)
-    made = Search(found.machine, constants, properties, Options(**question))
+    machine, judged = found.machine, found.properties
+    if "folder" in question:
+        sys.path.insert(0, question.pop("folder"))
+        machine = import_module("before.cluster.machine").MACHINE
+        judged = import_module("before.replication").PROPERTIES
+    constants = machine.set_constants(question.pop("constants"))
+    properties = tuple(item for item in judged if not item.kind.over_behaviours)
+    made = Search(machine, constants, properties, Options(**question))
     before, began = time.process_time(), time.perf_counter()
     result = made.run()
     wall, processor = time.perf_counter() - began, time.process_time() - before
@@ -41,6 +50,7 @@ def answer(question: dict[str, Any]) -> dict[str, Any]:
         "distinct": result.distinct,
         "generated": result.generated,
         "depth": result.depth,
+        "complete": result.complete,
         "store_bytes": result.store_bytes,
         "peak_bytes": resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * KIBIBYTE,
     }

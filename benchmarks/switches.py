@@ -1,48 +1,111 @@
 """What the switches of replication cost where they are off: `python -m benchmarks.switches`.
 
-The commit before operators moved replicas is installed into a folder of its own, and both search kafka-4.1 with three brokers, in turns. The states must be the same; the least of several runs
-counts. Writes figures/switches.json, which docs/replication.md shows.
+The model of the commit before operators moved replicas is taken out of it, and both models are searched by the engine of today, in turns, as
+kafka-4.1 with three brokers. The states must be the same. `--moving` searches with replicas that move instead, where the states are most.
+Writes figures/switches.json, which docs/replication.md shows.
 """
 
 from __future__ import annotations
 
 import argparse
+import subprocess
 import sys
+import tarfile
+from io import BytesIO
+from statistics import median
+from typing import Any
 
+from fencepost.explorers.judge import values_of
 from fencepost.figures.store import load, save
+from fencepost.invariants.catalogue import runs
 
-from benchmarks.earlier import installed
-from benchmarks.replication import CONSOLE, THREE, Answer, Searcher, least
+from benchmarks.earlier import FOLDER, ROOT
+from benchmarks.replication import CONSOLE, THREE, Answer, Searcher
 
 BEFORE = "dbd7a51"
-"""The last commit without reassignments; min ISR that changes, and ELR that is turned off, came later."""
+"""The last commit without reassignments; min ISR that changes, ELR that is turned off, and early starts came later."""
+MOVING = "replication kafka-4.4 3 brokers, replicas move, repaired"
+LARGER: dict[str, dict[str, int]] = {
+    "one fence, two records": {"max_records": 2, "fences": 1},
+    "one reassignment, two records": {"max_records": 2, "reassignments": 1},
+    "two records": {"max_records": 2},
+}
+"""What is set besides where replicas move, by what it is called."""
+
+
+def models_before() -> str:
+    """Return a folder with the model of that commit as a package `before`, and its properties."""
+    folder = FOLDER / f"{BEFORE}-model"
+    packed = subprocess.run(  # noqa: S603 (a commit of ours)
+        ["git", "archive", BEFORE, "model/cluster", "invariants/replication.py"],  # noqa: S607
+        cwd=ROOT,
+        stdout=subprocess.PIPE,
+        check=True,
+    ).stdout
+    with tarfile.open(fileobj=BytesIO(packed)) as files:
+        for file in files.getmembers():
+            if file.isfile():
+                taken = files.extractfile(file)
+                assert taken is not None
+                path = folder / "before" / file.name.removeprefix("model/").removeprefix("invariants/")
+                path.parent.mkdir(parents=True, exist_ok=True)
+                path.write_text(taken.read().decode().replace("fencepost.model.cluster", "before.cluster"))
+    (folder / "before" / "__init__.py").touch()
+    return str(folder)
+
+
+def off(rounds: int) -> None:
+    """Measure both models with the switches off, print and keep."""
+    folder, (now, before) = models_before(), (Searcher(sys.executable), Searcher(sys.executable))
+    taken: dict[str, list[Answer]] = {"this one": [], BEFORE: []}
+    for _ in range(rounds):
+        taken[BEFORE].append(before.ask(THREE, folder=folder, workers=1))
+        taken["this one"].append(now.ask(THREE, workers=1))
+    now.end()
+    before.end()
+    rows = [row(commit, answers) for commit, answers in taken.items()]
+    if any(rows[0][key] != rows[1][key] for key in ("distinct", "generated", "depth")):
+        raise SystemExit(f"{THREE}: the searches differ in what they find: {rows}")
+    CONSOLE.print(*rows, rows[0]["rate"] / rows[1]["rate"], sep="\n")
+    save("switches", {**load("switches"), "what": THREE, "off": rows})
+
+
+def row(commit: str, answers: list[Answer]) -> dict[str, Any]:
+    """Return what was measured of one model: the median of its searches."""
+    first, processor = answers[0], median(item["processor"] for item in answers)
+    return {
+        "commit": commit,
+        **{key: first[key] for key in ("distinct", "generated", "depth")},
+        "processor": round(processor, 4),
+        "rate": round(first["distinct"] / processor),
+        "bytes_a_state": round(first["store_bytes"] / first["distinct"], 1),
+    }
+
+
+def moving(name: str, seconds: float) -> None:
+    """Search replicas that move with this set besides, at most so long, and keep what came of it."""
+    run = next(run for run in runs() if run.name == MOVING)
+    constants = {**values_of(run), **LARGER[name]}
+    searcher = Searcher(sys.executable)
+    found = searcher.ask_of("replication", constants, workers=2, compact=True, budget=seconds)
+    searcher.end()
+    found = {"what": f"kafka-4.4 3 brokers, replicas move, {name}, repaired", "constants": constants, "workers": 2, **found}
+    CONSOLE.print(found)
+    kept = [item for item in load("switches").get("moving", ()) if item["what"] != found["what"]]
+    save("switches", {**load("switches"), "moving": sorted([*kept, found], key=lambda item: item["distinct"])})
 
 
 def main() -> None:
     """Measure, print and write."""
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--rounds", type=int, default=5, help="runs of each, of which the least counts")
+    parser.add_argument("--rounds", type=int, default=7, help="runs of each, of which the median counts")
+    parser.add_argument("--moving", choices=LARGER, help="search with replicas that move, and this besides")
+    parser.add_argument("--seconds", type=float, default=600, help="how long at most")
     given = parser.parse_args()
-    now, before = Searcher(sys.executable), Searcher(installed(BEFORE))
-    taken: dict[str, list[Answer]] = {"now": [], "before": []}
-    for _ in range(given.rounds):
-        taken["before"].append(before.ask(THREE, workers=1))
-        taken["now"].append(now.ask(THREE, workers=1))
-    found = {name: least(answers) for name, answers in taken.items()}
-    if any(found["now"][key] != found["before"][key] for key in ("distinct", "generated", "depth")):
-        raise SystemExit(f"{THREE}: the searches differ in what they find: {found}")
-    rows = [
-        {
-            "commit": BEFORE if name == "before" else "this one",
-            **{key: row[key] for key in ("distinct", "generated", "depth", "processor")},
-            "rate": round(row["distinct"] / row["processor"]),
-            "bytes_a_state": round(row["store_bytes"] / row["distinct"], 1),
-        }
-        for name, row in found.items()
-    ]
-    for row in rows:
-        CONSOLE.print(row)
-    save("switches", {**load("switches"), "what": THREE, "off": rows})
+    if given.moving:
+        moving(given.moving, given.seconds)
+    else:
+        off(given.rounds)
 
 
 if __name__ == "__main__":

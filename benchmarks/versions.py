@@ -54,6 +54,7 @@ RUNS = {
     "HYP-11": "replication kafka-4.4 2 brokers, HYP-11, nothing asked for",
     "HYP-3": "replication 3 brokers, HYP-3",
     "B14": "replication 3 brokers, B14",
+    "HYP-15": "replication 2 brokers, HYP-15",
 }
 """Runs to start from where the smallest shows something else too, or too little."""
 BESIDES: dict[str, dict[str, int]] = {"B19": {"min_isr": 2}}

@@ -84,7 +84,8 @@ class Brokers(Execution):
     def _due(self, after: Key) -> Iterator[str]:
         for broker, r in enumerate(after[STATE["replica"]]):
             index = self.seen.frame.image + r[REPLICA["applied"]]
-            if r[REPLICA["life"]] == Life.RUNNING and self.seen.state["brokers"][broker]["applied"] < index:
+            has_process = r[REPLICA["life"]] == Life.RUNNING or r[REPLICA["early"]] != 0
+            if has_process and self.seen.state["brokers"][broker]["applied"] < index:
                 yield f"apply {broker} {index}"
         for number in self.seen.requests().beyond(after[STATE["alter_partitions"]]):
             if not self.seen.answered(number):

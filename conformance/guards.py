@@ -143,13 +143,14 @@ _ANSWER = "which answer is there"
 PHYSICAL: dict[tuple[str, str], str] = {
     **dict.fromkeys(
         (
-            ("broker-crashes", "is_running(s, broker)"),
+            ("broker-crashes", "has_process(s, broker)"),
             ("broker-stops", "is_running(s, broker)"),
+            ("broker-starts", "not has_process(s, broker)"),
             ("broker-registers", "not is_running(s, broker)"),
             ("controller-unfences-broker", "is_running(s, broker)"),
             ("controller-begins-shutdown", "is_running(s, broker)"),
-            ("broker-applies-metadata", "is_running(s, broker)"),
-            ("broker-applies-configs", "is_running(s, broker)"),
+            ("broker-applies-metadata", "has_process(s, broker)"),
+            ("broker-applies-configs", "has_process(s, broker)"),
         ),
         _PROCESS,
     ),
@@ -163,9 +164,13 @@ PHYSICAL: dict[tuple[str, str], str] = {
     ),
     **dict.fromkeys(
         (
+            ("broker-starts", "checkpoint <= r.high_watermark"),
+            ("broker-starts", "checkpoint == r.high_watermark or c.restart_high_watermark != Checkpoint.LAST"),
+            ("broker-starts", "checkpoint == 0 or c.restart_high_watermark != Checkpoint.LOG_START"),
             ("broker-registers", "checkpoint <= r.high_watermark"),
             ("broker-registers", "checkpoint == r.high_watermark or c.restart_high_watermark != Checkpoint.LAST"),
             ("broker-registers", "checkpoint == 0 or c.restart_high_watermark != Checkpoint.LOG_START"),
+            ("broker-registers", "checkpoint == r.high_watermark or r.early == 0"),
         ),
         _CHECKPOINT,
     ),
@@ -218,6 +223,7 @@ BOUNDS: dict[tuple[str, str], str] = {
     **dict.fromkeys(
         (
             ("broker-crashes", "s.budget.crashes > 0"),
+            ("broker-starts", "s.budget.early_starts > 0"),
             ("broker-stops", "asked or s.budget.clean_stops > 0"),
             ("controller-fences-broker", "s.budget.fences > 0"),
             ("controller-begins-shutdown", "s.budget.clean_stops > 0"),

@@ -30,10 +30,15 @@ ACTIONS: dict[str, Act] = {
         "answer is to stop, the broker's objects are dropped and its epoch is saved.",
         lambda _, broker: f"stop {broker}",
     ),
+    "broker_starts": Act(
+        "What `broker_registers` does but for the registration: until then brokerEpochSupplier of the new ReplicaManager says -1, as "
+        "BrokerLifecycleManager does. BrokerServer, which starts both, is not among the classes here.",
+        lambda _, broker, checkpoint: f"start {broker} {checkpoint}",
+    ),
     "broker_registers": Act(
         "ClusterControlManager.registerBroker of a new incarnation, the session of the old one over; a new ReplicaManager, a "
         "LogManager that recovers the segment file, with `checkpoint` in the file of high watermarks, unless the metadata log, which it "
-        "applies, has no such replica (LogManager.isStrayReplica).",
+        "applies, has no such replica (LogManager.isStrayReplica). If the process runs already it gets its epoch, and applies what is new.",
         lambda _, broker, checkpoint: f"register {broker} {checkpoint}",
     ),
     "controller_fences_broker": Act(
@@ -135,6 +140,7 @@ FIELDS: dict[str, str] = {
     "adding": "PartitionRegistration.addingReplicas",
     "removing": "PartitionRegistration.removingReplicas",
     "replica.life": "whether the broker's objects are there, and whether a clean shutdown has saved its epoch",
+    "replica.early": "whether the broker's objects are there, and have no broker epoch yet",
     "replica.applied": "how far the broker has applied the metadata log",
     "replica.raised": "UnifiedLog.config.minInSyncReplicas of who has a replica",
     "replica.log": "UnifiedLog.read: each record's value and its batch's leader epoch; of a broker that is down, its segment file",
@@ -240,6 +246,7 @@ AS_BUILT: dict[str, int] = {
     "epoch_start_check": 1,
     "leader_eligibility_check": 1,
     "leader_broker_epoch_check": 1,
+    "epochless_fetches": 0,
     "broker_epoch_from": 0,
     "atomic_expansion": 1,
     "one_request_in_flight": 1,

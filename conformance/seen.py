@@ -108,8 +108,9 @@ class Seen:
     def _replica(self, told: dict[str, Any], expected: Key) -> Key:
         r = list(expected)
         log = [(record, epoch) for record, epoch in told["log"]]
-        runs, leads = told["life"] == Life.RUNNING, "isr" in told
+        runs, leads = "applied" in told, "isr" in told
         r[REPLICA["life"]] = told["life"]
+        r[REPLICA["early"]] = int(runs and told["life"] != Life.RUNNING)
         r[REPLICA["applied"]] = told["applied"] - self.frame.image if runs else 0
         r[REPLICA["raised"]] = told.get("raised", expected[REPLICA["raised"]] if runs else 0)
         r[REPLICA["log"]] = tuple(log + [(0,) * ENTRIES] * (self.records - len(log)))
@@ -132,7 +133,7 @@ class Seen:
         """Return what contradicts itself in Kafka, as far as the model says that it cannot."""
         found = []
         for number, told in enumerate(self.state["brokers"]):
-            if told["life"] != Life.RUNNING:
+            if "applied" not in told:
                 continue
             image = self.images[told["applied"]]
             if told["image"] != image:

@@ -25,6 +25,7 @@ from fencepost.invariants import (
     recovery,
     replication,
     replication_liveness,
+    starting,
     visible,
     watermark_propagation,
 )
@@ -96,7 +97,12 @@ _PROPERTIES = {
 }
 """The properties of each machine; those not named are the published models, which share theirs."""
 _ON_REQUEST = {
-    "replication": (*configuration.PROPERTIES, *reassignment.PROPERTIES, *replication_liveness.PROPERTIES),
+    "replication": (
+        *configuration.PROPERTIES,
+        *reassignment.PROPERTIES,
+        *starting.PROPERTIES,
+        *replication_liveness.PROPERTIES,
+    ),
     "controller-failover": (*controller_failover.ON_REQUEST, *controller_failover_live.PROPERTIES),
     "quorum": quorum_liveness.PROPERTIES,
     "metadata-reads": metadata_reads_live.PROPERTIES,

@@ -1,14 +1,14 @@
 """Lemmas on replication: what makes its promises inductive, one fact of the protocol each."""
 
 from fencepost.model.cluster.constants import C
-from fencepost.model.cluster.state import Answer, State, is_running, leads
+from fencepost.model.cluster.state import Answer, State, has_process, leads
 from fencepost.model.language import always, bits, step
 
 
 @always
 def applied_images_exist(s: State, c: C) -> bool:
     """What a running broker has applied is in the controller's log; of one that is down nothing is kept."""
-    return all(s.replica[b].applied <= (s.newest if is_running(s, b) else 0) for b in range(c.brokers))
+    return all(s.replica[b].applied <= (s.newest if has_process(s, b) else 0) for b in range(c.brokers))
 
 
 @always

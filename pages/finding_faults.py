@@ -67,6 +67,10 @@ QUESTIONS = {
         ("shrinks", "fences", "raises", "lowers"),
     ),
     "HYP-14": Question(_alone("brokers=2 crashes=1 shrinks=0 fences=2 elr_disables=1"), ("crashes", "fences", "elr_disables")),
+    "HYP-15": Question(
+        _alone("brokers=2 initial_isr=1 crashes=2 clean_stops=1 shrinks=0 fences=1 early_starts=1 last_known_leader=off"),
+        ("crashes", "clean_stops", "fences", "early_starts"),
+    ),
 }
 GRID = ("min_isr=1,2",)
 

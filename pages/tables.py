@@ -6,7 +6,7 @@ A table stands between `<!-- cases ID ... -->` and `<!-- end -->`. Instead of id
 `speed-wanted`, `speed-steps`, `four-cases`, `propagation`, `follower-settings`,
 `follower-switches`, `recovery`, `clusters`, `clusters-kept`, `releases`, `releases-why`,
 `releases-known`, `conform-covers`, `conform-walks`, `conform-moves`, `conform-changes`, `clients-rules`, `clients-runs`,
-`clients-stories`, `clients-mutants`, `clients-flaky`, `by-version`, `audit-runs`, `finding-faults`, `switches-off`, `unfinished`,
+`clients-stories`, `clients-mutants`, `clients-flaky`, `by-version`, `audit-runs`, `finding-faults`, `switches-off`, `moving`,
 `crashes-in-short`; or one of `lemmas`, `cuts` with the name of a proof.
 Seconds, rates and memory are those that `python -m benchmarks.catalogue` measured.
 """
@@ -299,26 +299,36 @@ def _largest() -> tuple[Row, Iterable[Row]]:
 
 
 def _switches_off() -> tuple[Row, Iterable[Row]]:
-    """Return what kafka-4.1 takes with the newer switches off, and what it took before there were any."""
-    return ["commit", "distinct", "depth", "states a processor second", "bytes a state"], (
-        [row["commit"], f"{row['distinct']:,}", str(row["depth"]), f"{row['rate']:,}", str(row["bytes_a_state"])]
-        for row in load("switches").get("off", ())
+    """Return what kafka-4.1 takes with the newer switches off, and with the model from before there were any."""
+    rows = load("switches").get("off", ())
+    return ["model of", "distinct", "depth", "states a processor second", "rate against the older", "bytes a state"], (
+        [
+            row["commit"],
+            f"{row['distinct']:,}",
+            str(row["depth"]),
+            f"{row['rate']:,}",
+            f"{row['rate'] / rows[-1]['rate']:.2f}",
+            str(row["bytes_a_state"]),
+        ]
+        for row in rows
     )
 
 
-def _unfinished() -> tuple[Row, Iterable[Row]]:
-    """Return searches of replicas that move which did not end in the time that they had."""
-    return ["what", "distinct so far", "depth so far", "wall s", "bytes a state", "store", "peak"], (
+def _moving() -> tuple[Row, Iterable[Row]]:
+    """Return the largest searches of replicas that move, and those that did not end in the time that they had."""
+    return ["what", "ended", "distinct", "depth", "wall s", "states/s", "bytes a state", "store", "peak"], (
         [
             row["what"],
+            "yes" if row["complete"] else "no",
             f"{row['distinct']:,}",
             str(row["depth"]),
-            f"{row['seconds']:.0f}",
+            f"{row['wall']:.0f}",
+            f"{row['distinct'] / row['wall']:,.0f}",
             f"{row['store_bytes'] / row['distinct']:.1f}",
             _gigabytes(row["store_bytes"]),
-            _gigabytes(row["peak_memory_bytes"]),
+            _gigabytes(row["peak_bytes"]),
         ]
-        for row in load("switches").get("unfinished", ())
+        for row in load("switches").get("moving", ())
     )
 
 
@@ -358,7 +368,7 @@ _WORDS: dict[str, Callable[[], tuple[Row, Iterable[Row]]]] = {
     "by-version": versions.by_version,
     "finding-faults": finding_faults.needed,
     "switches-off": _switches_off,
-    "unfinished": _unfinished,
+    "moving": _moving,
     "crashes-in-short": tolerance.in_short,
     "releases": releases.findings,
     "releases-why": releases.findings_why,

@@ -113,7 +113,7 @@ def test_what_chooses_between_behaviours_is_never_lowered() -> None:
     assert sizes(REPLICATION) == [
         "brokers", "max_records", "metadata_lag", "alter_partitions", "late_fetches", "max_leader_epoch", "crashes",
         "clean_stops", "fences", "shrinks", "lags", "elections", "disk_swaps", "resends",
-        "reassignments", "cancels", "raises", "lowers", "elr_disables", "movable",
+        "reassignments", "cancels", "raises", "lowers", "elr_disables", "early_starts", "movable",
     ]  # fmt: skip
     assert shapes(REPLICATION) == ["brokers"]
     assert sizes(mailbox.MACHINE) == ["clients", "requests", "resends", "losses"]

@@ -62,6 +62,14 @@ class EpochSource(IntEnum):
     CACHE = 1
 
 
+class Epochless(IntEnum):
+    """What a leader does with fetches that carry no broker epoch: takes them like any other, proposes nobody by them, or refuses them."""
+
+    ACCEPTED = 0
+    INELIGIBLE = 1
+    REFUSED = 2
+
+
 class UncleanShutdown(IntEnum):
     """How the controller tells, at registration, that a broker may have lost records."""
 
@@ -138,6 +146,7 @@ class C(Constants):
     raises = bound(0, low=0, high=2, meaning="times that an operator raises min ISR by one")
     lowers = bound(0, low=0, high=2, meaning="times that an operator lowers min ISR by one")
     elr_disables = bound(0, low=0, high=1, meaning="with ELR: times that an operator turns the feature off")
+    early_starts = bound(0, low=0, high=2, meaning="times that a new process follows before it is registered (HYP-15)")
     movable = bound(0, low=0, high=5, meaning="brokers of which operators add and remove replicas: the first")
     least_replicas = bound(0, low=0, high=5, meaning="replicas that operators leave the partition at least, and never none")
     spare = bound(0, low=0, high=4, meaning="of these, brokers without a replica at the start: the last")
@@ -160,6 +169,9 @@ class C(Constants):
         default=False, meaning="leaders compare fetches with the broker epochs of fenced brokers too (HYP-9)"
     )
     fetch_carries_broker_epoch = switch(default=True, meaning="fetches carry the broker epoch (KIP-903, Fetch v15)")
+    epochless_fetches = choice(
+        Epochless.ACCEPTED, meaning="fetches without a broker epoch are: accepted (HYP-15), ineligible, refused"
+    )
     diverging_fetch_counts = switch(default=False, meaning="a diverging fetch updates the follower's state (KAFKA-13141)")
     high_watermark_before_truncation = switch(
         default=False, meaning="a diverging answer moves the high watermark first (KAFKA-14704)"

@@ -4,7 +4,7 @@ After Partition and Replica of the broker.
 """
 
 from fencepost.model.cluster import log
-from fencepost.model.cluster.constants import C, EpochSource, FencedAnswers, Field, Rollback, Truncation
+from fencepost.model.cluster.constants import C, Epochless, EpochSource, FencedAnswers, Field, Rollback, Truncation
 from fencepost.model.cluster.state import (
     AlterPartition,
     Answer,
@@ -98,7 +98,9 @@ def advance_high_watermark(s: State, c: C, leader: int) -> None:
 
 
 def observe_commit(s: State, r: Replica) -> None:
-    """Note the records that became visible for the first time."""
+    """Note the records that became visible for the first time. A process takes no connections before it is registered."""
+    if r.early != 0:
+        return
     for offset in range(s.ghost_committed_end, r.high_watermark):
         s.ghost_committed[offset] = r.log[offset].record
     s.ghost_committed_end = max(s.ghost_committed_end, r.high_watermark)
@@ -118,12 +120,13 @@ def acknowledge(s: State, c: C, r: Replica, min_isr: int) -> None:
 def is_stale_fetch(s: State, c: C, leader: int, follower: int, broker_epoch: int) -> bool:
     """Say whether the leader's cache knows a later broker epoch of the follower (Replica.updateFetchStateOrThrow).
 
-    Of a fenced follower it is not asked (KRaftMetadataCache.getAliveBrokerEpoch).
+    Of a fenced follower it is not asked (KRaftMetadataCache.getAliveBrokerEpoch). A fetch without an epoch is never stale (HYP-15).
     """
     image = local(s, leader)
+    if broker_epoch == NONE:
+        return c.epochless_fetches == Epochless.REFUSED
     return (
         c.fetch_broker_epoch_check
-        and broker_epoch != NONE
         and (c.fenced_epoch_check or not bits.contains(image.fenced, follower))
         and image.broker_epoch[follower] > broker_epoch
     )
@@ -135,7 +138,9 @@ def is_eligible_in_cache(c: C, image: Image, follower: int, broker_epoch: int) -
     Neither fenced nor shutting down (KIP-841), and registered under the epoch of its fetch, if that names one (KIP-903).
     """
     return not (c.leader_eligibility_check and bits.contains(image.fenced | image.stopping, follower)) and (
-        not c.leader_broker_epoch_check or broker_epoch in (NONE, image.broker_epoch[follower])
+        not c.leader_broker_epoch_check
+        or broker_epoch == image.broker_epoch[follower]
+        or (broker_epoch == NONE and c.epochless_fetches == Epochless.ACCEPTED)
     )
 
 
@@ -220,8 +225,8 @@ def record_fetch(s: State, c: C, leader: int, follower: int, end: int, broker_ep
 
 
 def fetch_epoch(s: State, c: C, follower: int) -> int:
-    """Return the broker epoch in a running follower's fetch, NONE before Fetch version 15."""
-    return newest(s).broker_epoch[follower] if c.fetch_carries_broker_epoch else NONE
+    """Return the broker epoch in a follower's fetch, NONE before Fetch version 15 and before its process is registered."""
+    return newest(s).broker_epoch[follower] if c.fetch_carries_broker_epoch and s.replica[follower].early == 0 else NONE
 
 
 def fetched_epoch(c: C, f: Replica) -> int:

@@ -5,7 +5,7 @@ from fencepost.model.cluster.constants import C, Checkpoint, Loss, UncleanShutdo
 from fencepost.model.cluster.controller import epoch_without, has_room, leader_without, remove_from_isr
 from fencepost.model.cluster.follower import forget_answer
 from fencepost.model.cluster.leader import fail_writes, forget_leadership
-from fencepost.model.cluster.metadata import start_from
+from fencepost.model.cluster.metadata import go_on_from, start_from
 from fencepost.model.cluster.network import leave_fetch_behind
 from fencepost.model.cluster.partition_change import (
     active,
@@ -16,7 +16,7 @@ from fencepost.model.cluster.partition_change import (
     isr_after,
     leader_after,
 )
-from fencepost.model.cluster.state import Broker, Life, Offset, State, has_elr, is_running, local, newest
+from fencepost.model.cluster.state import Broker, Life, Offset, State, has_elr, has_process, is_running, local, newest
 from fencepost.model.language import action, bits, require
 
 
@@ -37,6 +37,7 @@ def halt(s: State, broker: int, life: Life) -> None:
     r.applied = 0
     r.raised = 0
     r.life = life
+    r.early = 0
 
 
 @action(broker=Broker, kept=Offset)
@@ -47,7 +48,7 @@ def broker_crashes(s: State, c: C, broker: int, kept: int) -> None:
     """
     r = s.replica[broker]
     require(s.budget.crashes > 0, bound=C.crashes)
-    require(is_running(s, broker))
+    require(has_process(s, broker))
     require(kept <= r.end)
     require(kept == r.end or may_lose(s, c, broker))
     require(kept in (0, r.end) or c.partial_loss)
@@ -93,8 +94,28 @@ def broker_stops(s: State, c: C, broker: int) -> None:
 
 
 @action(broker=Broker, checkpoint=Offset)
+def broker_starts(s: State, c: C, broker: int, checkpoint: int) -> None:
+    """A new process of a broker follows by the metadata that it has read, although it is not registered yet (HYP-15).
+
+    BrokerServer.startup: metadata is published as soon as it is read up to the high watermark (MetadataLoader), which starts fetchers.
+    The controller refuses the registration while the session of the process before lasts (DUPLICATE_BROKER_REGISTRATION). It leads
+    nothing before it is unfenced: until then it takes no connections.
+    """
+    r = s.replica[broker]
+    require(s.budget.early_starts > 0, bound=C.early_starts)
+    require(not has_process(s, broker))
+    require(checkpoint <= r.high_watermark)
+    require(checkpoint == r.high_watermark or c.restart_high_watermark != Checkpoint.LAST)
+    require(checkpoint == 0 or c.restart_high_watermark != Checkpoint.LOG_START)
+    s.budget.early_starts -= 1
+    r.early = 1
+    r.high_watermark = checkpoint
+    start_from(s, c, broker)
+
+
+@action(broker=Broker, checkpoint=Offset)
 def broker_registers(s: State, c: C, broker: int, checkpoint: int) -> None:
-    """A broker starts with a new incarnation, registers and applies the image of its registration.
+    """A broker starts with a new incarnation, unless it has already, registers and applies the image of its registration.
 
     ClusterControlManager.registerBroker: a session that has expired but is not fenced yet does not stand in the way.
     The new incarnation leaves the ISR as if the old one had been fenced (ReplicationControlManager.handleBrokerShutdown,
@@ -120,6 +141,7 @@ def broker_registers(s: State, c: C, broker: int, checkpoint: int) -> None:
     require(checkpoint <= r.high_watermark)
     require(checkpoint == r.high_watermark or c.restart_high_watermark != Checkpoint.LAST)
     require(checkpoint == 0 or c.restart_high_watermark != Checkpoint.LOG_START)
+    require(checkpoint == r.high_watermark or r.early == 0)
     stays = bits.contains(isr_after(s, c, isr), broker) and bits.size(isr) > 1
     append_image(s)
     now = newest(s)
@@ -135,7 +157,11 @@ def broker_registers(s: State, c: C, broker: int, checkpoint: int) -> None:
         s.ghost_stale = bits.with_member(s.ghost_stale, broker)
     r.life = Life.RUNNING
     r.high_watermark = checkpoint
-    start_from(s, c, broker)
+    if r.early != 0:
+        r.early = 0
+        go_on_from(s, c, broker)
+    else:
+        start_from(s, c, broker)
 
 
 def is_unclean(s: State, c: C, broker: int) -> bool:

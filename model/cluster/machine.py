@@ -11,7 +11,7 @@ from fencepost.model.cluster import (
     producer,
     reassignment,
 )
-from fencepost.model.cluster.constants import C, Checkpoint, Completion, Judging, Publishing, UncleanShutdown, refuse
+from fencepost.model.cluster.constants import C, Checkpoint, Completion, Epochless, Judging, Publishing, UncleanShutdown, refuse
 from fencepost.model.cluster.operators import REPAIRS, terms
 from fencepost.model.cluster.state import State, initial
 from fencepost.model.language import Cast, Machine, Version
@@ -104,6 +104,11 @@ def notes(c: C) -> tuple[str, ...]:
             "stale_elr_elects is on, as Kafka's code reads: a violation may come from the conjecture HYP-14; "
             "`--without stale_elr_elects` closes it."
         )
+    if c.early_starts > 0 and c.epochless_fetches != Epochless.REFUSED:
+        found.append(
+            "epochless_fetches is accepted or ineligible, and Kafka's code accepts them: a violation may come from the conjecture HYP-15; "
+            "`--set epochless_fetches=refused` closes it."
+        )
     if c.elr and c.raises + c.lowers > 0 and c.elr_judged_by != Judging.HEARTBEATS and c.publishing != Publishing.TOGETHER:
         found.append(
             "publishing is not together, nor elr_judged_by=heartbeats, as Kafka's code reads: a violation may come from HYP-11; "
@@ -121,6 +126,7 @@ MACHINE = Machine(
     actions=(
         lifecycle.broker_crashes,
         lifecycle.broker_stops,
+        lifecycle.broker_starts,
         lifecycle.broker_registers,
         lifecycle.disk_is_swapped,
         controller.controller_fences_broker,

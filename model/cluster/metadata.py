@@ -6,9 +6,16 @@ After ReplicaManager.applyDelta, Partition.makeLeader and Partition.makeFollower
 from fencepost.model.cluster import log
 from fencepost.model.cluster.constants import C, FencedAnswers, Publishing, Truncation
 from fencepost.model.cluster.follower import forget_answer
-from fencepost.model.cluster.leader import advance_high_watermark, fail_writes, forget_followers, forget_leadership, start_epoch
+from fencepost.model.cluster.leader import (
+    advance_high_watermark,
+    fail_writes,
+    forget_followers,
+    forget_leadership,
+    observe_commit,
+    start_epoch,
+)
 from fencepost.model.cluster.network import leave_fetch_behind
-from fencepost.model.cluster.state import Answer, Broker, Image, ImageIndex, Replica, State, is_running, local, newest
+from fencepost.model.cluster.state import Answer, Broker, Image, ImageIndex, Replica, State, has_process, leads, local, newest
 from fencepost.model.language import NONE, action, bits, require
 
 
@@ -21,7 +28,7 @@ def broker_applies_metadata(s: State, c: C, broker: int, index: int) -> None:
     r = s.replica[broker]
     old, new = s.image[r.applied], s.image[index]
     changes = new.partition_epoch != old.partition_epoch
-    require(is_running(s, broker))
+    require(has_process(s, broker))
     require(r.applied < index)
     require(index <= s.newest)
     require(r.raised == old.raised or c.publishing != Publishing.TOPICS_FIRST)
@@ -40,7 +47,7 @@ def broker_applies_configs(s: State, c: C, broker: int, index: int) -> None:
     r = s.replica[broker]
     require(r.raised != s.image[index].raised)
     require(c.publishing != Publishing.TOGETHER)
-    require(is_running(s, broker))
+    require(has_process(s, broker))
     require(index <= s.newest)
     require(r.applied == index if c.publishing == Publishing.TOPICS_FIRST else r.applied < index)
     require(r.raised == local(s, broker).raised or c.publishing == Publishing.TOPICS_FIRST)
@@ -84,6 +91,15 @@ def start_from(s: State, c: C, broker: int) -> None:
         make_leader(s, c, broker, False, True)
     else:
         make_follower(s, c, broker, False, True)
+
+
+def go_on_from(s: State, c: C, broker: int) -> None:
+    """A process that runs already applies all metadata up to its registration; what it leads from then on is seen."""
+    r = s.replica[broker]
+    apply_image(s, c, broker, s.newest)
+    r.raised = newest(s).raised
+    if leads(s, broker):
+        observe_commit(s, r)
 
 
 def delete_replica(s: State, c: C, broker: int) -> None:

@@ -14,6 +14,7 @@ from fencepost.model.cluster.state import (
     LateFetch,
     State,
     Status,
+    has_process,
     is_running,
     leads,
     local,
@@ -138,12 +139,17 @@ def normalize(s: State, c: C) -> None:
     for broker in range(c.brokers):
         for index in range(c.metadata_lag):
             r = s.replica[broker]
-            if is_running(s, broker) and index == r.applied and index < s.newest and is_read_alike(s, broker, index, index + 1):
+            if (
+                has_process(s, broker)
+                and index == r.applied
+                and index < s.newest
+                and is_read_alike(s, broker, index, index + 1)
+            ):
                 r.applied = index + 1
     drop_moot_messages(s, c)
     oldest = s.newest
     for broker in range(c.brokers):
-        if is_running(s, broker):
+        if has_process(s, broker):
             oldest = min(oldest, s.replica[broker].applied)
     drop_images(s, c, oldest)
 
@@ -190,7 +196,7 @@ def drop_images(s: State, c: C, oldest: int) -> None:
         s.image[index].partition_epoch -= base
     for broker in range(c.brokers):
         r = s.replica[broker]
-        if is_running(s, broker):
+        if has_process(s, broker):
             r.applied -= oldest
         if r.isr != 0:
             r.partition_epoch -= base

@@ -4,9 +4,9 @@ Folded, so that states are small:
 
 * The controller is the newest of a window of images; a broker's metadata is an index into that window. Lost: brokers
   that lag by more than `metadata_lag` images.
-* A broker starts, registers and applies the image of its registration in one step, so the broker epoch of a running
-  broker is the one in the newest image. Broker epochs count incarnations. Lost: the time in which it starts, when it
-  does nothing.
+* A broker registers and applies the image of its registration in one step, so the broker epoch of a running
+  broker is the one in the newest image. Broker epochs count incarnations. It starts in the same step too, but for
+  `early_starts` times.
 * A follower always has a fetch out. Its content follows from the follower's log and leader epoch, so only the answer is
   stored, and requests whose sender has gone. Lost: a fetch that is handled after its sender has entered another
   epoch, and an answer from an earlier epoch of the same leader, which Kafka would match by its offset alone.
@@ -87,6 +87,9 @@ RecordIds = Annotated[int, BitSet(C.max_records + 1)]
 Raise = Annotated[int, Range(-1 * C.lowers, C.raises)]
 """By how much min ISR is above the value that it starts with; always 0 if no operator changes it."""
 
+Early = Annotated[int, Range(0, C.early_starts)]
+"""Whether a process runs that is not registered, 0 or 1; always 0 if none may."""
+
 
 class Image(Record):
     """The controller's state after one batch of its log, as far as brokers read it. `missing` holds those without a replica."""
@@ -140,10 +143,12 @@ class Replica(Record):
     has still to look at the broker epoch (before KAFKA-15221). `recent` holds followers that were caught up within the lag
     time, if the leader waits for such. `truncating` is set
     while a follower has still to ask where to cut its log (before Fetch carried the last epoch). `raised` gives the min ISR that it
-    acts on, which may be that of another image than the one applied.
+    acts on, which may be that of another image than the one applied. `early` is set while a new process runs that is not registered yet:
+    `life` is still about the one before.
     """
 
     life: Life
+    early: Early
     applied: ImageIndex
     raised: Raise
     log: Annotated[Array[Entry], Size(C.max_records)]
@@ -202,6 +207,7 @@ class Budget(Record):
     raises: Annotated[int, Range(0, C.raises)]
     lowers: Annotated[int, Range(0, C.lowers)]
     elr_disables: Annotated[int, Range(0, C.elr_disables)]
+    early_starts: Annotated[int, Range(0, C.early_starts)]
 
 
 class State(Record):
@@ -266,6 +272,7 @@ def initial(s: State, c: C) -> None:
     s.budget.raises = c.raises
     s.budget.lowers = c.lowers
     s.budget.elr_disables = c.elr_disables
+    s.budget.early_starts = c.early_starts
 
 
 def newest(s: State) -> Image:
@@ -279,8 +286,13 @@ def local(s: State, broker: int) -> Image:
 
 
 def is_running(s: State, broker: int) -> bool:
-    """Say whether the broker's process runs."""
+    """Say whether the broker's process runs and is registered."""
     return s.replica[broker].life == Life.RUNNING
+
+
+def has_process(s: State, broker: int) -> bool:
+    """Say whether a process of the broker runs, registered or not yet."""
+    return is_running(s, broker) or s.replica[broker].early != 0
 
 
 def leads(s: State, broker: int) -> bool:
@@ -318,7 +330,10 @@ def follows(s: State, follower: int, leader: int) -> bool:
     """Say whether the follower runs, has a replica and fetches from `leader`."""
     image = local(s, follower)
     return (
-        follower != leader and is_running(s, follower) and image.leader == leader and not bits.contains(image.missing, follower)
+        follower != leader
+        and has_process(s, follower)
+        and image.leader == leader
+        and not bits.contains(image.missing, follower)
     )
 
 

@@ -50,7 +50,8 @@ final class Broker {
     private static final Map<Object, Object> QUOTAS = new HashMap<>();
 
     final int id;
-    final long epoch;
+    /** -1 until it is registered. */
+    long epoch;
     final File directory;
     final kafka.server.ReplicaManager manager;
     final Fetching fetching;

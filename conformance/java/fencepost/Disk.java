@@ -12,4 +12,9 @@ final class Disk {
     long highWatermark;
     /** The broker epoch that a clean shutdown has saved, -1 after a crash. */
     long savedEpoch = -1;
+
+    /** How the last registered process ended, as the model has it: stopped or crashed. */
+    int life() {
+        return savedEpoch >= 0 ? 1 : 2;
+    }
 }

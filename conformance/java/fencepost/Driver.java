@@ -66,6 +66,7 @@ public final class Driver implements Loop.Driven {
             case "look": break;
             case "crash": world.crash(n[0], n[1]); break;
             case "stop": world.stop(n[0]); break;
+            case "start": world.start(n[0], n[1]); break;
             case "register": world.register(n[0], n[1]); break;
             case "fence": world.fence(n[0]); break;
             case "unfence": world.unfence(n[0]); break;

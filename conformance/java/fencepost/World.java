@@ -197,7 +197,7 @@ final class World {
     void stop(int broker) throws Exception {
         Broker b = running(broker);
         for (Broker other : running) {
-            if (other != null && other != b && !controller.registration(other.id).fenced()) {
+            if (other != null && other.epoch >= 0 && other != b && !controller.registration(other.id).fenced()) {
                 controller.heartbeat(other.id, other.epoch, controller.registration(other.id).inControlledShutdown(), other.appliedRecords());
             }
         }
@@ -214,24 +214,43 @@ final class World {
     private boolean isHeldUp(int broker) {
         for (int other = 0; other < brokers; other++) {
             BrokerRegistration r = controller.registration(other);
-            if (other != broker && running[other] == null && !r.fenced() && !r.inControlledShutdown()) {
+            boolean isSilent = running[other] == null || running[other].epoch < 0;
+            if (other != broker && isSilent && !r.fenced() && !r.inControlledShutdown()) {
                 return true;
             }
         }
         return false;
     }
 
-    void register(int broker, int checkpoint) throws Exception {
+    /** A process of the broker starts: with epoch -1 it is not registered yet. */
+    private void start(int broker, long epoch, int checkpoint) throws Exception {
         if (running[broker] != null) {
+            throw new Untried("broker " + broker + " runs");
+        }
+        Broker.prepare(root, broker, disks[broker], topic, checkpoint);
+        running[broker] = new Broker(broker, epoch, minIsr, root, sent);
+        running[broker].start(controller.log, controller.log.size(), ends.size() - 1);
+    }
+
+    void start(int broker, int checkpoint) throws Exception {
+        start(broker, -1, checkpoint);
+    }
+
+    void register(int broker, int checkpoint) throws Exception {
+        Broker early = running[broker];
+        if (early != null && early.epoch >= 0) {
             throw new Untried("broker " + broker + " runs");
         }
         controller.expire(broker);
         long epoch = controller.register(broker, new Uuid(6, controller.log.size()), disks[broker].savedEpoch);
         epochs.get(broker).add(epoch);
         note();
-        Broker.prepare(root, broker, disks[broker], topic, checkpoint);
-        running[broker] = new Broker(broker, epoch, minIsr, root, sent);
-        running[broker].start(controller.log, controller.log.size(), ends.size() - 1);
+        if (early == null) {
+            start(broker, epoch, checkpoint);
+        } else {
+            early.epoch = epoch;
+            early.apply(controller.log, ends.get(ends.size() - 1), ends.size() - 1);
+        }
         if (controller.repeats) {
             throw new Refused(INDEX);
         }
@@ -545,7 +564,7 @@ final class World {
                 describe(out, running[b]);
             } else {
                 Disk d = disks[b];
-                out.append("{\"life\":").append(d.savedEpoch >= 0 ? 1 : 2).append(",\"log\":");
+                out.append("{\"life\":").append(d.life()).append(",\"log\":");
                 entries(out, d.entries);
                 out.append(",\"hw\":").append(d.highWatermark).append('}');
             }
@@ -611,7 +630,8 @@ final class World {
         for (int other = 0; other < brokers; other++) {
             known.add(b.image().cluster().broker(other));
         }
-        out.append("{\"life\":0,\"applied\":").append(b.applied).append(",\"image\":")
+        int life = b.epoch >= 0 ? 0 : disks[b.id].life();
+        out.append("{\"life\":").append(life).append(",\"applied\":").append(b.applied).append(",\"image\":")
             .append(image(b.image().topics().getPartition(topic, 0), known, raised(FencepostController.minIsr(b.image(), "t")))).append(",\"log\":");
         entries(out, b.entries());
         if (p == null) {
