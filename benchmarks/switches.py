@@ -1,16 +1,19 @@
 """What the switches of replication cost where they are off: `python -m benchmarks.switches`.
 
 The model of the commit before operators moved replicas is taken out of it, and both models are searched by the engine of today, in turns, as
-kafka-4.1 with three brokers. The states must be the same. `--moving` searches with replicas that move instead, where the states are most.
+kafka-4.1 with three brokers. The states must be the same. `--moving` searches with replicas that move instead, where the states are most;
+`--warm` takes the time of `fencepost check` from its start to its end, once its machine is compiled.
 Writes figures/switches.json, which docs/replication.md shows.
 """
 
 from __future__ import annotations
 
 import argparse
+import json
 import subprocess
 import sys
 import tarfile
+import time
 from io import BytesIO
 from statistics import median
 from typing import Any
@@ -95,15 +98,37 @@ def moving(name: str, seconds: float) -> None:
     save("switches", {**load("switches"), "moving": sorted([*kept, found], key=lambda item: item["distinct"])})
 
 
+def warm(rounds: int) -> None:
+    """Measure how long an answer takes as an operator asks for it."""
+    command = ["fencepost", "check", "replication", "--version", "kafka-4.4"]
+    seconds = []
+    for _ in range(rounds + 1):
+        began = time.perf_counter()
+        done = subprocess.run([sys.executable, "-m", *command, "--json", "--quiet"], stdout=subprocess.PIPE, check=False)  # noqa: S603 (ours)
+        seconds.append(time.perf_counter() - began)
+    found = json.loads(done.stdout)
+    result = {
+        "command": " ".join(command),
+        "distinct": found["distinct"],
+        "verdict": found["verdict"],
+        "seconds": round(median(seconds[1:]), 2),
+    }
+    CONSOLE.print(result)
+    save("switches", {**load("switches"), "warm": [result]})
+
+
 def main() -> None:
     """Measure, print and write."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--rounds", type=int, default=7, help="runs of each, of which the median counts")
     parser.add_argument("--moving", choices=LARGER, help="search with replicas that move, and this besides")
+    parser.add_argument("--warm", action="store_true", help="take the time of a check")
     parser.add_argument("--seconds", type=float, default=600, help="how long at most")
     given = parser.parse_args()
     if given.moving:
         moving(given.moving, given.seconds)
+    elif given.warm:
+        warm(given.rounds)
     else:
         off(given.rounds)
 

@@ -6,7 +6,7 @@ A table stands between `<!-- cases ID ... -->` and `<!-- end -->`. Instead of id
 `speed-wanted`, `speed-steps`, `four-cases`, `propagation`, `follower-settings`,
 `follower-switches`, `recovery`, `clusters`, `clusters-kept`, `releases`, `releases-why`,
 `releases-known`, `conform-covers`, `conform-walks`, `conform-moves`, `conform-changes`, `clients-rules`, `clients-runs`,
-`clients-stories`, `clients-mutants`, `clients-flaky`, `by-version`, `audit-runs`, `finding-faults`, `switches-off`, `moving`,
+`clients-stories`, `clients-mutants`, `clients-flaky`, `by-version`, `audit-runs`, `finding-faults`, `switches-off`, `warm`, `moving`,
 `crashes-in-short`; or one of `lemmas`, `cuts` with the name of a proof.
 Seconds, rates and memory are those that `python -m benchmarks.catalogue` measured.
 """
@@ -314,6 +314,14 @@ def _switches_off() -> tuple[Row, Iterable[Row]]:
     )
 
 
+def _warm() -> tuple[Row, Iterable[Row]]:
+    """Return how long an answer takes as an operator asks for it."""
+    return ["command", "verdict", "distinct", "wall s"], (
+        [f"`{row['command']}`", row["verdict"], f"{row['distinct']:,}", f"{row['seconds']:.1f}"]
+        for row in load("switches").get("warm", ())
+    )
+
+
 def _moving() -> tuple[Row, Iterable[Row]]:
     """Return the largest searches of replicas that move, and those that did not end in the time that they had."""
     return ["what", "ended", "distinct", "depth", "wall s", "states/s", "bytes a state", "store", "peak"], (
@@ -368,6 +376,7 @@ _WORDS: dict[str, Callable[[], tuple[Row, Iterable[Row]]]] = {
     "by-version": versions.by_version,
     "finding-faults": finding_faults.needed,
     "switches-off": _switches_off,
+    "warm": _warm,
     "moving": _moving,
     "crashes-in-short": tolerance.in_short,
     "releases": releases.findings,
