@@ -118,7 +118,7 @@ def test_findings_are_those_that_the_measured_verdicts_have(version: str) -> Non
 
 def test_a_finding_names_a_history_that_is_archived_and_as_long_as_said() -> None:
     lost = [item["loses"] for item in findings_of("kafka-4.1", 2, elr=True) if item["loses"] and item["loses"]["trace"]]
-    assert len(lost) == 6
+    assert len(lost) == 7
     for item in lost:
         trace = read(ROOT / str(item["trace"])).trace
         assert (len(trace.steps) + 1, trace.prop and trace.prop.name) == (item["length"], item["property"])
