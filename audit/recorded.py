@@ -185,7 +185,7 @@ def _numbering(lists: list[Brokers], targets: list[Brokers], everybody: set[int]
     Those that are moved come first, and among them those without a replica in the beginning come last, as the model has it.
     """
     begun = lists[0]
-    moved = {broker for broker in everybody if any(broker not in one for one in lists)}
+    moved = {broker for broker in everybody if any(broker not in one for one in (*lists, *targets))}
     if not moved:
         return (begun, 0) if len(begun) > 1 else ((*begun, ABSENT), 2)
     found: list[tuple[int, int, Brokers]] = []

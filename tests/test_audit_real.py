@@ -25,7 +25,9 @@ from tests.kafkas import on_kafka
 if TYPE_CHECKING:
     from pathlib import Path
 
+    from fencepost.audit.following import Row
     from fencepost.audit.recorded import Seen
+    from fencepost.audit.surroundings import Surroundings
     from fencepost.counterexamples.replay import Replay
 
 pytestmark = [on_kafka, pytest.mark.xdist_group("audit")]
@@ -72,11 +74,16 @@ def part(reading: Reading, name: str) -> Reading:
     return Reading(reading.folder, [item for item in reading.files if item.path.split("/")[-2] == name], reading.parts)
 
 
-def story(reading: Reading, name: str) -> list[tuple[str, int]]:
-    """Return what is high or critical in a log, with the offsets."""
+def followed_alone(reading: Reading, name: str) -> tuple[Surroundings, list[Row]]:
+    """Return what one log makes."""
     one = part(reading, name)
     numbers = {item.number for item in one.files}
-    rows = followed(one, [row for row in table(reading) if row["file"] in numbers])
+    return around_and_histories(one, [row for row in table(reading) if row["file"] in numbers])
+
+
+def story(reading: Reading, name: str) -> list[tuple[str, int]]:
+    """Return what is high or critical in a log, with the offsets."""
+    _, rows = followed_alone(reading, name)
     return [(item.sort, item.offset) for item in findings(rows) if item.severity in WORST]
 
 
@@ -102,9 +109,7 @@ BROKEN = {"hyp-10": LOST, "hyp-10-b": LOST}
     "name", [pytest.param(name, marks=() if name.endswith("4.4.0") else pytest.mark.long) for name in NAMES]
 )
 def test_a_real_history_is_a_way_through_the_model(reading: Reading, name: str, tmp_path: Path) -> None:
-    one = part(reading, name)
-    numbers = {item.number for item in one.files}
-    around, rows = around_and_histories(one, [row for row in table(reading) if row["file"] in numbers])
+    around, rows = followed_alone(reading, name)
     history = recorded([row._asdict() for row in rows if row.topic == "t"], around, None)
     found = fitted(history)
     story, _, release = name.rpartition("-")
@@ -118,6 +123,13 @@ def test_a_real_history_is_a_way_through_the_model(reading: Reading, name: str, 
     assert [shown_by(again, number) for number in range(1, len(found.places) + 1)] == [
         history.points[place].seen for place in found.places
     ]
+
+
+def test_a_real_history_can_end_anywhere(reading: Reading) -> None:
+    around, rows = followed_alone(reading, "hyp-10-4.1.2")
+    for until in [row.offset for row in rows]:
+        found = fitted(recorded([row._asdict() for row in rows], around, until), most=500)
+        assert (found.whole, found.recorded.points[-1].offset) == (True, until)
 
 
 def shown_by(made: Replay, number: int) -> Seen:
