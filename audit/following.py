@@ -86,7 +86,7 @@ class Follower:
         self._lost: dict[int, tuple[int, int]] = {}
         self._raised: tuple[int, int, int] | None = None
         self._alone: tuple[int, int, Brokers] | None = None
-        self._under: tuple[int, int, int] | None = None
+        self._under: tuple[int, int, int, int] | None = None
         self._blamed: set[tuple[str, Brokers]] = set()
         """What was said and is still so, with the brokers that it is about."""
 
@@ -328,7 +328,7 @@ class Follower:
             self._end_of_alone(offset, time, "")
         wanted = min(self._now.rules.min_isr, len(core.replicas))
         if len(core.isr) < wanted:
-            self._under = self._under or (offset, time, len(core.isr))
+            self._under = self._under or (offset, time, len(core.isr), self._now.rules.min_isr)
         elif self._under:
             self._end_of_under(offset, time, "")
 
@@ -347,10 +347,10 @@ class Follower:
 
     def _end_of_under(self, end: int, time: int, why: str) -> None:
         assert self._under is not None
-        offset, since, size = self._under
+        offset, since, size, wanted = self._under
         self._under = None
         lasted = time - since
-        text = f"the ISR had {size} of min ISR {self._now.rules.min_isr} at first, and too few for {seconds(lasted)}{', ' if why else ''}{why}"
+        text = f"the ISR had {size} of min ISR {wanted} at first, and too few for {seconds(lasted)}{', ' if why else ''}{why}"
         self._say(
             "under-min-isr", offset, since, (), text, end=end, lasted=lasted, severity="medium" if lasted > LONG else None
         )

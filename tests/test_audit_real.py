@@ -37,6 +37,7 @@ STORIES = {
     "hyp-10": {"elr-without-replica", "removed-replica-elected"},
     "hyp-10-b": {"elr-without-replica", "removed-replica-elected"},
     "hyp-11": {"late-min-isr", "late-min-isr-elected"},
+    "hyp-13": {"cleared-then-deleted"},
     "unclean": {"last-replica-down", "unclean-election"},
     "last-replica": {"last-replica-down", "last-known-leader-elected"},
     "rolling": set(),
@@ -97,6 +98,7 @@ def test_a_story_is_named_and_a_peaceful_one_is_not_blamed(reading: Reading, nam
 
 def test_what_is_found_has_the_offset_of_its_record(reading: Reading) -> None:
     assert story(reading, "hyp-10-4.1.2") == [("elr-without-replica", 118), ("removed-replica-elected", 140)]
+    assert story(reading, "hyp-13-4.4.0") == [("cleared-then-deleted", 93)]
     assert story(reading, "hyp-11-4.1.2") == [("late-min-isr", 28), ("late-min-isr-elected", 58)]
 
 
