@@ -2,6 +2,7 @@
 
 A finding is looked for at the sizes and budgets of its smallest run that fails, with the rules of the version, and with all other
 findings repaired, so that what fails is its own. It takes some minutes. Writes figures/versions.json, which docs/findings.md shows.
+`--losses` measures only what each release loses where crashes leave the disk as it is, which docs/losing-data.md shows.
 """
 
 from __future__ import annotations
@@ -15,11 +16,11 @@ from typing import TYPE_CHECKING, Any
 from fencepost import api
 from fencepost.conformance.mapping import AS_DRIVEN, built
 from fencepost.explorers.verdict import Verdict
-from fencepost.figures.store import save
+from fencepost.figures.store import load, save
 from fencepost.invariants.catalogue import entries, evidence, values_of
 from fencepost.model.cluster.constants import Judging
 from fencepost.model.cluster.machine import MACHINE, VERSIONS
-from fencepost.pages.versions import mark
+from fencepost.pages.versions import DISK_STAYS, LOSS, losses_mark, mark
 
 if TYPE_CHECKING:
     from fencepost.invariants.catalogue import Case
@@ -117,11 +118,33 @@ def row(entry: str) -> dict[str, Any]:
     return {"entry": entry, "run": case.run.name, "property": case.prop, "by": by}
 
 
+def losses() -> list[dict[str, Any]]:
+    """Return for each release and min ISR the fewest faults that lose an acknowledged record, where crashes lose nothing."""
+    rows = []
+    for version in VERSIONS:
+        for min_isr in (1, 2):
+            found = api.faults(
+                "replication", prop=LOSS, version=version.name, constants={**DISK_STAYS, "min_isr": min_isr}, compact=True
+            )
+            (point,) = found.to_dict()["grid"]
+            asked = {name: point[name] for name in ("least", "most", "unknown", "states")}
+            front = [{name: item[name] for name in ("faults", "length")} for item in point["front"]]
+            rows.append({"version": version.name, "min_isr": min_isr, **asked, "front": front})
+            sys.stderr.write(f"{version.name}, min ISR {min_isr}: {front}, {asked}\n")
+    return rows
+
+
 def main() -> None:
     """Measure, and write the figures."""
     options = argparse.ArgumentParser(description=__doc__)
     options.add_argument("--only", action="append", metavar="ENTRY", help="only this entry (repeatable); writes nothing")
+    options.add_argument(
+        "--losses", action="store_true", help="only what each release loses where crashes leave the disk as it is"
+    )
     given = options.parse_args()
+    if given.losses:
+        save("versions", {**load("versions"), "losses": {"mark": losses_mark(), "rows": losses()}})
+        return
     rows = []
     for entry, item in entries().items():
         if item.kind not in ("hypothesis", "bug") or (given.only and entry not in given.only):
@@ -132,7 +155,7 @@ def main() -> None:
         rows.append(row(entry))
         sys.stderr.write(f"{entry} ({time.monotonic() - begun:.0f} s): {[one['verdict'] for one in rows[-1]['by'].values()]}\n")
     if not given.only:
-        save("versions", {"mark": mark(), "findings": rows})
+        save("versions", {"mark": mark(), "findings": rows, "losses": {"mark": losses_mark(), "rows": losses()}})
 
 
 if __name__ == "__main__":

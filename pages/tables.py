@@ -7,7 +7,7 @@ A table stands between `<!-- cases ID ... -->` and `<!-- end -->`. Instead of id
 `follower-switches`, `recovery`, `clusters`, `clusters-kept`, `releases`, `releases-why`,
 `releases-known`, `conform-covers`, `conform-walks`, `conform-moves`, `conform-changes`, `clients-rules`, `clients-runs`,
 `clients-stories`, `clients-mutants`, `clients-flaky`, `by-version`, `audit-runs`, `finding-faults`, `switches-off`, `warm`, `moving`,
-`crashes-in-short`; or one of `lemmas`, `cuts` with the name of a proof.
+`crashes-in-short`, `releases-lose`; or one of `lemmas`, `cuts` with the name of a proof.
 Seconds, rates and memory are those that `python -m benchmarks.catalogue` measured.
 """
 
@@ -379,6 +379,7 @@ _WORDS: dict[str, Callable[[], tuple[Row, Iterable[Row]]]] = {
     "warm": _warm,
     "moving": _moving,
     "crashes-in-short": tolerance.in_short,
+    "releases-lose": versions.losses,
     "releases": releases.findings,
     "releases-why": releases.findings_why,
     "releases-known": releases.known,

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from fencepost.api.crash_table import lost_with
 from fencepost.api.kept import digest
 from fencepost.figures.store import load
 from fencepost.invariants.catalogue import evidence, values_of
@@ -14,6 +15,9 @@ if TYPE_CHECKING:
     from collections.abc import Iterable
 
 PROTOCOL = "replication"
+LOSS = "leader-has-acknowledged"
+DISK_STAYS = {"brokers": 2, "crashes": 2, "fences": 2, "max_leader_epoch": 4, "max_records": 1, "loss": "none"}
+"""What is set where a release is asked what it loses while crashes leave the disk as it is: the process dies, and starts again."""
 
 
 def measured() -> list[dict[str, Any]]:
@@ -37,9 +41,27 @@ def mark() -> str:
     return digest([*texts_of(found.machine, found.properties), repr(versions), repr(runs)])
 
 
+def losses_mark() -> str:
+    """Return what tells whether anything has changed that the losses of releases depend on."""
+    found = protocol(PROTOCOL)
+    versions = [(item.name, sorted(item.values.items())) for item in found.machine.versions]
+    return digest([*texts_of(found.machine, found.select((LOSS,))), repr(versions), repr(DISK_STAYS)])
+
+
+def losses() -> tuple[list[str], Iterable[list[str]]]:
+    """Return what each release loses where crashes leave the disk as it is; releases of which all is the same share a row."""
+    alike: dict[tuple[str, ...], list[str]] = {}
+    rows = load("versions")["losses"]["rows"]
+    for name in dict.fromkeys(row["version"] for row in rows):
+        cells = tuple(lost_with(row) for row in rows if row["version"] == name)
+        alike.setdefault(cells, []).append(name.removeprefix("kafka-"))
+    return ["release", "min ISR 1", "min ISR 2"], ([", ".join(names), *cells] for cells, names in alike.items())
+
+
 def stale() -> bool:
     """Say whether the verdicts were measured with another model, or other runs, than there are now."""
-    return bool(load("versions")) and load("versions")["mark"] != mark()
+    found = load("versions")
+    return bool(found) and (found["mark"], found["losses"]["mark"]) != (mark(), losses_mark())
 
 
 def by_version() -> tuple[list[str], Iterable[list[str]]]:

@@ -68,6 +68,17 @@ def test_the_page_says_what_the_fault_table_says() -> None:
         assert told == [least[int(isr), False, False], least[int(isr), True, False], least[int(isr), True, True]], isr
 
 
+def test_the_page_says_in_short_what_the_figures_say() -> None:
+    figures = json.loads((FOLDER / "versions.json").read_text())["losses"]["rows"]
+    lost = {isr: [row["version"] for row in figures if row["min_isr"] == isr and row["front"]] for isr in (1, 2)}
+    assert lost == {1: [item.name for item in MACHINE.versions if item.name != "kafka-3.5"], 2: []}
+    assert not any(row["unknown"] for row in figures)
+    assert all(any("crashes" not in item["faults"] for item in row["front"]) for row in figures if row["front"])
+    least = {row["setting"]["min_isr"]: row["least"] for row in json.loads((FOLDER / "faults.json").read_text())["2"]["grid"]}
+    assert None not in least.values()
+    assert "min ISR 1 lost one in\nevery release from 3.7 on, without any crash" in PAGE.read_text()
+
+
 def test_every_version_says_which_source_its_verdict_rests_on() -> None:
     for found in PROTOCOLS.values():
         for version in found.machine.versions:
