@@ -24,14 +24,14 @@ async function go(hash) {
   } catch (error) { complain(error); }
 }
 
-async function open(link, turn, told = null) {
+async function open(link, turn) {
   const known = page.catalog.protocols.find(item => item.name === link.protocol);
   if (!known) throw new Error(`There is no protocol ${link.protocol || "without a name"}: choose one of the list.`);
   const isUsual = !link.version && !link.start && !link.removed.length && !Object.keys(link.constants).length;
   if (isUsual && !link.steps.length) {
     const data = await json(`first/${link.protocol}.json`);
     if (turn !== page.turn) return;
-    begin(known, link, data.about, new Book(data), data.starts, told);
+    begin(known, link, data.about, new Book(data), data.starts, null);
     land(new Node(page.book.view(0)));
     attach();
     return;
@@ -39,13 +39,14 @@ async function open(link, turn, told = null) {
   wait();
   const found = await engine.ask("open", { link: compose(link) });
   if (turn !== page.turn) return;
-  settle(known, link, found, told);
+  settle(known, link, found, null);
 }
 
 function begin(protocol, link, about, book, starts, told) {
   Object.assign(page, { protocol, link: { ...link, steps: [] }, about, book, starts, told, answered: !book, attached: null });
   by("error").hidden = true;
   by("intro").hidden = told !== null;
+  by("told").hidden = told === null;
   for (const [id, value] of [["protocol", protocol.name], ["story", told?.story ?? ""], ["trace", told?.trace ?? ""]]) by(id).value = value;
   by("version").innerHTML = ["", ...protocol.versions.map(item => item.name)].map(name => `<option value="${name}">${name || "as declared"}</option>`).join("");
   by("version").value = link.version.replace(/-repaired$/, "");
@@ -233,8 +234,6 @@ function wait() {
 
 function again(changes) {
   const link = { ...page.link, ...changes, steps: by("keep")?.checked ? page.at.steps() : [] };
-  page.told = null;
-  by("told").hidden = true;
   const turn = ++page.turn;
   open(link, turn).catch(complain);
 }
