@@ -5,9 +5,10 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from fencepost.conformance import mapping
+from fencepost.conformance import guards, mapping
 from fencepost.conformance.brokers import Brokers
 from fencepost.conformance.kafka import BROKERS, HERE, Harness
+from fencepost.conformance.quorum import guards as quorum_guards
 from fencepost.conformance.quorum import mapping as quorum
 from fencepost.conformance.quorum.nodes import Nodes
 from fencepost.invariants.protocols import protocol as named_protocol
@@ -16,6 +17,7 @@ from fencepost.model.language.errors import UsageError
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
+    from fencepost.conformance.ablation import Ablation
     from fencepost.conformance.driver import Driver
     from fencepost.conformance.execute import Execution
     from fencepost.model.language.constants import Constants
@@ -39,6 +41,8 @@ class Binding:
     not_compared: Mapping[str, str]
     not_driven: Mapping[str, str]
     limits: tuple[str, ...]
+    ablation: Ablation
+    """Whose each guard is, and which rules are turned."""
 
     @property
     def machine(self) -> Machine:
@@ -69,6 +73,7 @@ REPLICATION = Binding(
     not_compared=mapping.NOT_COMPARED,
     not_driven=mapping.NOT_DRIVEN,
     limits=mapping.LIMITS,
+    ablation=guards.ABLATION,
 )
 QUORUM = Binding(
     protocol="quorum",
@@ -82,6 +87,7 @@ QUORUM = Binding(
     not_compared=quorum.NOT_COMPARED,
     not_driven=quorum.NOT_DRIVEN,
     limits=quorum.LIMITS,
+    ablation=quorum_guards.ABLATION,
 )
 BINDINGS: dict[str, Binding] = {item.protocol: item for item in (REPLICATION, QUORUM)}
 

@@ -8,19 +8,14 @@ from __future__ import annotations
 from collections import deque
 from dataclasses import dataclass
 from itertools import zip_longest
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
-from fencepost.conformance.guards import NEEDS
-from fencepost.conformance.mapping import ACTIONS, NOT_COMPARED
-from fencepost.conformance.seen import REPLICA, STATE
 from fencepost.explorers.evidence.diff import path_to
 from fencepost.explorers.evidence.space import Space
 from fencepost.explorers.native.compile import generate, load
 from fencepost.explorers.native.masked import MaskedSearch
 from fencepost.explorers.verdict import Options
-from fencepost.model.cluster.controller import has_room
-from fencepost.model.cluster.state import newest
 from fencepost.model.language.errors import DisabledError, DomainError
 from fencepost.model.language.interpreter import Interpreter, Step
 from fencepost.model.language.removal import Guard, without
@@ -29,6 +24,7 @@ if TYPE_CHECKING:
     import random
     from collections.abc import Iterator
 
+    from fencepost.conformance.ablation import Ablation
     from fencepost.explorers.evidence.space import Array
     from fencepost.model.language.constants import Constants
     from fencepost.model.language.interpreter import Transition
@@ -41,9 +37,6 @@ DRAWN = 30
 """States that are drawn for one refusal at most: in some nobody is there to do the step."""
 HIDDEN = 400
 """Pairs of states that are followed after a difference that cannot be seen, until it can."""
-ANSWERS = ("leader_learns_change_applied", "leader_learns_change_refused")
-_STATE_COMPARED = tuple(place for name, place in STATE.items() if name != "replica" and name not in NOT_COMPARED)
-_REPLICA_COMPARED = tuple(place for name, place in REPLICA.items() if f"replica.{name}" not in NOT_COMPARED)
 
 
 @dataclass(frozen=True)
@@ -68,16 +61,6 @@ class Chance:
     variant: Key | None
 
 
-def compared(key: Key) -> Key:
-    """Return what is compared of a state of the model: without the fields of NOT_COMPARED."""
-    replicas = tuple(_only(r, _REPLICA_COMPARED) for r in key[STATE["replica"]])
-    return (*_only(key, _STATE_COMPARED), replicas)
-
-
-def _only(key: Key, places: tuple[int, ...]) -> Key:
-    return tuple(key[place] for place in places)
-
-
 def after(plain: Interpreter, at: Key, step: Step) -> Key | None:
     """Return the state after a step; None if it is refused."""
     try:
@@ -86,31 +69,22 @@ def after(plain: Interpreter, at: Key, step: Step) -> Key | None:
         return None
 
 
-def can_be_tried(plain: Interpreter, at: Key, step: Step) -> bool:
+def can_be_tried(ablation: Ablation, plain: Interpreter, at: Key, step: Step) -> bool:
     """Say whether there is somebody to do a step, and the message that it is about."""
     state = plain.schema.restore(at)
     try:
         args = [plain.argument(state, domain, arg) for (_, domain), arg in zip(step.action.params, step.args, strict=True)]
     except DisabledError:
         return False
-    needs = NEEDS.get(step.action.name)
-    return needs is None or needs(state, *args)
-
-
-def refused(at: Key, step: Step) -> tuple[Key, ...]:
-    """Return the states in which a step leaves Kafka that it refuses: the same, or without the answer that was brought for nothing."""
-    if step.action.name not in ANSWERS:
-        return (at,)
-    messages = list(at[STATE["alter_partitions"]])
-    messages.remove(step.args[0])
-    return (at, (*at[: STATE["alter_partitions"]], tuple(messages), *at[STATE["alter_partitions"] + 1 :]))
+    needs = ablation.needs.get(step.action.name)
+    return needs is None or needs(state, plain.constants, *args)
 
 
 class Ground:
     """The first states of the model under some constants, on which variants are sought out."""
 
-    def __init__(self, machine: Machine, constants: Constants, most: int) -> None:
-        self.machine, self.constants = machine, constants
+    def __init__(self, ablation: Ablation, machine: Machine, constants: Constants, most: int) -> None:
+        self.ablation, self.machine, self.constants = ablation, machine, constants
         options = Options(workers=1, normalize=False, max_states=most)
         self.search = MaskedSearch(
             machine, constants, (), options, kernels=load(generate(machine, constants, (), normalize=False, masked=True))
@@ -151,7 +125,7 @@ class Ground:
             at = self.search.layout.decode(self.space.rows[state])
             if not self._has_room(at):
                 continue
-            steps = [item for item in self.plain.steps(action, at) if can_be_tried(self.plain, at, item)]
+            steps = [item for item in self.plain.steps(action, at) if self._can_be_tried(at, item)]
             chance.shuffle(steps)
             for step in steps:
                 theirs = after(other, at, Step(other.machine.action(action.name), step.args))
@@ -192,12 +166,12 @@ class Ground:
         at = self.search.layout.decode(self.space.rows[state])
         history: tuple[Transition, ...] | None = None
         for mine in self.machine.actions:
-            if mine.name not in ACTIONS or (variant.guard is not None and mine.label != variant.guard.action):
+            if mine.name in self.ablation.not_driven or (variant.guard is not None and mine.label != variant.guard.action):
                 continue
             its = other.machine.action(mine.name)
             for step in self.plain.steps(mine, at):
                 model, theirs = after(self.plain, at, step), after(other, at, Step(its, step.args))
-                if model == theirs or not can_be_tried(self.plain, at, step) or (model is None and not self._has_room(at)):
+                if model == theirs or (model is None and not (self._has_room(at) and self._can_be_tried(at, step))):
                     continue
                 if variant.others and not self._refuses(variant, at, step):
                     continue
@@ -205,20 +179,22 @@ class Ground:
                     history = self._history(state)
                 if self._is_seen(at, step, model, theirs):
                     yield Chance(history, at, step, model, theirs)
-                elif model is not None and theirs is not None and compared(model) == compared(theirs):
+                elif model is not None and theirs is not None and self._compared(model) == self._compared(theirs):
                     yield from self._later(Chance(history, at, step, model, theirs), other)
 
     def _has_room(self, at: Key) -> bool:
-        """Say whether the controller can write once more, and open a leader epoch: what it does in Kafka must not be refused for want of it."""
-        constants: Any = self.constants
-        state = self.plain.schema.restore(at)
-        return has_room(state, constants) and newest(state).leader_epoch < int(constants.max_leader_epoch)
+        return self.ablation.has_room(self.plain.schema.restore(at), self.constants)
 
-    @staticmethod
-    def _is_seen(at: Key, step: Step, model: Key | None, theirs: Key | None) -> bool:
+    def _can_be_tried(self, at: Key, step: Step) -> bool:
+        return can_be_tried(self.ablation, self.plain, at, step)
+
+    def _compared(self, state: Key) -> object:
+        return self.ablation.compared(self.plain, state)
+
+    def _is_seen(self, at: Key, step: Step, model: Key | None, theirs: Key | None) -> bool:
         """Say whether the two outcomes look different in Kafka."""
-        one, other = (refused(at, step) if item is None else (item,) for item in (model, theirs))
-        return not {compared(item) for item in one} & {compared(item) for item in other}
+        one, other = (self.ablation.refused(at, step) if item is None else (item,) for item in (model, theirs))
+        return not {self._compared(item) for item in one} & {self._compared(item) for item in other}
 
     def _later(self, hidden: Chance, other: Interpreter) -> Iterator[Chance]:
         """Yield the first difference that can be seen after one that cannot, if it is near."""
@@ -230,14 +206,14 @@ class Ground:
         while waiting:
             history, at, its = waiting.popleft()
             for mine in self.machine.actions:
-                if mine.name not in ACTIONS:
+                if mine.name in self.ablation.not_driven:
                     continue
                 for step in self.plain.steps(mine, at):
                     theirs = after(other, its, Step(other.machine.action(mine.name), step.args))
                     model = after(self.plain, at, step)
                     if model is None and theirs is None:
                         continue
-                    if can_be_tried(self.plain, at, step) and self._is_seen(at, step, model, theirs):
+                    if (model is not None or self._can_be_tried(at, step)) and self._is_seen(at, step, model, theirs):
                         yield Chance(history, at, step, model, theirs)
                         return
                     if model is not None and theirs is not None and (model, theirs) not in known and len(known) < HIDDEN:

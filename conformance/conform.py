@@ -8,7 +8,6 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from fencepost.conformance.binding import REPLICATION
 from fencepost.conformance.cover import Cover, state_graph
 from fencepost.conformance.lines import Coverage
 from fencepost.conformance.noticed import Noticed
@@ -112,18 +111,18 @@ def conform_trace(bound: Binding, release: Release, path: Path) -> Report:
 
 
 def conform_tries(
-    release: Release, version: str, refusals: int, seed: int, tell: Callable[[str], None], *, ablate: bool
+    bound: Binding, release: Release, version: str, refusals: int, seed: int, tell: Callable[[str], None], *, ablate: bool
 ) -> Noticed:
     """Try what checks and rules refuse on Kafka's classes: those of each variant of the model, and `refusals` that are drawn."""
-    machine = REPLICATION.machine
-    base = machine.set_constants(dict(machine.version(version).values))
-    REPLICATION.make_sure_drivable(release.model, base)
-    report = Noticed(release, machine)
+    machine = bound.machine
+    base = bound.as_built(version, machine.set_constants(dict(machine.version(version).values)))
+    bound.make_sure_drivable(release.model, base)
+    report = Noticed(bound, release)
     began = time.monotonic()
     if ablate:
-        report.rows = Seeing(release, machine, base, tell).look()
+        report.rows = Seeing(bound, release, base, tell).look()
     if refusals:
-        report.refusals = try_refusals(release, machine, base, refusals, seed, tell)
+        report.refusals = try_refusals(bound, release, base, refusals, seed, tell)
     report.seconds = time.monotonic() - began
     return report
 

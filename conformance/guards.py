@@ -5,37 +5,21 @@ Guards are named by their action and what they ask for, so that a guard that is 
 
 from __future__ import annotations
 
-from enum import StrEnum
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
-from fencepost.conformance.mapping import NOT_DRIVEN
+from fencepost.conformance.ablation import Ablation, Check
+from fencepost.conformance.mapping import AS_BUILT, AS_DRIVEN, NOT_COMPARED, NOT_DRIVEN
+from fencepost.conformance.seen import REPLICA, STATE
+from fencepost.model.cluster.controller import has_room
 from fencepost.model.cluster.state import follows, is_running, newest
-from fencepost.model.language.errors import UsageError
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
     from fencepost.model.cluster.state import State
-    from fencepost.model.language.removal import Guard
-
-
-class Whose(StrEnum):
-    """Who refuses where a guard does."""
-
-    KAFKA = "kafka"
-    """A class of Kafka: what the guard refuses can be tried, and Kafka must refuse it or do nothing."""
-    PHYSICAL = "physical"
-    """The nature of things: a process that is down does nothing, a message that is not there is not handled."""
-    BOUND = "bound"
-    """The model alone: a budget, a size, a step that would change nothing, or an action that is not driven."""
-
-
-class Check(NamedTuple):
-    """A check of Kafka: where it is, and what it answers; no answer means that nothing is done."""
-
-    where: str
-    answers: tuple[str, ...] = ()
-
+    from fencepost.model.language.constants import Constants
+    from fencepost.model.language.interpreter import Interpreter, Step
+    from fencepost.model.language.records import Key
 
 _LEADER = ("NOT_LEADER_OR_FOLLOWER", "FENCED_LEADER_EPOCH", "UNKNOWN_LEADER_EPOCH")
 _RUNS = ("the heartbeat is answered: run",)
@@ -314,14 +298,13 @@ def _is_there(s: State, m: Any) -> bool:
 
 
 NEEDS: dict[str, Callable[..., bool]] = {
-    "leader_appends": is_running,
-    "leader_handles_fetch": lambda s, leader, follower: is_running(s, leader) and _fetches(s, leader, follower),
-    "leader_reports_divergence": lambda s, leader, follower: is_running(s, leader) and _fetches(s, leader, follower),
-    "leader_handles_late_fetch": lambda s, m: is_running(s, m.leader),
-    "leader_learns_change_applied": _is_there,
-    "leader_learns_change_refused": _is_there,
+    "leader_appends": lambda s, _, leader: is_running(s, leader),
+    "leader_handles_fetch": lambda s, _, leader, follower: is_running(s, leader) and _fetches(s, leader, follower),
+    "leader_reports_divergence": lambda s, _, leader, follower: is_running(s, leader) and _fetches(s, leader, follower),
+    "leader_handles_late_fetch": lambda s, _, m: is_running(s, m.leader),
+    "leader_learns_change_applied": lambda s, _, m: _is_there(s, m),
+    "leader_learns_change_refused": lambda s, _, m: _is_there(s, m),
 }
-"""What is physical in guards that are Kafka's checks as a whole: without it nothing can be tried."""
 
 SHADOWED: dict[tuple[str, str], str] = {
     (
@@ -357,23 +340,83 @@ UNSEEN: dict[str, str] = {
 ELR_RULES = ("last_known_leader", "last_known_leader_check", "unclean_shutdown")
 
 
-def reason(name: str, *, elr: bool) -> str:
+GROUNDS: tuple[str, ...] = (
+    "brokers=2 metadata_lag=4 crashes=1 fences=1 shrinks=1 max_leader_epoch=2",
+    "brokers=2 max_records=2 metadata_lag=5 crashes=1 fences=0 shrinks=1 max_leader_epoch=3",
+    "brokers=2 metadata_lag=5 crashes=0 clean_stops=1 shrinks=0 elections=1 max_leader_epoch=3",
+    "brokers=2 elr=0 loss=0 metadata_lag=5 crashes=1 fences=1 shrinks=0 max_leader_epoch=4",
+    "brokers=2 min_isr=2 metadata_lag=6 crashes=0 fences=2 shrinks=0 max_leader_epoch=3",
+    "brokers=2 elr=0 unclean_election=1 max_records=2 metadata_lag=6 crashes=0 fences=2 shrinks=0 max_leader_epoch=4",
+    "brokers=3 metadata_lag=5 min_isr=2 crashes=1 fences=1 shrinks=1 lags=1 max_leader_epoch=3",
+    "brokers=3 metadata_lag=5 min_isr=2 max_records=0 crashes=0 fences=2 shrinks=0 raises=1 lowers=1 max_leader_epoch=3",
+    "brokers=2 metadata_lag=4 min_isr=1 crashes=0 fences=0 shrinks=1 raises=1 lowers=1 max_leader_epoch=1",
+    "brokers=3 movable=3 min_isr=2 max_records=0 metadata_lag=4 crashes=0 fences=1 shrinks=0 reassignments=2 cancels=1 max_leader_epoch=3",
+    "brokers=2 movable=2 min_isr=2 max_records=0 metadata_lag=6 crashes=0 fences=2 shrinks=0 reassignments=2 cancels=1 max_leader_epoch=4",
+    "brokers=3 movable=3 spare=2 max_records=0 metadata_lag=4 crashes=0 fences=1 shrinks=0 reassignments=1 cancels=1 max_leader_epoch=2",
+    "brokers=3 movable=3 spare=1 max_records=0 metadata_lag=4 crashes=0 fences=1 shrinks=0 reassignments=1 max_leader_epoch=2",
+)
+
+ANSWERS = ("leader_learns_change_applied", "leader_learns_change_refused")
+_STATE_COMPARED = tuple(place for name, place in STATE.items() if name != "replica" and name not in NOT_COMPARED)
+_REPLICA_COMPARED = tuple(place for name, place in REPLICA.items() if f"replica.{name}" not in NOT_COMPARED)
+
+
+def reason(name: str, constants: Constants) -> str:
     """Return why a rule that is turned shows nowhere, with or without eligible leader replicas; an empty string if it must."""
     constant = name.partition("=")[0]
-    if constant in ELR_RULES and not elr:
+    if constant in ELR_RULES and not constants.values["elr"]:
         return "it is about eligible leader replicas, which this version has off"
     return UNSEEN.get(name, UNSEEN.get(constant, ""))
 
 
-def whose(guard: Guard) -> Whose:
-    """Return who refuses where a guard does; raise UsageError if nobody has said."""
-    key = guard.action, guard.condition
-    if guard.action.replace("-", "_") in NOT_DRIVEN or guard.condition == _ROOM:
-        return Whose.BOUND
-    found = [kind for kind, known in ((Whose.KAFKA, KAFKAS), (Whose.PHYSICAL, PHYSICAL), (Whose.BOUND, BOUNDS)) if key in known]
-    if len(found) != 1:
-        raise UsageError(
-            f"the guard `{guard.name}` ({guard.condition}) is not classified. Put it in one of KAFKAS, PHYSICAL and BOUNDS of "
-            "conformance/guards.py: whether Kafka refuses there, nothing else can be, or the model alone says so."
+def _turned(constants: Constants) -> dict[str, tuple[int, ...]]:
+    """Return every other value of each rule."""
+    declared = constants.declared()
+    return {
+        name: tuple(
+            value for value in range(declared[name].low, declared[name].high + 1) if value != int(constants.values[name])
         )
-    return found[0]
+        for name in (*AS_BUILT, *AS_DRIVEN)
+    }
+
+
+def _compared(_: Interpreter, key: Key) -> Key:
+    """Return what is compared of a state of the model: without the fields of NOT_COMPARED."""
+    replicas = tuple(_only(r, _REPLICA_COMPARED) for r in key[STATE["replica"]])
+    return (*_only(key, _STATE_COMPARED), replicas)
+
+
+def _only(key: Key, places: tuple[int, ...]) -> Key:
+    return tuple(key[place] for place in places)
+
+
+def _refused(at: Key, step: Step) -> tuple[Key, ...]:
+    """Return the state before a step, and the same without the answer that was brought for nothing."""
+    if step.action.name not in ANSWERS:
+        return (at,)
+    messages = list(at[STATE["alter_partitions"]])
+    messages.remove(step.args[0])
+    return (at, (*at[: STATE["alter_partitions"]], tuple(messages), *at[STATE["alter_partitions"] + 1 :]))
+
+
+def _has_room(s: State, constants: Constants) -> bool:
+    """Say whether the controller can write once more, and open a leader epoch: what it does in Kafka must not be refused for want of it."""
+    c: Any = constants
+    return bool(has_room(s, c)) and newest(s).leader_epoch < int(c.max_leader_epoch)
+
+
+ABLATION = Ablation(
+    kafkas=KAFKAS,
+    physical=PHYSICAL,
+    bounds=BOUNDS,
+    not_driven=NOT_DRIVEN,
+    rules=_turned,
+    unseen=reason,
+    shadowed=lambda _: SHADOWED,
+    needs=NEEDS,
+    grounds=lambda _: GROUNDS,
+    compared=_compared,
+    refused=_refused,
+    has_room=_has_room,
+    room=frozenset({_ROOM}),
+)

@@ -6,23 +6,22 @@ from collections import Counter
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
-from fencepost.conformance.guards import whose
-from fencepost.conformance.report import FORMAT, PROTOCOL
+from fencepost.conformance.report import FORMAT
 from fencepost.model.language.removal import guards
 
 if TYPE_CHECKING:
+    from fencepost.conformance.binding import Binding
     from fencepost.conformance.kafka import Release
     from fencepost.conformance.refusals import Refusals
     from fencepost.conformance.seeing import Row
-    from fencepost.model.language.machine import Machine
 
 
 @dataclass
 class Noticed:
     """The rows of one release, and the refusals if any were tried."""
 
+    bound: Binding
     release: Release
-    machine: Machine
     rows: list[Row] = field(default_factory=list)
     refusals: Refusals | None = None
     seconds: float = 0.0
@@ -45,10 +44,10 @@ class Noticed:
 
     def data(self) -> dict[str, Any]:
         """Return the report in the words of the contract."""
-        classes = Counter(str(whose(guard)) for guard in guards(self.machine) if not guard.part)
+        classes = Counter(str(self.bound.ablation.whose(guard)) for guard in guards(self.bound.machine) if not guard.part)
         return {
             "format": FORMAT,
-            "protocol": PROTOCOL,
+            "protocol": self.bound.protocol,
             "kafka": self.release.version,
             "model": self.release.model,
             "guards": dict(sorted(classes.items())),

@@ -11,21 +11,20 @@ from collections import Counter
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
-from fencepost.conformance.brokers import Brokers
+from fencepost.conformance.ablation import Whose
 from fencepost.conformance.chances import Ground, Variant
 from fencepost.conformance.driver import Driver
-from fencepost.conformance.guards import Whose, whose
-from fencepost.conformance.seeing import GROUNDS, ground_of
+from fencepost.conformance.seeing import ground_of
 from fencepost.conformance.trying import Tried, tried
 from fencepost.model.language.removal import guards
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
 
+    from fencepost.conformance.binding import Binding
     from fencepost.conformance.execute import Execution
     from fencepost.conformance.kafka import Release
     from fencepost.model.language.constants import Constants
-    from fencepost.model.language.machine import Machine
 
 
 @dataclass
@@ -53,36 +52,36 @@ class Refusals:
         }
 
 
-def groups(machine: Machine) -> list[Variant]:
+def groups(bound: Binding) -> list[Variant]:
     """Return for each action the model without any of Kafka's checks of it."""
     found: dict[str, Variant] = {}
-    for guard in guards(machine):
-        if not guard.part and whose(guard) is Whose.KAFKA:
+    for guard in guards(bound.machine):
+        if not guard.part and bound.ablation.whose(guard) is Whose.KAFKA:
             known = found.get(guard.action)
             found[guard.action] = Variant(guard.action, guard, (*known.others, known.guard) if known and known.guard else ())
     return list(found.values())
 
 
 def try_refusals(
+    bound: Binding,
     release: Release,
-    machine: Machine,
     base: Constants,
     number: int,
     seed: int,
     tell: Callable[[str], None] = lambda _: None,
-    grounds: Iterable[str] = GROUNDS,
+    grounds: Iterable[str] | None = None,
 ) -> Refusals:
     """Try about `number` refusals, drawn from the states of each ground, each action as often as another."""
     found = Refusals()
-    variants = groups(machine)
+    variants = groups(bound)
     chance = random.Random(seed)  # noqa: S311 (no secret)
-    sizes = list(grounds)
+    sizes = list(bound.ablation.grounds(base) if grounds is None else grounds)
     with Driver(release) as driver:
         for place, values in enumerate(sizes):
-            ground = ground_of(machine, base, values)
+            ground = ground_of(bound, base, values)
             left = number * (place + 1) // len(sizes) - found.tries
             tell(f"{left:,} refusals in {ground.space.states:,} states")
-            execution = Brokers(driver, ground.plain)
+            execution = bound.follow(driver, ground.plain)
             for variant in variants:
                 _try(found, ground, execution, variant, left // len(variants) + 1, chance)
     return found
@@ -90,7 +89,7 @@ def try_refusals(
 
 def _try(found: Refusals, ground: Ground, execution: Execution, variant: Variant, most: int, chance: random.Random) -> None:
     for item in ground.refusals(variant, most, chance):
-        outcome = tried(execution, item)
+        outcome = tried(ground.ablation, execution, item)
         if outcome is None:
             continue
         if outcome.did == "untried":

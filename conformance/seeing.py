@@ -10,42 +10,24 @@ from dataclasses import dataclass, field, replace
 from enum import StrEnum
 from typing import TYPE_CHECKING, Any
 
-from fencepost.conformance.brokers import Brokers
+from fencepost.conformance.ablation import Whose
 from fencepost.conformance.chances import Ground, Variant
 from fencepost.conformance.driver import Driver
-from fencepost.conformance.guards import KAFKAS, SHADOWED, Whose, reason, whose
-from fencepost.conformance.mapping import AS_BUILT, AS_DRIVEN
 from fencepost.conformance.trying import Tried, tried
 from fencepost.model.language.removal import guards
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
 
+    from fencepost.conformance.ablation import Ablation
+    from fencepost.conformance.binding import Binding
     from fencepost.conformance.execute import Execution
     from fencepost.conformance.kafka import Release
     from fencepost.model.language.constants import Constants
-    from fencepost.model.language.machine import Machine
 
 MOST_STATES = 150_000
 MOST_TRIES = 4
 """Differences of one variant that are tried under one set of constants."""
-
-GROUNDS: tuple[str, ...] = (
-    "brokers=2 metadata_lag=4 crashes=1 fences=1 shrinks=1 max_leader_epoch=2",
-    "brokers=2 max_records=2 metadata_lag=5 crashes=1 fences=0 shrinks=1 max_leader_epoch=3",
-    "brokers=2 metadata_lag=5 crashes=0 clean_stops=1 shrinks=0 elections=1 max_leader_epoch=3",
-    "brokers=2 elr=0 loss=0 metadata_lag=5 crashes=1 fences=1 shrinks=0 max_leader_epoch=4",
-    "brokers=2 min_isr=2 metadata_lag=6 crashes=0 fences=2 shrinks=0 max_leader_epoch=3",
-    "brokers=2 elr=0 unclean_election=1 max_records=2 metadata_lag=6 crashes=0 fences=2 shrinks=0 max_leader_epoch=4",
-    "brokers=3 metadata_lag=5 min_isr=2 crashes=1 fences=1 shrinks=1 lags=1 max_leader_epoch=3",
-    "brokers=3 metadata_lag=5 min_isr=2 max_records=0 crashes=0 fences=2 shrinks=0 raises=1 lowers=1 max_leader_epoch=3",
-    "brokers=2 metadata_lag=4 min_isr=1 crashes=0 fences=0 shrinks=1 raises=1 lowers=1 max_leader_epoch=1",
-    "brokers=3 movable=3 min_isr=2 max_records=0 metadata_lag=4 crashes=0 fences=1 shrinks=0 reassignments=2 cancels=1 max_leader_epoch=3",
-    "brokers=2 movable=2 min_isr=2 max_records=0 metadata_lag=6 crashes=0 fences=2 shrinks=0 reassignments=2 cancels=1 max_leader_epoch=4",
-    "brokers=3 movable=3 spare=2 max_records=0 metadata_lag=4 crashes=0 fences=1 shrinks=0 reassignments=1 cancels=1 max_leader_epoch=2",
-    "brokers=3 movable=3 spare=1 max_records=0 metadata_lag=4 crashes=0 fences=1 shrinks=0 reassignments=1 max_leader_epoch=2",
-)
-"""Constants under which variants are sought out, one after the other until a variant is noticed."""
 
 
 class Sight(StrEnum):
@@ -112,30 +94,27 @@ class Row:
         }
 
 
-def ground_of(machine: Machine, base: Constants, text: str) -> Ground:
+def ground_of(bound: Binding, base: Constants, text: str) -> Ground:
     """Return the states under some constants that are given as text, on top of those of a version."""
     sizes = {name: int(value) for name, _, value in (word.partition("=") for word in text.split())}
-    return Ground(machine, machine.set_constants({**base.values, **sizes}), MOST_STATES)
+    machine = bound.machine
+    return Ground(bound.ablation, machine, machine.set_constants({**base.values, **sizes}), MOST_STATES)
 
 
-def rows_of(machine: Machine, constants: Constants) -> list[Row]:
+def rows_of(bound: Binding, constants: Constants) -> list[Row]:
     """Return a row for each of Kafka's checks among the guards, and for each of its rules among the constants."""
     rows = []
-    every = [guard for guard in guards(machine) if not guard.part]
-    for guard in every:
-        if whose(guard) is Whose.KAFKA:
-            others = tuple(
-                item for item in every if item.action == guard.action and item != guard and whose(item) is Whose.KAFKA
-            )
-            key = guard.action, guard.condition
-            rows.append(Row(Variant(guard.name, guard, others), KAFKAS[key].where, SHADOWED.get(key, "")))
-    for name in (*AS_BUILT, *AS_DRIVEN):
-        declared = machine.constants.declared()[name]
-        for value in range(declared.low, declared.high + 1):
+    ablation, shadowed = bound.ablation, bound.ablation.shadowed(constants)
+    kafkas = [guard for guard in guards(bound.machine) if not guard.part and ablation.whose(guard) is Whose.KAFKA]
+    for guard in kafkas:
+        others = tuple(item for item in kafkas if item.action == guard.action and item != guard)
+        key = guard.action, guard.condition
+        rows.append(Row(Variant(guard.name, guard, others), ablation.kafkas[key].where, shadowed.get(key, "")))
+    for name, values in ablation.rules(constants).items():
+        declared = constants.declared()[name]
+        for value in values:
             told = f"{name}={_shown(declared.show(value))}"
-            why = reason(told, elr=bool(constants.values["elr"]))
-            if value != int(constants.values[name]):
-                rows.append(Row(Variant(told, None, (), name, value), declared.meaning, why))
+            rows.append(Row(Variant(told, None, (), name, value), declared.meaning, ablation.unseen(told, constants)))
     return rows
 
 
@@ -146,11 +125,9 @@ def _shown(value: object) -> str:
 class Seeing:
     """Variants tried on one release, each under the constants of one ground after the other."""
 
-    def __init__(
-        self, release: Release, machine: Machine, base: Constants, tell: Callable[[str], None] = lambda _: None
-    ) -> None:
-        self.release, self.machine, self.base, self.tell = release, machine, base, tell
-        self.rows = rows_of(machine, base)
+    def __init__(self, bound: Binding, release: Release, base: Constants, tell: Callable[[str], None] = lambda _: None) -> None:
+        self.bound, self.release, self.base, self.tell = bound, release, base, tell
+        self.rows = rows_of(bound, base)
 
     def only(self, names: Iterable[str]) -> Seeing:
         """Keep the rows whose names begin with one of these."""
@@ -158,16 +135,16 @@ class Seeing:
         self.rows = [row for row in self.rows if row.variant.name.startswith(kept)]
         return self
 
-    def look(self, grounds: Iterable[str] = GROUNDS) -> list[Row]:
+    def look(self, grounds: Iterable[str] | None = None) -> list[Row]:
         """Try every variant; return the rows."""
         with Driver(self.release) as driver:
-            for sizes in grounds:
+            for sizes in self.bound.ablation.grounds(self.base) if grounds is None else grounds:
                 waiting = [row for row in self.rows if row.sight not in (Sight.DEPARTS, Sight.NOTICED)]
                 if not waiting:
                     break
-                ground = ground_of(self.machine, self.base, sizes)
+                ground = ground_of(self.bound, self.base, sizes)
                 self.tell(f"{len(waiting)} checks and rules are sought out in {ground.space.states:,} states")
-                execution = Brokers(driver, ground.plain)
+                execution = self.bound.follow(driver, ground.plain)
                 for row in waiting:
                     self._look_at(row, ground, execution)
         return self.rows
@@ -176,16 +153,16 @@ class Seeing:
         alone = replace(row.variant, others=())
         for variant in (alone, row.variant) if row.variant.others and row.sight is not Sight.TOGETHER else (alone,):
             for chance in ground.chances(variant, MOST_TRIES):
-                found = tried(execution, chance)
+                found = tried(ground.ablation, execution, chance)
                 if found is not None:
-                    row.tries.append((_judged(variant, found), found))
+                    row.tries.append((_judged(self.bound.ablation, variant, found), found))
                 if row.sight in (Sight.DEPARTS, Sight.NOTICED, Sight.TOGETHER) and row.sight is row.tries[-1][0]:
                     break
             if row.sight in (Sight.DEPARTS, Sight.NOTICED):
                 return
 
 
-def _judged(variant: Variant, found: Tried) -> Sight:
+def _judged(ablation: Ablation, variant: Variant, found: Tried) -> Sight:
     if found.did == "untried":
         return Sight.UNTRIED
     if found.like_variant:
@@ -195,6 +172,6 @@ def _judged(variant: Variant, found: Tried) -> Sight:
     if variant.others:
         return Sight.TOGETHER
     if variant.guard is not None:
-        expected = KAFKAS[variant.guard.action, variant.guard.condition].answers or ("",)
+        expected = ablation.kafkas[variant.guard.action, variant.guard.condition].answers or ("",)
         return Sight.NOTICED if found.why in expected else Sight.DEPARTS
     return Sight.NOTICED

@@ -93,9 +93,9 @@ def _refused(execution: Execution, history: list[Transition], at: Key, step: Ste
     """Try on Kafka the first step that the model refuses with this release's rules."""
     plain = execution.plain
     told = f"step {len(history) + 1}, {step.action.label}"
-    if not can_be_tried(plain, at, step):
+    if not can_be_tried(REPLICATION.ablation, plain, at, step):
         return Settled(Verdict.REFUTED, f"{told}: what it needs is not there by then")
-    found = tried(execution, Chance(tuple(history), at, step, None, None))
+    found = tried(REPLICATION.ablation, execution, Chance(tuple(history), at, step, None, None))
     if found is None:
         return Settled(Verdict.NOT_DRIVEN, execution.why)
     if found.did == "untried":

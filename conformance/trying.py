@@ -8,9 +8,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from fencepost.conformance.chances import refused
-
 if TYPE_CHECKING:
+    from fencepost.conformance.ablation import Ablation
     from fencepost.conformance.chances import Chance
     from fencepost.conformance.execute import Execution
     from fencepost.model.language.constants import Constants
@@ -33,7 +32,7 @@ class Tried:
     constants: Constants
 
 
-def tried(execution: Execution, chance: Chance) -> Tried | None:
+def tried(ablation: Ablation, execution: Execution, chance: Chance) -> Tried | None:
     """Lead Kafka to a state and do a step there; None if Kafka cannot be led there, by a limit that is named."""
     plain = execution.plain
     difference = execution.run(plain.initial_states()[0], chance.history)
@@ -50,13 +49,15 @@ def tried(execution: Execution, chance: Chance) -> Tried | None:
     alike = [item for item in others if execution.line_of(item.step) == line]
     same = [item.after for item in alike]
     did = execution.ask(line)
+    why = execution.why
     for item in alike if did == "done" else ():
         execution.ignore(item)
-    if execution.leaves_late(chance.step) and chance.model is not None:
-        execution.lose_late(chance.model)
-    why = execution.why
-    like_model, answer = _as_the_model(execution, chance, same, [item.after for item in others])
-    theirs = refused(chance.at, chance.step) if chance.variant is None else (chance.variant,)
+    taken = chance.variant if chance.model is None else chance.model
+    if execution.leaves_late(chance.step) and taken is not None:
+        execution.lose_late(taken)
+    nothing = ablation.refused(chance.at, chance.step)
+    like_model, answer = _as_the_model(execution, chance, nothing, same, [item.after for item in others])
+    theirs = nothing if chance.variant is None else (chance.variant,)
     return Tried(
         did,
         why,
@@ -68,7 +69,9 @@ def tried(execution: Execution, chance: Chance) -> Tried | None:
     )
 
 
-def _as_the_model(execution: Execution, chance: Chance, same: list[Key], others: list[Key]) -> tuple[bool, str]:
+def _as_the_model(
+    execution: Execution, chance: Chance, nothing: tuple[Key, ...], same: list[Key], others: list[Key]
+) -> tuple[bool, str]:
     """Say whether Kafka did what the model allows, and what that is.
 
     Where it refuses the step, that is nothing, another outcome of the same event, or another step.
@@ -77,11 +80,14 @@ def _as_the_model(execution: Execution, chance: Chance, same: list[Key], others:
         return _fits(execution, chance.model), "done"
     if any(_fits(execution, after) for after in same):
         return True, "another outcome"
-    if any(_fits(execution, item) for item in refused(chance.at, chance.step)):
+    if any(_fits(execution, item) for item in nothing):
         return True, "no effect"
     return any(_fits(execution, item) for item in others), "another step"
 
 
 def _fits(execution: Execution, expected: Key) -> bool:
     """Say whether Kafka is in this state of the model."""
-    return not execution.seen.contradictions() and execution.seen.key(expected) == expected
+    if execution.seen.contradictions():
+        return False
+    model, kafka = execution.projected(expected)
+    return model == kafka

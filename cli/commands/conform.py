@@ -159,16 +159,13 @@ def _reports(bound: Binding, found: Release, tell: Callable[[str], None], given:
 def _tries(bound: Binding, found: Release, tell: Callable[[str], None], given: dict[str, Any]) -> Exit:
     """Try what the model without one of its checks allows, or what it refuses, and show what Kafka did."""
     from fencepost.conformance.conform import conform_tries
-    from fencepost.conformance.report import PROTOCOL
 
-    if bound.protocol != PROTOCOL:
-        raise UsageError(f"--ablate and --refusals are for `{PROTOCOL}`: whose each guard is, is written down for it alone.")
     if given["files"] or given["walks"] or given["settings"] or given["with_"] or given["without"]:
         raise UsageError(
             "--ablate and --refusals choose their histories and constants themselves: leave out --trace, --walks, --set, --with and --without."
         )
     report = conform_tries(
-        found, given["version"] or found.model, given["refusals"] or 0, given["seed"], tell, ablate=given["ablate"]
+        bound, found, given["version"] or found.model, given["refusals"] or 0, given["seed"], tell, ablate=given["ablate"]
     )
     if given["json"]:
         print_json(report.data())
@@ -265,7 +262,9 @@ def _print_clients(console: Console, reports: list[ClientReport]) -> None:
 
 
 def _print_tries(console: Console, report: Noticed) -> None:
-    console.print(styled(f"replication on Kafka {report.release.version}: {report.verdict}", COLOURS[report.verdict]))
+    console.print(
+        styled(f"{report.bound.protocol} on Kafka {report.release.version}: {report.verdict}", COLOURS[report.verdict])
+    )
     if report.rows:
         console.print(f"  {report.noticed} of {report.drivable} checks and rules are noticed when they are gone")
     for row in report.rows:

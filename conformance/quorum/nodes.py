@@ -9,8 +9,16 @@ from fencepost.conformance.quorum.mapping import ACTIONS, ASIDE, no_op_of, reset
 from fencepost.conformance.quorum.seen import STATE, Seen
 
 if TYPE_CHECKING:
-    from fencepost.model.language.interpreter import Step, Transition
+    from fencepost.model.language.interpreter import Interpreter, Step, Transition
     from fencepost.model.language.records import Key
+
+
+def without_forgotten(plain: Interpreter, state: Key) -> Key:
+    """Return a state without what `normalize` forgets."""
+    restored = plain.schema.restore(state)
+    assert plain.machine.normalize is not None
+    plain.machine.normalize(restored, plain.constants)
+    return plain.schema.key(restored)
 
 
 class Nodes(Execution):
@@ -40,14 +48,7 @@ class Nodes(Execution):
 
     def projected(self, expected: Key) -> tuple[Key, Key]:
         """Return a state of the model and what is seen of it in Kafka, both without what `normalize` forgets."""
-        return self._normalized(expected), self._normalized(self.seen.key(expected))
-
-    def _normalized(self, state: Key) -> Key:
-        schema, machine = self.plain.schema, self.plain.machine
-        restored = schema.restore(state)
-        assert machine.normalize is not None
-        machine.normalize(restored, self.plain.constants)
-        return schema.key(restored)
+        return without_forgotten(self.plain, expected), without_forgotten(self.plain, self.seen.key(expected))
 
     def settle(self, steps: tuple[Step, ...], transition: Transition) -> Difference | None:
         """Let late fetches never arrive that no leader would serve; states are compared without what `normalize` forgets."""

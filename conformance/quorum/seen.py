@@ -63,8 +63,11 @@ class Seen:
             n[NODE["voted"]] = told["voted"]
         n[NODE["granted"]] = told["granted"]
         n[NODE["failed"]] = 0
-        n[NODE["log"]] = tuple(log + [NO_ENTRY] * (len(expected[NODE["log"]]) - len(log)))
-        n[NODE["end"]] = len(log)
+        first, was = told["first"], expected[NODE["log"]]
+        end = first + len(log)
+        n[NODE["log"]] = (*was[:first], *log, *[NO_ENTRY] * (len(was) - end))
+        n[NODE["start"]] = first
+        n[NODE["end"]] = end
         n[NODE["high_watermark"]] = told["hw"]
         n[NODE["epoch_start"]] = told["start"]
         n[NODE["known_end"]] = tuple(known.get(node, NONE) for node in range(len(expected[NODE["known_end"]])))
@@ -77,7 +80,7 @@ class Seen:
         fetch = list(NO_FETCH)
         fetch[FETCH["phase"]] = phase
         if phase == Phase.ANSWERED:
-            for name, value in zip(("diverging", "end", "high_watermark"), answer, strict=False):
+            for name, value in zip(("diverging", "snapshot", "end", "high_watermark"), answer, strict=False):
                 fetch[FETCH[name]] = value
         elif phase == Phase.PARKED and expected[FETCH["phase"]] == Phase.PARKED:
             fetch = list(expected)

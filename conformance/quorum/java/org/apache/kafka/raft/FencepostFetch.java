@@ -75,7 +75,7 @@ final class FencepostFetch {
         return new RaftResponse.Inbound(request.correlationId(), answer.data(), request.destination());
     }
 
-    /** Its phase (0 sent, 1 parked, 2 answered); of an answer whether the logs diverge, where or up to where its records go, the high watermark and the error. */
+    /** Its phase (0 sent, 1 parked, 2 answered); of an answer whether the logs diverge, where the snapshot ends that it names, where or up to where its records go, the high watermark and the error. */
     String state() {
         if (!isAnswered()) {
             return delivered ? "[1]" : "[0]";
@@ -88,6 +88,7 @@ final class FencepostFetch {
                 end = batch.lastOffset() + 1;
             }
         }
-        return "[2," + (diverging ? 1 : 0) + "," + end + "," + told.highWatermark() + ",\"" + error() + "\"]";
+        long snapshot = Math.max(told.snapshotId().endOffset(), 0);
+        return "[2," + (diverging ? 1 : 0) + "," + snapshot + "," + end + "," + told.highWatermark() + ",\"" + error() + "\"]";
     }
 }

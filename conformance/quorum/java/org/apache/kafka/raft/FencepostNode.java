@@ -20,6 +20,8 @@ import org.apache.kafka.common.network.ListenerName;
 import org.apache.kafka.common.utils.LogContext;
 import org.apache.kafka.common.utils.Time;
 import org.apache.kafka.raft.internals.StringSerde;
+import org.apache.kafka.server.common.OffsetAndEpoch;  // since 4.1
+import org.apache.kafka.snapshot.SnapshotWriter;
 import org.apache.kafka.server.common.Features;  // until 3.9
 import org.apache.kafka.server.common.Feature;  // since 4.0
 
@@ -45,6 +47,7 @@ final class FencepostNode {
     Channel channel;
     List<CompletableFuture<?>> expirations;
     FencepostFetch fetch;
+    RaftRequest.Outbound snapshotRequest;
     final Map<Integer, RaftRequest.Outbound> begins = new HashMap<>();
     final Map<Integer, RaftRequest.Outbound> votes = new HashMap<>();
     final Map<Integer, RaftResponse.Outbound> replies = new HashMap<>();
@@ -66,6 +69,7 @@ final class FencepostNode {
         queue = new MockMessageQueue();
         expirations = new ArrayList<>();
         fetch = null;
+        snapshotRequest = null;
         begins.clear();
         votes.clear();
         replies.clear();
@@ -139,10 +143,31 @@ final class FencepostNode {
         poll();
     }
 
+    /** Takes a snapshot of what it knows to be committed, and cuts its log there; without that knowledge it tries all that it has. */
+    void takeSnapshot() {
+        long start = log.startOffset();
+        long known = quorum().highWatermark().map(LogOffsetMetadata::offset).orElse(start);
+        long end = known > start ? known : start + entries().size();
+        if (end == start) {
+            throw new Loop.Untried("there is nothing to take a snapshot of");
+        }
+        OffsetAndEpoch id = new OffsetAndEpoch(end, entries().get((int) (end - start) - 1)[1]);
+        try (SnapshotWriter<String> writer = client.createSnapshot(id, 0).orElseThrow(() -> new Loop.Refused("there is one already"))) {
+            writer.freeze();
+        } catch (IllegalArgumentException e) {
+            if (String.valueOf(e.getMessage()).contains("greater than the high-watermark")) {
+                throw new Loop.Refused("it is not committed");
+            }
+            throw e;
+        }
+        log.deleteBeforeSnapshot(id);
+        poll();
+    }
+
     /** Lines that the log holds: the record, 0 for one that starts an epoch, and its epoch. */
     List<int[]> entries() {
         List<int[]> found = new ArrayList<>();
-        for (MockLog.LogBatch batch : log.readBatches(0, OptionalLong.empty())) {
+        for (MockLog.LogBatch batch : log.readBatches(log.startOffset(), OptionalLong.empty())) {
             for (MockLog.LogEntry entry : batch.entries) {  // until 4.1
             for (MockLog.LogEntry entry : batch.entries()) {  // since 4.2
                 boolean control = batch.isControlBatch;  // until 4.1
@@ -188,6 +213,7 @@ final class FencepostNode {
             for (RaftRequest.Outbound request : sent) {
                 int to = request.destination().id();
                 switch (org.apache.kafka.common.protocol.ApiKeys.forId(request.data().apiKey())) {
+                    case FETCH_SNAPSHOT: node.snapshotRequest = request; break;
                     case FETCH: node.fetch = new FencepostFetch(node.id, to, request); break;
                     case VOTE: node.votes.put(to, request); break;
                     case BEGIN_QUORUM_EPOCH: node.begins.put(to, request); break;

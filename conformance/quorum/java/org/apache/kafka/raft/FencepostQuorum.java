@@ -6,7 +6,10 @@ import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
 import org.apache.kafka.common.KafkaException;
+import org.apache.kafka.common.message.BeginQuorumEpochResponseData;
 import org.apache.kafka.common.message.VoteResponseData;
+import org.apache.kafka.common.protocol.Errors;
+import org.apache.kafka.raft.errors.NotLeaderException;
 
 /** A quorum of nodes in one process, and the messages between them: each is delivered when a line says so, or never. */
 public final class FencepostQuorum implements Loop.Driven {
@@ -39,6 +42,8 @@ public final class FencepostQuorum implements Loop.Driven {
             case "fetch": fetch(node(n[0]), node(n[1])); break;
             case "expire": expire(node(n[0])); break;
             case "take": take(node(n[0])); break;
+            case "snapshot": node(n[0]).takeSnapshot(); break;
+            case "load": load(node(n[0])); break;
             case "lose-answer": loseAnswer(node(n[0])); break;
             case "late": late(n[0]); break;
             case "lose": late.remove(n[0]); break;
@@ -97,7 +102,7 @@ public final class FencepostQuorum implements Loop.Driven {
     /** Since 4.0 who hears from a leader grants no pre-vote: such an elector must have waited too long for one that is gone. */
     private void hearNothing(FencepostNode elector, FencepostNode candidate) {
         if (FencepostPreVote.asks() && elector.quorum().epoch() >= candidate.quorum().epoch()) {
-            if (elector.quorum().isFollower()) {
+            if (elector.quorum().isFollower() && leader(elector) < 0) {
                 elector.sleep(FencepostNode.FETCH_MS);
             }
         }
@@ -116,9 +121,11 @@ public final class FencepostQuorum implements Loop.Driven {
             if (asks && !(early && electors.stream().noneMatch(one -> one.quorum().epoch() > candidate.quorum().epoch()))) {
                 Map<Integer, RaftRequest.Outbound> asked = new HashMap<>(candidate.votes);
                 for (FencepostNode elector : electors) {
-                    ask(candidate, elector, asked.get(elector.id));
+                    if (asked.containsKey(elector.id)) {
+                        ask(candidate, elector, asked.get(elector.id));
+                    }
                 }
-                candidate.replies.forEach((voter, reply) -> reply(candidate, asked.get(voter), reply));
+                candidate.replies.forEach((voter, reply) -> reply(asked.get(voter), reply));
                 candidate.replies.clear();
                 candidate.votes.clear();
                 candidate.poll();
@@ -128,13 +135,13 @@ public final class FencepostQuorum implements Loop.Driven {
                 candidate.poll();  // from resigned it goes on to prospective at once
             }
         }
-        throw new Loop.Refused("it is not elected: " + candidate.quorum().leaderAndEpoch());
+        throw new Loop.Refused("it is not elected");
     }
 
     /** A request for a vote arrives; the answer waits among the candidate's replies. */
     private void ask(FencepostNode candidate, FencepostNode voter, RaftRequest.Outbound request) {
         if (request == null) {
-            throw new Loop.Untried("no request for this vote is on its way");
+            throw candidate.votes.isEmpty() ? new Loop.Untried("no request for a vote is on its way") : new Loop.Refused("it is not asked");
         }
         RaftRequest.Inbound inbound = FencepostFetch.inbound(request, voter);
         inbound.completion.whenComplete((response, error) -> candidate.replies.put(voter.id, response));
@@ -142,7 +149,7 @@ public final class FencepostQuorum implements Loop.Driven {
         voter.poll();
     }
 
-    private static void reply(FencepostNode candidate, RaftRequest.Outbound asked, RaftResponse.Outbound reply) {
+    private static void reply(RaftRequest.Outbound asked, RaftResponse.Outbound reply) {
         asked.completion.complete(new RaftResponse.Inbound(asked.correlationId(), reply.data(), asked.destination()));
     }
 
@@ -174,7 +181,7 @@ public final class FencepostQuorum implements Loop.Driven {
     }
 
     private void win(FencepostNode candidate) {
-        candidate.replies.forEach((voter, reply) -> reply(candidate, candidate.votes.get(voter), reply));
+        candidate.replies.forEach((voter, reply) -> reply(candidate.votes.get(voter), reply));
         candidate.poll();
         if (!candidate.quorum().isLeader()) {
             throw new Loop.Refused("it has not won");
@@ -215,8 +222,7 @@ public final class FencepostQuorum implements Loop.Driven {
             if (begin == null) {
                 throw new Loop.Untried("no BeginQuorumEpoch is on its way");
             }
-            node.client.handle(FencepostFetch.inbound(begin, node));
-            node.poll();
+            begin(node, FencepostFetch.inbound(begin, node));
         } else {
             node.random.next = leader.id;
             node.sleep(FencepostNode.FETCH_MS);
@@ -230,6 +236,13 @@ public final class FencepostQuorum implements Loop.Driven {
         leaveBehind(node, before);
     }
 
+    private static void begin(FencepostNode node, RaftRequest.Inbound begin) {
+        node.client.handle(begin);
+        node.poll();
+        BeginQuorumEpochResponseData answer = (BeginQuorumEpochResponseData) begin.completion.join().data();
+        refuse(Errors.forCode(answer.topics().get(0).partitions().get(0).errorCode()));
+    }
+
     private void restart(FencepostNode node, boolean loses) {
         FencepostFetch before = node.fetch;
         if (loses) {
@@ -241,10 +254,11 @@ public final class FencepostQuorum implements Loop.Driven {
     }
 
     private void append(FencepostNode leader, int record) {
-        if (!leads(leader)) {
+        try {
+            leader.client.prepareAppend(leader.quorum().epoch(), List.of(String.valueOf(record)));
+        } catch (NotLeaderException e) {
             throw new Loop.Refused("NOT_LEADER");
         }
-        leader.client.prepareAppend(leader.quorum().epoch(), List.of(String.valueOf(record)));
         leader.client.schedulePreparedAppend();
         leader.poll();
     }
@@ -255,12 +269,12 @@ public final class FencepostQuorum implements Loop.Driven {
             throw new Loop.Untried("no fetch to this node is on its way");
         }
         fetch.deliver(leader);
-        refuse(fetch);
+        refuse(fetch.error());
     }
 
-    private static void refuse(FencepostFetch fetch) {
-        if (fetch.error() != org.apache.kafka.common.protocol.Errors.NONE) {
-            throw new Loop.Refused(fetch.error().name());
+    private static void refuse(Errors error) {
+        if (error != Errors.NONE) {
+            throw new Loop.Refused(error.name());
         }
     }
 
@@ -272,27 +286,53 @@ public final class FencepostQuorum implements Loop.Driven {
     }
 
     private void take(FencepostNode follower) {
-        FencepostFetch fetch = follower.fetch;
-        if (fetch == null || !fetch.isAnswered()) {
+        FencepostFetch fetch = answered(follower);
+        fetch.request.completion.complete(fetch.taken());
+        goOn(follower, "below the current high watermark");
+    }
+
+    private static FencepostFetch answered(FencepostNode follower) {
+        if (follower.fetch == null || !follower.fetch.isAnswered()) {
             throw new Loop.Untried("no answer is there");
         }
-        fetch.request.completion.complete(fetch.taken());
+        return follower.fetch;
+    }
+
+    /** A node handles what it was sent; it may stop for good, for this reason. */
+    private static void goOn(FencepostNode node, String reason) {
         try {
-            follower.poll();
-        } catch (KafkaException | IllegalArgumentException e) {
-            if (!String.valueOf(e.getMessage()).contains("below the current high watermark")) {
+            node.poll();
+        } catch (KafkaException | IllegalArgumentException | IllegalStateException e) {
+            if (!String.valueOf(e.getMessage()).contains(reason)) {
                 throw e;
             }
-            follower.failed = e.getMessage();
+            node.failed = e.getMessage();
+        }
+    }
+
+    /** The follower learns which snapshot it needs and fetches it from the leader, until it fetches records again. */
+    private void load(FencepostNode follower) {
+        FencepostFetch fetch = answered(follower);
+        FencepostNode leader = node(fetch.to);
+        fetch.request.completion.complete(fetch.taken());
+        follower.poll();
+        while (follower.fetch == fetch && follower.failed.isEmpty()) {
+            RaftRequest.Outbound request = follower.snapshotRequest;
+            follower.snapshotRequest = null;
+            if (request == null) {
+                throw new Loop.Refused("it asks for no snapshot");
+            }
+            RaftRequest.Inbound inbound = FencepostFetch.inbound(request, leader);
+            leader.client.handle(inbound);
+            leader.poll();
+            reply(request, inbound.completion.join());
+            goOn(follower, "Full log truncation expected but didn't happen");
         }
     }
 
     /** The follower waits for as long as a request may take, and asks again. */
     private void loseAnswer(FencepostNode follower) {
-        FencepostFetch fetch = follower.fetch;
-        if (fetch == null || !fetch.isAnswered()) {
-            throw new Loop.Untried("no answer is there");
-        }
+        FencepostFetch fetch = answered(follower);
         follower.random.next = fetch.to;
         follower.sleep(FencepostNode.REQUEST_MS);
         if (follower.fetch == fetch || follower.fetch.to != fetch.to) {
@@ -306,7 +346,7 @@ public final class FencepostQuorum implements Loop.Driven {
             throw new Loop.Untried("the fetch is not there");
         }
         fetch.deliver(node(fetch.to));
-        refuse(fetch);
+        refuse(fetch.error());
     }
 
     @Override
@@ -346,6 +386,7 @@ public final class FencepostQuorum implements Loop.Driven {
             + ",\"voted\":" + (quorum.hasLeader() ? -2 : node.votedFor())
             + ",\"granted\":" + granted
             + ",\"failed\":" + (node.failed.isEmpty() ? 0 : 1)
+            + ",\"first\":" + node.log.startOffset()
             + ",\"log\":[" + String.join(",", log) + "]"
             + ",\"hw\":" + quorum.highWatermark().map(LogOffsetMetadata::offset).orElse(-1L)
             + ",\"start\":" + (quorum.isLeader() ? quorum.leaderStateOrThrow().epochStartOffset() : 0)
