@@ -2,7 +2,8 @@
 
 covers: walks that take every transition of small state graphs. walks: of three brokers, in batches until there are as many compared steps as are wanted (half an hour a release). With --keep what a
 batch found is kept in DIR, so this may be ended and started again. moves: walks in which operators move replicas, on every release.
-changes: every change of every image. Writes the rows of these releases in figures/conformance.json.
+changes: every change of every image. quorum: walks that take every transition of a small state graph of the metadata quorum. seen: each of Kafka's
+checks taken out of the models, each rule turned, and refusals tried. Writes the rows of these releases in figures/conformance.json.
 """
 
 from __future__ import annotations
@@ -15,10 +16,11 @@ import tempfile
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from fencepost.conformance.binding import REPLICATION
+from fencepost.conformance.binding import BINDINGS, QUORUM, REPLICATION, Binding
 from fencepost.conformance.changes import conform_changes
-from fencepost.conformance.conform import Request, conform
+from fencepost.conformance.conform import Request, conform, conform_tries
 from fencepost.conformance.kafka import RELEASES, Release, release
+from fencepost.conformance.seeing import Sight
 from fencepost.figures.store import load, save
 
 if TYPE_CHECKING:
@@ -49,13 +51,19 @@ COVERS = {
     "min ISR raised and lowered, a shrink": "raises=1 lowers=1 crashes=0 fences=0",
 }
 """Small graphs of two brokers, with what they add to `SMALL`."""
+ELECTIONS = {
+    "elections in two epochs, a record": "",
+    "one epoch, snapshots": "max_epoch=1 snapshots=2",
+}
+"""The same of three voters."""
+REFUSALS = 1_000
 COUNTS = ("histories", "steps", "seconds", "aside", "differences")
 
 
 def main() -> None:
     """Run and write."""
     options = argparse.ArgumentParser(description=__doc__)
-    options.add_argument("part", choices=("covers", "walks", "moves", "changes"))
+    options.add_argument("part", choices=("covers", "walks", "moves", "changes", "quorum", "seen"))
     options.add_argument("--kafka", action="append", metavar="VERSION", help="only this release (repeatable)")
     options.add_argument("--steps", type=int, default=STEPS, help="compared steps of each release")
     options.add_argument("--workers", type=int, default=1, help="processes that run Kafka's classes")
@@ -72,14 +80,45 @@ def main() -> None:
             _write("moves", version, [_moved(release(version), *size, text) for size, text in MOVES.items()])
         if given.part == "changes":
             _write("changes", version, [_changed(release(version))])
+        if given.part == "quorum" and version in QUORUM.harness.releases:
+            kafka = release(version, None, QUORUM.harness)
+            _write("quorum", version, [_covered(kafka, *graph, given, QUORUM) for graph in ELECTIONS.items()])
+        if given.part == "seen":
+            _write("seen", version, [_seen(bound, version) for bound in BINDINGS.values() if version in bound.harness.releases])
 
 
-def _covered(kafka: Release, graph: str, text: str, given: argparse.Namespace) -> dict[str, str]:
+def _seen(bound: Binding, version: str) -> dict[str, str]:
+    """Return the row of checks and rules that are noticed when they are gone, and of refusals."""
+    kafka = release(version, None, bound.harness)
+
+    def tell(text: str) -> None:
+        sys.stderr.write(f"{version}: {text}\n")
+
+    found = conform_tries(bound, kafka, kafka.model, REFUSALS, 1, tell, ablate=True)
+    for row in found.rows:
+        if not row.is_well:
+            sys.stderr.write(f"{row.variant.name}: {row.sight} {row.shown}\n")
+    refusals = found.refusals
+    assert refusals is not None
+    for item in refusals.forbidden:
+        sys.stderr.write(f"{item.answer} after {' / '.join(item.steps)}\n")
+    return {
+        "release": version,
+        "protocol": bound.protocol,
+        "noticed": f"{found.noticed} of {found.drivable}",
+        "together": str(sum(row.sight is Sight.TOGETHER for row in found.rows)),
+        "refusals": f"{refusals.tries:,}",
+        "otherwise": str(len(refusals.forbidden)),
+        "answers": ", ".join(sorted({f"`{answer}`" for _, answer in refusals.answers if answer.isupper()})),
+    }
+
+
+def _covered(kafka: Release, graph: str, text: str, given: argparse.Namespace, bound: Binding = REPLICATION) -> dict[str, str]:
     """Return the row of walks that take every transition of a small state graph."""
-    machine = REPLICATION.machine
-    values = {**dict(machine.version(kafka.model).values), **REPLICATION.small, **sizes(text)}
-    constants = REPLICATION.as_built(kafka.model, machine.set_constants(values))
-    found = conform(REPLICATION, kafka, Request(constants, workers=given.workers), lambda _: None)
+    machine = bound.machine
+    values = {**dict(machine.version(kafka.model).values), **bound.small, **sizes(text)}
+    constants = bound.as_built(kafka.model, machine.set_constants(values))
+    found = conform(bound, kafka, Request(constants, workers=given.workers), lambda _: None)
     _tell(found)
     done, of = len(found.outcome.taken), found.transitions
     return {

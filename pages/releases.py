@@ -65,6 +65,26 @@ def changes() -> tuple[Row, Iterable[Row]]:
     return head, (list(row.values()) for row in load("conformance")["changes"])
 
 
+def quorum() -> tuple[Row, Iterable[Row]]:
+    """Return what was executed of whole state graphs of the metadata quorum."""
+    head = ["release", "with", "transitions executed", "steps", "set aside", "differences"]
+    return head, (list(row.values())[: len(head)] for row in load("conformance")["quorum"])
+
+
+def seen() -> tuple[Row, Iterable[Row]]:
+    """Return what was noticed of checks that were taken out of the models, and what became of refusals."""
+    head = [
+        "release",
+        "protocol",
+        "noticed",
+        "of them with others",
+        "refusals tried",
+        "taken otherwise",
+        "errors that came back",
+    ]
+    return head, (list(row.values()) for row in load("conformance")["seen"])
+
+
 def _verdicts(*, of_findings: bool) -> tuple[Row, Iterable[Row]]:
     found = _settled(of_findings=of_findings)
     releases = list(next(iter(found.values()), {}))

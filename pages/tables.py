@@ -5,6 +5,7 @@ A table stands between `<!-- cases ID ... -->` and `<!-- end -->`. Instead of id
 `quorum-settings`, `quorum-switches`, `spark-cost`, `spark-levels`, `spark-figures`, `spark-scale`, `speed-searches`,
 `speed-wanted`, `speed-steps`, `four-cases`, `propagation`, `follower-settings`,
 `follower-switches`, `recovery`, `clusters`, `clusters-kept`, `releases`, `releases-why`,
+`conform-quorum`, `conform-seen`,
 `releases-known`, `conform-covers`, `conform-walks`, `conform-moves`, `conform-changes`, `clients-rules`, `clients-runs`,
 `clients-stories`, `clients-mutants`, `clients-flaky`, `by-version`, `audit-runs`, `finding-faults`, `switches-off`, `warm`, `moving`,
 `crashes-in-short`, `releases-lose`; or one of `lemmas`, `cuts` with the name of a proof.
@@ -386,6 +387,8 @@ _WORDS: dict[str, Callable[[], tuple[Row, Iterable[Row]]]] = {
     "conform-covers": releases.covers,
     "conform-walks": releases.walks,
     "conform-moves": releases.moves,
+    "conform-quorum": releases.quorum,
+    "conform-seen": releases.seen,
     "conform-changes": releases.changes,
 }
 _LISTS: dict[str, Callable[[], Iterable[str]]] = {"statements": proofs.statements}

@@ -142,7 +142,7 @@ def test_changes_choose_their_own_constants() -> None:
 @on_kafka
 @pytest.mark.xdist_group("kafka")
 def test_checks_of_the_raft_client_that_are_taken_out_of_the_model_are_noticed() -> None:
-    names = ("quorum-elects", "node-learns-leader", "leader-appends 1", "leader-handles-fetch", "compares_high_watermarks")
+    names = ("quorum-elects", "leader-appends 1", "compares_high_watermarks")
     rows = Seeing(QUORUM, release(KAFKA, None, QUORUM.harness), NODES).only(names).look([quorum.SMALL])
     seen = {row.variant.name: (row.sight, row.shown.why if row.shown else "") for row in rows}
     assert seen == {
@@ -150,9 +150,7 @@ def test_checks_of_the_raft_client_that_are_taken_out_of_the_model_are_noticed()
         "quorum-elects 4": (Sight.NOTICED, "it is not elected"),
         "quorum-elects 6": (Sight.NOTICED, "it is not elected"),
         "quorum-elects 7": (Sight.NOTICED, "it is not elected"),
-        "node-learns-leader 4": (Sight.NOTICED, seen["node-learns-leader 4"][1]),
         "leader-appends 1": (Sight.NOTICED, "NOT_LEADER"),
-        "leader-handles-fetch 1": (Sight.NOTICED, seen["leader-handles-fetch 1"][1]),
         "compares_high_watermarks=off": (Sight.NOTICED, ""),
     }
 
