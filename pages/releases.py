@@ -68,7 +68,7 @@ def changes() -> tuple[Row, Iterable[Row]]:
 def quorum() -> tuple[Row, Iterable[Row]]:
     """Return what was executed of whole state graphs of the metadata quorum."""
     head = ["release", "with", "transitions executed", "steps", "set aside", "differences"]
-    return head, (list(row.values())[: len(head)] for row in load("conformance")["quorum"])
+    return head, (list(row.values())[: len(head)] for row in load("conformance").get("quorum", []))
 
 
 def seen() -> tuple[Row, Iterable[Row]]:
@@ -82,7 +82,7 @@ def seen() -> tuple[Row, Iterable[Row]]:
         "taken otherwise",
         "errors that came back",
     ]
-    return head, (list(row.values()) for row in load("conformance")["seen"])
+    return head, (list(row.values()) for row in load("conformance").get("seen", []))
 
 
 def _verdicts(*, of_findings: bool) -> tuple[Row, Iterable[Row]]:

@@ -35,7 +35,7 @@ KAFKAS: dict[tuple[str, str], Check] = {
     (
         "quorum-elects",
         (
-            "not c.pre_vote or all((hears_nothing(s, c, node) or (node != candidate and s.node[node].epoch < entered_epoch(c, n)) "
+            "not c.pre_vote or all((hears_nothing(s, c, node) or (node != candidate and may_grant_pre_vote(s, c, node, entered_epoch(c, n))) "
             "for node in range(c.nodes) if bits.contains(electors, node)))"
         ),
     ): Check("LeaderState.canGrantVote, FollowerState.canGrantVote: there is a leader", NOT_ELECTED),
@@ -161,13 +161,13 @@ BOUNDS: dict[tuple[str, str], str] = {
 def _elects(s: State, constants: Constants, candidate: int, electors: int) -> bool:
     """Say whether nothing but their logs and leaders is between these nodes: whoever is asked from a later epoch enters it even if it refuses.
 
-    More electors than a majority elect too: who else votes learns of the leader later in the model. Nobody among them follows: by a limit, the model does not know who grants a pre-vote because it has not fetched yet.
+    More electors than a majority elect too: who else votes learns of the leader later in the model.
     """
     n, asked = s.node[candidate], [s.node[node] for node in range(len(s.node)) if bits.contains(electors, node)]
     waits = n.role == Role.FOLLOWER and n.leader == NONE
     are_few = len(asked) <= int(constants.values["voters"]) // 2 + 1
     are_there = all(one.epoch == n.epoch and not one.failed for one in asked)
-    return waits and are_few and are_there and all(one.leader == NONE for one in asked)
+    return waits and are_few and are_there
 
 
 def _waits(s: State, _: Constants, node: int) -> bool:

@@ -113,6 +113,7 @@ FIELDS: dict[str, str] = {
     "node.leader": "where the node's fetch goes, if it is a follower (QuorumState.isFollower) and that node leads in the same epoch",
     "node.voted": "the voted key in the file of the election state, of a node without a leader; with `real_votes`",
     "node.granted": "the candidate itself, and who has granted it the vote in an answer that waits",
+    "node.fetched": "whether FollowerState.canGrantVote refuses a pre-vote; with pre-votes",
     "node.failed": "whether handling an answer ended with an error that the log must not be cut below the high watermark",
     "node.log": "the batches of MockLog: each record's value and its batch's epoch",
     "node.end": "the same",
@@ -160,10 +161,6 @@ LIMITS: tuple[str, ...] = (
         "A pre-vote is one step in the model. Kafka counts answers that are older, and who follows a leader that has resigned grants none until "
         "its fetch timeout is over: the driver lets that pass."
     ),
-    (
-        "Who has heard of a leader and has not fetched from it since grants a pre-vote (FollowerState.hasFetchedFromLeader), and is deposed with a "
-        "majority of such. The model's refuses, so Kafka allows more; refusals are not tried where electors follow."
-    ),
     "MockLog answers a fetch with at most two batches: `records_per_answer` is 2.",
     "The state of a message is its object: versions of Fetch are not written to bytes, so all nodes are of one release.",
 )
@@ -185,6 +182,7 @@ AS_DRIVEN: dict[str, int] = {
 
 AS_BUILT: dict[str, int] = {
     "pre_vote": 1,
+    "fresh_followers_grant": 1,
     "check_quorum": 1,
     "lone_voter_resigns": 0,
     "commits_beyond_epoch_start": 1,
@@ -212,7 +210,7 @@ def rules(version: str) -> dict[str, int]:
     """Return the constants that a version of the model has as Kafka is built and driven."""
     changed = dict(next(item.values for item in VERSIONS if item.name == version))
     built = {name: int(changed.get(name, value)) for name, value in AS_BUILT.items()}
-    return {**AS_DRIVEN, **built, **({"pre_vote": 0} if version in BEFORE_PRE_VOTES else {})}
+    return {**AS_DRIVEN, **built, **({"pre_vote": 0, "fresh_followers_grant": 0} if version in BEFORE_PRE_VOTES else {})}
 
 
 BEFORE_PRE_VOTES = ("kafka-3.9",)

@@ -63,6 +63,7 @@ class Seen:
             n[NODE["voted"]] = told["voted"]
         n[NODE["granted"]] = told["granted"]
         n[NODE["failed"]] = 0
+        n[NODE["fetched"]] = int(follows and told["fetched"])
         first, was = told["first"], expected[NODE["log"]]
         end = first + len(log)
         n[NODE["log"]] = (*was[:first], *log, *[NO_ENTRY] * (len(was) - end))

@@ -22,6 +22,7 @@ def forget_leadership(s: State, c: C, node: int) -> None:
     for f in s.node:
         if f.leader == node:
             f.leader = NONE
+            f.fetched = False
             clear(f.fetch)
     n.role = Role.FOLLOWER
     n.granted = 0
@@ -41,6 +42,7 @@ def leave_epoch(s: State, c: C, node: int) -> None:
     n.role = Role.FOLLOWER
     n.granted = 0
     n.leader = NONE
+    n.fetched = False
     s.ghost_credit[node] = 0
     clear(n.fetch)
 
@@ -101,6 +103,12 @@ def entered_epoch(c: C, n: Node) -> int:
     return n.epoch + 1 if c.pre_vote and n.role == Role.RESIGNED else n.epoch
 
 
+def trusts_leader(s: State, c: C, node: int) -> bool:
+    """Say whether a node leads, or follows a leader that it has fetched from: then it grants no pre-vote in its epoch."""
+    n = s.node[node]
+    return leads(s, node) or (n.leader != NONE and (n.fetched or not c.fresh_followers_grant))
+
+
 def grants_pre_vote(s: State, c: C, voter: int, candidate: int) -> bool:
     """Say whether a voter would vote for the candidate, and hears of no leader in the epoch that this one stands from (KIP-996).
 
@@ -108,7 +116,7 @@ def grants_pre_vote(s: State, c: C, voter: int, candidate: int) -> bool:
     """
     v, n = s.node[voter], s.node[candidate]
     epoch = entered_epoch(c, n)
-    hears_of_leader = v.epoch == epoch and (v.leader != NONE or leads(s, voter))
+    hears_of_leader = v.epoch == epoch and trusts_leader(s, c, voter)
     return not v.failed and v.epoch <= epoch and not hears_of_leader and log.is_up_to_date(n, v)
 
 
@@ -125,6 +133,11 @@ def would_win(s: State, c: C, candidate: int) -> bool:
 def hears_nothing(s: State, c: C, node: int) -> bool:
     """Say whether a node neither leads nor follows: with pre-votes it must be so before it is elected, or elects in its own epoch."""
     return s.node[node].leader == NONE and not leads(s, node)
+
+
+def may_grant_pre_vote(s: State, c: C, elector: int, epoch: int) -> bool:
+    """Say whether an elector may grant a pre-vote in an epoch: one that is later than its own, or in which it trusts no leader."""
+    return s.node[elector].epoch < epoch or not trusts_leader(s, c, elector)
 
 
 def highest_epoch(s: State, c: C, members: int) -> int:
@@ -156,7 +169,7 @@ def quorum_elects(s: State, c: C, candidate: int, electors: int) -> None:
     require(
         not c.pre_vote
         or all(
-            hears_nothing(s, c, node) or (node != candidate and s.node[node].epoch < entered_epoch(c, n))
+            hears_nothing(s, c, node) or (node != candidate and may_grant_pre_vote(s, c, node, entered_epoch(c, n)))
             for node in range(c.nodes)
             if bits.contains(electors, node)
         )

@@ -17,6 +17,12 @@ def clear(fetch: Fetch) -> None:
     fetch.remaining = 0
 
 
+def go_on(c: C, n: Node) -> None:
+    """Send the next fetch once the leader's answer is handled."""
+    n.fetched = c.fresh_followers_grant
+    send_fetch(c, n)
+
+
 def send_fetch(c: C, n: Node) -> None:
     """Send the next fetch."""
     clear(n.fetch)
@@ -46,7 +52,15 @@ def follower_appends(s: State, c: C, follower: int) -> None:
         log.append(f, l.log[offset].record, l.log[offset].epoch)
     if has_records or c.empty_answers_raise_high_watermark:
         raise_high_watermark(c, f, high_watermark)
-    send_fetch(c, f)
+    go_on(c, f)
+
+
+def told_epoch(l: Node, epoch: int, end: int) -> int:
+    """Return the epoch that a leader named as ending at `end`, when it was asked for this one; it may have cut its log since.
+
+    The end was beyond that of the epoch in its log if the log started later.
+    """
+    return epoch if log.start_above(l, epoch) < end else log.floor_epoch(l, epoch)
 
 
 @action(follower=Id)
@@ -60,7 +74,7 @@ def follower_truncates(s: State, c: C, follower: int) -> None:
     require(f.fetch.diverging)
     require(arrived(c, f.fetch))
     l = s.node[f.leader]
-    epoch = log.known_epoch(l, log.last_epoch(f))
+    epoch = told_epoch(l, log.last_epoch(f), f.fetch.end)
     offset = log.truncation_offset(f, epoch, f.fetch.end)
     if c.diverging_high_watermark_counts:
         raise_high_watermark(c, f, f.fetch.high_watermark)
@@ -69,4 +83,4 @@ def follower_truncates(s: State, c: C, follower: int) -> None:
         clear(f.fetch)
     else:
         log.truncate(f, offset)
-        send_fetch(c, f)
+        go_on(c, f)

@@ -7,7 +7,7 @@ from fencepost.model.language import action, require
 from fencepost.model.quorum import log
 from fencepost.model.quorum.constants import C
 from fencepost.model.quorum.fetch import arrived
-from fencepost.model.quorum.follower import clear, send_fetch
+from fencepost.model.quorum.follower import clear, go_on
 from fencepost.model.quorum.state import Entry, Id, Node, Phase, State
 
 
@@ -61,7 +61,7 @@ def follower_loads_snapshot(s: State, c: C, follower: int) -> None:
     l = s.node[f.leader]
     end, epoch, last = f.fetch.snapshot, log.snapshot_epoch(l), log.last_epoch(f)
     if l.start != end:
-        send_fetch(c, f)
+        go_on(c, f)
     elif epoch < last or (epoch == last and end <= f.end):
         f.failed = True
         clear(f.fetch)
@@ -71,4 +71,4 @@ def follower_loads_snapshot(s: State, c: C, follower: int) -> None:
             log.append(f, l.log[offset].record, l.log[offset].epoch)
         f.start = end
         f.high_watermark = end
-        send_fetch(c, f)
+        go_on(c, f)

@@ -89,7 +89,7 @@ class Node(Record):
 
     A leader keeps `epoch_start`, the offset of its LeaderChange record; `known_end`, the offset of each node's last fetch;
     `sent`, the last high watermark sent to each, if it goes by that; `flushed`, up to where its log is safe, if that lags.
-    A candidate keeps the votes `granted`. `failed`: it was told to truncate below its high watermark, and stopped.
+    A candidate keeps the votes `granted`. `fetched`: it has had an answer of its leader, if that bears on pre-votes. `failed`: it was told to truncate below its high watermark, and stopped.
     `received` is the last high watermark that it was sent, if it reports that one. `applied` is how many records of its log a
     broker has applied to its metadata. `start` is where its log starts: what `log` has below that is in its snapshot.
     """
@@ -99,6 +99,7 @@ class Node(Record):
     leader: MaybeId
     voted: MaybeId
     granted: Ids
+    fetched: bool
     failed: bool
     log: Annotated[Array[Entry], Size(LOG_SIZE)]
     start: Snapshot

@@ -385,6 +385,7 @@ public final class FencepostQuorum implements Loop.Driven {
             + ",\"leader\":" + leader(node)
             + ",\"voted\":" + (quorum.hasLeader() ? -2 : node.votedFor())
             + ",\"granted\":" + granted
+            + ",\"fetched\":" + (FencepostPreVote.refuses(quorum) ? 1 : 0)
             + ",\"failed\":" + (node.failed.isEmpty() ? 0 : 1)
             + ",\"first\":" + node.log.startOffset()
             + ",\"log\":[" + String.join(",", log) + "]"
