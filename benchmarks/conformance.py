@@ -65,6 +65,7 @@ def main() -> None:
     options = argparse.ArgumentParser(description=__doc__)
     options.add_argument("part", choices=("covers", "walks", "moves", "changes", "quorum", "seen"))
     options.add_argument("--kafka", action="append", metavar="VERSION", help="only this release (repeatable)")
+    options.add_argument("--protocol", choices=BINDINGS, help="seen: only this one")
     options.add_argument("--steps", type=int, default=STEPS, help="compared steps of each release")
     options.add_argument("--workers", type=int, default=1, help="processes that run Kafka's classes")
     options.add_argument("--keep", type=Path, metavar="DIR", help="keep what each batch found here")
@@ -84,7 +85,8 @@ def main() -> None:
             kafka = release(version, None, QUORUM.harness)
             _write("quorum", version, [_covered(kafka, *graph, given, QUORUM) for graph in ELECTIONS.items()])
         if given.part == "seen":
-            _write("seen", version, [_seen(bound, version) for bound in BINDINGS.values() if version in bound.harness.releases])
+            bounds = [bound for name, bound in BINDINGS.items() if given.protocol in (None, name)]
+            _write("seen", version, [_seen(bound, version) for bound in bounds if version in bound.harness.releases])
 
 
 def _seen(bound: Binding, version: str) -> dict[str, str]:
@@ -235,8 +237,9 @@ def _changed(kafka: Release) -> dict[str, str]:
 
 def _write(part: str, version: str, rows: list[dict[str, str]]) -> None:
     figures: dict[str, Any] = load("conformance")
-    kept = [old for old in figures.get(part, []) if old["release"].split(",")[0] != version]
-    save("conformance", {**figures, part: sorted([*kept, *rows], key=lambda row: row["release"])})
+    written = {(version, row.get("protocol")) for row in rows}
+    kept = [old for old in figures.get(part, []) if (old["release"].split(",")[0], old.get("protocol")) not in written]
+    save("conformance", {**figures, part: sorted([*kept, *rows], key=lambda row: (row["release"], row.get("protocol", "")))})
     sys.stderr.write(f"{rows}\n")
 
 

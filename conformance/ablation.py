@@ -63,6 +63,8 @@ class Ablation:
     """The states in which a step leaves Kafka that it refuses."""
     has_room: Callable[[Any, Constants], bool]
     """Whether Kafka must not refuse a step for want of room that it has and the model has not."""
+    lost: tuple[str, ...] = ()
+    """More of them, in which what Kafka does otherwise is known: refusals are not tried there."""
     room: frozenset[str] = frozenset()
     """Conditions that are a bound wherever they stand."""
 

@@ -138,7 +138,8 @@ class Seeing:
     def look(self, grounds: Iterable[str] | None = None) -> list[Row]:
         """Try every variant; return the rows."""
         with Driver(self.release) as driver:
-            for sizes in self.bound.ablation.grounds(self.base) if grounds is None else grounds:
+            ablation = self.bound.ablation
+            for sizes in (*ablation.grounds(self.base), *ablation.lost) if grounds is None else grounds:
                 waiting = [row for row in self.rows if row.sight not in (Sight.DEPARTS, Sight.NOTICED)]
                 if not waiting:
                     break

@@ -218,6 +218,7 @@ UNSEEN: dict[str, str] = {
     "leader_always_counted": "no leader removes itself here",
     "lone_voter_resigns": "there is more than one voter here",
     "consumer_waits_for": "nobody consumes the log here",
+    "completes_on_high_watermark=reporting": "every node reports its high watermark here",
     "logs_start_with_snapshots": "what is in a snapshot is not compared",
     "timeout_answers_anew": "with the completion of all parked fetches an answer of its arrival is never an old one",
 }
@@ -261,10 +262,10 @@ GROUNDS: tuple[str, ...] = (
     SMALL,
     "nodes=3 max_records=1 max_epoch=3 late_fetches=1",
     "nodes=4 max_records=1 max_epoch=2 no_ops=1",
-    "nodes=3 max_records=2 max_epoch=3 disk_losses=1",
     "nodes=3 max_records=1 max_epoch=3 restarts=1 losses=1 late_fetches=1",
     "nodes=3 max_records=1 max_epoch=2 snapshots=1 late_fetches=1",
 )
+LOST = ("nodes=3 max_records=2 max_epoch=3 disk_losses=1",)
 VOTES: tuple[str, ...] = ("nodes=4 real_votes=1 max_records=0 max_epoch=2", "nodes=3 real_votes=1 max_records=1 max_epoch=3")
 
 
@@ -272,7 +273,9 @@ def _grounds(constants: Constants) -> tuple[str, ...]:
     return GROUNDS if constants.values["pre_vote"] else (*GROUNDS, *VOTES)
 
 
-_NODE_COMPARED = tuple(place for name, place in NODE.items() if name != "fetch" and f"node.{name}" not in NOT_COMPARED)
+_NODE_COMPARED = tuple(
+    place for name, place in NODE.items() if name not in ("fetch", "log") and f"node.{name}" not in NOT_COMPARED
+)
 _FETCH_COMPARED = tuple(place for name, place in FETCH.items() if f"node.fetch.{name}" not in NOT_COMPARED)
 _STATE_COMPARED = tuple(place for name, place in STATE.items() if name != "node" and name not in NOT_COMPARED)
 
@@ -291,7 +294,7 @@ def _node(n: Key, *, votes: bool) -> Key:
     if fetch[FETCH["phase"]] == Phase.PARKED:
         fetch = (int(Phase.PARKED), *NO_FETCH[1:])
     kept = [n[place] for place in _NODE_COMPARED if votes or place != NODE["voted"]]
-    return (*kept, tuple(fetch[place] for place in _FETCH_COMPARED))
+    return (*kept, n[NODE["log"]][n[NODE["start"]] :], tuple(fetch[place] for place in _FETCH_COMPARED))
 
 
 def _refused(at: Key, step: Step) -> tuple[Key, ...]:
@@ -318,6 +321,7 @@ ABLATION = Ablation(
     shadowed=_shadowed,
     needs=NEEDS,
     grounds=_grounds,
+    lost=LOST,
     compared=_compared,
     refused=_refused,
     has_room=_has_room,

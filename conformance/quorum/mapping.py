@@ -158,6 +158,10 @@ LIMITS: tuple[str, ...] = (
         "The model's goes on: after the loss of a disk it allows more, and such a history is set aside."
     ),
     (
+        "A leader that loses its disk and leads in the same epoch again still has its followers of before, who do not notice. The model's wait "
+        "until they hear of it, so Kafka allows more: refusals are not tried where disks are lost."
+    ),
+    (
         "A pre-vote is one step in the model. Kafka counts answers that are older, and who follows a leader that has resigned grants none until "
         "its fetch timeout is over: the driver lets that pass."
     ),
