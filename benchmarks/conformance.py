@@ -111,7 +111,6 @@ def _seen(bound: Binding, version: str) -> dict[str, str]:
         "together": str(sum(row.sight is Sight.TOGETHER for row in found.rows)),
         "refusals": f"{refusals.tries:,}",
         "otherwise": str(len(refusals.forbidden)),
-        "answers": ", ".join(sorted({f"`{answer}`" for _, answer in refusals.answers if answer.isupper()})),
     }
 
 

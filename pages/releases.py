@@ -73,15 +73,7 @@ def quorum() -> tuple[Row, Iterable[Row]]:
 
 def seen() -> tuple[Row, Iterable[Row]]:
     """Return what was noticed of checks that were taken out of the models, and what became of refusals."""
-    head = [
-        "release",
-        "protocol",
-        "noticed",
-        "of them with others",
-        "refusals tried",
-        "taken otherwise",
-        "errors that came back",
-    ]
+    head = ["release", "protocol", "noticed", "of them with others", "refusals tried", "taken otherwise"]
     return head, (list(row.values()) for row in load("conformance").get("seen", []))
 
 
