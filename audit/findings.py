@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Literal
+from typing import TYPE_CHECKING, Literal, NamedTuple
+
+if TYPE_CHECKING:
+    from fencepost.audit.history import Brokers
 
 Severity = Literal["critical", "high", "medium", "low"]
 SEVERITIES: tuple[Severity, ...] = ("critical", "high", "medium", "low")
@@ -25,6 +28,19 @@ class Sort:
     sentence: str
     look: str
     """What to look at, and what to do."""
+
+
+class Found(NamedTuple):
+    """A finding about a partition. `lasted` is in milliseconds, -1 for a moment; `brokers` are those that it is about."""
+
+    sort: str
+    severity: Severity
+    offset: int
+    time: int
+    end: int
+    lasted: int
+    brokers: Brokers
+    text: str
 
 
 COMPARE = (
@@ -232,9 +248,10 @@ SORTS: dict[str, Sort] = {
             False,
             "critical",
             "G-S1",
-            _guarantee("G-S1"),
-            "A leader was elected uncleanly.",
-            f"Records that the new leader did not have are lost. {COMPARE}",
+            "docs/losing-data.md",
+            "A leader was elected that was neither in sync nor eligible (an unclean election).",
+            f"Records that the new leader did not have are lost. {COMPARE} So that it does not happen again: "
+            "unclean.leader.election.enable=false for the topic and the cluster, three replicas, min.insync.replicas=2, and acks=all.",
         ),
         Sort(
             "last-known-leader-elected",
@@ -261,7 +278,18 @@ SORTS: dict[str, Sort] = {
             "G-S2b",
             _guarantee("G-S2b"),
             "One replica alone was in sync.",
-            "What was acknowledged meanwhile was on one disk. If that broker crashed before others caught up, compare the logs.",
+            "With min ISR 1 all that was acknowledged meanwhile was on one disk; with more, acks=all was refused, and this holds for acks=0 or 1. "
+            "If that broker crashed before others caught up, compare the logs.",
+        ),
+        Sort(
+            "offline",
+            False,
+            "medium",
+            "G-L6",
+            _guarantee("G-L6"),
+            "Nobody led: the partition was offline, for producers and consumers.",
+            "Look at why its last brokers went away (the table says it, if the log does), and who was waited for. Three replicas on separate "
+            "racks, and restarts of one broker at a time, keep a leader.",
         ),
         Sort(
             "epoch-without-reason",
@@ -278,7 +306,7 @@ SORTS: dict[str, Sort] = {
             "low",
             "G-S4",
             _guarantee("G-S4"),
-            "The ISR was smaller than min ISR.",
+            "The ISR was smaller than min ISR, while somebody led.",
             "Producers with acks=all were refused meanwhile (NotEnoughReplicas); look at why the followers left: fences, shutdowns or lag.",
         ),
     )

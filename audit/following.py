@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-from functools import lru_cache
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from fencepost.audit.findings import SORTS, Severity
+from fencepost.audit.findings import SORTS, Found
 from fencepost.audit.history import CLEARED, NO_LEADER, Brokers, Core, change_of, created
 from fencepost.audit.judging import Judged, electable, judged, standing, with_inactive, with_stale
+from fencepost.audit.spells import Spells
+from fencepost.audit.surroundings import UNCLEAN
+from fencepost.audit.words import shown, when
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -16,8 +18,6 @@ if TYPE_CHECKING:
 
 SETTLES = 1000
 """Milliseconds that a change of many partitions may take: the controller writes it in several batches."""
-LONG = 60_000
-"""Milliseconds below min ISR from which on that is more than a restart."""
 
 OF_A_CHANGE = ("elr-not-by-rule", "not-electable")
 """What a change does wrong, and not the partition after it: said of each."""
@@ -25,21 +25,8 @@ OF_BROKERS = ("inactive-member", "stale-member", "nobody-elected")
 """What is said of brokers between the records of a partition."""
 
 
-class Found(NamedTuple):
-    """A finding about a partition. `lasted` is in milliseconds, -1 for a moment; `brokers` are those that it is about."""
-
-    sort: str
-    severity: Severity
-    offset: int
-    time: int
-    end: int
-    lasted: int
-    brokers: Brokers
-    text: str
-
-
 class Row(NamedTuple):
-    """A partition after a record. `election` says by what its leader was elected, if it is new."""
+    """A partition after a record. `election` says by what its leader was elected, if it is new; `why`, why brokers left the ISR."""
 
     topic_id: str
     topic: str
@@ -60,6 +47,7 @@ class Row(NamedTuple):
     min_isr: int
     unclean: bool
     election: str
+    why: str
     findings: list[Found]
 
 
@@ -85,8 +73,7 @@ class Follower:
         self._turned_off = -1
         self._lost: dict[int, tuple[int, int]] = {}
         self._raised: tuple[int, int, int] | None = None
-        self._alone: tuple[int, int, Brokers] | None = None
-        self._under: tuple[int, int, int, int] | None = None
+        self._spells = Spells()
         self._blamed: set[tuple[str, Brokers]] = set()
         """What was said and is still so, with the brokers that it is about."""
 
@@ -266,7 +253,23 @@ class Follower:
         elif self._tainted:
             self._tainted.clear()
         self._watch(made.core, offset, time)
-        return self._row(offset, time, made.election)
+        why = "" if made.core.isr == before.isr else self._why_left(before, made.core, offset, time)
+        return self._row(offset, time, made.election, why)
+
+    def _why_left(self, before: Core, after: Core, offset: int, time: int) -> str:
+        """Say why brokers left the ISR, as far as the log has it."""
+        reasons: dict[str, Brokers] = {}
+        for broker in before.isr:
+            if broker in after.isr:
+                continue
+            presence = self._around.brokers.get(broker)
+            told = presence.why_away(offset, time) if presence is not None else ""
+            if broker not in after.replicas:
+                told = "it is no replica any more"
+            elif not told and after.leader in before.isr and after.leader == before.leader:
+                told = "it was active: its leader found that it lagged"
+            reasons[told] = (*reasons.get(told, ()), broker)
+        return "; ".join(f"{shown(who)[1:-1]}: {told}" for told, who in reasons.items() if told)
 
     def _blame(self, broken: tuple[str, ...], offset: int, time: int, core: Core) -> None:
         """Say what is broken, once for as long as it stays so."""
@@ -287,7 +290,8 @@ class Follower:
         if election in ("unclean", "last-known"):
             sort = "unclean-election" if election == "unclean" else "last-known-leader-elected"
             text = f"broker {leader} was elected; ISR {shown(before.isr)}, ELR {shown(before.elr)} before"
-            self._say(sort, offset, time, (leader,), text)
+            allowed = f"; {self._allowed()}" if election == "unclean" else ""
+            self._say(sort, offset, time, (leader,), f"{text}{allowed}")
         elif election == "elr" and leader in self._tainted and self._is_doubtful(leader, offset):
             text = f"broker {leader} was elected from the ELR {shown(before.elr)}; the leader before was {_last(before)}"
             self._say(self._tainted.pop(leader), offset, time, (leader,), text)
@@ -300,6 +304,13 @@ class Follower:
                 self._say("regained-leadership", offset, time, (leader,), text)
         if before.leader != NO_LEADER:
             self._lost[before.leader] = (offset, time)
+
+    def _allowed(self) -> str:
+        """Say by what an unclean election was allowed."""
+        now = self._now
+        if now.unclean:
+            return f"{UNCLEAN}=true {now.whose} since offset {now.unclean_offset:,}, {when(now.unclean_time)}"
+        return f"the log has no {UNCLEAN}=true: server.properties allows it, or kafka-leader-election.sh --election-type unclean was run"
 
     def _is_doubtful(self, leader: int, offset: int) -> bool:
         """Say whether who is tainted may lack records: if ELR was turned off, only who has registered again since."""
@@ -321,39 +332,11 @@ class Follower:
                 self._tainted.update(dict.fromkeys(joined, "late-min-isr-elected"))
 
     def _watch(self, core: Core, offset: int, time: int) -> None:
-        """Follow how long one replica alone is in sync, and how long there are fewer than min ISR."""
-        if len(core.replicas) > 1 and len(core.isr) <= 1:
-            self._alone = self._alone or (offset, time, core.isr or core.elr)
-        elif self._alone:
-            self._end_of_alone(offset, time, "")
-        wanted = min(self._now.rules.min_isr, len(core.replicas))
-        if len(core.isr) < wanted:
-            self._under = self._under or (offset, time, len(core.isr), self._now.rules.min_isr)
-        elif self._under:
-            self._end_of_under(offset, time, "")
+        """Follow what lasts."""
+        self._found += self._spells.watch(core, self._now.rules.min_isr, offset, time)
 
     def _close(self, offset: int, time: int, why: str) -> None:
-        if self._alone:
-            self._end_of_alone(offset, time, why)
-        if self._under:
-            self._end_of_under(offset, time, why)
-
-    def _end_of_alone(self, end: int, time: int, why: str) -> None:
-        assert self._alone is not None
-        offset, since, who = self._alone
-        self._alone = None
-        text = f"{shown(who)} alone was in sync for {seconds(time - since)}{', ' if why else ''}{why}"
-        self._say("last-replica", offset, since, who, text, end=end, lasted=time - since)
-
-    def _end_of_under(self, end: int, time: int, why: str) -> None:
-        assert self._under is not None
-        offset, since, size, wanted = self._under
-        self._under = None
-        lasted = time - since
-        text = f"the ISR had {size} of min ISR {wanted} at first, and too few for {seconds(lasted)}{', ' if why else ''}{why}"
-        self._say(
-            "under-min-isr", offset, since, (), text, end=end, lasted=lasted, severity="medium" if lasted > LONG else None
-        )
+        self._found += self._spells.close(offset, time, why)
 
     # What is said
 
@@ -362,28 +345,17 @@ class Follower:
             self._blamed.add((sort, (broker,)))
             self._say(sort, offset, time, (broker,), text)
 
-    def _say(
-        self,
-        sort: str,
-        offset: int,
-        time: int,
-        brokers: Brokers,
-        text: str,
-        *,
-        end: int = -1,
-        lasted: int = -1,
-        severity: Severity | None = None,
-    ) -> None:
-        self._found.append(Found(sort, severity or SORTS[sort].severity, offset, time, max(end, offset), lasted, brokers, text))
+    def _say(self, sort: str, offset: int, time: int, brokers: Brokers, text: str) -> None:
+        self._found.append(Found(sort, SORTS[sort].severity, offset, time, offset, -1, brokers, text))
 
-    def _row(self, offset: int, time: int, election: str) -> Row:
+    def _row(self, offset: int, time: int, election: str, why: str = "") -> Row:
         found, self._found = self._found, []
         self._offset, self._time = offset, time
         core = self._core or _NOTHING
         return Row(
             self._topic_id, self._topic, self._partition, offset, time, self._epoch, core.replicas, core.isr, core.removing, core.adding,
             core.leader, self._leader_epoch, self._partition_epoch, core.recovering, core.elr, core.last_known, self._now.rules.min_isr,
-            self._now.unclean, election, found,
+            self._now.unclean, election, why, found,
         )  # fmt: skip
 
 
@@ -392,19 +364,6 @@ _NOTHING = Core((), (), (), (), NO_LEADER, 0, (), ())
 
 def _last(core: Core) -> str:
     return str(core.leader if core.leader != NO_LEADER else core.last_known[0] if core.last_known else "nobody")
-
-
-@lru_cache(maxsize=1 << 14)
-def shown(brokers: Brokers) -> str:
-    """Return brokers as Kafka's tools print them."""
-    return f"[{','.join(map(str, brokers))}]"
-
-
-def seconds(milliseconds: int) -> str:
-    """Return a time as a reader wants it."""
-    if milliseconds < 120_000:
-        return f"{milliseconds / 1000:.1f} s"
-    return f"{milliseconds / 60_000:.0f} min" if milliseconds < 7_200_000 else f"{milliseconds / 3_600_000:.1f} h"
 
 
 def follow(around: Surroundings, within: int, rows: Iterator[tuple[Any, ...]]) -> Iterator[Row]:

@@ -9,7 +9,8 @@ from itertools import accumulate, islice
 from operator import itemgetter
 from typing import TYPE_CHECKING, Any
 
-from fencepost.audit.following import Found, follow
+from fencepost.audit.findings import Found
+from fencepost.audit.following import follow
 from fencepost.audit.logs import chosen, gaps, overlaps
 from fencepost.audit.recorded import recorded
 from fencepost.audit.surroundings import TYPES, Event, gathered
@@ -26,6 +27,8 @@ if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
 
 HISTORIES, FINDINGS, JUDGED = "histories", "findings", "judged.json"
+JUDGEMENT = 2
+"""Rises when what is judged, or written of it, changes: an earlier one is not taken for it."""
 ROWS_OF_A_TASK = 250_000
 BATCH = 20_000
 """Rows that a task hands over at a time."""
@@ -37,7 +40,7 @@ FINDING = (
 )
 SCHEMA = f"""topic_id string, topic string, partition int, offset bigint, time bigint, epoch int, replicas array<int>, isr array<int>,
 removing array<int>, adding array<int>, leader int, leader_epoch int, partition_epoch int, recovering int, elr array<int>,
-last_known array<int>, min_isr int, unclean boolean, election string, findings array<{FINDING}>"""
+last_known array<int>, min_isr int, unclean boolean, election string, why string, findings array<{FINDING}>"""
 
 
 @dataclass(frozen=True)
@@ -155,7 +158,7 @@ def _tables(rows: Iterator[tuple[Any, ...]]) -> Iterator[Any]:
 
     numbers = pa.list_(pa.int32())
     kinds = [pa.string(), pa.string(), pa.int32(), pa.int64(), pa.int64(), pa.int32(), numbers, numbers, numbers, numbers,
-             pa.int32(), pa.int32(), pa.int32(), pa.int32(), numbers, numbers, pa.int32(), pa.bool_(), pa.string()]  # fmt: skip
+             pa.int32(), pa.int32(), pa.int32(), pa.int32(), numbers, numbers, pa.int32(), pa.bool_(), pa.string(), pa.string()]  # fmt: skip
     finding = [pa.string(), pa.string(), pa.int64(), pa.int64(), pa.int64(), pa.int64(), numbers, pa.string()]
     names = [part.split()[0] for part in SCHEMA.replace(FINDING, "x").split(",")]
     while held := list(islice(rows, BATCH)):
@@ -185,7 +188,7 @@ def judge(sql: SparkSession, reading: Reading, settings: Settings, *, force: boo
     from pyspark.sql import functions as f
 
     folder = reading.folder
-    stands = {"parts": reading.parts, "within": settings.within, "min_isr": settings.min_isr}
+    stands = {"judgement": JUDGEMENT, "parts": reading.parts, "within": settings.within, "min_isr": settings.min_isr}
     if not force and (kept := _kept(folder, stands)) is not None:
         return kept
     for name in (HISTORIES, FINDINGS):

@@ -41,6 +41,8 @@ SHRINK_OPENS_BEFORE = 12
 TOPIC, BROKER = 2, 4
 """Types of resources in a ConfigRecord."""
 FOREVER = 1 << 62
+TOGETHER = 1000
+"""Milliseconds between the records of one event, such as a broker that is fenced and the partitions that it leaves."""
 
 
 class Event(NamedTuple):
@@ -103,6 +105,21 @@ class Presence:
         self._ends = [item.end for item in self.away]
         self._offsets = [offset for offset, _ in self.registered]
 
+    def why_away(self, offset: int, time: int) -> str:
+        """Say why it is away at a change of a partition, which may be written just before that of the broker; empty if it is not."""
+        at = bisect_right(self.standings, offset, key=lambda item: item.offset)
+        known = self.standings[at - 1] if at else Standing(-1, 0, False, False, 0)
+        for item in (known, *self.standings[at : at + 2]):
+            if item.time - time > TOGETHER:
+                break
+            if item.registered > known.registered or (item.registered > 1 and 0 <= time - item.time <= TOGETHER):
+                return "it had restarted"
+            if item.stopping:
+                return "it was shutting down"
+            if item.fenced:
+                return "it was fenced: its heartbeats had stopped"
+        return ""
+
     def away_within(self, first: int, end: int) -> list[Away]:
         """Return when it is away within a range of offsets."""
         found = []
@@ -127,6 +144,10 @@ class Moment(NamedTuple):
     unclean: bool
     clears: bool
     removed: bool
+    whose: str = ""
+    """Who says that unclean elections are allowed, and since when."""
+    unclean_offset: int = -1
+    unclean_time: int = -1
 
 
 @dataclass
@@ -163,9 +184,11 @@ class Surroundings:
             [*((*event, True) for event in own), *((*event, False) for event in self.common)], key=lambda one: one[0]
         )
         values: dict[tuple[bool, str], Any] = {}
+        since: dict[tuple[bool, str], tuple[int, int]] = {}
         found = [Moment(-1, -1, Rules(self.min_isr, False), False, False, False)]
         for offset, time, kind, value, is_own in events:
             values[(is_own, kind)] = value
+            since[(is_own, kind)] = (offset, time)
             if kind == "removed":  # the configurations of a topic go with it, without records of their own
                 values = {key: item for key, item in values.items() if not key[0]}
             min_isr = values.get((True, MIN_ISR)) or values.get((False, MIN_ISR)) or self.min_isr
@@ -175,7 +198,10 @@ class Surroundings:
                 int(min_isr), bool(values.get((False, ELR_FEATURE))), level is not None and level < SHRINK_OPENS_BEFORE
             )
             removed = topic is not None and offset == topic.removed
-            found.append(Moment(offset, time, rules, unclean == "true", kind == "clear", removed))
+            own_value = bool(values.get((True, UNCLEAN)))
+            whose = "of the topic" if own_value else "of the cluster"
+            unclean_since = since.get((own_value, UNCLEAN), (-1, -1))
+            found.append(Moment(offset, time, rules, unclean == "true", kind == "clear", removed, whose, *unclean_since))
         return found
 
     def registered_near(self, brokers: Iterable[int], offset: int, time: int) -> Brokers:

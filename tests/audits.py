@@ -7,13 +7,14 @@ import tarfile
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from fencepost.audit.following import Found, Row, follow
+from fencepost.audit.following import Row, follow
 from fencepost.audit.logs import gaps
 from fencepost.audit.surroundings import TYPES, Event, gathered
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
+    from fencepost.audit.findings import Found
     from fencepost.audit.reading import Reading
     from fencepost.audit.surroundings import Surroundings
 

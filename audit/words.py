@@ -1,0 +1,33 @@
+"""Brokers, times and durations as a reader of a report wants them."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime
+from functools import lru_cache
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from fencepost.audit.history import Brokers
+
+
+@lru_cache(maxsize=1 << 14)
+def shown(brokers: Brokers) -> str:
+    """Return brokers as Kafka's tools print them."""
+    return f"[{','.join(map(str, brokers))}]"
+
+
+def seconds(milliseconds: int) -> str:
+    """Return a duration."""
+    if milliseconds < 120_000:
+        return f"{milliseconds / 1000:.1f} s"
+    return f"{milliseconds / 60_000:.0f} min" if milliseconds < 7_200_000 else f"{milliseconds / 3_600_000:.1f} h"
+
+
+def when(milliseconds: int) -> str:
+    """Return a time of the log, in UTC."""
+    return datetime.fromtimestamp(milliseconds / 1000, UTC).strftime("%Y-%m-%d %H:%M:%S")
+
+
+def clock(milliseconds: int) -> str:
+    """Return the time of day."""
+    return when(milliseconds)[11:]
