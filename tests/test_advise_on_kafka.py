@@ -28,7 +28,7 @@ def test_advice_is_for_the_settings_that_a_broker_has(release: str, tmp_path: Pa
         operator = admin.AdminClient({"bootstrap.servers": cluster.servers})
         config = {"min.insync.replicas": "2", "unclean.leader.election.enable": "true"}
         made = operator.create_topics(
-            [admin.NewTopic("orders", 2, 3, config=config), admin.NewTopic("plain", 2, replica_assignment=[[0, 1, 2], [1, 2]])]
+            [admin.NewTopic("orders", 2, 3, config=config), admin.NewTopic("plain", 2, replica_assignment=[[0, 1], [1, 2]])]
         )
         for answer in made.values():
             answer.result(30)
