@@ -90,21 +90,15 @@ class Opened:
 
     def _measure(self, trace: Trace) -> None:
         """Note for each state of a trace how many steps are left to its violation: archived ones are shortest."""
-        setting = self.setting
-        if (
-            trace.constants != setting.constants
-            or setting.removed
-            or trace.removed
-            or trace.verdict != VIOLATED
-            or trace.loop is not None
-        ):
-            return
+        setting, prop = self.setting, trace.prop
+        if prop is None or not prop.kind.must_hold or setting.removed or trace.removed or trace.constants != setting.constants:
+            return  # a way that breaks a property of whole behaviours is not the shortest one to any state
         plain = trace.interpreter()
         key = setting.initial()
         for left, step in zip(range(len(trace.steps), -1, -1), (*trace.steps, None), strict=True):
             known = self.far.get(key)
             if known is None or left < known["steps"]:
-                self.far[key] = {"steps": left, "property": trace.prop.name if trace.prop else "", "title": trace.title}
+                self.far[key] = {"steps": left, "property": prop.name, "title": trace.title}
             if step is not None:
                 try:
                     key = plain.apply(key, step).after
