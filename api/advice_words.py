@@ -39,7 +39,10 @@ def released_of(data: AdviceData) -> str:
     found, release = data["released"], str(data["settings"]["kafka"]).replace("kafka-", "Kafka ")
     if found is None:
         return f"{release} as it is, where a crash leaves the disk as it is: not searched at these settings."
-    return f"{release} as it is, where a crash leaves the disk as it is: {found['outcome']} ({found['states']:,} states)."
+    where = f"with {counted(found['brokers'], 'broker')}, and no other number"
+    return (
+        f"{release} as it is, where a crash leaves the disk as it is: {found['outcome']} ({where}; {found['states']:,} states)."
+    )
 
 
 def seen_of(found: AppliesData) -> str:

@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 PROTOCOL = "replication"
 ACKS = ("all", "1", "0")
 RELEASED_ON = 2
-"""Replicas with which releases were searched as they are."""
+"""Brokers with which releases were searched as they are."""
 FIRST_ELR = (4, 0)
 """The release that eligible leader replicas came with."""
 
@@ -203,10 +203,11 @@ def _released(settings: Settings) -> ReleasedData | None:
     """Return what the release as it is loses while crashes leave the disk as it is; None where that was not searched."""
     usual = bool(protocol(PROTOCOL).machine.version(settings.version).values.get("elr", 1))
     asked = settings.acks == "all" and settings.elr == usual and not settings.unclean_election
-    row = released(settings.version, settings.min_isr) if asked and settings.replicas == RELEASED_ON else None
+    row = released(settings.version, settings.min_isr) if asked else None
     if row is None:
         return None
     return {
+        "brokers": RELEASED_ON,
         "outcome": lost_with(row),
         "most": row["most"],
         "least": row["least"],

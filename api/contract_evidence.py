@@ -207,6 +207,7 @@ class LostData(TypedDict):
 class ReleasedData(TypedDict):
     """What a release as it is loses where crashes leave the disk as it is."""
 
+    brokers: int
     outcome: str
     most: dict[str, int]
     least: int | None

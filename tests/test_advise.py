@@ -86,8 +86,9 @@ def test_what_a_release_as_it_is_loses_is_said_where_it_was_searched(monkeypatch
     assert said(*asked, "1")["released"]["outcome"] == "kept with up to crashes 2"
     for other in ("--elr off", "--unclean-election on", "--acks 1"):
         assert said(*asked, "2", *other.split())["released"] is None
-    assert said("--replicas", "3", "--kafka", "4.1", "--min-isr", "2")["released"] is None
-    assert "not searched at these settings" in fencepost("advise", "--min-isr", "2").stdout
+    done = fencepost("advise", "--replicas", "3", "--kafka", "4.1", "--min-isr", "2")
+    assert "lost with crashes 1, fences 2 (with 2 brokers, and no other number;" in " ".join(done.stdout.split())
+    assert "not searched at these settings" in fencepost("advise", "--min-isr", "2", "--elr", "off").stdout
 
 
 def test_changes_are_those_after_which_more_crashes_are_survived() -> None:

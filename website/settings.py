@@ -7,14 +7,14 @@ from itertools import product
 from typing import TYPE_CHECKING
 
 from fencepost.api.advice_words import broken_by, change_of, lines_of, released_of
-from fencepost.api.advising import ACKS, RELEASED_ON, advise, notes, versions
+from fencepost.api.advising import ACKS, advise, notes, versions
 from fencepost.api.quantities import counted
 from fencepost.website.places import EXPLORER, of_entry, of_trace, rendered
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from fencepost.api.advising import AdviceResult, Settings
+    from fencepost.api.advising import AdviceResult
     from fencepost.api.contract_evidence import AppliesData, BreakingData
 
 PLACE = "settings.md"
@@ -109,13 +109,7 @@ def _findings(made: AdviceResult) -> Iterator[str]:
     release = chosen.version.removeprefix("kafka-")
     where = f'data-kafka="{release}" data-elr="{_on(chosen.elr)}" data-min-isr="{chosen.min_isr}"'
     title = f"Findings in Kafka {release} {'with' if chosen.elr else 'without'} ELR, min ISR {chosen.min_isr}"
-    yield f'<section class="answer findings" {where}><h2>{title}</h2>{_released(chosen)}<dl>{"".join(map(_finding, data["findings"]))}</dl></section>'
-
-
-def _released(chosen: Settings) -> str:
-    """Return what the release as it is loses, for the replicas with which that was searched."""
-    made = advise(RELEASED_ON, chosen.min_isr, kafka=chosen.version, elr=chosen.elr).to_dict()
-    return f"<p>With {RELEASED_ON} replicas and clean elections, {escape(released_of(made))}</p>"
+    yield f'<section class="answer findings" {where}><h2>{title}</h2><p>{escape(released_of(data))}</p><dl>{"".join(map(_finding, data["findings"]))}</dl></section>'
 
 
 def _finding(found: AppliesData) -> str:
