@@ -6,7 +6,7 @@ import json
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
-from fencepost.explore.view import View, about, view
+from fencepost.explore.view import View, about, arrival, itself
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -19,8 +19,9 @@ MOST = 3_000_000
 
 
 class Book:
-    """States by number, each with the numbers of those to which its steps lead.
+    """States by number, each with the arrivals to which its steps lead; an arrival is a state and what the step to it changed.
 
+    Several steps may lead to one state, and each changes something else: what depends on the step is kept by the arrival.
     States of the history come first, then those one step from it, in full; those two steps from it show what they are, and the book
     ends there. Where it is full it ends earlier, and says of which states it does not know where they lead.
     """
@@ -30,18 +31,17 @@ class Book:
         self.texts: dict[str, int] = {}
         self.states: list[View] = []
         self.numbers: dict[Key, int] = {}
+        self.arrivals: dict[str, int] = {}
         self.size = 0
 
     def history(self, start: Key, steps: Iterable[str], *, alone: bool = False) -> None:
         """Put in a history, and the states within two steps of it, or the history alone."""
         keys = [start]
-        at = self.add(start)
+        self.arrive(start)
         for text in steps:
             came = self.setting.plain.apply(keys[-1], self.setting.step(text))
-            after = self.add(came.after, keys[-1], came)
-            self.states[at]["leads"][text] = after
+            self.states[self.numbers[keys[-1]]]["leads"][text] = self.arrive(came.after, keys[-1], came)
             keys.append(came.after)
-            at = after
         if alone:
             return
         near = [item for key in dict.fromkeys(keys) for item in self.around(key, acts=True)]
@@ -57,14 +57,23 @@ class Book:
         for came in self.setting.plain.transitions(key):
             if self.size >= self.most:
                 break
-            leads[self.setting.plain.show(came.step)] = self.add(came.after, key, came, acts=acts)
+            leads[self.setting.plain.show(came.step)] = self.arrive(came.after, key, came, acts=acts)
             found.append(came.after)
         return found
 
-    def add(self, key: Key, *came: Any, acts: bool = True) -> int:
+    def arrive(self, key: Key, *came: Any, acts: bool = True) -> int:
+        """Put in a state and what the step to it changed; return the number of the arrival."""
+        shown = arrival(self.setting, key, *came)
+        text = json.dumps({name: self._kept(value) for name, value in shown.items()} | {"state": self.add(key, acts=acts)})
+        if text not in self.arrivals:
+            self.arrivals[text] = len(self.arrivals)
+            self.size += len(text)
+        return self.arrivals[text]
+
+    def add(self, key: Key, *, acts: bool) -> int:
         """Put in a state, and return its number."""
         if key not in self.numbers:
-            shown = view(self.setting, key, *came, explained=acts, acts=acts)
+            shown = itself(self.setting, key, explained=acts, acts=acts)
             self.numbers[key] = len(self.states)
             kept = {name: self._kept(value) for name, value in shown.items()}
             self.states.append({**kept, "leads": {}, "ends": not acts})
@@ -91,4 +100,5 @@ class Book:
             "base": replace(self.setting.link, steps=()).text,
             "texts": texts,
             "states": self.states,
+            "arrivals": list(map(json.loads, self.arrivals)),
         }

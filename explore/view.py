@@ -17,6 +17,8 @@ from fencepost.model.language.actions import Kind
 from fencepost.model.language.interpreter import Path, Transition
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable
+
     from fencepost.explore.setting import Setting
     from fencepost.model.language.actions import Action, Property
     from fencepost.model.language.constants import Constants
@@ -49,15 +51,28 @@ def view(
 
     With `explained` each guard that refuses says the values for which it does; without `acts` nothing is said of actions.
     """
+    found = itself(setting, key, explained=explained, acts=acts) | arrival(setting, key, before, came)
+    return found | {"properties": found["properties"] + found.pop("of_step")}
+
+
+def itself(setting: Setting, key: Key, *, explained: bool = False, acts: bool = True) -> View:
+    """Return what is so in a state whatever step led there."""
+    return {
+        "messages": _messages(setting, key),
+        "actions": [_action(setting, item, key, explained=explained) for item in setting.plain.machine.actions if acts],
+        "properties": properties(setting, [item for item in setting.protocol.every_property if not item.over_steps], key),
+    }
+
+
+def arrival(setting: Setting, key: Key, before: Key | None = None, came: Transition | None = None) -> View:
+    """Return what depends on the step that led to a state: what it changed, and the properties of steps."""
     raw = came.raw if came is not None else key
-    record = setting.plain.machine.state
+    of_steps = [item for item in setting.protocol.every_property if item.over_steps]
     return {
         "cards": [card_html(card) for card in cards(setting.parties, key if before is None else before, raw)],
-        "messages": _messages(setting, key),
         "changes": [] if before is None else _changes(setting, before, raw),
-        "folded": folded(record, raw, key) if came is not None else "",
-        "actions": [_action(setting, item, key, explained=explained) for item in setting.plain.machine.actions if acts],
-        "properties": properties(setting, key, before, came),
+        "folded": folded(setting.plain.machine.state, raw, key) if came is not None else "",
+        "of_step": properties(setting, of_steps, key, before, came),
     }
 
 
@@ -112,11 +127,13 @@ def refusals(setting: Setting, key: Key, label: str) -> list[View]:
     return [{"step": setting.plain.show(step), **why._asdict()} for step, why in found]
 
 
-def properties(setting: Setting, key: Key, before: Key | None, came: Transition | None) -> list[View]:
-    """Return what every property says of this state, and those over steps of the step that led there."""
+def properties(
+    setting: Setting, asked: Iterable[Property], key: Key, before: Key | None = None, came: Transition | None = None
+) -> list[View]:
+    """Return what properties say of this state, and those over steps of the step that led there."""
     return [
         {"name": prop.name, "status": status, "values": _values(setting, prop, key, before, came) if status == VIOLATED else ""}
-        for prop in setting.protocol.every_property
+        for prop in asked
         for status in [_status(setting, prop, key, before, came)]
     ]
 

@@ -22,7 +22,7 @@ from fencepost.explore.serving import HOST, address, server
 from fencepost.explore.session import Session, described
 from fencepost.explore.setting import set_up
 from fencepost.explore.stories import Story, stories
-from fencepost.explore.view import VIOLATED
+from fencepost.explore.view import VIOLATED, arrival
 from fencepost.invariants.protocols import PROTOCOLS, protocol
 from fencepost.model.language.errors import DisabledError, UsageError
 from fencepost.model.language.interpreter import Interpreter
@@ -57,6 +57,14 @@ def opened(name: str) -> tuple[Any, Any]:
     """Open an archived trace; return what was found, and how to go on asking."""
     _, ask = asking()
     return ask("open", link=ask("trace", text=text_of(name))["link"]), ask
+
+
+def ways_end(data: Any, steps: Any) -> Any:
+    """Return the arrival at which these steps of a book end."""
+    last = data["arrivals"][0]
+    for step in steps:
+        last = data["arrivals"][data["states"][last["state"]]["leads"][step]]
+    return last
 
 
 def test_a_link_holds_protocol_version_constants_switches_guards_and_steps_and_gives_them_back() -> None:
@@ -220,12 +228,15 @@ def test_a_book_leads_from_state_to_state_as_the_semantics_do_and_says_where_it_
     inside = [number for number, item in enumerate(data["states"]) if not item["ends"]]
     for number in inside:
         came = {setting.plain.show(item.step): item.after for item in setting.plain.transitions(keys[number])}
-        assert {step: keys[after] for step, after in data["states"][number]["leads"].items()} == came
-    at = 0
-    for step in setting.link.steps:
-        at = data["states"][at]["leads"][step]
-    assert at in inside
+        leads = data["states"][number]["leads"]
+        assert {step: keys[data["arrivals"][after]["state"]] for step, after in leads.items()} == came
+    assert ways_end(data, setting.link.steps)["state"] in inside
     assert len(inside) < len(data["states"])
+    for number in inside:
+        for step, after in data["states"][number]["leads"].items():
+            came = setting.plain.apply(keys[number], setting.step(step))
+            told = {name: [data["texts"][item] for item in data["arrivals"][after][name]] for name in ("cards", "changes")}
+            assert told == {name: arrival(setting, came.after, keys[number], came)[name] for name in told}
     small = Book(setting, most=20_000)
     small.history(setting.initial(), setting.link.steps)
     assert small.size < 60_000
@@ -259,10 +270,8 @@ def test_a_story_has_a_sentence_for_each_step_ends_in_the_violation_and_with_the
     assert sum(item.get("wrong", False) for item in steps) == 1
     ends = {}
     for which, book in made["books"].items():
-        at = 0
-        for step in made["ways"][which]:
-            at = book["states"][at]["leads"][step]
-        said = [book["texts"][item] for item in book["states"][at]["properties"]]
+        last = ways_end(book, made["ways"][which])
+        said = [book["texts"][item] for item in [*book["states"][last["state"]]["properties"], *last["of_step"]]]
         ends[which] = next(item["status"] for item in said if item["name"] == story.told["property"])
     assert ends == {"broken": "violated", "repaired": "holds"}
     assert len(made["told"]["repaired"]) == len(made["ways"]["repaired"])
@@ -280,10 +289,7 @@ def test_the_page_of_a_trace_holds_the_states_within_two_steps_and_says_where_it
     made = replay(ARCHIVE / "kip101-weak-isr.trace").render("html")
     assert len(made.encode()) < 3_000_000
     data = json.loads("{" + made.partition("\nexplore({")[2].partition(");\n})();")[0])
-    at = 0
-    for step in data["steps"]:
-        at = data["states"][at]["leads"][step]
-    assert data["texts"][data["states"][at]["cards"][0]].startswith("<div class=")
+    assert data["texts"][ways_end(data, data["steps"])["cards"][0]].startswith("<div class=")
     ends = sum(state["ends"] for state in data["states"])
     assert f"{len(data['states'])} states are in this file; at {ends} of them it ends." in made
     assert "import " not in made.rpartition("<script>")[2]

@@ -147,7 +147,7 @@ async function take(step) {
     const there = from.child(step);
     if (there) { from.last = there; return land(there); }
     const number = from.view.leads?.[step];
-    if (number !== undefined && page.book && !(page.answered && page.book.data.states[number].ends)) {
+    if (number !== undefined && page.book && !(page.answered && page.book.view(number).ends)) {
       const node = from.add(page.book.view(number), step);
       land(node);
       return;

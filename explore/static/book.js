@@ -1,4 +1,4 @@
-// States computed beforehand: each item of a view is a number among the texts.
+// States computed beforehand, by the number of an arrival: each item of a view is a number among the texts.
 export class Book {
   constructor(data) {
     this.data = data;
@@ -6,10 +6,10 @@ export class Book {
   }
 
   view(number) {
-    const { leads, ends, ...kept } = this.data.states[number];
-    const view = { leads, ends, far: null };
-    for (const [name, value] of Object.entries(kept))
-      view[name] = Array.isArray(value) ? value.map(item => this.data.texts[item]) : this.data.texts[value];
-    return view;
+    const { state, ...arrival } = this.data.arrivals[number];
+    const { leads, ends, ...kept } = this.data.states[state];
+    const { of_step, ...view } = Object.fromEntries(Object.entries({ ...kept, ...arrival }).map(([name, value]) =>
+      [name, Array.isArray(value) ? value.map(item => this.data.texts[item]) : this.data.texts[value]]));
+    return { ...view, leads, ends, far: null, properties: [...view.properties, ...of_step] };
   }
 }

@@ -3,10 +3,8 @@ function explore(data) {
   const book = new Book(data), by = id => document.getElementById(`explore-${id}`);
   const box = by("box");
   let at = new Node(book.view(0));
-  for (let number = 0, node = at, place = 0; place < data.steps.length; place++) {
-    number = book.data.states[number].leads[data.steps[place]];
-    node = node.add(book.view(number), data.steps[place]);
-  }
+  let node = at;
+  for (const step of data.steps) node = node.add(book.view(node.view.leads[step]), step);
 
   function land(node) {
     at = node;
