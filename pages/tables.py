@@ -7,7 +7,7 @@ A table stands between `<!-- cases ID ... -->` and `<!-- end -->`. Instead of id
 `follower-switches`, `recovery`, `clusters`, `clusters-kept`, `releases`, `releases-why`,
 `conform-quorum`, `conform-seen`,
 `releases-known`, `conform-covers`, `conform-walks`, `conform-moves`, `conform-changes`, `clients-rules`, `clients-runs`,
-`clients-stories`, `clients-mutants`, `clients-flaky`, `by-version`, `audit-runs`, `finding-faults`, `switches-off`, `warm`, `moving`,
+`clients-stories`, `clients-mutants`, `clients-flaky`, `by-version`, `audit-runs`, `finding-faults`, `switches-off`, `moving`,
 `crashes-in-short`, `releases-lose`; or one of `lemmas`, `cuts` with the name of a proof.
 Seconds, rates and memory are those that `python -m benchmarks.catalogue` measured.
 """
@@ -315,14 +315,6 @@ def _switches_off() -> tuple[Row, Iterable[Row]]:
     )
 
 
-def _warm() -> tuple[Row, Iterable[Row]]:
-    """Return how long an answer takes as an operator asks for it."""
-    return ["command", "verdict", "distinct", "wall s"], (
-        [f"`{row['command']}`", row["verdict"], f"{row['distinct']:,}", f"{row['seconds']:.1f}"]
-        for row in load("switches").get("warm", ())
-    )
-
-
 def _moving() -> tuple[Row, Iterable[Row]]:
     """Return the largest searches of replicas that move, and those that did not end in the time that they had."""
     return ["what", "ended", "distinct", "depth", "wall s", "states/s", "bytes a state", "store", "peak"], (
@@ -377,7 +369,6 @@ _WORDS: dict[str, Callable[[], tuple[Row, Iterable[Row]]]] = {
     "by-version": versions.by_version,
     "finding-faults": finding_faults.needed,
     "switches-off": _switches_off,
-    "warm": _warm,
     "moving": _moving,
     "crashes-in-short": tolerance.in_short,
     "releases-lose": versions.losses,

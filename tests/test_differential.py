@@ -79,6 +79,11 @@ WALKS: list[tuple[str, dict[str, int], int]] = [
     ("replication", {"elr_disables": 1, "elr": 1, "min_isr": 2, "crashes": 2, "fences": 3, "max_leader_epoch": 8}, 1_000),
     (
         "replication",
+        {"brokers": 2, "early_starts": 2, "epochless_fetches": 1, "crashes": 3, "initial_isr": 1, "max_leader_epoch": 8},
+        500,
+    ),
+    (
+        "replication",
         {
             "raises": 1,
             "lowers": 2,
