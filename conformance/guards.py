@@ -337,7 +337,14 @@ UNSEEN: dict[str, str] = {
 """Rules whose turning shows nowhere in what is driven, and why; by constant, or by constant and value."""
 
 
-ELR_RULES = ("last_known_leader", "last_known_leader_check", "unclean_shutdown")
+ELR_RULES = (
+    "last_known_leader",
+    "last_known_leader_check",
+    "unclean_shutdown",
+    "elr_within_replicas",
+    "elr_judged_by",
+    "leaderless_elr_is_cleared",
+)
 
 
 GROUNDS: tuple[str, ...] = (
