@@ -7,7 +7,7 @@ A table stands between `<!-- cases ID ... -->` and `<!-- end -->`. Instead of id
 `follower-switches`, `recovery`, `clusters`, `clusters-kept`, `releases`, `releases-why`,
 `conform-quorum`, `conform-seen`,
 `releases-known`, `conform-covers`, `conform-walks`, `conform-moves`, `conform-changes`, `clients-rules`, `clients-runs`,
-`clients-stories`, `clients-mutants`, `clients-flaky`, `by-version`, `audit-runs`, `finding-faults`, `switches-off`, `moving`,
+`clients-stories`, `clients-mutants`, `clients-flaky`, `by-version`, `audit-runs`, `explore`, `finding-faults`, `switches-off`, `moving`,
 `crashes-in-short`, `releases-lose`; or one of `lemmas`, `cuts` with the name of a proof.
 Seconds, rates and memory are those that `python -m benchmarks.catalogue` measured.
 """
@@ -21,7 +21,19 @@ from fencepost.api.evidence import answer_of, cases_of, of_kind, trace_of_case
 from fencepost.figures.store import load
 from fencepost.invariants.catalogue import entries, runs, runs_of, status, values_of
 from fencepost.invariants.protocols import protocol
-from fencepost.pages import audit, clients, clusters, finding_faults, proofs, releases, spark, speed, tolerance, versions
+from fencepost.pages import (
+    audit,
+    clients,
+    clusters,
+    explore,
+    finding_faults,
+    proofs,
+    releases,
+    spark,
+    speed,
+    tolerance,
+    versions,
+)
 from fencepost.pages.cells import cells
 from fencepost.pages.delays import delays
 from fencepost.pages.markdown import ROW, table
@@ -363,6 +375,7 @@ _WORDS: dict[str, Callable[[], tuple[Row, Iterable[Row]]]] = {
     "clients-mutants": clients.mutants,
     "clients-flaky": clients.flaky,
     "audit-runs": audit.runs,
+    "explore": explore.times,
     "clusters": clusters.played,
     "clusters-kept": clusters.kept,
     "recovery": _recovery,
