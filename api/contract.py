@@ -374,14 +374,30 @@ class AuditStep(TypedDict):
     removing: list[int]
     min_isr: int
     election: str
+    why: str | None
 
 
 class AuditHistory(TypedDict):
-    """What led to a finding."""
+    """What led to a finding, and what came after it. `earlier` changes, and `left_out` before the newest, are not among the steps."""
 
     topic: str
     partition: int
     steps: list[AuditStep]
+    earlier: int
+    left_out: int
+    gaps: list[list[int]]
+    end: dict[str, int]
+    advice: list[str]
+
+
+class AuditInput(TypedDict):
+    """A file that was read; `first` and `last` are null for a snapshot."""
+
+    path: str
+    kind: str
+    records: int
+    first: int | None
+    last: int | None
 
 
 class AuditNote(TypedDict):
@@ -426,6 +442,12 @@ class AuditData(TypedDict):
 
     format: int
     verdict: str
+    warnings: list[str]
+    inputs: list[AuditInput]
+    began: int | None
+    until: int | None
+    severity: str
+    milder: int
     records: int
     read_now: int
     first: int | None
@@ -435,6 +457,7 @@ class AuditData(TypedDict):
     topics: int
     partitions: int
     unjudged: int
+    unjudged_partitions: int
     elections: int
     sorts: list[AuditSort]
     findings: list[AuditFinding]

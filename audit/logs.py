@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import re
+from contextlib import suppress
 from dataclasses import asdict, dataclass, field
 from typing import TYPE_CHECKING, Any, Literal
 
@@ -16,6 +17,9 @@ if TYPE_CHECKING:
 TOPIC = "__cluster_metadata-0"
 SEGMENT = re.compile(r"^(\d{20})\.log$")
 SNAPSHOT = re.compile(r"^(\d{20})-(\d{10})\.checkpoint$")
+CLUSTER = re.compile(r"^cluster\.id=(\S+)", re.MULTILINE)
+ARCHIVES = (b"\x1f\x8b", b"PK\x03\x04", b"\xfd7zXZ", b"BZh", b"\x28\xb5\x2f\xfd")
+TEXT = frozenset(range(32, 127)) | {9, 10, 13}
 HEADER = 61
 """Bytes of a batch's header, which has its checksum: the first of them tells one log from another."""
 Kind = Literal["segment", "snapshot", "dump"]
@@ -66,6 +70,8 @@ def files_in(paths: Sequence[Path]) -> tuple[list[tuple[Path, Kind, int]], list[
             notes.append(Note("unreadable", f"{path} cannot be read: {error.strerror}"))
             continue
         found += [item for item in inside if item[0] not in {known for known, _, _ in found}]
+        notes += [Note("empty", f"{file} is empty", unread=False) for file, _, _ in inside if file.stat().st_size == 0]
+    _look_for_one_cluster(paths)
     if not found and not notes:
         raise UsageError(
             f"no metadata log was found in {', '.join(map(str, paths))}: name a folder {TOPIC}, one that has it, "
@@ -84,7 +90,40 @@ def _inside(path: Path) -> list[tuple[Path, Kind, int]]:
     return [_file(item) for item in inside]
 
 
+def _look_for_one_cluster(paths: Sequence[Path]) -> None:
+    """Raise UsageError if paths are of different clusters by the meta.properties beside them."""
+    known: dict[str, Path] = {}
+    for path in paths:
+        for folder in (path, path.absolute().parent, path.absolute().parent.parent)[: 3 if path.is_file() else 2]:
+            with suppress(OSError):
+                said = CLUSTER.search((folder / "meta.properties").read_text(errors="replace"))
+                if said:
+                    known.setdefault(said[1], path)
+                break
+    if len(known) > 1:
+        (one, here), (other, there), *_ = known.items()
+        raise UsageError(
+            f"{here} is of the cluster {one} and {there} of {other}, by their meta.properties: an audit is of one cluster. Audit each by itself."
+        )
+
+
+def _look_inside(path: Path, *, named: bool) -> None:
+    """Raise UsageError for a file that is something else than its name or its place says."""
+    head = b""
+    with suppress(OSError), path.open("rb") as opened:
+        head = opened.read(512)
+    if head.startswith(ARCHIVES) or head[257:262] == b"ustar":
+        raise UsageError(f"{path} is an archive: unpack it first, and name the folder {TOPIC} in it.")
+    if named and head and all(byte in TEXT for byte in head):
+        raise UsageError(f"{path} is no log: it is text. Give what kafka-dump-log.sh prints a name that ends in .txt.")
+    if not named and b"\0" in head:
+        raise UsageError(
+            f"{path} is neither text of kafka-dump-log.sh nor named as Kafka names its files (20 digits and .log): name the folder {TOPIC}."
+        )
+
+
 def _file(path: Path) -> tuple[Path, Kind, int]:
+    _look_inside(path, named=bool(SEGMENT.match(path.name) or SNAPSHOT.match(path.name)))
     if SEGMENT.match(path.name):
         return path.absolute(), "segment", 0
     snapshot = SNAPSHOT.match(path.name)

@@ -8,9 +8,12 @@ from typing import TYPE_CHECKING, Any
 from fencepost.audit.findings import SEVERITIES, SORTS
 from fencepost.audit.logs import gaps, overlaps
 from fencepost.audit.pipeline import FINDINGS, HISTORIES, SCHEMA
+from fencepost.audit.telling import AFTER, BEFORE, told
+from fencepost.audit.words import many
 
 if TYPE_CHECKING:
     from fencepost.audit.findings import Severity
+    from fencepost.audit.logs import File
     from fencepost.audit.pipeline import Disagreement
     from fencepost.audit.reading import Reading
     from pyspark.sql import DataFrame, SparkSession
@@ -18,9 +21,12 @@ if TYPE_CHECKING:
 FORMAT = 1
 SHOWN = 1000
 """Findings that are in the report, the worst first; `omitted` says how many more are in the Parquet files."""
-TOLD, BEFORE = 5, 8
-"""Partitions whose history is told, and how many of its changes up to the finding."""
-STEP = ("offset", "time", "leader", "leader_epoch", "replicas", "isr", "elr", "adding", "removing", "min_isr", "election")
+TOLD = 5
+"""Partitions whose history is told."""
+GAPS = 3
+"""Gaps that are named at the top; all are at the end."""
+SEEMS = 10
+"""Logs of one cluster differ in a few offsets at most, at their ends; if more than one in so many differs they are of two."""
 TOP = 10
 FOUND_SCHEMA = """topic_id string, topic string, partition int, sort string, severity string, offset bigint, time bigint, end bigint,
 lasted bigint, brokers array<int>, text string"""
@@ -28,13 +34,14 @@ RANK = "array_position(array('critical', 'high', 'medium', 'low'), severity)"
 COUNTS = """
 SELECT count_if(election NOT IN ('end', 'deleted')) AS changes, count(DISTINCT topic_id) AS topics,
        count(DISTINCT topic_id, partition) AS partitions, count_if(election = 'unjudged') AS unjudged,
+       count(DISTINCT IF(election = 'unjudged', struct(topic_id, partition), NULL)) AS unjudged_partitions,
        count_if(election IN ('isr', 'elr', 'unclean', 'last-known', 'none-of-them')) AS elections
 FROM histories
 """
 SORTED = """
 SELECT sort, severity, count(*) AS count, count(DISTINCT topic_id, partition) AS partitions, min(time) AS first, max(time) AS last,
        max(lasted) AS longest
-FROM findings GROUP BY sort, severity
+FROM everything GROUP BY sort, severity
 """
 TOPICS = "SELECT topic, count(*) AS count, count(DISTINCT partition) AS partitions FROM findings GROUP BY topic, topic_id ORDER BY count DESC, topic"
 BROKERS = "SELECT broker, count(*) AS count FROM (SELECT explode(brokers) AS broker FROM findings) GROUP BY broker ORDER BY count DESC, broker"
@@ -60,19 +67,31 @@ def report(sql: SparkSession, reading: Reading, differ: Disagreement, asked: Ask
     """Return what was found, as JSON."""
     folder = reading.folder
     histories = sql.read.schema(SCHEMA).parquet(str(folder / HISTORIES))
-    found = sql.read.schema(FOUND_SCHEMA).parquet(str(folder / FINDINGS)).where(_any("severity", asked.taken))
+    everything = sql.read.schema(FOUND_SCHEMA).parquet(str(folder / FINDINGS))
+    found = everything.where(_any("severity", asked.taken))
     histories.createOrReplaceTempView("histories")
+    everything.createOrReplaceTempView("everything")
     found.createOrReplaceTempView("findings")
     counts = sql.sql(COUNTS).first().asDict()
-    sorts = [row.asDict() for row in sql.sql(SORTED).collect()]
+    every = [row.asDict() for row in sql.sql(SORTED).collect()]
+    sorts = [item for item in every if item["severity"] in asked.taken]
     worst = found.orderBy(_expr(RANK), "time", "topic", "partition", "sort", "offset").limit(SHOWN)
     findings = [_finding(row.asDict()) for row in worst.collect()]
     total = sum(item["count"] for item in sorts)
     notes = [{"what": note.what, "text": note.text, "count": note.count, "unread": note.unread} for note in reading.every_note]
     offsets = [run for item in reading.files if item.kind != "snapshot" for run in item.runs]
+    times = sql.read.parquet(*reading.paths).where("time > 0").selectExpr("min(time)", "max(time)").first()
+    newest = sql.read.parquet(*reading.paths).selectExpr("max(offset)").first()[0]
+    missing, common = gaps(reading.files), overlaps(reading.files)
     return {
         "format": FORMAT,
-        "verdict": _verdict(sorts, notes),
+        "verdict": _verdict(every, notes),
+        "warnings": warnings_of(counts, notes, missing, differ, sum(last - first + 1 for first, last in common)),
+        "inputs": [_input(item) for item in reading.files],
+        "began": times[0],
+        "until": times[1],
+        "severity": asked.severity,
+        "milder": sum(item["count"] for item in every) - total,
         "records": reading.records,
         "read_now": reading.added,
         "first": min((first for first, _ in offsets), default=None),
@@ -82,15 +101,25 @@ def report(sql: SparkSession, reading: Reading, differ: Disagreement, asked: Ask
         "sorts": sorted((_sort(item) for item in sorts), key=lambda item: (SEVERITIES.index(item["severity"]), item["sort"])),
         "findings": findings,
         "omitted": total - len(findings),
-        "histories": _told(histories, findings),
+        "histories": _histories(histories, findings, missing, (newest or 0, times[1] or 0)),
         "trace": None,
         "by_topic": [row.asDict() for row in sql.sql(TOPICS).limit(TOP).collect()],
         "by_broker": [row.asDict() for row in sql.sql(BROKERS).limit(TOP).collect()],
         "by_day": [row.asDict() for row in sql.sql(DAYS).collect()],
         "notes": notes,
-        "gaps": [list(gap) for gap in gaps(reading.files)],
-        "overlaps": [list(one) for one in overlaps(reading.files)],
+        "gaps": [list(gap) for gap in missing],
+        "overlaps": [list(one) for one in common],
         "disagreements": {"count": differ.count, "offset": differ.first},
+    }
+
+
+def _input(item: File) -> dict[str, Any]:
+    return {
+        "path": item.path,
+        "kind": item.kind,
+        "records": item.records,
+        "first": item.runs[0][0] if item.runs else None,
+        "last": item.runs[-1][1] if item.runs else None,
     }
 
 
@@ -134,22 +163,57 @@ def _finding(item: dict[str, Any]) -> dict[str, Any]:
     return {**item, "kind": "violation" if sort.violation else "exposure", "about": sort.about}
 
 
-def _told(histories: DataFrame, findings: list[dict[str, Any]]) -> list[dict[str, Any]]:
-    """Return what led to the worst findings: the last changes of their partitions up to them."""
+def _histories(
+    histories: DataFrame, findings: list[dict[str, Any]], missing: list[tuple[int, int]], end: tuple[int, int]
+) -> list[dict[str, Any]]:
+    """Return the histories of the partitions with the worst findings."""
     from pyspark.sql import Window
     from pyspark.sql import functions as f
 
-    told: dict[tuple[str, int], int] = {}
+    worst: dict[tuple[str, int], int] = {}
     for item in findings:
-        if item["severity"] in ("critical", "high") and len(told) < TOLD:
-            told.setdefault((item["topic"], item["partition"]), item["end"])
-    wanted = f.lit(False)
-    for (topic, partition), end in told.items():
-        wanted |= (f.col("topic") == topic) & (f.col("partition") == partition) & (f.col("offset") <= end)
-    newest = Window.partitionBy("topic", "partition").orderBy(f.col("offset").desc())
-    rows = histories.where(wanted & (f.col("election") != "end")).drop("findings")
-    rows = rows.withColumn("back", f.row_number().over(newest)).where(f.col("back") <= BEFORE)
-    steps: dict[tuple[str, int], list[dict[str, Any]]] = {key: [] for key in told}
-    for row in rows.orderBy("offset").collect() if told else ():
-        steps[row["topic"], row["partition"]].append({name: row[name] for name in STEP})
-    return [{"topic": topic, "partition": partition, "steps": found} for (topic, partition), found in steps.items()]
+        if item["severity"] in ("critical", "high") and len(worst) < TOLD:
+            worst.setdefault((item["topic"], item["partition"]), item["offset"])
+    if not worst:
+        return []
+    wanted, upto = f.lit(False), f.lit(False)
+    for (topic, partition), offset in worst.items():
+        own = (f.col("topic") == topic) & (f.col("partition") == partition)
+        wanted |= own
+        upto |= own & (f.col("offset") <= offset)
+    rows = histories.where(wanted & (f.col("election") != "end")).drop("findings").withColumn("earlier", upto)
+    side = Window.partitionBy("topic", "partition", "earlier")
+    rows = rows.withColumn("back", f.row_number().over(side.orderBy(f.col("offset").desc())))
+    rows = rows.withColumn("on", f.row_number().over(side.orderBy("offset"))).withColumn("of", f.count("*").over(side))
+    shown = rows.where(f"earlier AND back <= {BEFORE} OR NOT earlier AND (on <= {AFTER} OR back = 1)")
+    steps: dict[tuple[str, int], list[dict[str, Any]]] = {key: [] for key in worst}
+    for row in shown.orderBy("offset").collect():
+        steps[row["topic"], row["partition"]].append(row.asDict())
+    return [
+        told(made, [item for item in findings if (item["topic"], item["partition"]) == key], missing, end)
+        for key, made in steps.items()
+    ]
+
+
+def warnings_of(
+    counts: dict[str, Any], notes: list[dict[str, Any]], missing: list[tuple[int, int]], differ: Disagreement, common: int
+) -> list[str]:
+    """Return what a reader must know before the findings: what is not judged, and that logs do not belong together."""
+    found = []
+    if differ.count * SEEMS > common:
+        found.append(
+            f"these logs seem to be of different clusters: {differ.count:,} of {common:,} offsets that they share differ. Audit each by itself."
+        )
+    unread = [note for note in notes if note["unread"]]
+    if unread or counts["unjudged"]:
+        inner = [gap for gap in missing if gap[0] > 0 or counts["unjudged"]]
+        told = [f"offset {first:,} is" if first == last else f"offsets {first:,} to {last:,} are" for first, last in inner]
+        parts = [f"{', '.join(told[:GAPS])}{' and more' if len(told) > GAPS else ''} damaged or missing"] if told else []
+        parts += [] if told else [unread[0]["text"]] if unread else []
+        if counts["unjudged"]:
+            changes, partitions = counts["unjudged"], counts["unjudged_partitions"]
+            parts.append(
+                f"{many(changes, 'later change')} of {many(partitions, 'partition')} {'was' if changes == 1 else 'were'} not judged"
+            )
+        found.append(f"incomplete: {'; '.join(parts)}")
+    return found

@@ -31,3 +31,8 @@ def when(milliseconds: int) -> str:
 def clock(milliseconds: int) -> str:
     """Return the time of day."""
     return when(milliseconds)[11:]
+
+
+def many(number: int, one: str) -> str:
+    """Return a number with its noun."""
+    return f"{number:,} {one}{'' if number == 1 else 's'}"

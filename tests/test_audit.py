@@ -491,14 +491,17 @@ FOUND = {
 }  # fmt: skip
 STEP = {
     "offset": 8, "time": 0, "leader": 1, "leader_epoch": 0, "replicas": [1, 2], "isr": [1], "elr": [], "adding": [], "removing": [],
-    "min_isr": 1, "election": "created",
+    "min_isr": 1, "election": "created", "why": "",
 }  # fmt: skip
 DATA: Any = {
     "verdict": "exposed", "first": 0, "last": 9, "records": 10, "topics": 1, "partitions": 1, "changes": 2, "elections": 1,
     "seconds": 1.0, "findings": [FOUND], "unjudged": 3, "gaps": [[4, 5]], "by_topic": [], "by_broker": [],
     "sorts": [{**FOUND, "count": 4, "partitions": 1, "first": 1000, "last": 1000, "longest": -1, "page": "docs/x.md",
                "sentence": "A leader was elected uncleanly.", "look": "Compare the logs."}],
-    "histories": [{"topic": "t", "partition": 0, "steps": [STEP, {**STEP, "offset": 9, "leader": 2, "isr": [2], "election": "unclean"}]}],
+    "histories": [{"topic": "t", "partition": 0, "steps": [STEP, {**STEP, "offset": 9, "leader": 2, "isr": [2], "election": "unclean"}],
+                   "earlier": 0, "left_out": 0, "gaps": [], "end": {"offset": 9, "time": 2000}, "advice": ["Keep it down."]}],
+    "warnings": ["incomplete: offsets 4 to 5 are damaged or missing"], "severity": "low", "milder": 0, "began": 0, "until": 2000,
+    "inputs": [{"path": "/var/00.log", "kind": "segment", "records": 10, "first": 0, "last": 9}], "unjudged_partitions": 2,
     "notes": [{"what": "damaged", "text": "a batch is damaged", "count": 1, "unread": True}],
     "disagreements": {"count": 2, "offset": 7},
     "trace": {

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from datetime import UTC, datetime
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
+from fencepost.api.quantities import counted
+from fencepost.audit.words import clock, when
 from fencepost.cli.views.console import heading, print_hanging, print_lines, print_rows, styled
 
 if TYPE_CHECKING:
@@ -16,8 +17,15 @@ EACH = 3
 """Findings of a sort that are shown; all are in the JSON and in the Parquet files."""
 LEGEND = (
     "Times are UTC. ISR: the replicas in sync. ELR: eligible leader replicas, who may lead without loss though they are not in sync. "
-    "Min ISR: how many must be in sync for acks=all."
+    "Min ISR: how many must be in sync for acks=all. Epoch: the leader epoch, which rises with each election."
 )
+KINDS = "A violation: the controller broke a rule of its own. An exposure: Kafka's rules allow it, and records can be lost from there, or were."
+LIMITS = (
+    "What the metadata log does not have, and the audit therefore did not see: the contents of the replicas' logs, requests that were refused, "
+    "failures of disks, and all that is older than its first offset and its oldest snapshot."
+)
+FILES = 6
+"""Files that are named; all are in the JSON."""
 VERDICTS = {
     "violated": "the controller broke a rule that it must keep",
     "exposed": "the cluster passed through states from which records may be lost, or were",
@@ -28,14 +36,14 @@ VERDICTS = {
 
 def print_audit(console: Console, data: AuditData) -> None:
     """Print the report."""
-    console.print(styled(f"audit: {data['verdict']}: {VERDICTS[data['verdict']]}", _style(data)))
-    reach = "" if data["first"] is None else f", offsets {data['first']:,} to {data['last']:,}"
+    console.print(styled(f"audit: {headline(data)}", _style(data)))
+    print_lines(console, *(styled(text, "bold yellow") for text in data["warnings"]))
     print_lines(
-        console,
-        f"{data['records']:,} records{reach}; {data['topics']:,} topics, {data['partitions']:,} partitions, {data['changes']:,} changes of "
-        f"them, {data['elections']:,} elections. {data['seconds']:.0f} s.",
+        console, f"Verdict: {data['verdict']} ({VERDICTS[data['verdict']]}). {looked_at(data)} {data['seconds']:.0f} s."
     )
-    if data["sorts"]:
+    if not data["findings"]:
+        print_lines(console, LIMITS)
+    if data["sorts"] or data["unjudged"]:
         console.print()
         _overview(console, data)
     for sort in data["sorts"]:
@@ -49,15 +57,60 @@ def print_audit(console: Console, data: AuditData) -> None:
     if data["histories"]:
         console.print()
         print_lines(console, LEGEND, indent=2)
+    if data["sorts"]:
+        print_lines(console, KINDS, LIMITS, indent=2)
     if data["trace"]:
         console.print()
         _trace(console, data["trace"])
     _rest(console, data)
 
 
-def when(milliseconds: int) -> str:
-    """Return a time of the log."""
-    return datetime.fromtimestamp(milliseconds / 1000, UTC).strftime("%Y-%m-%d %H:%M:%S")
+def headline(data: AuditData) -> str:
+    """Say the worst in an operator's words."""
+    if not data["sorts"]:
+        if data["milder"]:
+            return f"nothing is {data['severity']} or worse; {counted(data['milder'], 'milder finding')} left out"
+        return VERDICTS[data["verdict"]]
+    worst = data["sorts"][0]
+    severity, moment = (
+        worst["severity"],
+        when(min(item["first"] for item in data["sorts"] if item["severity"] == worst["severity"])),
+    )
+    names = list(dict.fromkeys(named(item) for item in data["findings"] if item["severity"] == severity))
+    places = ", ".join(names[:3]) + (f" and {counted(len(names) - 3, 'more partition')}" if len(names) > 3 else "")
+    if severity == "critical":
+        return f"records of {places} may be lost (critical, {moment})"
+    if severity == "high":
+        return f"records of {places} are at risk (high, {moment})"
+    sentence = worst["sentence"].rstrip(".")
+    return f"{places}: {sentence[0].lower()}{sentence[1:]} ({severity}, {moment}); no loss is seen"
+
+
+def looked_at(data: AuditData) -> str:
+    """Say what was read and followed."""
+    names = [item["path"] for item in data["inputs"]]
+    files = ", ".join(names[:FILES]) + (f" and {counted(len(names) - FILES, 'more file')}" if len(names) > FILES else "")
+    reach = "" if data["first"] is None else f", offsets {data['first']:,} to {data['last']:,}"
+    times = "" if data["began"] is None or data["until"] is None else f", {when(data['began'])} to {when(data['until'])} UTC"
+    return (
+        f"Read: {files}: {counted(data['records'], 'record')}{reach}{times}. Judged: {counted(data['changes'], 'change')} of "
+        f"{counted(data['partitions'], 'partition')} of {counted(data['topics'], 'topic')}, {counted(data['elections'], 'election')}."
+    )
+
+
+def named(item: AuditFinding) -> str:
+    """Return the name of a partition."""
+    return f"{item['topic']}-{item['partition']}"
+
+
+def ranked(data: AuditData) -> list[str]:
+    """Say which topics and brokers most findings are about."""
+    topics = ", ".join(
+        f"{row['topic']} ({counted(int(str(row['count'])), 'finding')} in {counted(int(str(row['partitions'])), 'partition')})"
+        for row in data["by_topic"]
+    )
+    brokers = ", ".join(f"broker {row['broker']} ({counted(int(str(row['count'])), 'finding')})" for row in data["by_broker"])
+    return [f"Most findings by topic: {topics}."] * bool(topics) + [f"Most findings by broker: {brokers}."] * bool(brokers)
 
 
 def _style(data: AuditData) -> str:
@@ -78,6 +131,10 @@ def _overview(console: Console, data: AuditData) -> None:
         )
         for item in data["sorts"]
     ]
+    if data["unjudged"]:
+        rows.append(
+            ("unknown", "not judged, see the second line", f"{data['unjudged']:,}", f"{data['unjudged_partitions']:,}", "", "")
+        )
     print_rows(console, rows, indent=2)
 
 
@@ -102,20 +159,72 @@ def _same(item: AuditFinding, history: AuditHistory) -> bool:
 def _history(console: Console, history: AuditHistory, found: list[AuditFinding]) -> None:
     console.print(heading(f"What happened to {history['topic']}-{history['partition']}"))
     marks = {item["offset"]: item["sort"] for item in reversed(found)}
-    rows = [("time", "offset", "leader", "replicas", "ISR", "ELR", "min ISR", "")]
-    before: AuditStep | None = None
-    for step in history["steps"]:
-        leader = "nobody" if step["leader"] < 0 else str(step["leader"])
-        rows.append(
-            (when(step["time"])[11:], f"{step['offset']:,}", leader, listed(step["replicas"]), listed(step["isr"]), listed(step["elr"]),
-             str(step["min_isr"]), told_of(before, step, marks.get(step["offset"], "")))
-        )  # fmt: skip
-        before = step
+    for text in history["advice"]:
+        print_hanging(console, styled("  What to do now: ", "bold"), styled(text, ""))
+    rows = [("time", "offset", "leader", "epoch", "replicas", "ISR", "ELR", "min ISR", "")]
+    rows += [
+        (
+            clock(line["time"]),
+            f"{line['offset']:,}",
+            *line["state"],
+            line["told"] + (f"; <- {marks[line['offset']]}" if line["marked"] and line["offset"] in marks else ""),
+        )
+        for line in lines_of(history)
+    ]
     print_rows(console, rows, indent=2)
 
 
-def told_of(before: AuditStep | None, step: AuditStep, mark: str) -> str:
+def lines_of(history: AuditHistory) -> list[dict[str, Any]]:
+    """Return the lines of a table: a change each, gaps, what is not shown, and the partition as the log ends."""
+    made = []
+    gaps = [tuple(gap) for gap in history["gaps"]]
+    before: AuditStep | None = None
+    for number, step in enumerate(history["steps"]):
+        told = told_of(before, step)
+        if number == 0 and history["earlier"]:
+            told = f"({counted(history['earlier'], 'earlier change')} not shown) {told}"
+        if number == len(history["steps"]) - 1 and history["left_out"]:
+            told = f"({counted(history['left_out'], 'change')} before this one not shown) {told}"
+        while gaps and gaps[0][0] < step["offset"]:
+            made.append(_gap(step, *gaps.pop(0)))
+        made.append({"time": step["time"], "offset": step["offset"], "state": _state(step), "told": told, "marked": True})
+        before = step
+    assert before is not None
+    made += [_gap({**before, "time": history["end"]["time"]}, *gap) for gap in gaps]
+    end = history["end"]
+    known = not gaps and before["election"] not in ("unjudged", "deleted")
+    told = (
+        "as the log ends"
+        if known
+        else "as the log ends: not known"
+        if gaps or before["election"] == "unjudged"
+        else "the topic is deleted"
+    )
+    made.append({**end, "state": _state(before) if known else ("",) * 6, "told": told, "marked": False})
+    return made
+
+
+def _gap(step: AuditStep, first: int, last: int) -> dict[str, Any]:
+    told = f"offsets {first:,} to {last:,} are damaged or missing: what was changed there is not known"
+    return {"time": step["time"], "offset": first, "state": ("?",) * 6, "told": told, "marked": False}
+
+
+def _state(step: AuditStep) -> tuple[str, ...]:
+    leader = "nobody" if step["leader"] < 0 else str(step["leader"])
+    return (
+        leader,
+        str(step["leader_epoch"]),
+        listed(step["replicas"]),
+        listed(step["isr"]),
+        listed(step["elr"]),
+        str(step["min_isr"]),
+    )
+
+
+def told_of(before: AuditStep | None, step: AuditStep) -> str:
     """Say in words what a change did."""
+    if step["election"] in ("unjudged", "deleted"):
+        return "not judged: the state before is not known" if step["election"] == "unjudged" else "deleted"
     told = []
     if before is None:
         told.append({"created": "created", "snapshot": "as a snapshot has it"}.get(step["election"], ""))
@@ -127,14 +236,22 @@ def told_of(before: AuditStep | None, step: AuditStep, mark: str) -> str:
             told.append(f"reassignment: {doing}" if doing else f"the reassignment {'is cancelled' if cancelled else 'ends'}")
         left = [broker for broker in before["isr"] if broker not in step["isr"]]
         joined = [broker for broker in step["isr"] if broker not in before["isr"]]
-        told += [f"{listed(left)} left the ISR"] if left else []
+        told += [f"{listed(left)} left the ISR{_reason(left, step['why'])}"] if left else []
         told += [f"{listed(joined)} joined the ISR"] if joined else []
         if step["leader"] != before["leader"]:
             how = {"elr": " from the ELR", "unclean": " uncleanly", "last-known": " as the last known leader"}.get(
                 step["election"], ""
             )
             told.append("nobody leads" if step["leader"] < 0 else f"{step['leader']} elected{how}")
-    return "; ".join([*(item for item in told if item), *([f"<- {mark}"] if mark else [])])
+    return "; ".join(item for item in told if item)
+
+
+def _reason(left: list[int], why: str | None) -> str:
+    """Return why brokers left, in parentheses; without their names if it is the same for all."""
+    if not why:
+        return ""
+    mine = f"{listed(left)}: "
+    return f" ({why.removeprefix(mine) if why.count(': ') <= 2 and why.startswith(mine) else why})"
 
 
 def listed(brokers: list[int]) -> str:
@@ -165,16 +282,9 @@ def _trace(console: Console, trace: AuditTrace) -> None:
 
 def _rest(console: Console, data: AuditData) -> None:
     """Print who is concerned most, and what could not be read."""
-    if data["by_topic"] and len(data["findings"]) > 1:
+    if len(data["findings"]) > 1:
         console.print()
-        print_hanging(
-            console,
-            styled("Topics: ", "bold"),
-            styled(", ".join(f"{row['topic']} {row['count']:,}" for row in data["by_topic"]), ""),
-        )
-    if data["by_broker"] and len(data["findings"]) > 1:
-        told = ", ".join(f"{row['broker']} {row['count']:,}" for row in data["by_broker"])
-        print_hanging(console, styled("Brokers: ", "bold"), styled(told, ""))
+        print_lines(console, *ranked(data))
     lines = [note["text"] for note in data["notes"]]
     lines += [f"offsets {first:,} to {last:,} are in no file" for first, last in data["gaps"]]
     if data["disagreements"]["count"]:

@@ -4,15 +4,15 @@ from __future__ import annotations
 
 import importlib.util
 from datetime import UTC, datetime
-from itertools import pairwise
 from typing import TYPE_CHECKING, Any
 
 from fencepost.audit.findings import SEVERITIES
-from fencepost.cli.views.audit import VERDICTS, listed, told_of, when
+from fencepost.audit.words import when
+from fencepost.cli.views.audit import EACH, KINDS, LEGEND, LIMITS, VERDICTS, headline, lines_of, looked_at, named, ranked
 from fencepost.model.language.errors import UsageError
 
 if TYPE_CHECKING:
-    from fencepost.api.contract import AuditData, AuditFinding, AuditHistory
+    from fencepost.api.contract import AuditData, AuditFinding, AuditHistory, AuditSort
 
 COLOURS = {"critical": "#b71c1c", "high": "#e65100", "medium": "#f9a825", "low": "#90a4ae"}
 LINES = 40
@@ -32,10 +32,26 @@ def page(data: AuditData) -> str:
     environment = Environment(
         loader=PackageLoader("fencepost.cli.views"), autoescape=True, trim_blocks=True, undefined=StrictUndefined
     )
-    environment.filters.update(when=when, listed=listed)
+    environment.filters.update(when=when, partition=named)
     return environment.get_template("audit.html").render(
-        data=data, verdict=VERDICTS[data["verdict"]], timeline=timeline(data), colours=COLOURS, histories=_histories(data)
+        data=data,
+        headline=headline(data),
+        looked_at=looked_at(data),
+        verdict=VERDICTS[data["verdict"]],
+        words=(KINDS, LEGEND, LIMITS),
+        timeline=timeline(data),
+        colours=COLOURS,
+        sorts=[
+            {**item, "found": _found(data, item)[:EACH], "more": item["count"] - min(EACH, len(_found(data, item)))}
+            for item in data["sorts"]
+        ],
+        histories=_histories(data),
+        ranked=ranked(data) if len(data["findings"]) > 1 else [],
     )
+
+
+def _found(data: AuditData, sort: AuditSort) -> list[AuditFinding]:
+    return [item for item in data["findings"] if (item["sort"], item["severity"]) == (sort["sort"], sort["severity"])]
 
 
 def timeline(data: AuditData) -> str:
@@ -44,17 +60,17 @@ def timeline(data: AuditData) -> str:
 
     if not data["findings"]:
         return ""
-    names = list(dict.fromkeys(_name(item) for item in data["findings"]))
+    names = list(dict.fromkeys(named(item) for item in data["findings"]))
     shown = set(names[:LINES])
     figure = go.Figure()
     for severity in reversed(SEVERITIES):  # the worst are drawn last, on top
-        found = [item for item in data["findings"] if item["severity"] == severity and _name(item) in shown]
+        found = [item for item in data["findings"] if item["severity"] == severity and named(item) in shown]
         if not found:
             continue
         style = {"color": COLOURS[severity], "size": 11, "symbol": "diamond" if severity in SEVERITIES[:2] else "circle"}
         marks = go.Scatter(
             x=[_time(item["time"]) for item in found],
-            y=[_name(item) for item in found],
+            y=[named(item) for item in found],
             text=[f"{item['sort']}, offset {item['offset']}: {item['text']}" for item in found],
             mode="markers",
             name=severity,
@@ -67,7 +83,7 @@ def timeline(data: AuditData) -> str:
     figure.update_layout(
         height=240 + 28 * len(shown),
         legend={"orientation": "h", "y": 1.02, "yanchor": "bottom", "traceorder": "reversed"},
-        margin={"l": 10, "r": 10, "t": 40, "b": 10},
+        margin={"l": 10, "r": 10, "t": 40, "b": 60},
         xaxis={"rangeslider": {"visible": True}, "title": "UTC"},
         yaxis={"autorange": "reversed", "automargin": True, "fixedrange": False},
         template="plotly_white",
@@ -84,36 +100,24 @@ def _lasting(found: list[AuditFinding], severity: str) -> Any:
     for item in found:
         if item["lasted"] > 0:
             along += [_time(item["time"]), _time(item["time"] + item["lasted"]), None]
-            names += [_name(item), _name(item), None]
+            names += [named(item), named(item), None]
     line = {"color": COLOURS[severity], "width": 5}
     return go.Scatter(x=along, y=names, mode="lines", line=line, legendgroup=severity, showlegend=False, hoverinfo="skip")
 
 
 def _histories(data: AuditData) -> list[dict[str, Any]]:
     """Return what led to the worst, with what each change did in words."""
-    return [{**history, "steps": _steps(data, history)} for history in data["histories"]]
+    return [{**history, "lines": _lines(data, history)} for history in data["histories"]]
 
 
-def _steps(data: AuditData, history: AuditHistory) -> list[dict[str, Any]]:
+def _lines(data: AuditData, history: AuditHistory) -> list[dict[str, Any]]:
     place = (history["topic"], history["partition"])
     marks = {item["offset"]: item for item in reversed(data["findings"]) if (item["topic"], item["partition"]) == place}
     made = []
-    for before, step in pairwise([None, *history["steps"]]):
-        assert step is not None
-        mark = marks.get(step["offset"])
-        made.append(
-            {
-                **step,
-                "told": told_of(before, step, ""),
-                "mark": mark["sort"] if mark else "",
-                "severity": mark["severity"] if mark else "",
-            }
-        )
+    for line in lines_of(history):
+        mark = marks.get(line["offset"]) if line["marked"] else None
+        made.append({**line, "mark": mark["sort"] if mark else "", "severity": mark["severity"] if mark else ""})
     return made
-
-
-def _name(item: AuditFinding) -> str:
-    return f"{item['topic']}-{item['partition']}"
 
 
 def _time(milliseconds: int) -> datetime:
