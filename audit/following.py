@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from fencepost.audit.findings import SORTS, Found
-from fencepost.audit.history import CLEARED, NO_LEADER, Brokers, Core, change_of, created
+from fencepost.audit.history import CLEARED, NO_LEADER, SAME_LEADER, Brokers, Core, change_of, created
 from fencepost.audit.judging import Judged, electable, judged, standing, with_inactive, with_stale
 from fencepost.audit.spells import Spells
 from fencepost.audit.surroundings import UNCLEAN
@@ -94,7 +94,7 @@ class Follower:
                     (),
                     f"a change of a partition that {'was deleted' if self._deleted else 'was never created'}",
                 )
-            yield self._row(offset, time, "deleted" if known else "unjudged")
+            yield self._row(offset, time, *(("deleted",) if known else ("unjudged", _in_itself(text))))
             return
         yield self._change(offset, time, judged(self._core, change_of(text), self._now.rules), text)
 
@@ -131,6 +131,9 @@ class Follower:
                 yield self._clear(moment)
         if self._core is not None:
             if self._around.gaps and self._around.is_unknown_between(self._offset, offset):
+                self._close(self._offset, self._time, "at least, until records that are missing")
+                if self._found:
+                    yield self._row(self._offset, self._time, "end")
                 self._core = None
             elif offset > self._offset:
                 self._look_around(offset, time)
@@ -360,6 +363,14 @@ class Follower:
 
 
 _NOTHING = Core((), (), (), (), NO_LEADER, 0, (), ())
+
+
+def _in_itself(text: str) -> str:
+    """Say what a change has that cannot be judged, since the state before is not known."""
+    change = change_of(text)
+    leader = [] if change.leader == SAME_LEADER else [f"leader {'nobody' if change.leader == NO_LEADER else change.leader}"]
+    named = {"replicas": change.replicas, "ISR": change.isr, "ELR": change.elr}
+    return ", ".join([*leader, *(f"{name} {shown(who)}" for name, who in named.items() if who is not None)])
 
 
 def _last(core: Core) -> str:

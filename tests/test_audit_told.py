@@ -154,6 +154,24 @@ def test_a_gap_is_a_line_of_the_table_and_what_comes_after_it_is_not_taken_for_k
     ]
 
 
+def test_what_goes_on_when_records_are_missing_is_said_as_far_as_it_is_known() -> None:
+    log = Log(replicas=(1, 2))
+    alone = log.change(isr=[1], eligibleLeaderReplicas=[2])
+    moved = log.change(replicas=[2, 1])
+    log.change(isr=[2], leader=2)
+    log.changes.pop(-2)  # it is in no file
+    rows = log.rows((moved, moved))
+    assert [(item.sort, item.offset) for item in findings(rows)] == [("last-replica", alone), ("under-min-isr", alone)]
+    assert "at least, until records that are missing" in findings(rows)[0].text
+    assert (rows[-1].election, rows[-1].why) == ("unjudged", "leader 2, ISR [2]")
+
+
+def test_a_way_through_the_model_is_called_one_of_many_over_what_breaks_on_it(capsys: pytest.CaptureFixture[str]) -> None:
+    print_audit(results(), of(trace=DATA["trace"]))
+    text = " ".join(capsys.readouterr().out.split())
+    assert "is supposed. On it: not so from step 7 on: The leader has it." in text
+
+
 def test_why_a_broker_left_stands_in_the_words_of_the_row() -> None:
     made = history(change(12, 2, [], why="2: it was shutting down"))
     assert "2 left the ISR (it was shutting down)" in lines_of(made)[2]["told"]
@@ -193,7 +211,7 @@ def test_damage_and_logs_of_two_clusters_are_warned_of() -> None:
 
 
 def test_every_report_says_what_was_looked_at_and_a_quiet_one_what_it_cannot_see(capsys: pytest.CaptureFixture[str]) -> None:
-    assert looked_at(of()) == (
+    assert looked_at(of(unjudged=0)) == (
         "Read: /var/00.log: 10 records, offsets 0 to 9, 1970-01-01 00:00:00 to 1970-01-01 00:00:02 UTC. "
         "Judged: 2 changes of 1 partition of 1 topic, 1 election."
     )

@@ -93,7 +93,7 @@ def looked_at(data: AuditData) -> str:
     reach = "" if data["first"] is None else f", offsets {data['first']:,} to {data['last']:,}"
     times = "" if data["began"] is None or data["until"] is None else f", {when(data['began'])} to {when(data['until'])} UTC"
     return (
-        f"Read: {files}: {counted(data['records'], 'record')}{reach}{times}. Judged: {counted(data['changes'], 'change')} of "
+        f"Read: {files}: {counted(data['records'], 'record')}{reach}{times}. Judged: {counted(data['changes'] - data['unjudged'], 'change')} of "
         f"{counted(data['partitions'], 'partition')} of {counted(data['topics'], 'topic')}, {counted(data['elections'], 'election')}."
     )
 
@@ -205,11 +205,14 @@ def lines_of(history: AuditHistory) -> list[dict[str, Any]]:
 
 
 def _gap(step: AuditStep, first: int, last: int) -> dict[str, Any]:
-    told = f"offsets {first:,} to {last:,} are damaged or missing: what was changed there is not known"
+    which = f"offset {first:,} is" if first == last else f"offsets {first:,} to {last:,} are"
+    told = f"{which} damaged or missing: what was changed there is not known"
     return {"time": step["time"], "offset": first, "state": ("?",) * 6, "told": told, "marked": False}
 
 
 def _state(step: AuditStep) -> tuple[str, ...]:
+    if step["election"] in ("unjudged", "deleted"):
+        return ("?" if step["election"] == "unjudged" else "-",) * 6
     leader = "nobody" if step["leader"] < 0 else str(step["leader"])
     return (
         leader,
@@ -224,7 +227,8 @@ def _state(step: AuditStep) -> tuple[str, ...]:
 def told_of(before: AuditStep | None, step: AuditStep) -> str:
     """Say in words what a change did."""
     if step["election"] in ("unjudged", "deleted"):
-        return "not judged: the state before is not known" if step["election"] == "unjudged" else "deleted"
+        has = f"; the record itself has {step['why']}" if step["why"] else ""
+        return f"not judged: the state before is not known{has}" if step["election"] == "unjudged" else "deleted"
     told = []
     if before is None:
         told.append({"created": "created", "snapshot": "as a snapshot has it"}.get(step["election"], ""))
@@ -274,6 +278,9 @@ def _trace(console: Console, trace: AuditTrace) -> None:
     if trace["next"] is not None:
         told = f"No way goes on to offset {trace['next']:,} among them: the brokers did what was not tried, or the model has no such thing."
         print_lines(console, f"{told} The trace ends before it.", indent=2)
+    if trace["broken"]:
+        told = "This is one way of possibly many: the controller's steps are recorded, what brokers and clients do in between is supposed. On it:"
+        print_lines(console, told, indent=2)
     for item in trace["broken"]:
         told = f"{item['sentence']} ({item['property']})"
         print_hanging(console, styled(f"  not so from step {item['step']} on: ", "bold"), styled(told, ""))

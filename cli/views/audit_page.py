@@ -84,7 +84,7 @@ def timeline(data: AuditData) -> str:
         height=240 + 28 * len(shown),
         legend={"orientation": "h", "y": 1.02, "yanchor": "bottom", "traceorder": "reversed"},
         margin={"l": 10, "r": 10, "t": 40, "b": 60},
-        xaxis={"rangeslider": {"visible": True}, "title": "UTC"},
+        xaxis={"rangeslider": {"visible": True}, "title": "UTC", "automargin": True},
         yaxis={"autorange": "reversed", "automargin": True, "fixedrange": False},
         template="plotly_white",
     )
