@@ -35,9 +35,17 @@ class Opened:
             self.keys.append(key)
         return {"id": self.numbers[key], **view(self.setting, key, *came), "far": self.far.get(key)}
 
+    def _key(self, state: int) -> Key:
+        """Return a state by its number; raise UsageError for a number that this setting has not given."""
+        if not 0 <= state < len(self.keys):
+            raise UsageError(
+                f"state {state} is not one of the {len(self.keys)} that were opened here: reload the page, whose address holds the history."
+            )
+        return self.keys[state]
+
     def step(self, state: int, step: str) -> View:
         """Take a step; raise UsageError with the guard that refuses it."""
-        setting, before = self.setting, self.keys[state]
+        setting, before = self.setting, self._key(state)
         taken = setting.step(step)
         shown = setting.plain.show(taken)
         try:
@@ -50,7 +58,7 @@ class Opened:
 
     def refusals(self, state: int, action: str) -> View:
         """Return why each step of an action cannot happen."""
-        return {"refusals": refusals(self.setting, self.keys[state], action)}
+        return {"refusals": refusals(self.setting, self._key(state), action)}
 
     def save(self, steps: list[str]) -> View:
         """Return a history as a trace file: it must end in a violation, a reached witness, or where no action can happen."""

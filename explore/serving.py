@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import fcntl
 import hashlib
+import os
 import shutil
 import tempfile
 from contextlib import contextmanager
@@ -75,21 +77,50 @@ def address(what: str | None) -> str:
     )
 
 
-def prepared() -> Path:
-    """Return a folder with the page, made again only if something that goes into it has changed."""
+@contextmanager
+def prepared() -> Iterator[Path]:
+    """Hold a folder with the page, made again only if something that goes into it has changed: while it is held nobody removes it."""
     kept = cache_folder()
     folder = kept / f"{PREFIX}{_digest()}"
-    if folder.is_dir():
-        return folder
-    aside = Path(tempfile.mkdtemp(dir=kept))
+    while (held := _lock(folder, fcntl.LOCK_SH)) is None:
+        _make(folder)
+    try:
+        yield folder
+    finally:
+        os.close(held)
+
+
+def _make(folder: Path) -> None:
+    """Write the page aside, remove those of before that nobody holds, and put it in its place unless another process has."""
+    aside = Path(tempfile.mkdtemp(dir=folder.parent))
     try:
         page.write(aside)
-        for old in kept.glob(f"{PREFIX}*"):
-            shutil.rmtree(old, ignore_errors=True)
-        aside.replace(folder)
+        for old in folder.parent.glob(f"{PREFIX}*"):
+            held = _lock(old, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            if held is not None:
+                shutil.rmtree(old, ignore_errors=True)
+                os.close(held)
+        if not folder.is_dir():
+            aside.replace(folder)
     finally:
         shutil.rmtree(aside, ignore_errors=True)
-    return folder
+
+
+def _lock(folder: Path, how: int) -> int | None:
+    """Lock a folder, until what is returned is closed; None if it is not there, or somebody holds it."""
+    try:
+        held = os.open(folder, os.O_RDONLY)
+    except FileNotFoundError:
+        return None
+    try:
+        fcntl.flock(held, how)
+    except BlockingIOError:
+        os.close(held)
+        return None
+    if folder.is_dir():
+        return held
+    os.close(held)  # it was removed while we waited
+    return None
 
 
 def _digest() -> str:

@@ -111,8 +111,9 @@ def _action(setting: Setting, item: Action, key: Key, *, explained: bool) -> Vie
 def _refused(setting: Setting, step: Step, error: FencepostError, *, explained: bool) -> View:
     """Return what refuses a step; its values take a while, and are asked for apart."""
     number = number_of(setting, step.action, error)
-    named = {"name": setting.guard_name(step.action, number)}
-    return refusal(setting, step, error, explained=explained)._asdict() | named
+    why = refusal(setting, step, error, explained=explained)
+    # a bound stays: without it the step would leave a domain, while one more of its constant allows the step
+    return why._asdict() | {"name": "" if why.bound else setting.guard_name(step.action, number)}
 
 
 def refusals(setting: Setting, key: Key, label: str) -> list[View]:
@@ -167,6 +168,7 @@ def about(setting: Setting) -> View:
         "version": setting.link.version,
         "constants": {name: str(value).lower() for name, value in setting.constants.shown.items()},
         "mark": mark_of(setting.constants),
+        "bounds": {name: machine.constants.declared()[name].high for name in setting.guards.declared},
         "removed": [{"name": guard.name, "condition": guard.condition} for guard in setting.removed],
         "parties": [lane.title for lane in setting.parties.lanes],
         "actions": {

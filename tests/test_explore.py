@@ -16,9 +16,9 @@ from fencepost.api import replay
 from fencepost.counterexamples.reader import read
 from fencepost.counterexamples.replay import replay_text
 from fencepost.counterexamples.trace import ARCHIVE
-from fencepost.explore import links, page, pyodide
+from fencepost.explore import links, page, pyodide, serving
 from fencepost.explore.book import Book
-from fencepost.explore.serving import HOST, address, server
+from fencepost.explore.serving import HOST, address, prepared, server
 from fencepost.explore.session import Session, described
 from fencepost.explore.setting import set_up
 from fencepost.explore.stories import Story, stories
@@ -346,3 +346,40 @@ def test_a_protocol_an_archived_trace_and_a_file_have_their_addresses(tmp_path: 
     copied = tmp_path / "mine.trace"
     copied.write_text(text_of("kip101-weak-isr").replace("title: ", "title: Mine: "))
     assert links.read(address(str(copied))).steps == links.read(described(read(copied).trace)["link"]).steps
+
+
+def test_a_bound_is_not_taken_out_but_raised_and_its_step_can_then_happen() -> None:
+    _, ask = asking()
+    found = ask("open", link="#replication?crashes=0")
+
+    def crashes(view: Any) -> Any:
+        return next(item for item in view["actions"] if item["label"] == "broker-crashes")
+
+    why = next(item for item in crashes(found["views"][0])["cannot"] if item["bound"])
+    assert (why["bound"], why["name"], found["about"]["constants"]["crashes"]) == ("crashes", "", "0")
+    assert found["about"]["bounds"]["crashes"] > 0
+    assert crashes(ask("open", link="#replication?crashes=1")["views"][0])["can"]
+
+
+def test_a_state_that_nobody_opened_is_answered_with_a_message() -> None:
+    _, ask = asking()
+    ask("open", link="#kip320?replicas=2")
+    for what in ({"step": "leader-write leader=0"}, {"action": "leader-write"}):
+        answer = ask("step" if "step" in what else "refusals", state=7, **what)
+        assert "state 7 is not one of the 1 that were opened here" in answer["error"]
+
+
+def test_a_page_that_is_served_survives_another_version_and_goes_when_nobody_holds_it(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    monkeypatch.setenv("FENCEPOST_CACHE", str(tmp_path / "cache"))
+    monkeypatch.setattr(page, "write", lambda folder: (folder / "index.html").write_text("the page"))
+    marks = iter(["first", "second", "second", "third"])
+    monkeypatch.setattr(serving, "_digest", lambda: next(marks))
+    with prepared() as served, prepared() as other:
+        assert served != other
+        assert (served / "index.html").read_text() == "the page"
+        with prepared() as again:
+            assert again == other
+    with prepared() as last:
+        assert [folder.name for folder in last.parent.iterdir()] == ["explorer-third"]

@@ -231,8 +231,8 @@ def test_without_a_guard_the_history_goes_on(opened: Opened) -> None:
     guard.wait_for()
     name = guard.get_attribute("data-guard")
     guard.click()
-    page.wait_for_selector("#settings button.back")
-    assert name in opened.text("#settings")
+    page.wait_for_selector("#removed button.back")
+    assert name in opened.text("#removed")
     assert page.locator("#enabled button.step").count() >= before
     assert f"removed={name.replace(' ', '+')}" in page.evaluate("location.hash")
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import webbrowser
+from contextlib import ExitStack
 
 import click
 from fencepost.cli.status import Exit
@@ -32,9 +33,10 @@ def explore(what: str | None, port: int, no_browser: bool) -> Exit:  # noqa: FBT
     from fencepost.explore.serving import HOST, address, prepared, server
 
     wanted = address(what)
-    with Display(quiet=False) as display, display.busy("making the page"):
-        folder = prepared()
-    with server(folder, port) as made:
+    with ExitStack() as held:
+        with Display(quiet=False) as display, display.busy("preparing the page ..."):
+            folder = held.enter_context(prepared())
+        made = held.enter_context(server(folder, port))
         url = f"http://{HOST}:{made.server_port}/{wanted}"
         print_text(f"{url}\nCtrl-C ends it.\n")
         if not no_browser:

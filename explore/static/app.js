@@ -43,8 +43,10 @@ async function open(link, turn) {
 }
 
 function begin(protocol, link, about, book, starts, told) {
-  Object.assign(page, { protocol, link: { ...link, steps: [] }, about, book, starts, told, answered: !book, attached: null });
-  by("error").hidden = true;
+  Object.assign(page, { protocol, link: { ...link, steps: [] }, about, book, starts, told, answered: !book });
+  by("error").hidden = by("notice").hidden = true;
+  by("removed").hidden = !about.removed.length;
+  by("removed").innerHTML = render.removed(about);
   by("intro").hidden = told !== null;
   by("told").hidden = told === null;
   for (const [id, value] of [["protocol", protocol.name], ["story", told?.story ?? ""], ["trace", told?.trace ?? ""]]) by(id).value = value;
@@ -70,7 +72,7 @@ function settle(protocol, link, found, told, at = null) {
 function attach() {
   const turn = page.turn, root = page.at.root();
   const isHere = () => turn === page.turn && page.at.root() === root;
-  page.attached = engine.ask("open", { link: compose(page.link) }).then(async found => {
+  root.attached = engine.ask("open", { link: compose(page.link) }).then(async found => {
     root.base = found.base;
     root.id = found.views[0].id;
     if (!isHere()) return;
@@ -159,7 +161,7 @@ async function take(step) {
 
 // Give a state that came from a book its number in the engine.
 async function known(node) {
-  if (node.id === null && !node.parent) await page.attached;
+  if (node.id === null && !node.parent) await node.attached;
   if (node.id === null && !node.parent) throw new Error("The engine is not there, so only what was computed beforehand can be seen.");
   node.id ??= (await taken(node)).id;
   return node.id;
@@ -232,10 +234,33 @@ function wait() {
   by("where").textContent = "The engine is at work.";
 }
 
-function again(changes) {
-  const link = { ...page.link, ...changes, steps: by("keep")?.checked ? page.at.steps() : [] };
-  const turn = ++page.turn;
-  open(link, turn).catch(complain);
+async function again(changes, keeps = by("keep").checked) {
+  const link = { ...page.link, ...changes, steps: keeps ? page.at.steps() : [] };
+  try { await open(link, ++page.turn); } catch (error) { complain(error); }
+}
+
+// Take a guard out, and say what becomes of the first step that it refused.
+async function without(guard, step) {
+  await again({ removed: [...page.link.removed, guard] }, true);
+  const node = page.at, action = node.view.actions.find(item => item.label === step.split(" ")[0]);
+  if (!page.link.removed.includes(guard) || !action) return;
+  if (action.can.includes(step)) return notice(`${guard} is taken out: ${step} can happen now.`);
+  try {
+    const { refusals } = await engine.ask("refusals", { base: node.root().base, state: await known(node), action: action.label });
+    const next = refusals.find(why => why.step === step);
+    if (next && node === page.at) notice(`${guard} is taken out; the step is now refused by ${next.guard}.`);
+  } catch (error) { complain(error); }
+}
+
+async function allow(bound) {
+  const value = Number(page.about.constants[bound]) + 1;
+  await again({ constants: { ...page.link.constants, [bound]: String(value) } }, true);
+  if (Number(page.about.constants[bound]) === value) notice(`${bound} is ${value} now, and the history is kept.`);
+}
+
+function notice(words) {
+  by("notice").textContent = words;
+  by("notice").hidden = false;
 }
 
 // Clicks and keys
@@ -260,8 +285,9 @@ by("history").onclick = ({ target }) => {
   land(node.parent.last);
 };
 by("refused").onclick = ({ target }) => {
-  const guard = target.closest("button.remove")?.dataset.guard;
-  if (guard) again({ removed: [...page.link.removed, guard] });
+  const { guard, step, bound } = target.closest("button")?.dataset ?? {};
+  if (guard) without(guard, step);
+  else if (bound) allow(bound);
 };
 by("refused").addEventListener("toggle", async ({ target }) => {
   if (!target.open || !target.dataset.action || target.dataset.filled) return;
@@ -274,8 +300,8 @@ by("refused").addEventListener("toggle", async ({ target }) => {
   } catch (error) { complain(error); }
 }, true);
 by("settings").onsubmit = event => { event.preventDefault(); again(chosen(by("settings"), page.protocol, page.link)); };
-by("settings").onclick = ({ target }) => {
-  if (target.className === "back") again({ removed: page.link.removed.filter(name => name !== target.dataset.guard) });
+by("removed").onclick = ({ target }) => {
+  if (target.className === "back") again({ removed: page.link.removed.filter(name => name !== target.dataset.guard) }, true);
 };
 by("protocol").onchange = ({ target }) => { location.hash = `#${target.value}`; };
 by("version").onchange = ({ target }) => again({ version: target.value, constants: {} });

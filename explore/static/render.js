@@ -28,18 +28,25 @@ export function refused(view, about, engine) {
   if (view.ends) return "";
   return view.actions.filter(item => item.cannot.length).map(item => {
     const told = about.actions[item.label];
-    const guards = item.cannot.map(why => `<li>${guard(why, engine)}</li>`).join("");
+    const guards = item.cannot.map(why => `<li>${guard(why, about, engine)}</li>`).join("");
     const count = item.cannot.reduce((sum, why) => sum + why.count, 0);
     return `<details class="refusal" data-action="${text(item.label)}"><summary><b>${text(item.label)}</b>${told.fault ? ` <span class="fault">${told.fault}</span>` : ""}`
-      + ` <span class="quiet">${many(count, "step")}${item.can.length ? " of its steps" : ""}</span></summary>`
+      + ` <span class="quiet">${item.can.length ? `${count} of its ${count + item.can.length} steps` : many(count, "step")}</span></summary>`
       + `<p>${text(told.sentence)}</p><ul>${guards}</ul><div class="each" aria-live="polite"></div></details>`;
   }).join("");
 }
 
-function guard(why, engine) {
-  const bound = why.bound ? ` <span class="quiet">no rule of the protocol: the bound <code>${text(why.bound)}</code> of this run</span>` : "";
-  const out = engine && why.name ? ` <button type="button" class="remove" data-guard="${text(why.name)}">Go on without it</button>` : "";
+function guard(why, about, engine) {
+  const bound = why.bound ? ` <span class="quiet">no rule of the protocol: the bound <code>${text(why.bound)}=${text(about.constants[why.bound])}</code> of this run</span>` : "";
+  const grows = why.bound && Number(about.constants[why.bound]) < about.bounds[why.bound];
+  const out = !engine ? "" : grows ? ` <button type="button" class="more" data-bound="${text(why.bound)}">Allow one more</button>`
+    : why.name ? ` <button type="button" class="remove" data-guard="${text(why.name)}" data-step="${text(why.step)}">Go on without it</button>` : "";
   return `<code>${text(why.guard)}</code> refuses ${many(why.count, "step")}${bound}${values(why)}${out}`;
+}
+
+export function removed(about) {
+  return `<b>Taken out:</b><ul>${about.removed.map(item => `<li><code>${text(item.name)}: ${text(item.condition)}</code>
+    <button type="button" class="back" data-guard="${text(item.name)}">Put it back</button></li>`).join("")}</ul>`;
 }
 
 const values = why => why.values?.length ? `<div class="values">${text(parameters(why.step) || why.step)}: ${why.decided ? `<code>${text(why.decided)}</code> is not so, ` : ""}`

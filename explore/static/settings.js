@@ -11,13 +11,10 @@ export function form(protocol, about, link, starts) {
       : `<input id="${id}" name="${item.name}" type="number" min="${item.low}" max="${item.high}" value="${text(value)}">`;
     return `<div class="constant${value !== usual[item.name] ? " other" : ""}"><label for="${id}">${text(item.name)}</label>${input}<small>${text(item.meaning)}</small></div>`;
   });
-  const removed = about.removed.map(item => `<li><code>${text(item.name)}: ${text(item.condition)}</code>
-    <button type="button" class="back" data-guard="${text(item.name)}">Put it back</button></li>`).join("");
   const begins = starts.length
     ? `<div class="constant"><label for="start-of">start</label><select id="start-of" name="start">${starts.map(item =>
       `<option${item === link.start ? " selected" : ""}>${text(item)}</option>`).join("")}</select><small>the initial state</small></div>` : "";
-  return (removed ? `<p>Guards that are taken out:</p><ul>${removed}</ul>` : "")
-    + `<details><summary>${protocol.constants.length} constants</summary>${begins}${rows.join("")}</details><button type="submit">Begin with these</button>`
+  return `<details><summary>${protocol.constants.length} constants</summary>${begins}${rows.join("")}</details><button type="submit">Begin with these</button>`
     + ` <label class="inline"><input type="checkbox" id="keep" checked> keep the history as far as it goes</label>`;
 }
 
