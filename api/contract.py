@@ -417,6 +417,14 @@ class AuditBroken(TypedDict):
     step: int
 
 
+class AuditRecorded(TypedDict):
+    """A step of a way through the model that was recorded."""
+
+    step: int
+    offset: int
+    time: int
+
+
 class AuditTrace(TypedDict):
     """A recorded history as a trace of the model; `next` is the first offset that is not on the way, null if all are.
 
@@ -432,6 +440,7 @@ class AuditTrace(TypedDict):
     last: int
     next: int | None
     recorded: int
+    steps: list[AuditRecorded]
     states: int
     broken: list[AuditBroken]
     searched: int

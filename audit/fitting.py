@@ -110,6 +110,15 @@ class Fitted:
                     found.append((prop, at))
         return sorted(found, key=lambda item: item[1])
 
+    def _recorded_steps(self) -> list[dict[str, int]]:
+        """Return the steps that bring the controller on to something recorded, with the offset and the time of that."""
+        points, befores = self.recorded.points, (0, *self.places)
+        return [
+            {"step": number, "offset": points[place].offset, "time": points[place].time}
+            for number, (before, place) in enumerate(zip(befores, self.places, strict=False), 1)
+            if place != before
+        ]
+
     def data(self, file: str) -> dict[str, Any]:
         """Return what was found, as JSON."""
         points = self.recorded.points
@@ -124,6 +133,7 @@ class Fitted:
             "last": points[last].offset,
             "next": None if self.whole else points[last + 1].offset,
             "recorded": last + 1,
+            "steps": self._recorded_steps(),
             "states": self.replay.path.length,
             "broken": [{"property": prop.name, "sentence": prop.sentence, "step": step} for prop, step in self.broken],
             "searched": self.searched,

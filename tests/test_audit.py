@@ -329,6 +329,7 @@ def test_a_history_that_the_rules_forbid_is_found_up_to_there_and_no_further() -
     ]
     assert found.replay.trace.recorded == f"t-0, offsets 10 to {shrunk}"
     assert fitted(led(log, shrunk)).whole
+    assert [(item["step"], item["offset"]) for item in found.data("x")["steps"]][-1] == (found.replay.path.length - 1, shrunk)
 
 
 def test_a_restart_leaves_room_for_what_was_before_only_if_the_model_has_it() -> None:
@@ -506,7 +507,7 @@ DATA: Any = {
     "disagreements": {"count": 2, "offset": 7},
     "trace": {
         "file": "t.trace", "partition": "t-0", "version": "kafka-4.4", "brokers": [1, 2], "first": 3, "left_out": "", "last": 8,
-        "next": 9, "recorded": 4, "states": 20, "broken": [{"property": "leader-has-acknowledged", "sentence": "The leader has it.", "step": 7}], "searched": 30,
+        "next": 9, "recorded": 4, "steps": [{"step": 6, "offset": 8, "time": 0}], "states": 20, "broken": [{"property": "leader-has-acknowledged", "sentence": "The leader has it.", "step": 7}], "searched": 30,
     },
 }  # fmt: skip
 

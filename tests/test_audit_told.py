@@ -169,6 +169,8 @@ def test_what_goes_on_when_records_are_missing_is_said_as_far_as_it_is_known() -
 def test_a_way_through_the_model_is_called_one_of_many_over_what_breaks_on_it(capsys: pytest.CaptureFixture[str]) -> None:
     print_audit(results(), of(trace=DATA["trace"]))
     text = " ".join(capsys.readouterr().out.split())
+    assert "The trace numbers the brokers from 0: 0 is broker 1, 1 is broker 2." in text
+    assert "Recorded steps: 6 (offset 8, 00:00:00). All others are supposed." in text
     assert "is supposed. On it: not so from step 7 on: The leader has it." in text
 
 

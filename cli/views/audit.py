@@ -278,6 +278,10 @@ def _trace(console: Console, trace: AuditTrace) -> None:
     if trace["next"] is not None:
         told = f"No way goes on to offset {trace['next']:,} among them: the brokers did what was not tried, or the model has no such thing."
         print_lines(console, f"{told} The trace ends before it.", indent=2)
+    brokers = ", ".join(f"{number} is broker {broker}" for number, broker in enumerate(trace["brokers"]))
+    print_lines(console, f"The trace numbers the brokers from 0: {brokers}.", indent=2)
+    steps = ", ".join(f"{item['step']} (offset {item['offset']:,}, {clock(item['time'])})" for item in trace["steps"])
+    print_hanging(console, styled("  Recorded steps: ", "bold"), styled(f"{steps or 'none'}. All others are supposed.", ""))
     if trace["broken"]:
         told = "This is one way of possibly many: the controller's steps are recorded, what brokers and clients do in between is supposed. On it:"
         print_lines(console, told, indent=2)
