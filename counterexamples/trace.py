@@ -93,9 +93,7 @@ class Trace:
         if self.kafka:
             return f"Kafka {self.kafka} departs from the model"
         if self.recorded:
-            return (
-                f"a cluster may have gone this way: its controller's steps are recorded ({self.recorded}), the others supposed"
-            )
+            return f"a cluster may have gone this way: what its controller did is recorded ({self.recorded}), the rest supposed"
         if self.worst and self.prop is not None:
             return f"{self.prop.name} holds, and no path costs more"
         which = f" for {self.args_told}" if self.args else ""

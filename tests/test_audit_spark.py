@@ -97,7 +97,7 @@ def test_a_history_becomes_a_trace_by_the_command(tmp_path: Path) -> None:
     assert fencepost("replay", str(file)).exit_code == 0
     assert fencepost(*words, "--until", "118").exit_code == 1
     page = fencepost("show", str(file), "--format", "html")
-    assert "its controller's steps are recorded (t-0, offsets 53 to 118), the others supposed" in page.stdout
+    assert "what its controller did is recorded (t-0, offsets 53 to 118), the rest supposed" in page.stdout
     assert fencepost(*words[:-4], "--partition", "t-7", "--trace", str(file)).exit_code == 2
 
 

@@ -303,7 +303,7 @@ def _rest(console: Console, data: AuditData) -> None:
             f"files disagree about {data['disagreements']['count']:,} offsets, the first {data['disagreements']['offset']:,}: the newer epoch counts"
         )
     if data["unjudged"]:
-        lines.append(f"{data['unjudged']:,} changes are of partitions whose beginning is in no file: they were not judged")
+        lines.append(f"{counted(data['unjudged'], 'change')} of partitions whose state before is in no file: not judged")
     if lines:
         console.print()
         console.print(heading("The log itself"))
