@@ -42,8 +42,11 @@ BEGINNING = (1980, 1, 1, 0, 0, 0)
 """The time of every file in the archive: the same sources give the same bytes."""
 
 
-def write(folder: Path) -> None:
-    """Write the complete explorer into a folder; raise UsageError if Pyodide cannot be had."""
+def write(folder: Path, site: dict[str, Any] | None = None) -> None:
+    """Write the complete explorer into a folder; raise UsageError if Pyodide cannot be had.
+
+    `site` says where the first page and those of protocols and properties are, seen from here, where the explorer is part of a site.
+    """
     folder.mkdir(parents=True, exist_ok=True)
     pyodide.copy(folder / "pyodide")
     for file in sorted(STATIC.iterdir()):
@@ -54,6 +57,7 @@ def write(folder: Path) -> None:
     for item in told:
         _write(folder / "stories" / f"{item['name']}.json", item)
     catalog = {
+        "site": site,
         "protocols": list(map(_protocol, PROTOCOLS.values())),
         "traces": list(_traces(folder)),
         "stories": [{"name": item["name"], "title": item["title"]} for item in told],

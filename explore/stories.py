@@ -70,7 +70,7 @@ class Story:
         """The steps that can be taken with the repair."""
         return self.repaired.link.steps[: -1 if self.stops else None]
 
-    def refused(self) -> str:
+    def refused(self) -> dict[str, Any]:
         """Return what refuses the step at which the repaired history stops; raise ModelError if nothing does."""
         setting, key = self.repaired, self.repaired.initial()
         for text in self.way:
@@ -80,8 +80,7 @@ class Story:
             setting.plain.apply(key, step)
         except DisabledError as error:
             why = refusal(setting, step, error)
-            values = f" ({', '.join(why.values)})" if why.values else ""
-            return f"The guard `{why.decided or why.guard}` of {step.action.label} refuses it{values}."
+            return {"action": step.action.label, "guard": why.decided or why.guard, "values": why.values}
         raise ModelError(f"story {self.name}: the repair does not refuse `{setting.link.steps[-1]}`: leave `stops` out.")
 
     def page(self) -> dict[str, Any]:
@@ -91,7 +90,7 @@ class Story:
         repaired = [{**steps[number - 1], "wrong": False, "believes": {}} for number in self.order]
         for number, item in zip(self.order, repaired, strict=True):
             item["says"] = says.get(str(number), item["says"])
-        ends = [repaired.pop()["says"], self.refused()] if self.stops else []
+        ends = [repaired.pop()["says"]] if self.stops else []
         return {
             "name": self.name,
             "title": self.title,
@@ -100,6 +99,7 @@ class Story:
             "repair": repair["says"],
             "finding": self.told["finding"],
             "repaired_ending": " ".join([*ends, repair["ending"]]),
+            "refusal": self.refused() if self.stops else None,
             "told": {"broken": steps, "repaired": repaired},
             "ways": {"broken": self.broken.link.steps, "repaired": self.way},
             "books": {"broken": _book(self.broken, self.broken.link.steps), "repaired": _book(self.repaired, self.way)},

@@ -37,6 +37,18 @@ VIOLATED, HOLDS, REACHED, NOT_HERE, NO_STEP, WHOLE = (
 )
 """What may be said of a property in one state. A property of whole behaviours is not decided by one."""
 
+PARAMETERS = {
+    "kept": "how many records of its log it still has afterwards",
+    "checkpoint": "the high watermark that it had written to disk",
+    "index": "up to which image of the controller's log",
+    "electors": "who votes for it",
+    "loses": "whether it loses what it had not flushed",
+    "arrives": "whether the answer arrives",
+    "target": "the replicas that there should be",
+    "members": "the ISR that it asks for",
+}
+"""Parameters of actions that do not say by their names what they mean."""
+
 
 def view(
     setting: Setting,
@@ -172,7 +184,11 @@ def about(setting: Setting) -> View:
         "removed": [{"name": guard.name, "condition": guard.condition} for guard in setting.removed],
         "parties": [lane.title for lane in setting.parties.lanes],
         "actions": {
-            item.label: {"sentence": item.sentence, "fault": fault_of(setting.protocol.machine.action(item.name))}
+            item.label: {
+                "sentence": item.sentence,
+                "fault": fault_of(setting.protocol.machine.action(item.name)),
+                "parameters": {name: PARAMETERS[name] for name, _ in item.params if name in PARAMETERS},
+            }
             for item in machine.actions
         },
         "properties": {

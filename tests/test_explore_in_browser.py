@@ -90,8 +90,12 @@ def opened(browser: Any, address: str) -> Iterator[Opened]:
 
 def test_the_first_click_is_answered_before_the_engine_is_there(browser: Any, address: str) -> None:
     made = Opened(browser, address)
+    made.page.wait_for_selector("#tours a")
+    assert made.page.locator("#tours a").all_inner_texts() == [story.title for story in stories()]
+    assert made.page.locator("#ways").is_hidden()
     made.page.locator("#enabled button.step").first.click()
     made.until("step 1:")
+    assert made.page.locator("#intro").is_hidden()
     assert "starting" in made.text("#engine")
     made.ready()
     made.page.locator("#enabled button.step").first.click()
@@ -232,9 +236,32 @@ def test_without_a_guard_the_history_goes_on(opened: Opened) -> None:
     name = guard.get_attribute("data-guard")
     guard.click()
     page.wait_for_selector("#removed button.back")
+    opened.until(f"{name} is taken out", "#notice")
     assert name in opened.text("#removed")
     assert page.locator("#enabled button.step").count() >= before
     assert f"removed={name.replace(' ', '+')}" in page.evaluate("location.hash")
+
+
+def test_a_bound_is_raised_and_the_history_goes_on(opened: Opened) -> None:
+    page = opened.page
+    page.evaluate("location.hash = '#replication?crashes=0&steps=leader-appends+leader=0'")
+    opened.until("step 1:")
+    page.locator("#refused details[data-action=broker-crashes] summary").click()
+    page.locator("#refused button[data-bound=crashes]").click()
+    opened.until("crashes is 1 now", "#notice")
+    assert page.evaluate("location.hash") == "#replication?crashes=1&steps=leader-appends+leader=0"
+    assert page.locator("#enabled button.step[data-step^=broker-crashes]").count()
+
+
+def test_fields_at_their_default_are_hidden_until_they_are_asked_for(opened: Opened) -> None:
+    page = opened.page
+    page.evaluate("location.hash = '#replication'")
+    opened.until("the initial state")
+    field = page.locator("#shown .card[data-party=controller] dt", has_text="elr disabled")
+    assert field.is_hidden()
+    page.locator("#state .every").check()
+    assert field.is_visible()
+    page.locator("#state .every").uncheck()
 
 
 def test_a_refused_action_shows_every_step_with_the_values(opened: Opened) -> None:
@@ -261,6 +288,7 @@ def test_a_saved_trace_replays_and_is_read_back(opened: Opened, tmp_path: Path) 
     assert made.trace.prop.name == "weak-isr"
     page.locator("#file").set_input_files(str(file))
     opened.until("weak-isr, by hand", "#told")
+    opened.until("Violated: weak-isr")
     broken = tmp_path / "broken.trace"
     broken.write_text("format: 1\nnothing\n")
     page.locator("#file").set_input_files(str(broken))

@@ -9,14 +9,14 @@ import pytest
 from fencepost.api.crash_table import cells, outcome
 from fencepost.counterexamples.trace import ARCHIVE
 from fencepost.invariants.catalogue import entries, runs_of
-from fencepost.invariants.protocols import protocol
+from fencepost.invariants.protocols import PROTOCOLS, protocol
 from fencepost.model.language.removal import guards
 from fencepost.pages.matrices import best_of, measured
 from fencepost.website import crosslinks, prose, protocols, runs, settings, traces
 from fencepost.website.build import build
 from fencepost.website.evidence import details, with_evidence
 from fencepost.website.navigation import GROUPS
-from fencepost.website.places import of_entry, of_guard, of_run, of_trace, rendered, slug
+from fencepost.website.places import around_explorer, of_entry, of_guard, of_run, of_trace, rendered, slug
 
 from tests.commands import fencepost
 
@@ -45,6 +45,18 @@ def test_a_protocol_has_every_action_with_its_sentence_and_every_guard_with_what
 def test_the_history_without_a_guard_opens_in_the_explorer_with_the_guard_removed(kip320: str) -> None:
     found = re.findall(r"\[explore\]\(\.\./explore/index\.html#kip320\?[^)]*removed=([^&)]+)[^)]*steps=[^)]+\)", kip320)
     assert "follower-fetch+1" in found
+
+
+def test_the_explorer_leads_back_to_the_first_page_the_protocol_and_each_property(kip320: str) -> None:
+    around = around_explorer()
+    assert around["home"] == "../index.html"
+    assert around["protocols"].keys() == PROTOCOLS.keys()
+    places = around["protocols"]["kip320"]
+    assert places["page"] == "../protocols/kip320.html"
+    page, _, begins = places["property"].partition("#")
+    assert page == places["page"]
+    for item in protocol("kip320").every_property:
+        assert f'<a id="{begins}{item.name}"></a>' in kip320
 
 
 def test_runs_have_the_pinned_counts_and_lengths() -> None:

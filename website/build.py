@@ -21,7 +21,7 @@ from fencepost.website import crosslinks, prose, protocols, runs, settings, trac
 from fencepost.website.evidence import with_evidence
 from fencepost.website.generator import generate, look_for_generator
 from fencepost.website.navigation import navigation
-from fencepost.website.places import EXPLORER
+from fencepost.website.places import EXPLORER, around_explorer
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -43,7 +43,7 @@ def build(output: Path, docs: Path, *, workers: int = 2, tell: Callable[[str], N
     with tempfile.TemporaryDirectory() as folder:
         pages, explorer = Path(folder) / "pages", Path(folder) / "explore"
         tell("explorer")
-        write(explorer)  # first: it needs what may not be had
+        write(explorer, around_explorer())  # first: it needs what may not be had
         tell("pages")
         gather(pages, docs)
         tell("MkDocs")

@@ -7,9 +7,10 @@ from __future__ import annotations
 
 import posixpath
 import re
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from fencepost.api.exploring import opened
+from fencepost.invariants.protocols import PROTOCOLS
 from fencepost.pages.guarantees import page_of
 
 if TYPE_CHECKING:
@@ -74,6 +75,15 @@ def of_trace(file: str) -> str:
 def in_explorer(machine: Machine, constants: Mapping[str, object], steps: Iterable[str], removed: Iterable[str] = ()) -> str:
     """Return the place in the explorer after these steps."""
     return EXPLORER + opened(machine, constants, steps, removed)
+
+
+def around_explorer() -> dict[str, Any]:
+    """Return where the site's pages are as the explorer sees them; of a property, what its name is put behind."""
+    names = {
+        name: {"page": rendered(of_protocol(name), EXPLORER), "property": rendered(of_property(name, ""), EXPLORER)}
+        for name in PROTOCOLS
+    }
+    return {"home": rendered("index.md", EXPLORER), "protocols": names}
 
 
 def relative(place: str, page: str) -> str:

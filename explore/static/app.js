@@ -45,9 +45,11 @@ async function open(link, turn) {
 function begin(protocol, link, about, book, starts, told) {
   Object.assign(page, { protocol, link: { ...link, steps: [] }, about, book, starts, told, answered: !book });
   by("error").hidden = by("notice").hidden = true;
+  waysBack(protocol);
+  about.places = page.catalog.site?.protocols[protocol.name].property;
   by("removed").hidden = !about.removed.length;
   by("removed").innerHTML = render.removed(about);
-  by("intro").hidden = told !== null;
+  by("intro").hidden = told !== null || link.steps.length > 0;
   by("told").hidden = told === null;
   for (const [id, value] of [["protocol", protocol.name], ["story", told?.story ?? ""], ["trace", told?.trace ?? ""]]) by(id).value = value;
   by("version").innerHTML = ["", ...protocol.versions.map(item => item.name)].map(name => `<option value="${name}">${name || "as declared"}</option>`).join("");
@@ -108,7 +110,7 @@ async function openTrace({ trace, at }, turn) {
   await openText(await (await fetch(`traces/${trace}.trace`)).text(), turn, at, trace);
 }
 
-async function openText(content, turn, at = 0, name = "") {
+async function openText(content, turn, at = Infinity, name = "") {
   const told = await engine.ask("trace", { text: content });
   const link = parse(told.link);
   const found = await engine.ask("open", { link: told.link });
@@ -176,6 +178,7 @@ async function stepped(node, step) {
 
 function land(node, quiet = false) {
   page.at = node;
+  if (node.parent) by("intro").hidden = true;
   const { view } = node, steps = node.steps(), bad = render.violated(view);
   const last = node.step ? `step ${steps.length}: ${node.step}` : "the initial state";
   by("state-title").textContent = node.step ? `${steps.length} ${node.step}` : "Initial state";
@@ -220,7 +223,7 @@ function tell(told, end) {
   const box = by("told");
   box.hidden = false;
   box.innerHTML = `<h2>${render.text(told.title)}</h2>${told.why ? `<p>${render.text(told.why)}</p>` : ""}`
-    + `<p class="quiet">Redo plays it step by step; any other step leaves it.${told.loop !== null && told.loop !== undefined ? " Its last steps repeat for ever." : ""}</p>`
+    + `<p class="quiet">${end && told.trace === "" ? "This is its end: Undo goes back step by step, and Start to where it begins." : "Redo plays it step by step; any other step leaves it."}${told.loop !== null && told.loop !== undefined ? " Its last steps repeat for ever." : ""}</p>`
     + (end ? `<p><span class="verdict" id="finding">${render.text(end)}</span></p>` : "");
 }
 
@@ -261,6 +264,14 @@ async function allow(bound) {
 function notice(words) {
   by("notice").textContent = words;
   by("notice").hidden = false;
+  by("notice").scrollIntoView({ block: "nearest" });
+}
+
+// The way back into the site, where the explorer is part of one.
+function waysBack({ name }) {
+  const { site } = page.catalog;
+  by("ways").hidden = !site;
+  if (site) by("ways").innerHTML = `<a href="${site.home}">Fencepost</a> · <a href="${site.protocols[name].page}">Protocol ${render.text(name)}</a>`;
 }
 
 // Clicks and keys
@@ -343,6 +354,7 @@ addEventListener("keydown", event => {
 page.catalog = await json("catalog.json");
 const option = (value, words) => `<option value="${render.text(value)}">${render.text(words)}</option>`;
 by("protocol").innerHTML = page.catalog.protocols.map(item => option(item.name, item.name)).join("");
+by("tours").innerHTML = page.catalog.stories.map(item => `<li><a href="#story=${render.text(item.name)}">${render.text(item.title)}</a></li>`).join("");
 by("story").innerHTML = option("", "none") + page.catalog.stories.map(item => option(item.name, item.title)).join("");
 by("trace").innerHTML = option("", "none") + page.catalog.protocols.map(protocol =>
   `<optgroup label="${protocol.name}">${page.catalog.traces.filter(item => item.protocol === protocol.name).map(item => option(item.name, item.title)).join("")}</optgroup>`).join("");

@@ -4,13 +4,27 @@ export const text = value => String(value).replace(/[&<>"']/g, sign => SIGNS[sig
 const many = (count, noun) => `${count} ${noun}${count === 1 ? "" : "s"}`;
 const parameters = step => step.split(" ").slice(1).join(" ");
 
+// Cards come with every field. Those at their default are marked, to be hidden; what is nobody's is explained, and so is whose view an ISR is.
+const TELLS = /leader|epoch|watermark|offset|end$|term/;
+function card(html) {
+  const own = html.includes('data-party="controller"');
+  return html.replace("<h3>the rest</h3>", "<h3>bookkeeping</h3><p class=\"quiet\">What the check counts and notes (ghost), and the faults that are left (budget): no part of the protocol.</p>")
+    .replace("<dt>isr</dt>", own ? "<dt>isr</dt>" : '<dt title="the ISR as this broker has it as a leader">its isr</dt>')
+    .replace(/<dt( title="[^"]*")?>([^<]*)<\/dt><dd class="mono">([^<]*)<\/dd>/g, (field, hint = "", name, value) => {
+      const usual = name !== "leader" && !(own && name === "isr") && (["{}", "[]", "none", "no"].includes(value) || (value === "0" && !TELLS.test(name)));
+      return usual ? `<dt class="usual"${hint}>${name}</dt><dd class="mono usual">${value}</dd>` : field;
+    });
+}
+
 export function state(view) {
   const messages = view.messages.map(([where, message]) => `<li><span class="tag">${text(where)}</span> <code>${text(message)}</code></li>`);
   return (view.changes.length ? `<p class="changes"><b>Changed:</b> ${view.changes.map(item => `<code>${text(item)}</code>`).join(", ")}</p>` : "")
-    + (view.folded ? `<p class="quiet"><small>Folded: ${text(view.folded)}</small></p>` : "")
-    + `<div class="cards">${view.cards.join("")}</div>`
+    + (view.folded ? `<details class="quiet"><summary>Numbers were moved up after the step</summary><p>What nobody can read any more is dropped, and what is left is numbered from 0 again: states that nobody can distinguish are one. <code>${text(view.folded)}</code></p></details>` : "")
+    + `<div class="cards">${view.cards.map(card).join("")}</div>`
     + (messages.length ? `<h3>In flight</h3><ul class="messages">${messages.join("")}</ul>` : "");
 }
+
+const hints = told => Object.entries(told.parameters).map(([name, words]) => ` <span class="mono">${text(name)}</span>: ${text(words)}.`).join("");
 
 export function enabled(view, about, ending) {
   if (view.ends) return `<p class="ends">${ending}</p>`;
@@ -19,7 +33,7 @@ export function enabled(view, about, ending) {
     const steps = item.can.map(step =>
       `<button type="button" class="step" data-step="${text(step)}">${text(parameters(step) || "do it")}</button>`);
     return `<article class="act"><h3>${text(item.label)}${told.fault ? ` <span class="fault">${told.fault}</span>` : ""}</h3>`
-      + `<p>${text(told.sentence)}</p><div class="steps" role="group" aria-label="${text(item.label)}">${steps.join("")}</div></article>`;
+      + `<p>${text(told.sentence)}${hints(told)}</p><div class="steps" role="group" aria-label="${text(item.label)}">${steps.join("")}</div></article>`;
   });
   return acts.join("") || "<p>Nothing can happen: a deadlock.</p>";
 }
@@ -75,7 +89,7 @@ export function properties(view, about) {
 function one(item, about) {
   const status = ["violated", "reached", "holds"].includes(item.status) ? item.status + (item.values ? ` for ${item.values}` : "") : "";
   return `<li class="${item.status.replace(/ /g, "-")}"><details><summary><b>${text(item.name)}</b> <span class="status">${text(status)}</span></summary>`
-    + `<p>${text(about.properties[item.name].sentence)}</p></details></li>`;
+    + `<p>${text(about.properties[item.name].sentence)}${about.places ? ` <a href="${about.places}${text(item.name)}">What keeps it, and its runs</a>` : ""}</p></details></li>`;
 }
 
 export function violated(view) { return view.properties.filter(item => item.status === "violated").map(item => item.name); }

@@ -1,6 +1,9 @@
 // Guided tours: a sentence a step, what each side believes, where it goes wrong, and the same history with the repair.
 import { text } from "./render.js";
 
+const refusal = why => `<details><summary>The guard of ${text(why.action)} that refuses it</summary><code>${text(why.guard)}</code>`
+  + ` ${why.values.map(item => `<code class="value">${text(item)}</code>`).join(" ")}</details>`;
+
 export function show(story, box, at, { book }) {
   box.hidden = false;
   let which = "broken", number = Math.min(at, story.ways.broken.length);
@@ -13,6 +16,7 @@ export function show(story, box, at, { book }) {
       + (beliefs.length ? `<ul class="beliefs">${beliefs.map(([who, what]) => `<li><b>${text(who)}</b> believes: ${text(what)}</li>`).join("")}</ul>` : "")
       + (number && item.wrong ? `<p class="wrong">Here it goes wrong.</p>` : "")
       + (ended ? `<p><span class="verdict${which === "repaired" ? " reached" : ""}">${text(which === "repaired" ? story.repaired_ending : story.finding)}</span></p>` : "")
+      + (ended && which === "repaired" && story.refusal ? refusal(story.refusal) : "")
       + `<p class="controls"><button type="button" id="tell-back"${number ? "" : " disabled"}>Back</button>`
       + `<button type="button" id="tell-next"${ended ? " disabled" : ""}>Next</button>`
       + `<button type="button" id="tell-other">${which === "broken" ? "The same with the repair" : "As it was"}</button></p>`;
