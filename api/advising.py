@@ -9,10 +9,10 @@ import re
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
+from fencepost.api.advice_words import ELR_SHOWN, KINDS, told
 from fencepost.api.applying import findings_of
 from fencepost.api.crash_table import cell_of, cells, lost_with, outcome, released
 from fencepost.api.exploring import opened
-from fencepost.api.fault_words import left_out
 from fencepost.api.quantities import counted
 from fencepost.api.results import FORMAT, Answer
 from fencepost.figures.store import load
@@ -28,6 +28,8 @@ PROTOCOL = "replication"
 ACKS = ("all", "1", "0")
 RELEASED_ON = 2
 """Brokers with which releases were searched as they are."""
+LEAST_WORTH = 1
+"""Crashes that lose a record under settings that are no advice."""
 FIRST_ELR = (4, 0)
 """The release that eligible leader replicas came with."""
 
@@ -92,10 +94,10 @@ def advise(
         "assumed": [name for name, is_default in (("kafka", not kafka), ("elr", elr is None)) if is_default],
         "searched": point is not None,
         "why": _why(settings, point),
-        "crashes": None if point is None else _crashes(settings, point),
+        "crashes": None if point is None else _crashes(settings.replicas, point),
         "released": _released(settings),
         "findings": findings_of(settings.version, settings.min_isr, elr=settings.elr),
-        "changes": list(_changes(settings, point)),
+        "changes": _changes(settings, point),
     }
     return AdviceResult(data, settings, point)
 
@@ -108,7 +110,7 @@ def settings_of(replicas: int, min_isr: int, *, kafka: str, acks: str, elr: bool
         raise UsageError(f"acks={acks!r} was given, which Kafka has not: write one of {', '.join(ACKS)}.")
     version = _version(kafka)
     has_elr = bool(protocol(PROTOCOL).machine.version(version).values.get("elr", 1)) if elr is None else elr
-    if has_elr and _number(version) < FIRST_ELR:
+    if has_elr and not may_have_elr(version):
         raise UsageError(
             f"ELR was given for {version.replace('kafka-', 'Kafka ')}, and eligible leader replicas came with 4.0: "
             "leave ELR out, or name a later release."
@@ -119,6 +121,11 @@ def settings_of(replicas: int, min_isr: int, *, kafka: str, acks: str, elr: bool
 def versions() -> tuple[str, ...]:
     """Return the releases that were read, by the names of the model's versions."""
     return tuple(item.name for item in protocol(PROTOCOL).machine.versions)
+
+
+def may_have_elr(version: str) -> bool:
+    """Say whether a release knows eligible leader replicas, on or off."""
+    return _number(version) >= FIRST_ELR
 
 
 def _version(kafka: str) -> str:
@@ -173,14 +180,13 @@ def _why(settings: Settings, point: PointData | None) -> str:
     return "no search was made at these settings"
 
 
-def _crashes(settings: Settings, point: PointData) -> CrashesData:
+def _crashes(replicas: int, point: PointData) -> CrashesData:
     """Return the cell, with what its searches did not let happen."""
-    data = load("faults")[str(settings.replicas)]
-    declared = protocol(PROTOCOL).machine.constants.declared()
+    data = load("faults")[str(replicas)]
     from fencepost.explorers.evidence.faults import fault_kinds
 
     bounds = {name: bound for name, bound in fault_kinds(protocol(PROTOCOL).machine).items() if name not in point["kinds"]}
-    never = [declared[bound].meaning for bound in bounds.values() if not point["constants"].get(bound)]
+    never = [KINDS[name][1] for name, bound in bounds.items() if not point["constants"].get(bound)]
     return {
         "outcome": outcome(point),
         "property": data["property"],
@@ -188,6 +194,7 @@ def _crashes(settings: Settings, point: PointData) -> CrashesData:
         "most": point["most"],
         "least": point["least"],
         "front": point["front"],
+        "told": [told(item["steps"]) for item in point["front"]],
         "explore": [opened(protocol(PROTOCOL).machine, point["constants"], item["steps"]) for item in point["front"]],
         "not_counted": {
             name: int(point["constants"][bound]) for name, bound in bounds.items() if point["constants"].get(bound)
@@ -217,24 +224,40 @@ def _released(settings: Settings) -> ReleasedData | None:
     }
 
 
-def _changes(settings: Settings, point: PointData | None) -> Iterator[ChangeData]:
-    """Yield each change of one setting after which more crashes are survived, or something is known at all."""
+def _changes(settings: Settings, point: PointData | None) -> list[ChangeData]:
+    """Return each change of one setting that is worth its cost: after which more crashes are survived; the best first.
+
+    Writes that stop while any broker is down are a cost that only a crash more than with any other change is worth.
+    """
+    found = sorted(_candidates(settings, point), key=lambda item: (-item[0], -item[1]["writes_go_on_with_brokers_down"]))
+    may_stop = settings.min_isr >= settings.replicas
+    going_on = [rank for rank, item in found if item["writes_go_on_with_brokers_down"]]
+    return [
+        item
+        for rank, item in found
+        if item["writes_go_on_with_brokers_down"] or may_stop or (rank > LEAST_WORTH and rank > max(going_on, default=0))
+    ]
+
+
+def _candidates(settings: Settings, point: PointData | None) -> Iterator[tuple[int, ChangeData]]:
+    """Yield each change of one setting that survives more, with the crashes that lose a record then."""
     others = [("acks", "all")] if settings.acks != "all" else []
     others += [("unclean_election", False)] if settings.unclean_election else []  # type: ignore[list-item]
-    others += [("elr", True)] if not settings.elr and _number(settings.version) >= FIRST_ELR else []  # type: ignore[list-item]
+    others += [("elr", True)] if not settings.elr and may_have_elr(settings.version) else []  # type: ignore[list-item]
     others += [("min_isr", number) for number in range(1, settings.replicas + 1) if number != settings.min_isr]  # type: ignore[misc]
     for name, value in others:
         changed = replace(settings, **{name: value})  # type: ignore[arg-type]
         found = _cell(changed)
-        if found is not None and not found["undetermined"] and (point is None or _rank(found) > _rank(point)):
-            down = changed.replicas - changed.min_isr
-            yield {
+        known = -1 if name == "acks" else LEAST_WORTH if point is None else _rank(point)
+        if found is not None and not found["undetermined"] and _rank(found) > known:
+            change: ChangeData = {
                 "setting": name,
                 "value": value,
                 "outcome": outcome(found),
                 "least": found["least"],
-                "writes_go_on_with_brokers_down": down,
+                "writes_go_on_with_brokers_down": changed.replicas - changed.min_isr,
             }
+            yield _rank(found), change
 
 
 def _rank(point: PointData) -> int:
@@ -250,11 +273,21 @@ def notes(settings: Settings, data: AdviceData) -> Iterator[str]:
     if crashes is not None:
         yield (
             f"The crashes were counted in a model in which every finding below is repaired, every crash may lose the whole log, and at most "
-            f"{counted(int(crashes['constants']['max_records']), 'record')} is written: "
-            f"{crashes['states']:,} states{left_out(crashes['omission'])}."
+            f"{counted(int(crashes['constants']['max_records']), 'record')} is written. The searches visited {crashes['states']:,} states"
+            f"{_missed(crashes['omission'])}."
         )
-        yield f"Not part of these searches: {'; '.join(crashes['never'])}."
+        yield f"Never happened in these searches, so the crashes above say nothing about it: {', '.join(crashes['never'])}."
     if "elr" in data["assumed"]:
-        yield f"ELR is taken to be {'on' if settings.elr else 'off'}, as in new clusters of this release; an upgraded cluster may differ."
+        is_on = "on" if settings.elr else "off"
+        differs = f"; an upgraded cluster may differ. {ELR_SHOWN}" if may_have_elr(settings.version) else ""
+        yield f"ELR is taken to be {is_on}, as in new clusters of this release{differs}."
     if "kafka" in data["assumed"]:
         yield "No release was named, so this is the newest that was read."
+
+
+def _missed(omission: float) -> str:
+    """Return how unlikely it is that a search missed a state, in words; nothing where all states were kept whole."""
+    if not omission:
+        return ""
+    digits = len(str(int(1 / omission))) - 1
+    return f"; the chance that they missed one is below 1 in {int(1 / omission) // 10**digits * 10**digits:,}"

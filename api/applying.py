@@ -5,8 +5,11 @@ from __future__ import annotations
 from functools import cache
 from typing import TYPE_CHECKING
 
-from fencepost.api.evidence import cases_of, trace_of_case
+from fencepost.api.evidence import cases_of, constants_of, trace_of_case
+from fencepost.api.fault_words import BY_OPERATOR
 from fencepost.api.standing import finding_of
+from fencepost.counterexamples.reader import read
+from fencepost.counterexamples.trace import ARCHIVE
 from fencepost.figures.store import load
 from fencepost.invariants.catalogue import entries, evidence
 from fencepost.invariants.protocols import protocol
@@ -24,6 +27,11 @@ WITH_ELR = " with ELR"
 
 def findings_of(version: str, min_isr: int, *, elr: bool) -> list[AppliesData]:
     """Return the findings that a release has, those that lose records first, then in the order of the catalogue."""
+    return list(_findings_of(version, min_isr, elr))
+
+
+@cache
+def _findings_of(version: str, min_isr: int, elr: bool) -> tuple[AppliesData, ...]:  # noqa: FBT001 (asked for by name above)
     machine = protocol(PROTOCOL).machine
     lacking = {item.finding: item.sentence for item in machine.missing({**machine.version(version).values, "elr": int(elr)})}
     repaired = {item.finding for item in machine.repairs}
@@ -38,7 +46,7 @@ def findings_of(version: str, min_isr: int, *, elr: bool) -> list[AppliesData]:
         for name, item in entries().items()
         if name in lacking or name in violated
     ]
-    return sorted(found, key=lambda item: item["loses"] is None)
+    return tuple(sorted(found, key=lambda item: item["loses"] is None))
 
 
 def measured_on(version: str, *, elr: bool) -> str:
@@ -58,8 +66,10 @@ def measured_on(version: str, *, elr: bool) -> str:
 
 
 def _applies(entry: Entry, repair: str, column: str, min_isr: int) -> AppliesData:
-    known = finding_of(entry)
-    found = evidence().get(entry.id)
+    known, found = finding_of(entry), evidence().get(entry.id)
+    loses, needed, grid = _loss(entry), _faults(entry.id, min_isr), _grid(entry.id)
+    kinds = grid[0]["kinds"] if grid else ()
+    triggers = list(dict.fromkeys(BY_OPERATOR[name] for name in kinds if name in BY_OPERATOR))
     return {
         "id": entry.id,
         "sentence": entry.sentence.removeprefix("Conjecture: "),
@@ -68,9 +78,28 @@ def _applies(entry: Entry, repair: str, column: str, min_isr: int) -> AppliesDat
         "classes": list(known.classes),
         "clusters": list(known.clusters),
         "measured_on": column or None,
-        "loses": _loss(entry),
-        "faults": _faults(entry.id, min_isr),
+        "loses": loses,
+        "faults": needed,
+        "group": "kept" if loses is None else "operator" if triggers else "itself",
+        "triggers": triggers,
+        "crashes": _crashes(needed, loses, min_isr),
     }
+
+
+def _crashes(needed: NeededData | None, loses: LossData | None, min_isr: int) -> int | None:
+    """Return the fewest crashes with which a record is known to be lost at a min ISR; None where no such history is known."""
+    if needed is not None:
+        return min((item["faults"].get("crashes", 0) for item in needed["front"]), default=None)
+    if loses is None or loses["min_isr"] != min_isr or not loses["trace"]:
+        return None
+    return _crashes_in(loses["trace"].rpartition("/")[2])
+
+
+@cache
+def _crashes_in(file: str) -> int:
+    """Return how often a broker crashes in an archived trace."""
+    steps = read(ARCHIVE / file).trace.steps
+    return sum(item.action.label == "broker-crashes" for item in steps)
 
 
 @cache
@@ -80,18 +109,25 @@ def _loss(entry: Entry) -> LossData | None:
     if not lost:
         return None
     case = min(lost, key=lambda item: (not trace_of_case(item), item.length))
+    constants = constants_of(case.run)
     return {
         "property": case.prop,
         "length": case.length or 0,
         "run": case.run.name,
         "trace": trace_of_case(case) or None,
+        "brokers": int(constants["brokers"]),
+        "min_isr": int(constants["min_isr"]),
     }
+
+
+def _grid(name: str) -> list[PointData]:
+    found: list[PointData] = load("finding-faults").get("findings", {}).get(name, {}).get("grid", [])
+    return found
 
 
 def _faults(name: str, min_isr: int) -> NeededData | None:
     """Return the fewest faults and operator's actions by which a finding loses a record, None where that was not measured."""
-    grid: list[PointData] = load("finding-faults").get("findings", {}).get(name, {}).get("grid", [])
-    point = next((item for item in grid if item["setting"] == {"min_isr": min_isr}), None)
+    point = next((item for item in _grid(name) if item["setting"] == {"min_isr": min_isr}), None)
     if point is None:
         return None
     return {

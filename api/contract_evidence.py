@@ -155,6 +155,7 @@ class CrashesData(TypedDict):
     least: int | None
     front: list[BreakingData]
     explore: list[str]
+    told: list[list[str]]
     not_counted: dict[str, int]
     never: list[str]
     states: int
@@ -169,6 +170,8 @@ class LossData(TypedDict):
     length: int
     run: str
     trace: str | None
+    brokers: int
+    min_isr: int
 
 
 class NeededData(TypedDict):
@@ -195,6 +198,9 @@ class AppliesData(TypedDict):
     measured_on: str | None
     loses: LossData | None
     faults: NeededData | None
+    group: str
+    triggers: list[str]
+    crashes: int | None
 
 
 class LostData(TypedDict):

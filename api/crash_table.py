@@ -46,6 +46,10 @@ def outcome(point: PointData) -> str:
     if least is None:
         return f"survives the {sum(point['most'].values())} crashes that were tried"
     if not least:
-        return "lost without any crash"
+        return "can be lost without any crash"
     survived = least - 1
-    return f"survives {survived} crash{'es' if survived > 1 else ''}, lost with {least}" if survived else "lost with 1 crash"
+    return (
+        f"survives {survived} crash{'es' if survived > 1 else ''}, can be lost with {least}"
+        if survived
+        else "can be lost with 1 crash"
+    )

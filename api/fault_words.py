@@ -12,6 +12,15 @@ if TYPE_CHECKING:
     from fencepost.api.contract import Value
     from fencepost.api.contract_evidence import BreakingData, PointData
 
+BY_OPERATOR = {
+    "reassignments": "a reassignment",
+    "cancels": "a reassignment",
+    "raises": "a change of min ISR",
+    "lowers": "a change of min ISR",
+    "elr_disables": "ELR turned off",
+}
+"""Budgets that an operator's own actions spend, in words."""
+
 
 def tolerated(point: PointData) -> str:
     """Return how many faults a setting tolerates, in words."""

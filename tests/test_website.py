@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+import html
+import json
 import re
 from pathlib import Path
 
 import pytest
+from fencepost.api.advice_words import change_of, groups, headline, released_of
+from fencepost.api.advising import advise
 from fencepost.api.crash_table import cells, outcome
 from fencepost.counterexamples.trace import ARCHIVE
 from fencepost.invariants.catalogue import entries, runs_of
@@ -91,21 +95,62 @@ def chosen() -> str:
     return "\n".join(settings.page())
 
 
+@pytest.fixture(scope="module")
+def answers(chosen: str) -> dict[str, str]:
+    """What the page shows for each choice, put together as its script does."""
+    pieces = re.findall(r'<section class="answer" id="piece-\d+" hidden>(.*?)</section>', chosen, re.DOTALL)
+    index = json.loads(re.findall(r'id="index">(.*?)</script>', chosen)[0])
+    return {key: "".join(pieces[number] for number in numbers) for key, numbers in index.items()}
+
+
 @pytest.mark.parametrize("replicas", [2, 3])
-def test_settings_have_every_cell_of_the_fault_table(chosen: str, replicas: int) -> None:
+def test_settings_have_every_cell_of_the_fault_table(chosen: str, answers: dict[str, str], replicas: int) -> None:
     for point in cells(replicas):
         setting = {name: value if name == "min_isr" else "on" if value else "off" for name, value in point["setting"].items()}
-        where = f'data-min-isr="{setting["min_isr"]}" data-elr="{setting["elr"]}" data-unclean="{setting["unclean_election"]}"'
-        section = chosen.partition(f'data-replicas="{replicas}" {where}')[2].partition("</section>")[0]
-        assert f"<strong>{outcome(point)}</strong>" in section
+        section = answers[f"{replicas} {setting['min_isr']} all {setting['elr']} {setting['unclean_election']} 4.4"]
+        assert f"an acknowledged record: {outcome(point)}.</strong>" in section
         assert f"{point['states']:,} states" in section
+        row = "</td><td>".join(map(str, (replicas, *setting.values(), outcome(point))))
+        assert f"<tr><td>{row}</td></tr>" in chosen
 
 
-def test_settings_that_were_not_searched_say_so(chosen: str) -> None:
-    for section in re.findall(r'<section class="answer" .*?</section>', chosen, re.DOTALL):
-        assert ("Not searched:" in section) != ('class="outcome"' in section)
-    assert chosen.count("Not searched:") == 80 + 2
-    assert all(f'data-acks="{acks}"' in chosen for acks in "01")
+def test_settings_that_were_not_searched_say_so(answers: dict[str, str]) -> None:
+    for key, text in answers.items():
+        replicas, min_isr, acks, *_ = key.split()
+        searched = replicas in "23" and min_isr <= replicas and acks == "all"
+        assert ("<strong>Not searched:" in text) != searched, key
+        assert ("By crashes alone, if" in text) == searched, key
+
+
+def test_a_release_before_elr_has_no_answer_with_elr_and_never_hears_of_it(answers: dict[str, str]) -> None:
+    assert not [key for key in answers if key.split()[3] == "on" and key.split()[5] < "4.0"]
+    before = {key: text for key, text in answers.items() if key.split()[5] < "4.0"}
+    assert len(before) == 5 * 5 * 3 * 2 * 3
+    assert not [key for key, text in before.items() if "eligible leader replicas=on" in text]
+    assert "can be lost with 1 crash" in before["3 2 all off off 3.9"].partition("</p>")[0]
+
+
+def test_the_page_and_the_command_give_the_same_answer_everywhere(answers: dict[str, str]) -> None:
+    for key, text in answers.items():
+        replicas, min_isr, acks, elr, unclean, kafka = key.split()
+        data = advise(
+            int(replicas), int(min_isr), kafka=kafka, acks=acks, elr=elr == "on", unclean_election=unclean == "on"
+        ).to_dict()
+        lines = [*headline(data), released_of(data), *(": ".join(change_of(item)) for item in data["changes"])]
+        shown = html.unescape(re.sub(r"<[^>]*>", "", text))
+        assert [line for line in lines if line not in shown] == [], key
+        assert re.findall(r"<h4><a[^>]*>(.*?)</a>", text) == [item["id"] for _, items in groups(data) for item in items], key
+        assert text.count("<li><code>") == len(data["changes"]), key
+
+
+@pytest.mark.parametrize("key", ["3 2 all on off 4.1", "3 2 all off off 3.9", "5 2 1 on on 4.4", "2 3 all on off 4.4"])
+def test_the_command_prints_what_the_page_says(answers: dict[str, str], key: str) -> None:
+    replicas, min_isr, acks, elr, unclean, kafka = key.split()
+    asked = ("--replicas", replicas, "--min-isr", min_isr, "--acks", acks, "--elr", elr, "--unclean-election", unclean)
+    printed = " ".join(fencepost("advise", *asked, "--kafka", kafka).stdout.split())
+    for line in re.findall(r"<p[^>]*>(?!<a)(?:<strong>)?(.*?)(?:</strong>)?</p>", answers[key]):
+        plain = html.unescape(line.partition(". <a ")[0])
+        assert " ".join(plain.split()) in printed
 
 
 def test_links_of_prose_stay_on_the_site(tmp_path: Path) -> None:
@@ -132,11 +177,11 @@ def test_anchors_are_those_of_github() -> None:
 
 
 def test_words_that_name_something_become_links_where_they_are_not_links_yet() -> None:
-    html = (
+    page = (
         '<article class="x"><h2>HYP-1</h2><p>See HYP-1, <a href="q">HYP-3</a>, HYP-100, KAFKA-14617, <code>follower-fetch</code> and '
         "<code>leader-has-acknowledged</code>.</p><pre>HYP-1</pre></article><p>HYP-1</p>"
     )
-    found = crosslinks.linked(html, "findings.html", "kip320")
+    found = crosslinks.linked(page, "findings.html", "kip320")
     assert found.count('class="known"') == 4
     assert f'<a class="known" href="{rendered(of_entry("HYP-1"), "findings.md")}">HYP-1</a>,' in found
     assert 'href="https://issues.apache.org/jira/browse/KAFKA-14617">KAFKA-14617</a>' in found

@@ -4,13 +4,12 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from fencepost.api.advice_words import broken_by, change_of, lines_of, released_of
+from fencepost.api.advice_words import UNCHANGED, broken_by, change_of, groups, headline, lines_of, release_of, released_of
 from fencepost.api.advising import notes
 from fencepost.cli.views.console import heading, print_lines, print_rows, styled
 
 if TYPE_CHECKING:
     from fencepost.api.advising import AdviceResult
-    from fencepost.api.contract_evidence import AppliesData
     from rich.console import Console
 
 
@@ -23,30 +22,23 @@ def print_advice(console: Console, made: AdviceResult, read: dict[str, str] | No
         print_lines(console, styled(where, "dim"))
     console.print()
     crashes = data["crashes"]
-    if crashes is None:
-        print_lines(
-            console, styled(f"Not searched: {data['why']}. Nothing here says that these settings are safe.", "bold yellow")
-        )
-    else:
-        style = "bold yellow" if made.point and made.point["undetermined"] else "bold"
-        print_lines(console, styled(f"An acknowledged record: {crashes['outcome']}.", style))
-        for item in crashes["front"]:
-            print_lines(console, f"{broken_by(item, crashes['counted'])}:", indent=2)
-            print_lines(console, *(f"{number}. {step}" for number, step in enumerate(item["steps"], 1)), indent=4)
+    print_lines(console, *(styled(line, "bold" if made.decided else "bold yellow") for line in headline(data)))
+    if crashes is not None:
+        for item, steps in zip(crashes["front"], crashes["told"], strict=True):
+            print_lines(console, f"{broken_by(item)}:", indent=2)
+            print_lines(console, *(f"{number}. {step}" for number, step in enumerate(steps, 1)), indent=4)
         print_lines(console, styled("`--trace FILE` writes it, and `fencepost explore FILE` opens it.", "dim"))
     print_lines(console, released_of(data))
     for note in notes(made.settings, data):
         print_lines(console, styled(note, "dim"))
     console.print()
-    print_lines(console, heading(f"Findings in {data['settings']['kafka']}"))
-    for found in data["findings"]:
-        _print_finding(console, found)
+    print_lines(console, heading(f"Findings in {release_of(data)}"))
+    for title, items in groups(data):
+        print_lines(console, styled(f"{title}:", "bold"), indent=2)
+        for found in items:
+            print_lines(console, heading(found["id"]), indent=2)
+            print_lines(console, *lines_of(found, data), indent=4)
     console.print()
     print_lines(console, heading("What to change"))
     rows = [change_of(item) for item in data["changes"]]
-    print_rows(console, rows or [("-", "no other value of one setting is known to survive more crashes")], indent=2)
-
-
-def _print_finding(console: Console, found: AppliesData) -> None:
-    print_lines(console, heading(found["id"]), indent=2)
-    print_lines(console, *lines_of(found), indent=4)
+    print_rows(console, rows or [("-", UNCHANGED)], indent=2)

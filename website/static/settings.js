@@ -1,31 +1,32 @@
-// Shows the sections that belong to the settings that are chosen; without this script all of them are there.
+// Shows the pieces of the answer to the settings that are chosen, in their order. All answers are worked out beforehand.
 (() => {
   const form = document.getElementById("choose");
-  const sections = [...document.querySelectorAll("#answers .answer")];
+  const answers = document.getElementById("answers");
+  const index = JSON.parse(document.getElementById("index").textContent);
+  const pieces = [...answers.children];
   const choices = [...form.querySelectorAll("select")];
-
-  const given = () => Object.fromEntries(choices.map(choice => [choice.name, choice.value]));
-  const key = name => name.replace(/-(.)/g, (_, letter) => letter.toUpperCase());
+  const elr = document.getElementById("choose-elr");
+  const key = () => choices.map(choice => choice.value).join(" ");
 
   function show() {
-    const chosen = given();
-    for (const section of sections)
-      section.hidden = !choices.every(choice => {
-        const wanted = section.dataset[key(choice.name)];
-        return wanted === undefined || wanted === chosen[choice.name];
-      });
-    const early = chosen.kafka.startsWith("3.") && chosen.elr === "on";
-    document.getElementById("impossible").textContent = early ? `Kafka ${chosen.kafka} has no eligible leader replicas: they came with 4.0.` : "";
-    const answer = sections.find(section => !section.hidden)?.querySelector(".outcome, .unknown");
-    document.getElementById("told").textContent = answer ? answer.textContent : ""; // for screen readers: what has changed below
-    history.replaceState(null, "", "#" + new URLSearchParams(chosen));
+    const { kafka } = Object.fromEntries(choices.map(choice => [choice.name, choice.value]));
+    elr.value = "on";
+    elr.disabled = !(key() in index); // a release before ELR has no answer with it
+    elr.value = elr.disabled ? "off" : wished;
+    document.getElementById("impossible").textContent = elr.disabled ? `Kafka ${kafka} has no eligible leader replicas: they came with 4.0.` : "";
+    answers.replaceChildren(...index[key()].map(number => pieces[number]));
+    for (const piece of answers.children) piece.hidden = false;
+    document.getElementById("told").textContent = answers.querySelector(".outcome").textContent; // for screen readers: what has changed below
+    history.replaceState(null, "", "#" + new URLSearchParams(choices.map(choice => [choice.name, choice.value])));
   }
 
   for (const [name, value] of new URLSearchParams(location.hash.slice(1))) {
     const choice = choices.find(item => item.name === name);
     if (choice && [...choice.options].some(option => option.value === value)) choice.value = value;
   }
+  let wished = elr.value;
   form.hidden = false;
+  elr.addEventListener("input", () => { wished = elr.value; }, true);
   form.addEventListener("input", show);
   form.addEventListener("submit", event => event.preventDefault());
   show();
