@@ -22,7 +22,7 @@ from fencepost.explore.serving import HOST, address, prepared, server
 from fencepost.explore.session import Session, described
 from fencepost.explore.setting import set_up
 from fencepost.explore.stories import Story, stories
-from fencepost.explore.view import VIOLATED, arrival
+from fencepost.explore.view import PARAMETERS, VIOLATED, arrival
 from fencepost.invariants.protocols import PROTOCOLS, protocol
 from fencepost.model.language.errors import DisabledError, UsageError
 from fencepost.model.language.interpreter import Interpreter
@@ -360,6 +360,13 @@ def test_a_bound_is_not_taken_out_but_raised_and_its_step_can_then_happen() -> N
     assert (why["bound"], why["name"], found["about"]["constants"]["crashes"]) == ("crashes", "", "0")
     assert found["about"]["bounds"]["crashes"] > 0
     assert crashes(ask("open", link="#replication?crashes=1")["views"][0])["can"]
+
+
+def test_parameters_are_explained_where_there_are_any_of_the_name() -> None:
+    named = {name for item in PROTOCOLS.values() for act in item.machine.actions for name, _ in act.params}
+    assert PARAMETERS.keys() <= named
+    about = asking()[1]("open", link="#replication")["about"]
+    assert about["actions"]["broker-crashes"]["parameters"] == {"kept": PARAMETERS["kept"]}
 
 
 def test_a_state_that_nobody_opened_is_answered_with_a_message() -> None:

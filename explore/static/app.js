@@ -179,6 +179,7 @@ async function stepped(node, step) {
 function land(node, quiet = false) {
   page.at = node;
   if (node.parent) by("intro").hidden = true;
+  by("notice").hidden = true;
   const { view } = node, steps = node.steps(), bad = render.violated(view);
   const last = node.step ? `step ${steps.length}: ${node.step}` : "the initial state";
   by("state-title").textContent = node.step ? `${steps.length} ${node.step}` : "Initial state";

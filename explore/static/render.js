@@ -51,8 +51,8 @@ export function refused(view, about, engine) {
 }
 
 function guard(why, about, engine) {
-  const bound = why.bound ? ` <span class="quiet">no rule of the protocol: the bound <code>${text(why.bound)}=${text(about.constants[why.bound])}</code> of this run</span>` : "";
   const grows = why.bound && Number(about.constants[why.bound]) < about.bounds[why.bound];
+  const bound = why.bound ? ` <span class="quiet">no rule of the protocol: the bound <code>${text(why.bound)}=${text(about.constants[why.bound])}</code> of this run${grows ? "" : ", which is as high as it can be"}</span>` : "";
   const out = !engine ? "" : grows ? ` <button type="button" class="more" data-bound="${text(why.bound)}">Allow one more</button>`
     : why.name ? ` <button type="button" class="remove" data-guard="${text(why.name)}" data-step="${text(why.step)}">Go on without it</button>` : "";
   return `<code>${text(why.guard)}</code> refuses ${many(why.count, "step")}${bound}${values(why)}${out}`;
