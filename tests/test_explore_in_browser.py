@@ -103,6 +103,35 @@ def test_the_first_click_is_answered_before_the_engine_is_there(browser: Any, ad
     made.close()
 
 
+def test_before_the_engine_is_there_a_state_that_two_orders_reach_shows_the_changes_of_the_last_step(
+    browser: Any, address: str
+) -> None:
+    made = Opened(browser, address)
+    for number, step in enumerate(("leader-appends leader=0", "broker-crashes broker=1 kept=0"), 1):
+        made.page.locator(f"#enabled button.step[data-step='{step}']").click()
+        made.until(f"step {number}:")
+    before = made.text("#shown .changes")
+    assert "replica[1].life running -> crashed" in before
+    made.ready()
+    made.page.wait_for_selector("#enabled button.step")
+    assert made.text("#shown .changes") == before
+    made.close()
+
+
+def test_a_story_is_told_and_left_while_the_engine_starts(browser: Any, address: str) -> None:
+    made = Opened(browser, address, "#story=kip-903")
+    made.page.wait_for_selector("#tell-next")
+    for _ in range(12):
+        made.page.locator("#tell-next").click()
+    made.until("leader-has-committed is violated", "#told .verdict")
+    made.ready()
+    made.page.locator("#undo").click()
+    made.page.locator("#enabled button.step[data-step^=broker-applies-metadata]").first.click()
+    made.until("step 12:")
+    assert made.page.locator("#error").is_hidden()
+    made.close()
+
+
 def test_every_archived_trace_loads_and_ends_in_its_violation(opened: Opened) -> None:
     wrong = []
     for kept in json.loads(opened.page.evaluate("fetch('catalog.json').then(found => found.text())"))["traces"]:
