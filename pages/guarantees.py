@@ -86,7 +86,7 @@ def pages() -> dict[str, Iterator[str]]:
 def index() -> Iterator[str]:
     """Yield the lines of the index: what holds, what is broken, and on which page it is."""
     yield from ("# Guarantees", "", NOTICE, "")
-    yield from (INTRODUCTION, "", "[coverage.md](coverage.md) has the verdict of every entry on one page.", "")
+    yield from (INTRODUCTION, "", "[Coverage](coverage.md) has the verdict of every entry on one page.", "")
     counts = {name: Counter(status(entries()[item]) for item in own(name)) for name in PAGES}
     rows = (
         [f"[{PAGES[name][0]}](guarantees/{name}.md)", *(number(count[item]) if count[item] else "" for item in COLUMNS)]

@@ -23,6 +23,7 @@ from fencepost.counterexamples.trace import ARCHIVE
 from fencepost.explore.links import read as read_link
 from fencepost.explore.session import Session
 from fencepost.explore.setting import set_up
+from fencepost.explore.stories import stories
 from fencepost.explore.view import VIOLATED
 from fencepost.invariants.catalogue import entries, runs
 from fencepost.invariants.protocols import PROTOCOLS
@@ -133,6 +134,8 @@ def test_every_link_into_the_explorer_opens_and_a_history_ends_in_a_violation(te
     links = {link.partition(mark)[2] for text in texts.values() for link in Page(text).links if mark in link}
     traces = {link for link in links if link.startswith("trace=")}
     assert traces == {f"trace={file.stem}" for file in ARCHIVE.glob("*.trace")}
+    told = {link for link in links if link.startswith("story=")}
+    assert told == {f"story={story.name}" for story in stories()}
     histories = {link for link in links - traces if "steps=" in link}
     assert len(histories) > 120
     wrong = {}
@@ -141,7 +144,7 @@ def test_every_link_into_the_explorer_opens_and_a_history_ends_in_a_violation(te
         ends = [item["name"] for item in found.get("views", [{}])[-1].get("properties", ()) if item["status"] == VIOLATED]
         if found.get("error") or found["stopped"] or not ends:
             wrong[link] = found.get("error") or found["stopped"] or "nothing is violated in the end"
-    for link in links - traces - histories:
+    for link in links - traces - told - histories:
         assert set_up(read_link(f"#{link}")).protocol.name in PROTOCOLS
     assert wrong == {}
 

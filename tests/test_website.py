@@ -6,6 +6,7 @@ import html
 import json
 import re
 from pathlib import Path
+from typing import TYPE_CHECKING, Self
 
 import pytest
 from fencepost.api.advice_words import change_of, groups, headline, released_of
@@ -16,13 +17,16 @@ from fencepost.invariants.catalogue import entries, runs_of
 from fencepost.invariants.protocols import PROTOCOLS, protocol
 from fencepost.model.language.removal import guards
 from fencepost.pages.matrices import best_of, measured
-from fencepost.website import crosslinks, prose, protocols, runs, settings, traces
+from fencepost.website import crosslinks, prose, protocols, runs, settings, storytelling, traces
 from fencepost.website.build import build
 from fencepost.website.evidence import details, with_evidence
 from fencepost.website.navigation import GROUPS
 from fencepost.website.places import around_explorer, of_entry, of_guard, of_run, of_trace, rendered, slug
 
 from tests.commands import fencepost
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
 
 ROOT = Path(__file__).parent.parent
 DOCS = ROOT / "docs"
@@ -195,6 +199,61 @@ def test_the_page_of_a_trace_leads_into_the_explorer_and_to_what_it_is_evidence_
     assert 'href="../guarantees/bugs.html#b02"' in text
     assert (ARCHIVE / "kip101-weak-isr.trace").is_file()
     assert of_trace("archive/x.trace") == "traces/x.html"
+
+
+def test_every_story_is_offered_on_the_first_page_and_where_its_subject_is() -> None:
+    names = [story.name for story in storytelling.told()]
+    assert re.findall(r'href="explore/index\.html#story=([^"]+)"', storytelling.card()) == names
+    places = ("guarantees/kip-903.md", "findings/hyp-10.md", "findings.md", "guarantees/bugs.md")
+    found = {place: storytelling.with_stories((DOCS / place).read_text(), place) for place in places}
+    rest = found["guarantees/kip-903.md"].partition("\n")[2]
+    assert rest.lstrip().startswith("[Story, step by step: ")
+    assert "](../explore/index.html#story=kip-903)" in rest.partition("##")[0]
+    assert "](../explore/index.html#story=hyp-10)" in found["findings/hyp-10.md"].partition("##")[0]
+    assert "](explore/index.html#story=hyp-1)" in found["findings.md"].partition("## HYP-1:")[2].partition("\n## ")[0]
+    assert "#story=last-replica-standing" in found["guarantees/bugs.md"].partition("### B19")[2].partition("\n### ")[0]
+
+
+def test_the_build_says_what_it_makes_unless_it_is_to_be_quiet(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    def built(folder: Path, _: Path, *, workers: int, tell: Callable[[str], None]) -> None:
+        tell(f"1 of {workers}: the explorer")
+        (folder / "index.html").write_text("x")
+
+    monkeypatch.setattr("fencepost.website.build.build", built)
+    done = fencepost("site", "--output", str(tmp_path))
+    assert done.stderr == "fencepost: 1 of 2: the explorer\n"
+    assert re.search(r"1 page, 0\.0 MB, in [\d.]+ s$", done.stdout.strip())
+    assert fencepost("site", "--output", str(tmp_path), "--quiet").stderr == ""
+
+
+def test_the_pages_of_traces_are_counted_while_they_are_made(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    class Pool:
+        def __init__(self, *_: object, **__: object) -> None: ...
+        def __enter__(self) -> Self:
+            return self
+
+        def __exit__(self, *_: object) -> None: ...
+        def map(self, _: object, names: tuple[str, ...], chunksize: int) -> list[str]:
+            assert chunksize
+            return list(names)
+
+    monkeypatch.setattr(traces, "ProcessPoolExecutor", Pool)
+    said: list[str] = []
+    traces.write(tmp_path, 2, said.append)
+    assert said == [f"{number} of {len(traces.names())}" for number in range(0, len(traces.names()), traces.EVERY)]
+
+
+def test_an_entry_says_how_many_verdicts_its_runs_give_and_why() -> None:
+    shown = details(entries()["KIP903-S2"], "guarantees/kip-903.md").partition("</summary>")[0]
+    runs_given, verdicts, *counts = map(int, re.findall(r"(\d+) (?:run|verdict|holds|violated)", shown))
+    assert "one for each property" in shown
+    assert sum(counts) == verdicts > runs_given
+
+
+def test_no_text_of_a_link_is_a_file_of_the_repository() -> None:
+    found = prose.pages(DOCS)
+    inside = {place: re.findall(r"\[[\w/-]+\.md\]\(", text) for place, text in found.items() if not place.startswith("source/")}
+    assert {place: texts for place, texts in inside.items() if texts} == {}
 
 
 def test_the_menu_names_pages_that_are_there() -> None:

@@ -22,11 +22,13 @@ from fencepost.website.evidence import with_evidence
 from fencepost.website.generator import generate, look_for_generator
 from fencepost.website.navigation import navigation
 from fencepost.website.places import EXPLORER, around_explorer
+from fencepost.website.storytelling import card, with_stories
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
 STATIC = ("site.css", "settings.js")
+STAGES = 5
 OURS = ("settings.html", "protocols/kip320.html", "explore/index.html")
 """Files by which a site that was built before is known."""
 _DIAGRAM = re.compile(r"^```mermaid\n.*?^```$", re.MULTILINE | re.DOTALL)
@@ -42,17 +44,17 @@ def build(output: Path, docs: Path, *, workers: int = 2, tell: Callable[[str], N
 
     with tempfile.TemporaryDirectory() as folder:
         pages, explorer = Path(folder) / "pages", Path(folder) / "explore"
-        tell("explorer")
+        tell(f"1 of {STAGES}: the explorer, with its stories")
         write(explorer, around_explorer())  # first: it needs what may not be had
-        tell("pages")
+        tell(f"2 of {STAGES}: pages of models, runs, guarantees and settings")
         gather(pages, docs)
-        tell("MkDocs")
+        tell(f"3 of {STAGES}: MkDocs renders {sum(1 for _ in pages.rglob('*.md')):,} pages, which takes longest")
         generate(pages, output, navigation(pages))
         shutil.move(explorer, output / Path(EXPLORER).parent)
+    tell(f"4 of {STAGES}: links between all pages")
     (output / "404.html").unlink()  # it works at the root of a server alone, and nobody knows where this will be
     join(output)
-    tell("traces")
-    traces.write(output, workers)
+    traces.write(output, workers, lambda done: tell(f"5 of {STAGES}: {done} pages of traces"))
 
 
 def _make_sure_ours(output: Path) -> None:
@@ -81,7 +83,12 @@ def gather(folder: Path, docs: Path) -> None:
 
 def gathered(docs: Path) -> dict[str, str]:
     """Return every page as Markdown, by its place."""
-    found = prose.pages(docs)
+    found = {
+        place: with_stories(text, place) if _is_about_entries(place) else text for place, text in prose.pages(docs).items()
+    }
+    if "index.md" in found:
+        title, _, rest = found["index.md"].partition("\n\n")
+        found["index.md"] = f"{title}\n\n{prose.OPEN}\n\n{card()}\n\n{rest}"
     for name in PAGES:
         place = f"guarantees/{name}.md"
         found[place] = with_evidence(found[place], place)
@@ -90,6 +97,11 @@ def gathered(docs: Path) -> dict[str, str]:
         found[place] = _DIAGRAM.sub(lambda _, name=name, data=data: _picture(name, data), found[place])  # type: ignore[misc]
     made = {**protocols.pages(), **runs.pages(), settings.PLACE: settings.page(), "traces.md": traces.listed()}
     return found | {place: text_of(lines) for place, lines in made.items()}
+
+
+def _is_about_entries(place: str) -> bool:
+    """Say whether a page of prose is about entries of the catalogue, which stories may tell."""
+    return place.startswith(("guarantees/", "findings/")) or place in ("findings.md", "bugs.md")
 
 
 def _picture(name: str, data: dict[str, Any]) -> str:

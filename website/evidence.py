@@ -47,8 +47,9 @@ def details(entry: Entry, page: str) -> str:
 
 def _summary(entry: Entry) -> str:
     count = Counter(case.expect for case in cases_of(entry))
-    words = [counted(len({case.run.name for case in cases_of(entry)}), "run")] if count else []
-    words += [f"{count[word]} {word}" for word in count]
+    runs = counted(len({case.run.name for case in cases_of(entry)}), "run")
+    judged = ", ".join(f"{count[word]} {word}" for word in count)
+    words = [f"{runs} with {counted(count.total(), 'verdict')}, one for each property ({judged})"] if count else []
     traces = len(_traces(entry))
     words += [counted(traces, "trace")] if traces else []
     guards = len(_guards(entry))

@@ -20,6 +20,8 @@ READ = (".py", ".toml", ".diff", ".ipynb", ".json", ".jinja", ".cff")
 _LINK = re.compile(r"(\]\(|^\[[^\]]+\]: )([^)\s#]*)(#[^)\s]*)?", re.MULTILINE)
 _LIST = re.compile(r"^(?![-*|#>\s]|\d+\. )(.+)\n(?=[-*] |\d+\. )", re.MULTILINE)
 """A line right before a list: MkDocs wants a blank line between them, and GitHub does not."""
+_FILE = re.compile(r"\[(?:[\w-]+/)*([\w-]+)\.md\](?=\()")
+"""A link whose text is a file of the repository, which a reader of the site does not see."""
 _FENCED = re.compile(r"^(```.*?^```\n?)", re.MULTILINE | re.DOTALL)
 
 
@@ -30,9 +32,6 @@ def pages(docs: Path) -> dict[str, str]:
     files |= {file.relative_to(docs).as_posix(): file for file in sorted(docs.rglob("*.md"))}
     shown: dict[str, Path] = {}
     found = {page: _text(page, file, docs, shown) for page, file in files.items()}
-    if "index.md" in found:
-        title, _, rest = found["index.md"].partition("\n\n")
-        found["index.md"] = f"{title}\n\n{OPEN}\n\n{rest}"
     for folder in [file for file in shown.values() if file.is_dir()]:
         shown |= {_source_place(file, root): file for file in sorted(folder.glob("*.py"))}
     return found | {place: source(file, root) for place, file in shown.items()}
@@ -64,7 +63,7 @@ def _text(page: str, file: Path, docs: Path, shown: dict[str, Path]) -> str:
         return f"{before}{relative(place, page)}{anchor}" if place else found[0]
 
     def changed(text: str) -> str:
-        return _LINK.sub(target, _LIST.sub(r"\1\n\n", text))
+        return _LINK.sub(target, _FILE.sub(r"[\1]", _LIST.sub(r"\1\n\n", text)))
 
     parts = _FENCED.split(file.read_text("utf-8"))
     return "".join(part if part.startswith("```") else changed(part) for part in parts)

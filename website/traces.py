@@ -16,9 +16,11 @@ from fencepost.website.knowledge import entries_by_trace
 from fencepost.website.places import EXPLORER, of_entry, of_property, of_protocol, of_trace, relative, rendered
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Callable, Iterator
     from pathlib import Path
 
+EVERY = 40
+"""Traces after which it is said how far it is."""
 END_OF_HEAD, END_OF_META = "</header>", "</head>"
 ICON = '<link rel="icon" href="../assets/images/favicon.png">'
 """Without it a browser asks for one at the root of the server."""
@@ -77,9 +79,11 @@ def with_icon(text: str) -> str:
     return text.replace(END_OF_META, ICON + END_OF_META, 1)
 
 
-def write(folder: Path, workers: int) -> None:
-    """Write the pages of all traces into a folder, on so many processes."""
+def write(folder: Path, workers: int, tell: Callable[[str], None] = lambda _: None) -> None:
+    """Write the pages of all traces into a folder, on so many processes, and say how far it is."""
     (folder / "traces").mkdir(parents=True, exist_ok=True)
     with ProcessPoolExecutor(workers, mp_context=get_context("spawn")) as pool:
-        for name, text in zip(names(), pool.map(page, names(), chunksize=8), strict=True):
+        for number, (name, text) in enumerate(zip(names(), pool.map(page, names(), chunksize=8), strict=True)):
+            if number % EVERY == 0:
+                tell(f"{number} of {len(names())}")
             (folder / of_trace(name)).write_text(text, encoding="utf-8")

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-import sys
+import time
 from pathlib import Path
 
 import click
+from fencepost.api.quantities import counted, show_seconds
 from fencepost.cli.status import Exit
 
 
@@ -15,7 +16,8 @@ from fencepost.cli.status import Exit
 @click.option(
     "--workers", type=click.IntRange(1), default=2, show_default=True, metavar="N", help="Processes that draw traces."
 )
-def site(output: str, docs: str, workers: int) -> Exit:
+@click.option("--quiet", is_flag=True, help="Do not say what is being made, and how far it is.")
+def site(output: str, docs: str, workers: int, quiet: bool) -> Exit:  # noqa: FBT001 (as click calls it)
     """Build a static site that any file server can serve, and that asks for nothing elsewhere.
 
     It has every protocol with its actions and guards, every guarantee with its runs and traces, findings, settings, the
@@ -24,14 +26,16 @@ def site(output: str, docs: str, workers: int) -> Exit:
     from fencepost.website.build import build
 
     folder = Path(output)
-    build(folder, Path(docs).resolve(), workers=workers, tell=_tell)
+    begun = time.monotonic()
+    build(folder, Path(docs).resolve(), workers=workers, tell=(lambda _: None) if quiet else _tell)
+    took = show_seconds(time.monotonic() - begun)
     found = [file for file in folder.rglob("*") if file.is_file()]
     pages = sum(file.suffix == ".html" for file in found)
-    click.echo(f"wrote {folder}: {pages:,} pages, {sum(file.stat().st_size for file in found) / 1e6:.1f} MB")
+    click.echo(
+        f"wrote {folder}: {counted(pages, 'page')}, {sum(file.stat().st_size for file in found) / 1e6:.1f} MB, in {took}"
+    )
     return Exit.AS_EXPECTED
 
 
 def _tell(stage: str) -> None:
-    """Say what is being made, where somebody watches."""
-    if sys.stderr.isatty():
-        click.echo(f"{stage} ...", err=True)
+    click.echo(f"fencepost: {stage}", err=True)
