@@ -345,10 +345,12 @@ ELR_RULES = (
     "elr_judged_by",
     "leaderless_elr_is_cleared",
 )
-
+ELR_CHECKS = (("operator-reassigns-replicas", "isr & active(c, image) != 0 or not bits.contains(image.missing, first)"),)
+_NO_ELR = "it is about eligible leader replicas, which this version has off"
 
 GROUNDS: tuple[str, ...] = (
     "brokers=2 metadata_lag=4 crashes=1 fences=1 shrinks=1 max_leader_epoch=2",
+    "brokers=2 initial_isr=1 metadata_lag=1 crashes=1 fences=0 shrinks=0 early_starts=1 max_leader_epoch=1",
     "brokers=2 max_records=2 metadata_lag=5 crashes=1 fences=0 shrinks=1 max_leader_epoch=3",
     "brokers=2 metadata_lag=5 crashes=0 clean_stops=1 shrinks=0 elections=1 max_leader_epoch=3",
     "brokers=2 elr=0 loss=0 metadata_lag=5 crashes=1 fences=1 shrinks=0 max_leader_epoch=4",
@@ -372,8 +374,13 @@ def reason(name: str, constants: Constants) -> str:
     """Return why a rule that is turned shows nowhere, with or without eligible leader replicas; an empty string if it must."""
     constant = name.partition("=")[0]
     if constant in ELR_RULES and not constants.values["elr"]:
-        return "it is about eligible leader replicas, which this version has off"
+        return _NO_ELR
     return UNSEEN.get(name, UNSEEN.get(constant, ""))
+
+
+def _shadowed(constants: Constants) -> dict[tuple[str, str], str]:
+    """Return the checks that refuse nothing at their place, with or without eligible leader replicas, and why."""
+    return SHADOWED if constants.values["elr"] else {**SHADOWED, **dict.fromkeys(ELR_CHECKS, _NO_ELR)}
 
 
 def _turned(constants: Constants) -> dict[str, tuple[int, ...]]:
@@ -419,7 +426,7 @@ ABLATION = Ablation(
     not_driven=NOT_DRIVEN,
     rules=_turned,
     unseen=reason,
-    shadowed=lambda _: SHADOWED,
+    shadowed=_shadowed,
     needs=NEEDS,
     grounds=lambda _: GROUNDS,
     compared=_compared,

@@ -33,6 +33,10 @@ SOME = Release(KAFKA, "kafka-4.1", Path(), Path())
 both = pytest.mark.parametrize("bound", [REPLICATION, QUORUM], ids=lambda bound: bound.protocol)
 
 
+def base_of(version: str) -> Constants:
+    return REPLICATION.as_built(version, MACHINE.set_constants(dict(MACHINE.version(version).values)))
+
+
 def every(bound: Binding) -> list[Guard]:
     return [guard for guard in guards(bound.machine) if not guard.part]
 
@@ -57,10 +61,17 @@ def test_no_guard_is_classified_that_does_not_exist(bound: Binding) -> None:
 
 @pytest.mark.parametrize("version", sorted({*RELEASES.values()}))
 def test_no_check_is_in_the_shadow_of_others_that_does_not_exist(version: str) -> None:
-    assert set(replication.SHADOWED) <= set(replication.KAFKAS)
+    assert set(REPLICATION.ablation.shadowed(base_of(version))) <= set(replication.KAFKAS)
     if version in QUORUM_RELEASES.values():
         base = QUORUM.as_built(version, QUORUM.machine.set_constants({}))
         assert set(QUORUM.ablation.shadowed(base)) <= set(quorum.KAFKAS)
+
+
+@pytest.mark.parametrize("version", sorted({*RELEASES.values()}))
+def test_a_leader_from_the_elr_is_refused_where_there_is_an_elr(version: str) -> None:
+    base = base_of(version)
+    why = {row.variant.name: row.why for row in rows_of(REPLICATION, base)}
+    assert ("which this version has off" in why["operator-reassigns-replicas 5"]) is not bool(base.values["elr"])
 
 
 def test_a_guard_that_nobody_has_classified_is_named() -> None:
@@ -87,14 +98,22 @@ def test_a_row_that_was_not_noticed_and_has_no_reason_fails_the_run() -> None:
 @on_kafka
 @pytest.mark.xdist_group("kafka")
 def test_checks_that_are_taken_out_of_the_model_are_noticed() -> None:
-    names = ("controller-applies-alter-partition 6", "leader-requests-shrink", "leader-learns-change-applied", "maximal_isr")
-    rows = Seeing(REPLICATION, release(KAFKA), BASE).only(names).look(GROUNDS[:1])
+    names = (
+        "controller-applies-alter-partition 6",
+        "leader-requests-shrink",
+        "leader-learns-change-applied",
+        "maximal_isr",
+        "epochless",
+    )
+    rows = Seeing(REPLICATION, release(KAFKA), BASE).only(names).look(GROUNDS[:2])
     assert {row.variant.name: str(row.sight) for row in rows} == {
         "controller-applies-alter-partition 6": "noticed",
         "leader-requests-shrink 5": "noticed",
         "leader-requests-shrink 6": "noticed",
         "leader-learns-change-applied 2": "noticed",
         "maximal_isr=off": "noticed",
+        "epochless_fetches=ineligible": "noticed",
+        "epochless_fetches=refused": "noticed",
     }
     assert rows[0].shown is not None
     assert rows[0].shown.why == "INVALID_UPDATE_VERSION"
