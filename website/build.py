@@ -87,8 +87,8 @@ def gathered(docs: Path) -> dict[str, str]:
         place: with_stories(text, place) if _is_about_entries(place) else text for place, text in prose.pages(docs).items()
     }
     if "index.md" in found:
-        title, _, rest = found["index.md"].partition("\n\n")
-        found["index.md"] = f"{title}\n\n{prose.OPEN}\n\n{card()}\n\n{rest}"
+        title, about, rest = found["index.md"].split("\n\n", 2)
+        found["index.md"] = f"{title}\n\n{about}\n\n{prose.OPEN}\n\n{card()}\n\n{rest}"
     for name in PAGES:
         place = f"guarantees/{name}.md"
         found[place] = with_evidence(found[place], place)

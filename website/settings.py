@@ -106,8 +106,8 @@ def _pieces(made: AdviceResult) -> Iterator[str]:
     data = made.to_dict()
     first, *rest = headline(data)
     unknown = "" if made.decided else " unknown"
-    yield f'<p class="outcome{unknown}"><strong>{escape(first)}</strong></p>'
-    yield from (f"<p>{escape(line)}</p>" for line in rest)
+    more = "".join(f"<br>{escape(line)}" for line in rest)
+    yield f'<p class="outcome{unknown}"><strong>{escape(first)}</strong>{more}</p>'
     yield f"<h2>What to change</h2>{_changes(data)}"
     crashes = data["crashes"]
     if crashes is not None:

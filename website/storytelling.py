@@ -13,6 +13,9 @@ from fencepost.invariants.catalogue import entries
 from fencepost.website.knowledge import entries_by_trace
 from fencepost.website.places import EXPLORER, relative
 
+FIRST = "kip-903"
+"""The story to begin with: a released bug that everybody who runs Kafka can follow."""
+
 
 @cache
 def told() -> tuple[Story, ...]:
@@ -33,7 +36,10 @@ def by_entry() -> dict[str, tuple[Story, ...]]:
 
 def card() -> str:
     """Return what the first page offers."""
-    items = "".join(f'<li><a href="{escape(_place(story))}">{escape(story.title)}</a></li>' for story in told())
+    items = "".join(
+        f'<li><a href="{escape(_place(story))}">{escape(story.title)}</a></li>'
+        for story in sorted(told(), key=lambda item: item.name != FIRST)
+    )
     begin = "<strong>Start with a story</strong>: how a bug comes about, a sentence a step, and what the repair changes."
     return f'<div class="start"><p>{begin}</p><ul>{items}</ul></div>'
 
