@@ -87,7 +87,8 @@ def headline(data: AdviceData) -> list[str]:
         if item["group"] != "kept" and item["crashes"] is None and item["faults"] is None
     ]
     if unknown:
-        lines.append(f"Not measured at this min ISR, and may need fewer: {_all(unknown)}.")
+        fewer = "with fewer crashes" if least else "too"
+        lines.append(f"Not measured at this min ISR, and may lose one {fewer}: {_all(unknown)}.")
     return lines
 
 

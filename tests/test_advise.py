@@ -134,7 +134,9 @@ def test_the_first_lines_name_findings_that_lose_a_record_with_fewer_crashes() -
     assert second.startswith(
         "Kafka 4.1 itself has 4 findings known to lose one with fewer crashes: HYP-1 (no crash), HYP-10 (no crash, a reassignment),"
     )
-    assert "Not measured at this min ISR, and may need fewer: HYP-1," in " ".join(headline(advise(3, 3).to_dict()))
+    assert "Not measured at this min ISR, and may lose one with fewer crashes: HYP-1," in " ".join(
+        headline(advise(3, 3).to_dict())
+    )
 
 
 def test_findings_stand_under_what_triggers_them_and_each_says_how_to_avoid_it() -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from html import escape
 from itertools import product
 from typing import TYPE_CHECKING
@@ -85,8 +86,8 @@ def _form() -> Iterator[str]:
         options = "".join(f"<option{' selected' if value == chosen else ''}>{value}</option>" for value in values)
         yield f'<div><label for="choose-{name}">{label}</label> <select id="choose-{name}" name="{name}">{options}</select></div>'
     yield '<p id="impossible" role="status"></p><p id="told" role="status"></p></form>'
-    shown = escape(ELR_SHOWN).replace("`", "<code>", 1).replace("`", "</code>", 1)
-    yield f"<p>Eligible leader replicas are on in new clusters since Kafka 4.1; an upgraded cluster may differ. {shown}.</p>"
+    since = "Eligible leader replicas are on in new clusters since Kafka 4.1; an upgraded cluster may differ"
+    yield f"<p>{since}. {_text(ELR_SHOWN)}.</p>"
 
 
 def _table() -> str:
@@ -138,10 +139,15 @@ def _history(item: BreakingData, told: list[str], there: str) -> str:
 
 def _finding(found: AppliesData, data: AdviceData) -> str:
     place, loses = rendered(of_entry(found["id"]), PLACE), found["loses"]
-    lines = "".join(f"<p>{escape(line)}</p>" for line in lines_of(found, data))
+    lines = "".join(f"<p>{_text(line)}</p>" for line in lines_of(found, data))
     trace = loses["trace"] if loses else None
     link = f'<p><a href="{escape(rendered(of_trace(trace), PLACE))}">The history that loses a record</a></p>' if trace else ""
     return f'<h4><a href="{escape(place)}">{found["id"]}</a></h4>{lines}{link}'
+
+
+def _text(line: str) -> str:
+    """Return a line as HTML, with what it has in code."""
+    return re.sub("`([^`]*)`", r"<code>\1</code>", escape(line))
 
 
 def _on(value: object) -> str:
