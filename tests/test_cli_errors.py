@@ -369,7 +369,7 @@ def test_a_violation_that_was_found_before_a_domain_was_left_is_reported_first(c
     [note] = (item for item in data["notes"] if "out of its domain" in item)
     assert note.startswith(f"{file}:18: count: State.n: 4 is out of its domain 0..3. Guard the step")
     assert note.endswith("after 3 steps:\ninitial\n  n=0\n\n1 count\n  n 0 -> 1\n\n2 count\n  n 1 -> 2\n\n3 count\n  n 2 -> 3")
-    page = CliRunner().invoke(run, ["check", file, *options, "--quiet"]).stdout
+    page = CliRunner(env={"COLUMNS": "500"}).invoke(run, ["check", file, *options, "--quiet"]).stdout
     assert page.index("small is violated: the shortest") < page.index("Then the model went wrong") < page.index(f"{file}:18: ")
 
 

@@ -239,6 +239,6 @@ def lines_of(*patterns: str) -> list[str]:
 
 def test_what_must_hold_stays_short_enough_to_be_read() -> None:
     every = lines_of("*.py", "*/*.toml")
-    assert len(every) <= 10_170
+    assert len(every) <= 10_180
     assert len(lines_of("runs/*.toml")) <= 2_240
     assert [line for line in every if len(line) > 140] == []

@@ -65,6 +65,12 @@ class Linear:
     def __sub__(self, other: Linear | int) -> Linear:
         return _combine(self, other, -1)
 
+    def __rsub__(self, other: int) -> Linear:
+        return -self + other
+
+    def __neg__(self) -> Linear:
+        return self * -1
+
     def __mul__(self, factor: int) -> Linear:
         return Linear({name: value * factor for name, value in self.terms.items()}, self.offset * factor)
 
@@ -294,6 +300,13 @@ class InFlight:
     """Parameter domain: a message in the bag of this name (a field of the state)."""
 
     bag: str
+
+    def __post_init__(self) -> None:
+        """Refuse what is no name."""
+        if not isinstance(self.bag, str):
+            raise ModelError(
+                "InFlight takes the name of a bag as text: write InFlight('messages') for the field `messages` of the state."
+            )
 
 
 @dataclass(frozen=True)

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from fencepost.model.language.domains import NONE, Index, Linear, linear
+from fencepost.model.language.domains import NONE, Index, Linear, Range, linear
 from fencepost.model.language.ir import nodes
 from fencepost.model.language.ir.nodes import Order
 from fencepost.model.language.ir.paths import names_in, path_of
@@ -15,7 +15,7 @@ from fencepost.model.language.ir.walk import inside
 from fencepost.model.language.records import ArrayOf, BagOf, Nested, Scalar, fields
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterable, Iterator
 
     from fencepost.model.language.domains import Domain, InFlight
     from fencepost.model.language.ir.program import Function, Guard, Program
@@ -33,7 +33,7 @@ class ModelWarning(NamedTuple):
 
 def oversights(program: Program) -> tuple[ModelWarning, ...]:
     """Return the warnings that the text of a model alone gives."""
-    return (*_initial(program.machine), *_without_none(program.machine), *_unread(program), *_unspent(program))
+    return (*_initial(program.machine), *_without_none(program), *_unread(program), *_unspent(program))
 
 
 def _initial(machine: Machine) -> Iterator[ModelWarning]:
@@ -47,16 +47,42 @@ def _initial(machine: Machine) -> Iterator[ModelWarning]:
         )
 
 
-def _without_none(machine: Machine) -> Iterator[ModelWarning]:
-    for item in machine.actions:
-        for name, domain in item.params:
-            if isinstance(domain, Index) and domain.low == NONE:
-                yield ModelWarning(
-                    "none-never-tried",
-                    item.label,
-                    f"parameter {name!r} of action {item.label!r} may be NONE by its domain, and NONE is never tried: "
-                    "give it a domain without NONE, and what happens with nobody an action of its own.",
-                )
+def _without_none(program: Program) -> Iterator[ModelWarning]:
+    machine = program.machine
+    for item in (machine.initial, *machine.actions):
+        yield from _never_tried(machine, f"action {item.label!r}", item.label, item.params)
+    for prop in program.asked:
+        params = (*prop.params, *(prop.eventual.params if prop.eventual is not None else ()))
+        yield from _never_tried(machine, f"property {prop.name!r}", prop.name, params)
+
+
+def _never_tried(
+    machine: Machine, of: str, about: str, params: Iterable[tuple[str, Domain | InFlight]]
+) -> Iterator[ModelWarning]:
+    for name, domain in params:
+        if isinstance(domain, Index) and domain.low == NONE:
+            yield ModelWarning(
+                "none-never-tried",
+                about,
+                f"parameter {name!r} of {of} may be NONE by its domain, and NONE is never tried: "
+                "give it a domain without NONE, and what happens with nobody an action of its own.",
+            )
+        elif isinstance(domain, Range) and _may_begin_at_none(machine, domain):
+            yield ModelWarning(
+                "none-never-tried",
+                about,
+                f"parameter {name!r} of {of} has a domain that begins at -1{'' if isinstance(domain.low, int) else ' for some constants'}, "
+                "and -1 is NONE, which is never tried: begin at 0, and subtract where the number is read.",
+            )
+
+
+def _may_begin_at_none(machine: Machine, domain: Range) -> bool:
+    """Say whether there are constants under which a domain begins at NONE; one that begins lower has it as a number."""
+    declared = machine.constants.declared()
+    low, high = linear(domain.low).span(
+        {name: int(item.low) for name, item in declared.items()}, {name: int(item.high) for name, item in declared.items()}
+    )
+    return low <= NONE <= high
 
 
 # -- constants
