@@ -238,5 +238,5 @@ def _sum(reader: Reader, node: ast.expr) -> Linear | int | None:
             left, right = _sum(reader, node.left), _sum(reader, node.right)
             if left is None or right is None:
                 return None
-            return left + right if isinstance(node.op, ast.Add) else left - right  # type: ignore[operator]
+            return left + right if isinstance(node.op, ast.Add) else left - right
     return reader.scope.made.static.get(node)
