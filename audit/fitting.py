@@ -235,11 +235,11 @@ class _Search:
 
     def read(self, key: Key) -> Any:
         """Return what the controller of a state has."""
-        return seen(self.plain._read(key), self.plain.constants)
+        return seen(self.plain.read(key), self.plain.constants)
 
     def taking(self, name: str, key: Key) -> Iterator[Step]:
         """Yield an action with all values; of images the newest, and of high watermarks on disk the last."""
-        state = self.plain._read(key)
+        state = self.plain.read(key)
         for step in self.plain.steps(self.plain.machine.action(name), key):
             is_old = name == "broker_applies_metadata" and step.args[1] != state.newest
             is_low = name == "broker_registers" and step.args[1] != state.replica[step.args[0]].high_watermark
@@ -262,7 +262,7 @@ class _Search:
 
     def steps(self, key: Key, task: Task) -> Iterator[Step]:
         """Yield the steps that may lead to the next record."""
-        state = self.plain._read(key)
+        state = self.plain.read(key)
         for name, chosen in _recorded_steps(task):
             yield from (step for step in self.taking(name, key) if chosen is None or bits.contains(chosen, step.args[0]))
         for name in OF_BROKERS:
@@ -361,10 +361,10 @@ def _trimmed(trace: Trace) -> Replay:
     """Return a trace with no more room and no more budgets than it needs."""
     made = follow(trace)
     plain = trace.interpreter()
-    states = [plain._read(key) for key in made.path.states]
+    states = [plain.read(key) for key in made.path.states]
     last = states[-1]
     used = {name: int(trace.constants.values[name]) - int(getattr(last.budget, name)) for name in BUDGETS}
-    raws = [plain._read(plain.apply(key, step).raw) for key, step in zip(made.path.states, made.path.steps, strict=False)]
+    raws = [plain.read(plain.apply(key, step).raw) for key, step in zip(made.path.states, made.path.steps, strict=False)]
     room = {
         "max_records": last.written,
         "metadata_lag": max([1, *(state.newest for state in raws)]),

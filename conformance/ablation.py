@@ -61,7 +61,7 @@ class Ablation:
     """What is compared of a state of the model."""
     refused: Callable[[Key, Step], tuple[Key, ...]]
     """The states in which a step leaves Kafka that it refuses."""
-    has_room: Callable[[Any, Constants], bool]
+    has_room: Callable[[Any, Constants], bool] = lambda *_: True
     """Whether Kafka must not refuse a step for want of room that it has and the model has not."""
     lost: tuple[str, ...] = ()
     """More of them, in which what Kafka does otherwise is known: refusals are not tried there."""
@@ -81,3 +81,10 @@ class Ablation:
                 "the protocol's guards.py: whether Kafka refuses there, nothing else can be, or the model alone says so."
             )
         return found[0]
+
+
+def with_and_without(at: Key, place: int, message: Key) -> tuple[Key, ...]:
+    """Return a state, and the same without a message of the bag at this place: one that was handled for nothing may be there or gone."""
+    messages = list(at[place])
+    messages.remove(message)
+    return (at, (*at[:place], tuple(messages), *at[place + 1 :]))

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from fencepost.conformance.ablation import Ablation, Check
+from fencepost.conformance.ablation import Ablation, Check, with_and_without
 from fencepost.conformance.mapping import AS_BUILT, AS_DRIVEN, NOT_COMPARED, NOT_DRIVEN
 from fencepost.conformance.seen import REPLICA, STATE
 from fencepost.model.cluster.controller import has_room
@@ -408,9 +408,7 @@ def _refused(at: Key, step: Step) -> tuple[Key, ...]:
     """Return the state before a step, and the same without the answer that was brought for nothing."""
     if step.action.name not in ANSWERS:
         return (at,)
-    messages = list(at[STATE["alter_partitions"]])
-    messages.remove(step.args[0])
-    return (at, (*at[: STATE["alter_partitions"]], tuple(messages), *at[STATE["alter_partitions"] + 1 :]))
+    return with_and_without(at, STATE["alter_partitions"], step.args[0])
 
 
 def _has_room(s: State, constants: Constants) -> bool:

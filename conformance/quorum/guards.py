@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
-from fencepost.conformance.ablation import Ablation, Check
+from fencepost.conformance.ablation import Ablation, Check, with_and_without
 from fencepost.conformance.quorum.mapping import AS_BUILT, NOT_COMPARED, NOT_DRIVEN
 from fencepost.conformance.quorum.nodes import without_forgotten
 from fencepost.conformance.quorum.seen import FETCH, NO_FETCH, NODE, STATE
@@ -301,14 +301,7 @@ def _refused(at: Key, step: Step) -> tuple[Key, ...]:
     """Return the state before a step, and the same without the fetch that came too late."""
     if step.action.name != "leader_handles_late_fetch":
         return (at,)
-    late = list(at[STATE["late_fetches"]])
-    late.remove(step.args[0])
-    return (at, (*at[: STATE["late_fetches"]], tuple(late), *at[STATE["late_fetches"] + 1 :]))
-
-
-def _has_room(_: Any, __: Constants) -> bool:
-    """Say that there is room: bounds of the model are in every variant."""
-    return True
+    return with_and_without(at, STATE["late_fetches"], step.args[0])
 
 
 ABLATION = Ablation(
@@ -324,5 +317,4 @@ ABLATION = Ablation(
     lost=LOST,
     compared=_compared,
     refused=_refused,
-    has_room=_has_room,
 )

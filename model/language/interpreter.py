@@ -98,17 +98,9 @@ class Interpreter:
         return self._take(self.schema.restore(before), step)
 
     def apply_first(self, before: Key, steps: Iterable[Step]) -> Transition | None:
-        """Take the first of these steps that can happen; None if none can."""
-        state = None
-        for step in steps:
-            state = state or self.schema.restore(before)
-            try:
-                return self._take(state, step)
-            except DisabledError:
-                continue  # guards stand before writes: the state is untouched and serves again
-            except DomainError:
-                state = None
-        return None
+        """Take the first of these steps that can happen; None if none can. One that would leave a domain cannot."""
+        tried = self._tried(before, steps, bounded=True)
+        return next((found for _, found in tried if isinstance(found, Transition)), None)
 
     def refusing(self, before: Key, step: Step, guards: int) -> frozenset[str]:
         """Return the bounds that refuse a step of an action with so many guards, if no other guard does."""
@@ -135,9 +127,9 @@ class Interpreter:
 
     def holds(self, prop: Property, state: Key) -> bool:
         """Evaluate a predicate over states."""
-        return self._ask(prop, self._read(state), self.constants)
+        return self._ask(prop, self.read(state), self.constants)
 
-    def _read(self, key: Key) -> Any:
+    def read(self, key: Key) -> Any:
         """Return a state that is only read: predicates are asked of the same two again and again."""
         newest, other = self._recent
         if newest[0] is key:
@@ -156,11 +148,11 @@ class Interpreter:
         step = transition.step
         if prop.on is not None and prop.on.name != step.action.name:
             return True
-        state = self._read(before)
+        state = self.read(before)
         args = ()
         if prop.on is not None:
             args = tuple(self.argument(state, d, v) for (_, d), v in zip(step.action.params, step.args, strict=True))
-        return self._ask(prop, state, self._read(transition.raw), self.constants, *args)
+        return self._ask(prop, state, self.read(transition.raw), self.constants, *args)
 
     def retrace(self, way: Iterable[object], seen: Callable[[Key], object] | None = None) -> Path:
         """Return a history that an engine found, given by its states or by what is `seen` of each of them; raise MismatchError if it is none."""
@@ -202,13 +194,13 @@ class Interpreter:
         """Evaluate a predicate of a property of whole behaviours; one that is None holds nowhere."""
         if predicate is None:
             return False
-        return bool(self._guarded(prop, predicate, self._read(state), self.constants, *args))
+        return bool(self._guarded(prop, predicate, self.read(state), self.constants, *args))
 
     def cost(self, prop: Property, before: Key, transition: Transition) -> int:
         """Return what a step costs on the way that an at-most property is about."""
         costs = prop.behaviour.costs
         if callable(costs):
-            states = (self._read(before), self._read(transition.after))
+            states = (self.read(before), self.read(transition.after))
             found = int(self._guarded(prop, costs, *states, self.constants))
         else:
             name = transition.step.action.name
@@ -282,18 +274,20 @@ class Interpreter:
 
     def attempts(self, item: Action, before: Key) -> Iterator[tuple[Step, Transition | DisabledError | DomainError]]:
         """Yield the action with every value of its parameters, each with where it leads, or with what refuses it."""
-        return self._tried(before, self.steps(item, before))
+        return self._tried(before, self.steps(item, before), bounded=self.bounded)
 
     def possible(self, before: Key, steps: Iterable[Step]) -> Iterator[Transition]:
         """Yield a transition for each of these steps that can happen."""
-        for _, found in self._tried(before, steps):
+        for _, found in self._tried(before, steps, bounded=self.bounded):
             if isinstance(found, Transition):
                 yield found
 
     def _fire(self, item: Action, before: Key) -> Iterator[Transition]:
         return self.possible(before, self.steps(item, before))
 
-    def _tried(self, before: Key, steps: Iterable[Step]) -> Iterator[tuple[Step, Transition | DisabledError | DomainError]]:
+    def _tried(
+        self, before: Key, steps: Iterable[Step], *, bounded: bool
+    ) -> Iterator[tuple[Step, Transition | DisabledError | DomainError]]:
         state = None
         for step in steps:
             if state is None:
@@ -304,14 +298,14 @@ class Interpreter:
             except DisabledError as error:
                 found = error  # guards stand before writes: the state is untouched and serves again
             except DomainError as error:
-                if not self.bounded:
+                if not bounded:
                     raise
                 found, state = error, None
             yield step, found
 
     def _values(self, item: Action, name: str, domain: Domain | InFlight, before: Key) -> Any:
         if isinstance(domain, InFlight):
-            return list(dict.fromkeys(key_of(message) for message in getattr(self._read(before), domain.bag)))
+            return list(dict.fromkeys(key_of(message) for message in getattr(self.read(before), domain.bag)))
         low, high = self._domains[f"{item.name}.{name}"]
         return range(max(low, 0) if low == -1 else low, high + 1)
 

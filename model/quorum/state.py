@@ -155,11 +155,6 @@ class State(Record):
     ghost_credit: Annotated[Array[Annotated[int, Range(NONE, LOG_SIZE + C.losses + 2)]], Per(Id)]
 
 
-def is_voter_at_start(c: C, node: int) -> bool:
-    """Say whether the node is one of the first voters."""
-    return node < c.voters
-
-
 def leads(s: State, node: int) -> bool:
     """Say whether the node believes to lead; a leader of a later epoch may exist."""
     return s.node[node].role == Role.LEADER and not s.node[node].failed
