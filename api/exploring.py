@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from fencepost.explore.links import link
+from fencepost.explore.links import differing, link
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
@@ -14,8 +14,4 @@ if TYPE_CHECKING:
 
 def opened(machine: Machine, constants: Mapping[str, object], steps: Iterable[str] = (), removed: Iterable[str] = ()) -> str:
     """Return the part of an address behind `explore/` that opens a machine at constants, given as they read in JSON, after these steps."""
-    declared = machine.constants.declared()
-    shown = {name: str(value).lower() for name, value in constants.items() if name in declared}
-    usual = {name: str(item.show(item.default)).lower() for name, item in declared.items()}
-    others = {name: value for name, value in shown.items() if value != usual[name]}
-    return link(machine.name, constants=others, removed=tuple(removed), steps=tuple(steps))
+    return link(machine.name, constants=differing(machine, constants), removed=removed, steps=steps)

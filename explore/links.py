@@ -16,6 +16,8 @@ from fencepost.model.language.removal import find_guard
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
+    from fencepost.model.language.machine import Machine
+
 VERSION, START, REMOVED, STEPS = "version", "start", "removed", "steps"
 TRACE, STORY = "trace", "story"
 """Links to what the page has as files: an archived trace, a story."""
@@ -69,6 +71,17 @@ def link(
         shown[known] = str(declared[known].show(value)).lower()
     guards = tuple(find_guard(machine, name).name for name in removed)
     return Link(protocol, version or "", shown, guards, "", tuple(steps)).text
+
+
+def differing(machine: Machine, shown: Mapping[str, object], version: str = "") -> dict[str, str]:
+    """Return the constants, given as they read in JSON, that differ from a version, or else from what the machine declares."""
+    base = dict(machine.version(version).values) if version else {}
+    found = {}
+    for name, item in machine.constants.declared().items():
+        text, usual = (str(value).lower() for value in (shown.get(name, ""), item.show(base.get(name, item.default))))
+        if name in shown and text != usual:
+            found[name] = text
+    return found
 
 
 def link_of_trace(name: str) -> str:

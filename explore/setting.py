@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 from fencepost.counterexamples.render.parties import Parties, parties
 from fencepost.counterexamples.trace import Trace, starting_points
 from fencepost.counterexamples.values import arguments
-from fencepost.explore.links import Link
+from fencepost.explore.links import Link, differing
 from fencepost.invariants.protocols import protocol
 from fencepost.model.language.errors import UsageError
 from fencepost.model.language.interpreter import Interpreter, Step
@@ -109,12 +109,7 @@ def of_trace(trace: Trace) -> Setting:
 def link_of(trace: Trace) -> Link:
     """Return a trace as a link: what differs from its version, or from what the protocol declares, and its steps."""
     plain, machine = trace.interpreter(), trace.protocol.machine
-    base = dict(machine.version(trace.version).values) if trace.version else {}
-    constants = {
-        name: str(trace.constants.shown[name]).lower()
-        for name, item in machine.constants.declared().items()
-        if int(trace.constants.values[name]) != int(base.get(name, item.default))
-    }
+    constants = differing(machine, trace.constants.shown, trace.version)
     removed = (trace.removed.name,) if trace.removed else ()
     steps = tuple(plain.show(step) for step in trace.steps)
     return Link(trace.protocol.name, trace.version, constants, removed, trace.start(plain), steps)

@@ -19,11 +19,10 @@ from fencepost.model.language.interpreter import Path, Transition
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
+    from fencepost.explore.refusals import Refusal
     from fencepost.explore.setting import Setting
     from fencepost.model.language.actions import Action, Property
     from fencepost.model.language.constants import Constants
-    from fencepost.model.language.errors import FencepostError
-    from fencepost.model.language.interpreter import Step
     from fencepost.model.language.records import Key
 
 View = dict[str, Any]
@@ -114,18 +113,16 @@ def _action(setting: Setting, item: Action, key: Key, *, explained: bool) -> Vie
         # at once: the state that a guard has read is used again for the next step
         number = number_of(setting, item, found)
         if number not in cannot:
-            why = _refused(setting, step, found, explained=explained)
-            cannot[number] = {**why, "count": 0, "step": setting.plain.show(step)}
+            why = refusal(setting, step, found, explained=explained)
+            cannot[number] = {**_refused(setting, item, why), "count": 0, "step": setting.plain.show(step)}
         cannot[number]["count"] += 1
     return {"label": item.label, "can": can, "cannot": [why for _, why in sorted(cannot.items(), reverse=True)]}
 
 
-def _refused(setting: Setting, step: Step, error: FencepostError, *, explained: bool) -> View:
-    """Return what refuses a step; its values take a while, and are asked for apart."""
-    number = number_of(setting, step.action, error)
-    why = refusal(setting, step, error, explained=explained)
+def _refused(setting: Setting, item: Action, why: Refusal) -> View:
+    """Return what refuses an action, with the name of the guard."""
     # a bound stays: without it the step would leave a domain, while one more of its constant allows the step
-    return why._asdict() | {"name": "" if why.bound else setting.guard_name(step.action, number)}
+    return why._asdict() | {"name": "" if why.bound else setting.guard_name(item, why.number)}
 
 
 def refusals(setting: Setting, key: Key, label: str) -> list[View]:

@@ -4,13 +4,16 @@ from __future__ import annotations
 
 import os
 import shutil
+import threading
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
 import pytest
+from fencepost.explore.serving import HOST, server
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
+    from pathlib import Path
 
 driver = pytest.importorskip("playwright.sync_api", reason="the driver of browsers is missing: run `tox -e reports`")
 NAMES = ("chromium", "chromium-browser", "google-chrome", "chrome")
@@ -21,13 +24,22 @@ MARKS = [
 ]
 
 
-@contextmanager
-def chromium() -> Iterator[Any]:
+@pytest.fixture(scope="module")
+def browser() -> Iterator[Any]:
     """Start the browser, and end it."""
     with driver.sync_playwright() as play:
         started = play.chromium.launch(executable_path=BROWSER, args=["--no-sandbox"])
         yield started
         started.close()
+
+
+@contextmanager
+def served(folder: Path) -> Iterator[str]:
+    """Serve a folder; return its address."""
+    with server(folder) as made:
+        threading.Thread(target=made.serve_forever, daemon=True).start()
+        yield f"http://{HOST}:{made.server_port}/"
+        made.shutdown()
 
 
 class Tab:
@@ -41,4 +53,9 @@ class Tab:
         self.context.on("request", lambda request: self.asked.append(request.url))
         self.page.on("console", lambda message: self.said.append(message.text))
         self.page.on("pageerror", lambda error: self.said.append(str(error)))
+        self.page.on("response", lambda it: self.said.append(f"{it.status} {it.url}") if it.status >= 400 else None)
         self.page.goto(address)
+
+    def elsewhere(self, address: str) -> list[str]:
+        """Return what it asked for that is not at this address."""
+        return [url for url in self.asked if not url.startswith((address, "data:", "blob:"))]

@@ -5,19 +5,17 @@ from __future__ import annotations
 import json
 import random
 import re
-import threading
 from typing import TYPE_CHECKING, Any
 
 import pytest
 from fencepost.counterexamples.trace import ARCHIVE
-from fencepost.explore.serving import HOST, server
 from fencepost.explore.stories import stories
 from fencepost.invariants.protocols import PROTOCOLS, protocol
 from fencepost.model.language.errors import DisabledError
 from fencepost.model.language.interpreter import Interpreter
 from fencepost.model.language.subset import check, guards_of
 
-from tests.browser import MARKS, Tab, chromium
+from tests.browser import MARKS, Tab, browser, served  # noqa: F401 (a fixture)
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -37,17 +35,8 @@ def address(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
 
     folder: Path = tmp_path_factory.mktemp("explorer")
     write(folder)
-    with server(folder) as made:
-        threading.Thread(target=made.serve_forever, daemon=True).start()
-        yield f"http://{HOST}:{made.server_port}/"
-        made.shutdown()
-
-
-@pytest.fixture(scope="module")
-def browser() -> Iterator[Any]:
-    """Start the browser."""
-    with chromium() as started:
-        yield started
+    with served(folder) as made:
+        yield made
 
 
 class Opened(Tab):
@@ -76,7 +65,7 @@ class Opened(Tab):
     def close(self) -> None:
         """Close it; it must not have complained, nor asked anybody else."""
         assert self.said == []
-        assert [url for url in self.asked if not url.startswith((self.address, "data:", "blob:"))] == []
+        assert self.elsewhere(self.address) == []
         self.context.close()
 
 

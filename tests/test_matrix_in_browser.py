@@ -6,25 +6,15 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import pytest
 
-from tests.browser import MARKS, chromium
+from tests.browser import MARKS, Tab, browser  # noqa: F401 (a fixture)
 from tests.commands import data_of, fencepost
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
 
 PLANTED = Path(__file__).parent / "machines" / "planted.py"
 pytestmark = MARKS
-
-
-@pytest.fixture(scope="module")
-def browser() -> Iterator[Any]:
-    """Start the browser."""
-    with chromium() as started:
-        yield started
 
 
 @pytest.fixture(scope="module")
@@ -37,9 +27,7 @@ def file(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 def opened(browser: Any, file: Path, mark: str = "", **options: Any) -> Any:
     """Open the page."""
-    page = browser.new_context(**options).new_page()
-    page.goto(f"{file.as_uri()}{mark}")
-    return page
+    return Tab(browser, f"{file.as_uri()}{mark}", **options).page
 
 
 def cell(page: Any, row: str, prop: str) -> Any:
@@ -82,13 +70,8 @@ def test_a_counterexample_closes_and_leaves_the_table_where_it_was(way: str, bro
 
 
 def test_every_number_opens_one_counterexample_without_errors_or_requests(browser: Any, file: Path) -> None:
-    page = browser.new_context().new_page()
-    asked: list[str] = []
-    said: list[str] = []
-    page.on("request", lambda request: asked.append(request.url))
-    page.on("console", lambda message: said.append(message.text))
-    page.on("pageerror", lambda error: said.append(str(error)))
-    page.goto(file.as_uri())
+    tab = Tab(browser, file.as_uri())
+    page = tab.page
     links = page.locator("td.cell a").all()
     assert len(links) == page.locator("div.trace").count() > 5
     for number in range(len(links)):
@@ -96,8 +79,8 @@ def test_every_number_opens_one_counterexample_without_errors_or_requests(browse
         assert page.locator("div.trace:visible").count() == 1
         assert page.locator("div.trace:visible li").count() == int(page.locator("td.cell a").nth(number).text_content()) - 1
         page.keyboard.press("Escape")
-    assert asked == [file.as_uri()]
-    assert said == []
+    assert tab.asked == [file.as_uri()]
+    assert tab.said == []
 
 
 def test_the_head_stays_in_sight_while_rows_are_scrolled(browser: Any, file: Path) -> None:

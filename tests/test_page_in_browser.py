@@ -14,20 +14,12 @@ from fencepost.counterexamples.render import render
 from fencepost.counterexamples.replay import follow
 from fencepost.counterexamples.trace import ARCHIVE
 
-from tests.browser import MARKS, Tab, chromium
+from tests.browser import MARKS, Tab, browser  # noqa: F401 (a fixture)
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
     from pathlib import Path
 
 pytestmark = MARKS
-
-
-@pytest.fixture(scope="module")
-def browser() -> Iterator[Any]:
-    """Start the browser."""
-    with chromium() as started:
-        yield started
 
 
 @pytest.fixture(scope="module")

@@ -5,13 +5,10 @@
 
 from __future__ import annotations
 
-import functools
 import html
-import http.server
 import json
 import os
 import re
-import threading
 import time
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -30,7 +27,7 @@ from fencepost.invariants.protocols import PROTOCOLS
 from fencepost.model.language.removal import guards
 from fencepost.website.places import of_action, of_entry, of_guard, of_property, of_run, of_trace, rendered
 
-from tests.browser import MARKS, chromium
+from tests.browser import MARKS, Tab, browser, served  # noqa: F401 (a fixture)
 from tests.links import Page, broken, from_elsewhere
 
 if TYPE_CHECKING:
@@ -155,37 +152,8 @@ def test_every_link_into_the_explorer_opens_and_a_history_ends_in_a_violation(te
 @pytest.fixture(scope="module")
 def address(site: Path) -> Iterator[str]:
     """Serve the site as a file server does; return its address."""
-
-    class Quiet(http.server.SimpleHTTPRequestHandler):
-        def log_message(self, *_: Any) -> None:
-            """Say nothing."""
-
-    with http.server.ThreadingHTTPServer(("127.0.0.1", 0), functools.partial(Quiet, directory=str(site))) as server:
-        threading.Thread(target=server.serve_forever, daemon=True).start()
-        yield f"http://127.0.0.1:{server.server_port}/"
-        server.shutdown()
-
-
-@pytest.fixture(scope="module")
-def browser() -> Iterator[Any]:
-    """Start the browser."""
-    with chromium() as started:
-        yield started
-
-
-class Opened:
-    """A tab, with what it asked for elsewhere and what it complained of."""
-
-    def __init__(self, browser: Any, address: str, **options: Any) -> None:
-        self.context = browser.new_context(**options)
-        self.page = self.context.new_page()
-        self.wrong: list[str] = []
-        self.page.on(
-            "request", lambda it: None if it.url.startswith((address, "data:", "blob:")) else self.wrong.append(it.url)
-        )
-        self.page.on("response", lambda it: self.wrong.append(f"{it.status} {it.url}") if it.status >= 400 else None)
-        self.page.on("console", lambda it: self.wrong.append(it.text) if it.type in ("error", "warning") else None)
-        self.page.on("pageerror", lambda it: self.wrong.append(str(it)))
+    with served(site) as made:
+        yield made
 
 
 @pytest.mark.parametrize("scheme", SCHEMES)
@@ -193,7 +161,7 @@ class Opened:
 def test_pages_fit_complain_of_nothing_and_ask_for_nothing_elsewhere(
     browser: Any, address: str, width: int, scheme: str, tmp_path_factory: pytest.TempPathFactory
 ) -> None:
-    opened = Opened(browser, address, viewport={"width": width, "height": 900}, color_scheme=scheme)
+    opened = Tab(browser, address, viewport={"width": width, "height": 900}, color_scheme=scheme)
     shots = Path(os.environ.get("FENCEPOST_SHOTS") or tmp_path_factory.getbasetemp())
     for page in PAGES:
         opened.page.goto(address + page)
@@ -201,24 +169,22 @@ def test_pages_fit_complain_of_nothing_and_ask_for_nothing_elsewhere(
         opened.page.screenshot(path=shots / f"{page.replace('/', '-').removesuffix('.html')}-{width}-{scheme}.png")
         wide = opened.page.evaluate("document.documentElement.scrollWidth")
         assert wide <= width, (page, wide)
-    assert opened.wrong == []
+    assert opened.said + opened.elsewhere(address) == []
     opened.context.close()
 
 
 def test_the_first_page_is_there_within_a_second(browser: Any, address: str) -> None:
     took = []
     for _ in range(3):
-        opened = Opened(browser, address)
-        opened.page.goto(address + "index.html", wait_until="load")
+        opened = Tab(browser, address + "index.html")
         took.append(opened.page.evaluate("performance.getEntriesByType('navigation')[0].loadEventEnd"))
         opened.context.close()
     assert min(took) < 1000, took
 
 
 def test_settings_are_chosen_and_shown_and_kept_in_the_address(browser: Any, address: str) -> None:
-    opened = Opened(browser, address)
+    opened = Tab(browser, address + "settings.html")
     page = opened.page
-    page.goto(address + "settings.html")
     outcome_shown = page.locator(".answer:visible .outcome")
     assert "survives 1 crash, can be lost with 2." in outcome_shown.inner_text()
     page.select_option("#choose-kafka", "3.9")
@@ -235,32 +201,30 @@ def test_settings_are_chosen_and_shown_and_kept_in_the_address(browser: Any, add
     assert "Not searched" in page.locator(".answer:visible .unknown").inner_text()
     page.select_option("#choose-acks", "1")
     assert "with acks=1" in page.locator(".answer:visible .unknown").inner_text()
-    assert opened.wrong == []
+    assert opened.said + opened.elsewhere(address) == []
 
 
 def test_without_a_script_the_measured_table_is_there(browser: Any, address: str) -> None:
-    opened = Opened(browser, address, java_script_enabled=False)
-    opened.page.goto(address + "settings.html")
+    opened = Tab(browser, address + "settings.html", java_script_enabled=False)
     assert opened.page.locator("#choose:visible").count() == 0
     assert opened.page.locator("#answers .answer:visible").count() == 0
     assert opened.page.locator("noscript tr:visible").count() == 1 + len(cells(2)) + len(cells(3))
 
 
 def test_search_finds_an_action_by_the_keyboard_alone(browser: Any, address: str) -> None:
-    opened = Opened(browser, address)
+    opened = Tab(browser, address + "index.html")
     page = opened.page
-    page.goto(address + "index.html")
     page.keyboard.press("/")
     page.keyboard.type("controller-fences-broker", delay=5)
     first = page.locator(".md-search-result__link").first
     first.wait_for()
     page.keyboard.press("Enter")
     page.wait_for_url(re.compile(r"protocols/|checks/|runs/|replication"))
-    assert opened.wrong == []
+    assert opened.said + opened.elsewhere(address) == []
 
 
 def test_everything_on_a_page_can_be_reached_by_the_keyboard_and_has_a_name(browser: Any, address: str) -> None:
-    opened = Opened(browser, address, viewport={"width": 1440, "height": 900})
+    opened = Tab(browser, address, viewport={"width": 1440, "height": 900})
     for name in ("index.html", "settings.html", "guarantees/kip-903.html"):
         opened.page.goto(address + name)
         nameless = opened.page.evaluate(

@@ -3,15 +3,19 @@
 from __future__ import annotations
 
 from functools import cache
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeVar
 
 from fencepost.api.evidence import cases_of
 from fencepost.invariants.catalogue import entries
 from fencepost.pages.matrices import best_of, measured
 
 if TYPE_CHECKING:
-    from fencepost.invariants.catalogue import Entry
+    from collections.abc import Callable
 
+    from fencepost.invariants.catalogue import Entry
+    from fencepost.invariants.run import Case
+
+Key = TypeVar("Key")
 Asked = tuple[str, str]
 """A protocol, and one of its properties."""
 
@@ -19,32 +23,30 @@ Asked = tuple[str, str]
 @cache
 def entries_by_property() -> dict[Asked, tuple[str, ...]]:
     """Return the entries that runs on a property decide."""
-    found: dict[Asked, dict[str, None]] = {}
-    for name, entry in entries().items():
-        for case in cases_of(entry):
-            found.setdefault((case.run.protocol, case.prop), {})[name] = None
-    return {asked: tuple(names) for asked, names in found.items()}
+    return _entries_by(lambda case: (case.run.protocol, case.prop))
 
 
 @cache
 def entries_by_run() -> dict[str, tuple[str, ...]]:
     """Return the entries that a run is evidence for, by its name."""
-    found: dict[str, dict[str, None]] = {}
-    for name, entry in entries().items():
-        for case in cases_of(entry):
-            found.setdefault(case.run.name, {})[name] = None
-    return {run: tuple(names) for run, names in found.items()}
+    return _entries_by(lambda case: case.run.name)
 
 
 @cache
 def entries_by_trace() -> dict[str, tuple[str, ...]]:
     """Return the entries that an archived trace is evidence for, by the name of its file."""
-    found: dict[str, dict[str, None]] = {}
+    return _entries_by(lambda case: case.run.traces[case.prop] if case.expect == "violated" else None)
+
+
+def _entries_by(key: Callable[[Case], Key | None]) -> dict[Key, tuple[str, ...]]:
+    """Return the entries by what their cases have; those that have None are left out."""
+    found: dict[Key, dict[str, None]] = {}
     for name, entry in entries().items():
         for case in cases_of(entry):
-            if case.expect == "violated":
-                found.setdefault(case.run.traces[case.prop], {})[name] = None
-    return {file: tuple(names) for file, names in found.items()}
+            having = key(case)
+            if having is not None:
+                found.setdefault(having, {})[name] = None
+    return {having: tuple(names) for having, names in found.items()}
 
 
 @cache
