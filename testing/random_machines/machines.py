@@ -53,7 +53,7 @@ Things = Annotated[int, BitSet(C.n)]
 Large = Annotated[int, Range(-1000000, 1000000)]
 Wide = Annotated[int, Range(-4611686018427387903, 4611686018427387903)]
 Counter = Annotated[int, Range(0, 3)]
-Place = Annotated[int, Range(0, C.n * -1 + 5)]
+Place = Annotated[int, Range(0, C.n * -1 + 6)]
 Turn = Annotated[int, Range(0, 5)]
 Twice = Annotated[int, Range(0, 2 * C.k - 1)]
 Widest = Annotated[int, Range(0, largest(C.k, C.n) + 1)]
@@ -284,7 +284,7 @@ class Author:
         scope.numbers["t"] = "c.n"
         scope.fixed.add("t")
         more = self.statements.store(scope, 0) if self.choices.chance(15) else []
-        lines = ['"""Move."""', "require(s.at[t] < 5 - c.n)", "s.at[t] += 1", *more]
+        lines = ['"""Move."""', "require(s.at[t] < 6 - c.n)", "s.at[t] += 1", *more]
         return "\n".join(["@action(t=Thing)", "def moves(s, c, t):", *indented(lines)])
 
     def turns(self) -> str:

@@ -27,7 +27,7 @@ class Domain:
 
 SMALL = Domain("Small", "-3", "3")
 COUNTER = Domain("Counter", "0", "3")
-PLACE = Domain("Place", "0", "5 - c.n")
+PLACE = Domain("Place", "0", "6 - c.n")
 TURN = Domain("Turn", "0", "5")
 WIDE = Domain("Wide", "-4611686018427387903", "4611686018427387903")
 DOMAINS = [

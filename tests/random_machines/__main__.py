@@ -48,6 +48,16 @@ def small(seed: int, name: str) -> str:
     return machine_text(Choices(shrink(choices.made, lambda given: bool(ask(machine_text(Choices(given)))))))
 
 
+def on_spark(seed: int, count: int) -> int:
+    """Compare machines on Spark; return 1 if something differs."""
+    from tests.random_machines import spark
+
+    found = spark.run(seed, count)
+    print("\n".join(found["differences"]) or found)  # noqa: T201 (what it is for)
+    save("trust", {**figures("trust"), "machines on Spark": {**found, "differences": len(found["differences"])}})
+    return 1 if found["differences"] else 0
+
+
 def main() -> int:
     """Run; return 1 if something differs."""
     parser = argparse.ArgumentParser(prog="python -m tests.random_machines", description=__doc__)
@@ -62,6 +72,9 @@ def main() -> int:
     order = orders.add_parser("shrink", help="print a small machine that differs")
     order.add_argument("seed", type=int, help="of the machine")
     order.add_argument("comparison", help="that differs")
+    order = orders.add_parser("spark", help="compare a few machines on Spark, and write what was seen to figures/trust.json")
+    order.add_argument("--seed", type=int, default=0, help="the first machine")
+    order.add_argument("--count", type=int, default=20, help="how many")
     order = orders.add_parser("cover", help="print seeds of machines that have every construct between them")
     order.add_argument("count", type=int, help="machines that are drawn")
     given = parser.parse_args()
@@ -73,6 +86,8 @@ def main() -> int:
         with tempfile.TemporaryDirectory() as folder:
             say(cover(given.count, Path(folder)))
         return 0
+    if given.order == "spark":
+        return on_spark(given.seed, given.count)
     rows = run(given.seed, given.count, given.seconds, given.file) if given.order == "run" else rows_in(given.files)
     for row in rows:
         if row.get("differs"):

@@ -26,6 +26,8 @@ if TYPE_CHECKING:
 
 ENOUGH = 205
 """States after which no further level is expanded."""
+MORE = 350
+"""The same, where a property is about whole behaviours: such a property is judged on a whole graph only."""
 UNFIT = "fit 64 bits"
 """In the error of an engine whose numbers have an end."""
 
@@ -74,8 +76,9 @@ class Case:
     @cached_property
     def plain(self) -> Recorded:
         """The plain search, ended or broken off by an error."""
-        of_states = tuple(item for item in self.properties if not item.kind.over_behaviours)
-        return Recorded(self.machine, self.constants, of_states, Options(workers=1, deadlock=True))
+        found = Recorded(self.machine, self.constants, self.of_states, Options(workers=1, deadlock=True))
+        found.enough = ENOUGH if self.of_states == self.properties else MORE
+        return found
 
     @cached_property
     def expected(self) -> dict[str, Any]:

@@ -1,0 +1,53 @@
+"""A sample of random machines on Spark: each state of theirs travels between partitions, from the first level on."""
+
+from __future__ import annotations
+
+import sys
+import tempfile
+from contextlib import nullcontext
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from fencepost.explorers.spark.explore import Explore
+from fencepost.explorers.spark.machines import Origin
+from fencepost.explorers.spark.session import Cluster, spark
+from fencepost.model.language.errors import ModelError
+from fencepost.testing.random_machines import numbered
+
+from tests.random_machines.case import Case, said
+from tests.random_machines.comparisons import of_states
+from tests.random_machines.engines import load
+
+if TYPE_CHECKING:
+    from pyspark import SparkContext
+
+
+def differs(context: SparkContext, text: str, case: Case) -> str:
+    """Return how a search on Spark differs from the plain one, or an empty string."""
+    origin = Origin("random", text, (), (), normalize=True)
+    found = origin.protocol()
+    judged = tuple(item for item in found.properties if not item.kind.over_behaviours)
+    asked = Explore(found.machine, origin.constants(), judged, case.options, origin, origin.kernels(), 2, 1)
+    return case.differs(said(lambda: asked.run(lambda: nullcontext(context))), of_states(case))
+
+
+def run(first: int, count: int) -> dict[str, Any]:
+    """Compare so many machines that the language takes, and return what was seen."""
+    row: dict[str, Any] = {"machines": 0, "states": 0, "machines with a runtime error": 0, "differences": []}
+    with tempfile.TemporaryDirectory() as folder, spark(Cluster("local[2]")) as context:
+        seed = first
+        while row["machines"] < count:
+            try:
+                machine, properties = load(numbered(seed), Path(folder))
+            except ModelError:
+                continue
+            finally:
+                seed += 1
+            case = Case(machine, properties, machine.set_constants({}), seed - 1)
+            row["machines with a runtime error"] += "error" in case.expected
+            how = differs(context, numbered(case.seed), case)
+            row["differences"] += [f"machine {case.seed}: {how}"] * bool(how)
+            row["machines"] += 1
+            row["states"] += len(case.plain.parents)
+            del sys.modules[machine.state.__module__]
+    return row
