@@ -9,7 +9,6 @@ import html
 import json
 import os
 import re
-import time
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -49,15 +48,15 @@ PAGES = (
 
 @pytest.fixture(scope="module")
 def site(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The site, built once in the time that it may take."""
+    """The site, built once in the processor time that it may take: others may use the machine."""
     if ready := os.environ.get("FENCEPOST_SITE"):
         return Path(ready)
     from fencepost.website.build import build
 
     folder = tmp_path_factory.mktemp("built") / "site"
-    begun = time.monotonic()
+    begun = os.times()
     build(folder, ROOT / "docs")
-    assert time.monotonic() - begun < MOST_SECONDS
+    assert sum(os.times()[:4]) - sum(begun[:4]) < MOST_SECONDS
     return folder
 
 
