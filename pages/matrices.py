@@ -37,6 +37,10 @@ BASES: dict[str, tuple[str, ...]] = {
         "3 brokers, crash",
         "3 brokers, size of KIP-966's specification",
         "3 brokers, reassignment",
+        "2 brokers, a process starts early",
+        "2 brokers, HYP-11 repaired by heartbeats, in the end",
+        "2 brokers, HYP-12, lowered, repaired",
+        "kafka-4.4 2 brokers, HYP-14 repaired",
     ),
     "quorum": (
         "2 voters and an observer",
