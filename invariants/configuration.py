@@ -1,8 +1,8 @@
-"""Witnesses on min ISR that operators change: that it matters, and that brokers and the controller act on different values."""
+"""Witnesses on what operators configure: that min ISR matters, that different values of it are acted on, and that a stale ELR elects."""
 
 from fencepost.model.cluster.constants import C
 from fencepost.model.cluster.state import State, effective_min_isr, is_running, leads, local, min_isr_of, newest
-from fencepost.model.language import bits, sometimes
+from fencepost.model.language import NONE, bits, sometimes
 from fencepost.model.language.actions import properties_in
 
 
@@ -44,6 +44,12 @@ def leader_goes_by_a_smaller_min_isr(s: State, c: C) -> bool:
         and min_isr_of(s, c, broker) < effective_min_isr(c, newest(s), newest(s).raised)
         for broker in range(c.brokers)
     )
+
+
+@sometimes
+def stale_elr_elects(before: State, after: State, c: C) -> bool:
+    """Somebody is elected for being in an ELR that was left when an operator turned ELR off."""
+    return before.elr_disabled == 1 and newest(before).leader == NONE and bits.contains(before.elr, newest(after).leader)
 
 
 PROPERTIES = properties_in(globals())

@@ -33,7 +33,7 @@ def operator_lowers_min_isr(s: State, c: C) -> None:
 
 @action()
 def operator_turns_elr_off(s: State, c: C) -> None:
-    """An operator turns eligible leader replicas off (kafka-features downgrade --feature eligible.leader.replicas=0).
+    """An operator turns eligible leader replicas off (kafka-features downgrade --feature eligible.leader.replicas.version=0).
 
     Brokers do not read that. Nothing clears the ELRs that partitions have (FeatureControlManager.replay).
     """
