@@ -328,10 +328,11 @@ def _switches_off() -> tuple[Row, Iterable[Row]]:
 
 
 def _moving() -> tuple[Row, Iterable[Row]]:
-    """Return the largest searches of replicas that move, and those that did not end in the time that they had."""
-    return ["what", "ended", "distinct", "depth", "wall s", "states/s", "bytes a state", "store", "peak"], (
+    """Return the largest search of replicas that move, in both modes."""
+    return ["what", "kept", "ended", "distinct", "depth", "wall s", "states/s", "bytes a state", "store", "peak"], (
         [
             row["what"],
+            row["kept"],
             "yes" if row["complete"] else "no",
             f"{row['distinct']:,}",
             str(row["depth"]),
