@@ -2,7 +2,7 @@
 
 The model of the commit before operators moved replicas is taken out of it, and both models are searched by the engine of today, in turns, as
 kafka-4.1 with three brokers. The states must be the same. `--moving` searches with replicas that move instead, where the states are most;
-`--warm` prints the time of `fencepost check` from its start to its end, once its machine is compiled.
+`--warm` takes the time of `fencepost check` from its start to its end, once its machine is compiled.
 Writes figures/switches.json, which docs/replication.md shows.
 """
 
@@ -122,6 +122,7 @@ def warm(rounds: int) -> None:
         "processor": round(min(processor[1:]), 2),
     }
     CONSOLE.print(result)
+    save("switches", {**load("switches"), "warm": result})
 
 
 def main() -> None:
