@@ -11,6 +11,12 @@ from fencepost.pages.tables import MARK, with_tables
 if TYPE_CHECKING:
     from pathlib import Path
 
+HISTORIES = {
+    "findings/hyp-10.html": "replication-hyp-10-cancelled.trace",
+    "findings/hyp-11.html": "replication-hyp-11.trace",
+}
+"""Pages that show a history step by step, and its archived trace: `fencepost show --format html`, without trying something else."""
+
 
 def whole_pages() -> dict[str, str]:
     """Return the text of every page that is built as a whole, by its path."""
@@ -26,4 +32,14 @@ def pages(folder: Path | None = None) -> dict[str, str]:
             name, text = file.relative_to(folder).as_posix(), file.read_text("utf-8")
             if name not in made and MARK in text:
                 made[name] = with_tables(text, name)
+        made |= {name: _history(trace) for name, trace in HISTORIES.items() if (folder / name).is_file()}
     return made
+
+
+def _history(file: str) -> str:
+    """Return the page of an archived trace."""
+    from fencepost.counterexamples.render.html import render
+    from fencepost.counterexamples.replay import replay
+    from fencepost.counterexamples.trace import ARCHIVE
+
+    return render(replay(ARCHIVE / file))

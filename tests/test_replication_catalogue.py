@@ -5,6 +5,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 import pytest
+from fencepost.counterexamples.reader import read
+from fencepost.counterexamples.trace import ARCHIVE
 from fencepost.invariants import replication as properties
 from fencepost.invariants.catalogue import entries, evidence, runs_of, values_of
 from fencepost.model.cluster.machine import MACHINE
@@ -41,6 +43,17 @@ ALL_ACTIONS = (
     "2 brokers, a process starts early",
     "kafka-4.4 2 brokers, HYP-11, configs first and lowered",
 )
+
+ASKED_FOR = {
+    "operator_reassigns_replicas": ("reassignment-ends", "hyp-10"),
+    "operator_cancels_reassignment": ("added-member-is-taken-back", "hyp-10-cancelled"),
+    "operator_raises_min_isr": ("raise-leaves-too-few", "hyp-11"),
+    "operator_lowers_min_isr": ("lower-is-enough", "hyp-11-lowered"),
+    "operator_turns_elr_off": ("stale-elr-elects", "hyp-14"),
+    "broker_applies_configs": ("configs-are-published-apart", "hyp-11"),
+    "broker_starts": ("fetch-without-epoch-counts", "hyp-15"),
+}
+"""Actions that happen only where a budget asks for them: a witness, and an archived history."""
 
 
 def names(kind: str) -> set[str]:
@@ -118,6 +131,17 @@ def test_no_action_is_dead_and_small_runs_find_what_is_pinned() -> None:
     by_name = {run.name: run for run in runs_of("replication")}
     fired = fired_in(by_name[f"replication {title}"] for title in ALL_ACTIONS)
     assert {name for name, count in fired.items() if not count} == set()
+
+
+@pytest.mark.parametrize("action", ASKED_FOR)
+def test_an_action_that_is_asked_for_has_a_witness_and_a_history_that_a_property_catches(action: str) -> None:
+    witness, slug = ASKED_FOR[action]
+    assert any(witness in run.properties and witness not in run.unreached for run in runs_of("replication"))
+    (run,) = (run for run in RUNS if f"replication-{slug}.trace" in run.trace.values())
+    trace = read(ARCHIVE / f"replication-{slug}.trace").trace
+    assert trace.prop is not None
+    assert trace.prop.name in run.violated
+    assert action in {step.action.name for step in trace.steps}
 
 
 def changed(change: Callable[[Any], None]) -> tuple[Interpreter, Any]:

@@ -22,9 +22,10 @@ from fencepost.model.language import action, bits, require
 
 @action(target=Movable)
 def operator_reassigns_replicas(s: State, c: C, target: int) -> None:
-    """An operator names the brokers that shall have replicas (kafka-reassign-partitions --execute); others keep theirs until the end.
+    """An operator moves replicas (kafka-reassign-partitions --execute): `target` are those of the movable brokers that shall have one.
 
-    ReplicationControlManager.changePartitionReassignment. `target` says which of the movable brokers; all others keep theirs. It may replace a reassignment under way. Then an empty list of replicas
+    ReplicationControlManager.changePartitionReassignment. Who loses a replica keeps it until the end, and brokers that are not movable
+    keep theirs. It may replace a reassignment under way. Then an empty list of replicas
     to add or to remove leaves the earlier list as it was, since the builder is given those only that are not empty. What the ISR
     allows already is done at once; unclean elections are not asked for here. A broker that is added cannot be elected as a member
     of the ELR: for a leader it is looked up among the replicas of before, which fails the request (PartitionRegistration.directory).
