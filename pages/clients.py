@@ -41,6 +41,7 @@ def runs() -> tuple[Row, Iterable[Row]]:
         "client",
         "histories",
         "judged",
+        "begun again",
         "not played",
         "a second",
         "load",
@@ -54,7 +55,8 @@ def runs() -> tuple[Row, Iterable[Row]]:
             row["client"],
             f"{row['histories']:,}",
             f"{row['counted']:,}",
-            f"{row['not_played']:,}",
+            _reasons(row["begun_again"]),
+            _reasons(row["not_played"]),
             f"{row['rate']:.0f}",
             f"{row['load']:.0f}",
             f"{100 * row['in_time'] / max(1, row['waited_for']):.0f}%",
@@ -64,6 +66,10 @@ def runs() -> tuple[Row, Iterable[Row]]:
         ]
         for row in _rows("runs")
     )
+
+
+def _reasons(found: dict[str, int]) -> str:
+    return ", ".join(f"{times:,}: {why}" for why, times in found.items()) or "0"
 
 
 def stories() -> tuple[Row, Iterable[Row]]:

@@ -5,16 +5,16 @@ from __future__ import annotations
 import asyncio
 import shutil
 import sys
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from typing import Any
 
 import pytest
 from fencepost.conformance.clients import install, wire
-from fencepost.conformance.clients.driver import Driver
 from fencepost.conformance.clients.history import Source, settings
 from fencepost.conformance.clients.install import Installed, installed
 from fencepost.conformance.clients.keep import load, of_archive, text_of
-from fencepost.conformance.clients.own import MUTANTS
-from fencepost.conformance.clients.play import Player, Times
+from fencepost.conformance.clients.own import MUTANTS, OwnClient
+from fencepost.conformance.clients.play import SLOW, Player, Times
 from fencepost.conformance.clients.report import Request, conform_clients
 from fencepost.conformance.clients.run import Failure, run, shortened
 from fencepost.conformance.clients.stories import STORIES
@@ -22,9 +22,6 @@ from fencepost.model.language.errors import UsageError
 
 from tests.commands import data_of, fencepost
 from tests.test_clients import history
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 pytest.importorskip("kio", reason="the scripted cluster needs kio (the extra `clients`)")
 pytestmark = pytest.mark.filterwarnings("ignore::ResourceWarning")
@@ -147,13 +144,31 @@ def test_a_driver_that_does_not_start_is_one_message(monkeypatch: pytest.MonkeyP
         run(client, [LOST])
 
 
-def test_a_driver_that_dies_leaves_no_history_undecided() -> None:
-    async def play() -> str:
-        command = (sys.executable, "-c", 'print(\'{"event": "ready"}\', flush=True); input()')
-        async with Driver(command) as driver:
-            return (await Player(LOST, driver.session(), Times(start=0.5, recover=0.2)).run()).broken
+def test_a_process_that_dies_is_started_again_and_what_cannot_be_played_is_counted() -> None:
+    command = (sys.executable, "-c", 'print(\'{"event": "ready"}\', flush=True); input()')
+    outcome = run(Installed("mortal", "1", command), [LOST, LOST], QUICK)
+    died = {"the process of the client died (exit 0)": 2}
+    assert (outcome.histories, outcome.counted, dict(outcome.begun_again), dict(outcome.undone)) == (2, 0, died, died)
+    assert outcome.verdict == "undetermined"
 
-    assert asyncio.run(play()) == "the client did not start in time"
+
+def test_histories_that_a_process_took_along_are_judged_by_the_next(tmp_path: Path) -> None:
+    own = Path(install.__file__).parent / "drivers" / "python_client.py"
+    once = f"import pathlib, runpy; first = pathlib.Path({str(tmp_path / 'began')!r})\n"
+    once += 'if not first.exists(): first.touch(); print(\'{"event": "ready"}\', flush=True); input(); raise SystemExit(9)\n'
+    once += f"import sys; sys.argv = [{str(own)!r}, 'librdkafka']; runpy.run_path(sys.argv[0], run_name='__main__')"
+    outcome = run(Installed("mortal", "1", (sys.executable, "-c", once)), [LOST], QUICK)
+    assert dict(outcome.begun_again) == {"the process of the client died (exit 9)": 1}
+    assert dict(outcome.undone) == {"the client was not made: ModuleNotFoundError: No module named 'confluent_kafka'": 1}
+
+
+def test_a_slow_broker_says_late_where_an_epoch_ends() -> None:
+    moves = ("broker-is-slow 1", "controller-elects-leader 0 1", "broker-learns 0 1", "broker-learns 1 1")
+    tries = ("client-sends-request 0", "broker-answers-request", "client-receives-response") * 3
+    play = asyncio.run(Player(history(*moves, *tries, consumer=1), OwnClient(""), QUICK).run())
+    asked = next(item.at for item in play.events if item.api == "validate" and item.broker == 1)
+    read = next(item.at for item in play.events if item.api == "fetch" and item.broker == 1 and item.at > asked)
+    assert read - asked >= SLOW
 
 
 @pytest.mark.long

@@ -250,6 +250,9 @@ def _print_clients(console: Console, reports: list[ClientReport]) -> None:
         console.print(
             f"  {counted(outcome.histories, 'history', 'histories')}, {outcome.counted:,} of them judged, {rate:.0f} a second"
         )
+        for found, said in ((outcome.begun_again, "begun again"), (outcome.undone, "not played to the end")):
+            for why, times in sorted(found.items()):
+                console.print(f"  {counted(times, 'history', 'histories')} {said}: {why}", soft_wrap=True)
         for name in NAMES:
             if outcome.exercised_in[name]:
                 broken = f"broken in {outcome.broken[name]:,} of " if outcome.broken[name] else "kept in "

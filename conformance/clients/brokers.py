@@ -32,7 +32,7 @@ class Plot(Protocol):
         ...
 
     def arrived(self, request: Request) -> None:
-        """Take a request for data or metadata, which is answered when the history says."""
+        """Take a request for data or metadata, or where an epoch ends: it is answered when the history says."""
         ...
 
 
@@ -112,7 +112,7 @@ class Connection(asyncio.Protocol):
                 self.transport.close()
             return
         note_requests(self.plot, self, message)
-        if message.api in (wire.PRODUCE, wire.FETCH, wire.METADATA):
+        if message.api in (wire.PRODUCE, wire.FETCH, wire.METADATA, wire.OFFSET_FOR_LEADER_EPOCH):
             self.plot.arrived(Request(self, message))
         else:
             Request(self, message).send()

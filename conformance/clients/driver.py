@@ -27,6 +27,7 @@ class Driver:
         self.hears: dict[int, Callable[[dict[str, Any]], None]] = {}
         self.number = 0
         self.ready = asyncio.Event()
+        self.is_over = False
 
     async def __aenter__(self) -> Self:
         self.process = await asyncio.create_subprocess_exec(
@@ -47,8 +48,9 @@ class Driver:
         return self
 
     async def __aexit__(self, *error: object) -> None:
-        with suppress(ProcessLookupError):
-            os.killpg(self.process.pid, signal.SIGKILL)
+        if self.process.returncode is None:
+            with suppress(ProcessLookupError):
+                os.killpg(self.process.pid, signal.SIGKILL)
         await self.process.wait()
         self.listening.cancel()
         with suppress(asyncio.CancelledError):
@@ -63,8 +65,11 @@ class Driver:
                     self.ready.set()
                 elif hear := self.hears.get(told.get("id", -1)):
                     hear(told)
+        self.is_over = True
+        code = await self.process.wait()
+        by = signal.Signals(-code).name if code < 0 else f"exit {code}"
         for hear in list(self.hears.values()):
-            hear({"event": "broken", "error": "the driver has died"})
+            hear({"event": "died", "error": f"the process of the client died ({by})"})
 
     def say(self, command: dict[str, Any]) -> None:
         """Send a command."""
@@ -89,10 +94,10 @@ class Client:
         """Start it."""
 
         def heard(told: dict[str, Any]) -> None:
-            if told["event"] == "stopped":
-                self.stopped.set()
-            elif not self.stopped.is_set():
+            if told["event"] != "stopped" and not self.stopped.is_set():
                 hear(told)
+            if told["event"] in ("stopped", "died"):
+                self.stopped.set()
 
         self.driver.hears[self.number] = heard
         servers = ",".join(command["bootstrap"])

@@ -63,3 +63,5 @@ class Play:
     """For each partition and creation of its topic the values in the leader's log in the end."""
     broken: str = ""
     """Why the client could not be driven to the end."""
+    begun_again: str = ""
+    """Why it could not the first time, if it was played a second time."""

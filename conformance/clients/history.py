@@ -41,10 +41,11 @@ BESIDES = {
     "leader_is_unknown": "brokers name no leader and no epoch (-1, -1) until the next election",
     "leader_is_guessed": "the next metadata answers name another leader with the same epoch",
     "epoch_is_unknown": "metadata names the leader without its epoch (-1) until the cluster is at rest",
+    "broker_is_slow": "a broker answers each OffsetForLeaderEpoch from then on 100 ms late",
 }
-"""What real clusters do and the model does not: each is about one partition."""
+"""What real clusters do and the model does not: each is about one partition, the last about one broker."""
 DRAWN = tuple(BESIDES)[:4]
-"""Those that are put into walks. Without an epoch nothing can be validated, so the last one is for stories."""
+"""Those that are put into walks. Without an epoch nothing can be validated, so that and the slow broker are for stories."""
 
 
 @dataclass(frozen=True)

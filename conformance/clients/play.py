@@ -21,6 +21,9 @@ from fencepost.model.language.errors import DisabledError, DomainError
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+LATE = "the client did not start in time"
+SLOW = 0.1
+"""Seconds that a slow broker takes to answer."""
 MOST_REQUESTS = 300
 """Requests after which a client that has not recovered is not waited for any longer."""
 WARM = 2
@@ -91,10 +94,12 @@ class Player:
                 await self._open(broker)
             await self._begin()
             for move in self.history.moves:
+                if self.play.broken:
+                    break
                 await self._move(move)
             await self._settle()
         except TimeoutError:
-            self.play.broken = self.play.broken or "the client did not start in time"
+            self.play.broken = self.play.broken or LATE
         finally:
             with suppress(TimeoutError):
                 await asyncio.wait_for(self.session.stop(), self.times.recover)
@@ -160,7 +165,11 @@ class Player:
 
     def _hear(self, told: dict[str, Any]) -> None:
         """Take an event of the client."""
-        kind = {"truncated": "reported", "error": "reported", "broken": "reported"}.get(told["event"], told["event"])
+        if told["event"] in ("died", "broken"):
+            self.play.broken = told["error"] if told["event"] == "died" else f"the client was not made: {told['error']}"
+            self.done.set()
+            return
+        kind = {"truncated": "reported", "error": "reported"}.get(told["event"], told["event"])
         partition = told.get("partition", NOBODY)
         self.note(
             Event(
@@ -183,7 +192,10 @@ class Player:
 
     def arrived(self, request: Request) -> None:
         """Take a request: the history waits for it, or it is answered now."""
-        if self.waiting is not None and self.waiting[0] == request.is_data and not self.waiting[1].done():
+        if request.message.api == wire.OFFSET_FOR_LEADER_EPOCH:
+            request.build()
+            asyncio.get_running_loop().call_later(SLOW * (request.broker in self.world.slow), request.send)
+        elif self.waiting is not None and self.waiting[0] == request.is_data and not self.waiting[1].done():
             self.waiting[1].set_result(request)
         elif self._is_idle(request):
             self.polling.add(request)
@@ -262,6 +274,8 @@ class Player:
         """Let the cluster be as a history leaves it in the end, and the client get out of where it is."""
         self._release(is_data=True)
         self._release(is_data=False)
+        if self.play.broken:
+            return
         self._note_lost(self.world.settle())
         self.note(Event("settled", self.now()))
         self.settled = 1

@@ -16,6 +16,7 @@ from fencepost.conformance.clients.stories import story
 from fencepost.model.language.errors import UsageError
 
 if TYPE_CHECKING:
+    from collections import Counter
     from collections.abc import Callable, Iterable, Iterator, Sequence
     from pathlib import Path
 
@@ -72,7 +73,8 @@ class ClientReport:
             "client": outcome.client.title,
             "histories": outcome.histories,
             "counted": outcome.counted,
-            "not_played": [{"why": why, "histories": count} for why, count in sorted(outcome.undone.items())],
+            "not_played": _reasons(outcome.undone),
+            "begun_again": _reasons(outcome.begun_again),
             "requests_waited_for": outcome.wanted,
             "requests_in_time": outcome.followed,
             "histories_per_second": round(outcome.histories / outcome.seconds, 1) if outcome.seconds else 0.0,
@@ -89,6 +91,10 @@ class ClientReport:
             "why": found.verdict.why,
             "trace": None if trace is None else str(trace),
         }
+
+
+def _reasons(found: Counter[str]) -> list[dict[str, Any]]:
+    return [{"why": why, "histories": count} for why, count in sorted(found.items())]
 
 
 def conform_clients(clients: Sequence[str], request: Request, tell: Callable[[str], None]) -> list[ClientReport]:

@@ -153,7 +153,10 @@ def _blame(judge: Judge, known: Beliefs, request: Event, newest: Belief) -> None
     shown = f"{request.api} goes to broker {request.broker}, and {newest.leader} leads in epoch {newest.epoch}"
     for event in reversed([item for item in known.ignored if newest.at < item.at <= request.at]):
         if event.leader == request.broker:
-            judge.breaks(f"older-{event.kind}-is-ignored", request, f"{shown}; {event.kind} of epoch {event.epoch} named it")
+            known_then = [item for item in (*known.trail, *known.optional) if item.at <= event.at]
+            then = max(known_then, key=lambda item: (item.topic, item.epoch))
+            why = f"{request.api} goes to broker {request.broker}, named by {event.kind} of epoch {event.epoch} after {then.leader} led in epoch {then.epoch}"
+            judge.breaks(f"older-{event.kind}-is-ignored", request, why)
             return
     was_named = any(item.leader == request.broker for item in known.trail if item.at <= request.at)
     if newest.leader == NOBODY:

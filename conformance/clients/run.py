@@ -60,6 +60,8 @@ class Outcome:
     """For each rule, in how many histories it could have been broken."""
     undone: Counter[str] = field(default_factory=Counter)
     """Histories that could not be played to their end, by the reason."""
+    begun_again: Counter[str] = field(default_factory=Counter)
+    """Histories that were played a second time since they could not be played to their end the first time, by the reason."""
     names: list[str] = field(default_factory=list)
     wanted: int = 0
     followed: int = 0
@@ -72,6 +74,8 @@ class Outcome:
         self.names.append(history.name)
         self.wanted += play.wanted
         self.followed += play.followed
+        if play.begun_again:
+            self.begun_again[play.begun_again] += 1
         if play.broken:
             self.undone[play.broken] += 1
             return
@@ -110,22 +114,34 @@ class Outcome:
         """The verdict: differs if a deviation shows each time that its history is played, undetermined if one shows now and then."""
         if any(found.is_steady for items in self.failures.values() for found in items):
             return "differs"
-        return "conforms" if self.complete and self.counted and not self.failures else "undetermined"
+        is_whole = self.complete and self.counted and not self.undone
+        return "conforms" if is_whole and not self.failures else "undetermined"
 
 
 class Pool:
-    """Clients of one kind: one process for all, or our own in this process."""
+    """Clients of one kind: one process for all, or our own in this process.
+
+    A process that dies takes all its clients along. Another takes its place, and each history that was being played is played again,
+    one at a time, so that one which kills the process keeps no other from being judged.
+    """
 
     def __init__(self, client: Installed, times: Times, at_once: int = AT_ONCE) -> None:
         self.client, self.times, self.at_once = client, times, at_once
         self.stack = AsyncExitStack()
         self.room = asyncio.Semaphore(at_once)
+        self.starting = asyncio.Lock()
+        self.alone = asyncio.Lock()
         self.driver: Driver | None = None
 
     async def __aenter__(self) -> Self:
-        if self.client.command:
-            self.driver = await self.stack.enter_async_context(Driver(self.client.command, self.client.environment))
+        await self._start()
         return self
+
+    async def _start(self) -> None:
+        """Start the process if there is none that lives."""
+        async with self.starting:
+            if self.client.command and (self.driver is None or self.driver.is_over):
+                self.driver = await self.stack.enter_async_context(Driver(self.client.command, self.client.environment))
 
     async def __aexit__(self, *error: object) -> None:
         await self.stack.aclose()
@@ -137,9 +153,19 @@ class Pool:
         return OwnClient(self.client.name.removeprefix(OWN).removeprefix("/"))
 
     async def play(self, history: History) -> Play:
-        """Play one history, once there is room."""
+        """Play one history, once there is room; a second time if the client died or did not start."""
         async with self.room:
-            return await Player(history, self.session(), self.times).run()
+            play = await self._once(history)
+            if not play.broken:
+                return play
+            async with self.alone:
+                again = await self._once(history)
+            again.begun_again = play.broken
+            return again
+
+    async def _once(self, history: History) -> Play:
+        await self._start()
+        return await Player(history, self.session(), self.times).run()
 
     async def play_all(
         self, histories: Iterable[History], take: Callable[[History, Play], None], end: float | None = None

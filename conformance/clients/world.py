@@ -86,6 +86,8 @@ class World:
         self.nameless: set[int] = set()
         """Partitions of which metadata does not say the epoch."""
         self.cut: set[int] = set()
+        self.slow: set[int] = set()
+        """Brokers that answer OffsetForLeaderEpoch late."""
         self.logs: dict[tuple[int, int, int], list[Record]] = {}
         self.written = 0
         for partition in range(self.c.partitions):
@@ -101,6 +103,8 @@ class World:
             self.absent.setdefault((move.args[0], now.topic, now.epoch), move.name.removeprefix("leader_is_"))
         elif move.name == "epoch_is_unknown":
             self.nameless.add(move.args[0])
+        elif move.name == "broker_is_slow":
+            self.slow.add(move.args[0])
         elif move.name == "leader_is_guessed":
             self.guesses[move.args[0]] = 3
         else:
