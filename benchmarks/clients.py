@@ -15,7 +15,7 @@ from collections import Counter
 from dataclasses import replace
 from typing import Any
 
-from fencepost.conformance.clients.history import SMALL, Source, settings
+from fencepost.conformance.clients.history import COVERED, DEPTH, Source, settings
 from fencepost.conformance.clients.install import NEWEST, OWN, installed
 from fencepost.conformance.clients.keep import of_archive
 from fencepost.conformance.clients.own import MUTANTS
@@ -26,16 +26,11 @@ from fencepost.conformance.clients.stories import STORIES, Story
 from fencepost.figures.store import load, save
 
 WALKS = 2000
-COVERED = (
-    *SMALL,
-    *({"brokers": 2, "partitions": 1, "changes": 2, "elections": 2, "consumer": consumer} for consumer in (0, 1)),
-)
-"""The machines whose state graphs are covered."""
-DEPTH = 30
 SEED = 951
 AGAIN = 500
 """Of the walks, those that are played a second time, whatever came of the first."""
 SECONDS = 700
+DIED = "the process died"
 
 
 def rows(table: str, mine: list[dict[str, Any]], **key: Any) -> None:
@@ -72,6 +67,7 @@ def walks(asked: str, number: int = WALKS) -> None:
         "complete": outcome.complete,
         "not_played": dict(outcome.undone),
         "begun_again": dict(outcome.begun_again),
+        "deaths": outcome.deaths,
         "waited_for": outcome.wanted,
         "in_time": outcome.followed,
         "seconds": round(outcome.seconds, 1),
@@ -107,7 +103,7 @@ def _changed(first: Outcome, second: Outcome) -> int:
 async def _story(story: Story, asked: str) -> Counter[str]:
     async with Pool(installed(asked), Times()) as pool:
         plays = await asyncio.gather(*(pool.play(story.history) for _ in range(story.plays)))
-    found: Counter[str] = Counter()
+    found: Counter[str] = Counter({"any": pool.deaths, DIED: pool.deaths})
     for play in plays:
         rules = {item.rule for item in Judge(play).broken}
         found["any"] += bool(rules & set(story.rules))
@@ -124,7 +120,7 @@ def stories(names: list[str]) -> None:
         for asked in (*story.breaks, *story.rarely, *story.keeps):
             found = asyncio.run(_story(story, asked))
             print(story.name, asked, dict(found))
-            shown = {name: found[name] for name in story.rules if found[name]}
+            shown = {name: found[name] for name in (*story.rules, DIED) if found[name]}
             made.append({"story": story.name, "client": asked, "plays": story.plays, "broken": found["any"], "rules": shown})
         rows("stories", made, story=story.name)
 

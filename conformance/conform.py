@@ -34,6 +34,8 @@ if TYPE_CHECKING:
 
 MOST_STATES = 50_000
 """The plain semantics explores the state graph; a larger one takes it too long."""
+DEPTH = 40
+"""Steps of a walk at most, if nothing else is said."""
 
 
 @dataclass(frozen=True)
@@ -42,7 +44,7 @@ class Request:
 
     constants: Constants
     walks: int = 0
-    depth: int = 40
+    depth: int = DEPTH
     seed: int = 1
     seconds: float | None = None
     workers: int = 2

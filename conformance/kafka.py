@@ -235,15 +235,14 @@ def by_maven(version: str) -> Path:
     return brought(POM.format(version=version), cache_folder() / "kafka" / version / "jars", f"the jars of Kafka {version}")
 
 
-def brought(pom: str, jars: Path, what: str) -> Path:
-    """Return a folder with the jars that a project of Maven needs, which Maven brings the first time."""
+def brought(pom: str, jars: Path, what: str, instead: str = "give a folder of jars with --jars") -> Path:
+    """Return a folder with the jars that a project of Maven needs, which Maven brings the first time; without Maven say what to do instead."""
     if jars.is_dir():
         return jars
     maven = shutil.which("mvn")
     if maven is None:
         raise UsageError(
-            f"Maven (`mvn`) was not found, which brings {what}: install it (Debian: apt-get install maven) "
-            "or give a folder of jars with --jars."
+            f"Maven (`mvn`) was not found, which brings {what}: install it (Debian: apt-get install maven) or {instead}."
         )
     jars.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
     with tempfile.TemporaryDirectory(dir=jars.parent) as work:

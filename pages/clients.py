@@ -73,18 +73,24 @@ def _reasons(found: dict[str, int]) -> str:
 
 
 def stories() -> tuple[Row, Iterable[Row]]:
-    """Return how often each story showed its defect, client by client."""
-    head = ["story", "client", "plays", "broken", "rules"]
-    return head, (
+    """Return how often each story showed its defect: the rules, the clients that broke one, and those that kept them."""
+    groups: dict[str, list[dict[str, Any]]] = {}
+    for row in _rows("stories"):
+        groups.setdefault(row["story"], []).append(row)
+    return ["story", "rules", "broken", "kept in as many plays"], (
         [
-            f"`{row['story']}`",
-            row["client"],
-            f"{row['plays']:,}",
-            f"{row['broken']:,}",
-            ", ".join(f"`{name}`" for name in row["rules"]),
+            f"`{name}`",
+            ", ".join(_rule(rule) for rule in sorted({rule for row in rows for rule in row["rules"]})),
+            ", ".join(f"{row['client']}: {row['broken']:,} of {row['plays']:,}" for row in rows if row["broken"]),
+            ", ".join(row["client"] for row in rows if not row["broken"]),
         ]
-        for row in _rows("stories")
+        for name, rows in sorted(groups.items())
     )
+
+
+def _rule(name: str) -> str:
+    """Return a rule as it is shown; that the process died is no rule."""
+    return name if " " in name else f"`{name}`"
 
 
 def mutants() -> tuple[Row, Iterable[Row]]:

@@ -9,7 +9,7 @@ import pytest
 from fencepost.conformance.clients import wire
 from fencepost.conformance.clients.beliefs import SLACK, beliefs
 from fencepost.conformance.clients.events import NOBODY, Event, Play
-from fencepost.conformance.clients.history import BESIDES, History, Move, Source, settings
+from fencepost.conformance.clients.history import BESIDES, DEPTH, History, Move, Source, by_name, settings
 from fencepost.conformance.clients.keep import diagram, load, of_archive, text_of
 from fencepost.conformance.clients.own import MUTANTS
 from fencepost.conformance.clients.rules import NAMES, Judge
@@ -207,6 +207,14 @@ def test_walks_and_covers_are_the_same_each_time() -> None:
     first = [str(one.moves) for one in Source(settings(), seed=3).walks(16, 20)]
     assert first == [str(one.moves) for one in Source(settings(), seed=3).walks(16, 20)]
     assert any(name in text for name in BESIDES for text in first)
+
+
+def test_a_history_has_the_name_that_finds_it() -> None:
+    names = ("walk 951.5", "cover 0.7")
+    found = [by_name(name) for name in names]
+    assert [one.name if one else "" for one in found] == list(names)
+    assert found[0] == list(Source(settings(), seed=951).walks(9, DEPTH))[5]
+    assert by_name("walk 951") is by_name("rolling-upgrade") is None
 
 
 def test_a_history_is_kept_as_a_file(tmp_path: Path) -> None:

@@ -137,6 +137,25 @@ def test_what_is_missing_is_said_and_the_others_play(monkeypatch: pytest.MonkeyP
     assert "fencepost: conforms" in found.stdout
 
 
+def test_without_kio_there_is_one_message(monkeypatch: pytest.MonkeyPatch) -> None:
+    wire.kio.cache_clear()
+    monkeypatch.setitem(sys.modules, "kio.serial", None)
+    found = fencepost("conform", "leader-discovery", "--client", OWN, "--walks", "4")
+    wire.kio.cache_clear()
+    assert (found.exit_code, found.stdout) == (2, "")
+    assert "`pip install 'fencepost[clients]'` brings it" in found.stderr
+
+
+def test_a_driver_that_ends_before_it_is_ready_leaves_the_others_to_play(monkeypatch: pytest.MonkeyPatch) -> None:
+    ends = Installed("mortal", "1", (sys.executable, "-c", ""))
+    monkeypatch.setattr(
+        "fencepost.conformance.clients.report.installed", lambda asked: ends if asked == "mortal" else installed(asked)
+    )
+    reports = conform_clients(["mortal", OWN], Request(walks=2), lambda _: None)
+    assert "ended before it was ready" in reports[0].missing
+    assert reports[1].verdict == "conforms"
+
+
 def test_a_driver_that_does_not_start_is_one_message(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("fencepost.conformance.clients.driver.START", 0.2)
     client = Installed("silent", "1", (sys.executable, "-c", "import time; time.sleep(60)"))
@@ -181,7 +200,7 @@ def test_each_client_plays(asked: str) -> None:
 @pytest.mark.long
 @pytest.mark.parametrize("story", STORIES, ids=[story.name for story in STORIES])
 def test_a_defect_shows_where_it_is_and_not_where_it_is_not(story: Any) -> None:
-    for asked in story.breaks:
-        assert run(installed(asked), [story.history] * story.plays, most=0).broken.keys() & set(story.rules)
-    for asked in story.keeps:
-        assert not run(installed(asked), [story.history] * story.plays, most=0).broken.keys() & set(story.rules)
+    for asked in (*story.breaks, *story.keeps):
+        outcome = run(installed(asked), [story.history] * story.plays, most=0)
+        shows = bool(outcome.deaths or outcome.broken.keys() & set(story.rules))
+        assert shows is (asked in story.breaks), asked

@@ -50,7 +50,7 @@ SHOWN = 8
     "--story", "stories", multiple=True, metavar="NAME", help="Play a story of docs/clients.md to the client (repeatable)."
 )
 @click.option("--walks", type=click.IntRange(1), metavar="N", help="Execute random walks instead of the whole state graph.")
-@click.option("--depth", type=click.IntRange(1), default=40, show_default=True, metavar="N", help="Steps of a walk at most.")
+@click.option("--depth", type=click.IntRange(1), metavar="N", help="Steps of a walk at most: 40, or 30 with --client.")
 @click.option("--seed", type=int, default=1, show_default=True, metavar="N", help="Take other walks.")
 @click.option("--ablate", is_flag=True, help="Remove each of Kafka's checks from the model, turn each rule: is it noticed?")
 @click.option("--refusals", type=click.IntRange(1), metavar="N", help="Try N steps on Kafka that the model refuses.")
@@ -108,7 +108,7 @@ def conform(protocol: str, kafka: str | None, jars: str | None, **given: Any) ->
 
 def _clients(protocol: str, kafka: str | None, jars: str | None, folder: Path | None, given: dict[str, Any]) -> Exit:
     """Play histories with real clients, and show which rule each of them breaks."""
-    from fencepost.conformance.clients.history import PROTOCOL
+    from fencepost.conformance.clients.history import DEPTH, PROTOCOL
     from fencepost.conformance.clients.report import Request, conform_clients
 
     if protocol != PROTOCOL:
@@ -122,7 +122,7 @@ def _clients(protocol: str, kafka: str | None, jars: str | None, folder: Path | 
         make_sure_folder(folder)
     request = Request(
         walks=given["walks"] or 0,
-        depth=min(given["depth"], 30),
+        depth=given["depth"] or DEPTH,
         seed=given["seed"],
         files=tuple(map(Path, given["files"])),
         stories=given["stories"],
@@ -139,7 +139,7 @@ def _clients(protocol: str, kafka: str | None, jars: str | None, folder: Path | 
 
 
 def _reports(bound: Binding, found: Release, tell: Callable[[str], None], given: dict[str, Any]) -> list[Report]:
-    from fencepost.conformance.conform import Request, conform_trace
+    from fencepost.conformance.conform import DEPTH, Request, conform_trace
     from fencepost.conformance.conform import conform as execute
 
     if given["files"]:
@@ -147,7 +147,7 @@ def _reports(bound: Binding, found: Release, tell: Callable[[str], None], given:
     request = Request(
         constants=_constants(bound, found.model, given),
         walks=given["walks"] or 0,
-        depth=given["depth"],
+        depth=given["depth"] or DEPTH,
         seed=given["seed"],
         seconds=given["budget"],
         workers=given["workers"] or os.cpu_count() or 1,
@@ -250,7 +250,9 @@ def _print_clients(console: Console, reports: list[ClientReport]) -> None:
         console.print(
             f"  {counted(outcome.histories, 'history', 'histories')}, {outcome.counted:,} of them judged, {rate:.0f} a second"
         )
-        for found, said in ((outcome.begun_again, "begun again"), (outcome.undone, "not played to the end")):
+        if outcome.deaths:
+            console.print(f"  the process of the client died {counted(outcome.deaths, 'time')}")
+        for found, said in ((outcome.begun_again, "begun again alone"), (outcome.undone, "not played to the end")):
             for why, times in sorted(found.items()):
                 console.print(f"  {counted(times, 'history', 'histories')} {said}: {why}", soft_wrap=True)
         for name in NAMES:

@@ -27,7 +27,7 @@ class Driver:
         self.hears: dict[int, Callable[[dict[str, Any]], None]] = {}
         self.number = 0
         self.ready = asyncio.Event()
-        self.is_over = False
+        self.is_ready = self.is_over = False
 
     async def __aenter__(self) -> Self:
         self.process = await asyncio.create_subprocess_exec(
@@ -45,6 +45,9 @@ class Driver:
         except TimeoutError as error:
             await self.__aexit__()
             raise UsageError(f"the driver did not start within {START:g} s: `{' '.join(self.command[:3])} ...`.") from error
+        if not self.is_ready:
+            await self.__aexit__()
+            raise UsageError(f"the driver ended before it was ready: `{' '.join(self.command[:3])} ...`.")
         return self
 
     async def __aexit__(self, *error: object) -> None:
@@ -62,10 +65,12 @@ class Driver:
             with suppress(ValueError):
                 told = json.loads(line)
                 if told["event"] == "ready":
+                    self.is_ready = True
                     self.ready.set()
                 elif hear := self.hears.get(told.get("id", -1)):
                     hear(told)
         self.is_over = True
+        self.ready.set()
         code = await self.process.wait()
         by = signal.Signals(-code).name if code < 0 else f"exit {code}"
         for hear in list(self.hears.values()):

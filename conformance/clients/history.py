@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import random
+import re
 from dataclasses import dataclass, field
+from itertools import islice
 from typing import TYPE_CHECKING, Any
 
 from fencepost.conformance.cover import Cover, state_graph
@@ -33,6 +35,14 @@ SMALL: tuple[dict[str, int], ...] = tuple(
     {"brokers": 2, "partitions": 1, "changes": 1, "elections": 1, "consumer": consumer} for consumer in (0, 1)
 )
 """The machines whose state graphs are covered: one election, seen by two brokers sooner or later."""
+COVERED = (
+    *SMALL,
+    *({"brokers": 2, "partitions": 1, "changes": 2, "elections": 2, "consumer": consumer} for consumer in (0, 1)),
+)
+"""Those and larger ones: what `benchmarks/clients.py` covers."""
+DEPTH = 30
+"""Steps of a walk at most, if nothing else is said."""
+NAME = re.compile(r"(walk|cover) (\d+)\.(\d+)\Z")
 
 
 BESIDES = {
@@ -41,7 +51,7 @@ BESIDES = {
     "leader_is_unknown": "brokers name no leader and no epoch (-1, -1) until the next election",
     "leader_is_guessed": "the next metadata answers name another leader with the same epoch",
     "epoch_is_unknown": "metadata names the leader without its epoch (-1) until the cluster is at rest",
-    "broker_is_slow": "a broker answers each OffsetForLeaderEpoch from then on 100 ms late",
+    "broker_is_slow": "a broker answers each OffsetForLeaderEpoch from then on 200 ms late",
 }
 """What real clusters do and the model does not: each is about one partition, the last about one broker."""
 DRAWN = tuple(BESIDES)[:4]
@@ -154,3 +164,14 @@ def settings(role: str | None = None) -> tuple[dict[str, int], ...]:
     )
     roles = {"producer": (0,), "consumer": (1,), None: (0, 1)}[role]
     return tuple({**one, "consumer": consumer} for one in each for consumer in roles)
+
+
+def by_name(name: str) -> History | None:
+    """Return the walk or the history of a cover that has this name: the seed or the machine, and a number."""
+    found = NAME.match(name)
+    if found is None:
+        return None
+    first, number = int(found[2]), int(found[3])
+    if found[1] == "walk":
+        return next(islice(Source(settings(), first).walks(number + 1, DEPTH), number, None))
+    return next((one for one in Source(COVERED).cover() if one.name == name), None)

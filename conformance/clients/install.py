@@ -27,6 +27,7 @@ NEWEST = {"java": "4.4.0", "librdkafka": "2.16.1", "franz-go": "1.22.2", "kafka-
 OWN = "fencepost"
 """Our own small client, which needs nothing."""
 SECONDS = 300
+LEAVE = "leave this client out"
 VERSION = re.compile(r"[0-9][0-9A-Za-z.]*\Z")
 POM = KAFKA_POM.replace("kafka_2.13", "kafka-clients").replace("kafka-jars", "kafka-clients-jars")
 JAVA = ("-XX:+UseSerialGC", "-Xmx512m", "-XX:-UsePerfData", "-XX:TieredStopAtLevel=1", "-Xss256k")
@@ -109,7 +110,9 @@ def _python(name: str, version: str) -> Installed:
 
 def _java(version: str) -> Installed:
     """Bring kafka-clients by Maven and compile the driver."""
-    jars = brought(POM.format(version=version), cache_folder() / "clients" / f"java-{version}", f"kafka-clients {version}")
+    jars = brought(
+        POM.format(version=version), cache_folder() / "clients" / f"java-{version}", f"kafka-clients {version}", LEAVE
+    )
     classes = compiled(version, jars, (DRIVERS / "java",))
     return Installed("java", version, (tool("java"), *JAVA, "-cp", f"{classes}:{jars}/*", "fencepost.clients.Driver"))
 
@@ -122,7 +125,7 @@ def _go(version: str) -> Installed:
     if not folder.is_dir():
         go = shutil.which("go")
         if go is None:
-            raise UsageError("`go` was not found, which builds the driver of franz-go: install Go, or leave this client out.")
+            raise UsageError(f"`go` was not found, which builds the driver of franz-go: install Go, or {LEAVE}.")
         work = folder.with_suffix(".new")
         shutil.rmtree(work, ignore_errors=True)
         work.mkdir(parents=True, mode=0o700)

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
 LATE = "the client did not start in time"
-SLOW = 0.1
+SLOW = 0.2
 """Seconds that a slow broker takes to answer."""
 MOST_REQUESTS = 300
 """Requests after which a client that has not recovered is not waited for any longer."""

@@ -7,12 +7,13 @@ import time
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
-from fencepost.conformance.clients.history import PROTOCOL, SMALL, Source, settings
+from fencepost.conformance.clients.history import DEPTH, PROTOCOL, SMALL, Source, by_name, settings
 from fencepost.conformance.clients.install import Installed, installed
-from fencepost.conformance.clients.keep import load, page, text_of
+from fencepost.conformance.clients.keep import load, of_archive, page, text_of
 from fencepost.conformance.clients.rules import NAMES
 from fencepost.conformance.clients.run import Outcome, run, shortened
 from fencepost.conformance.clients.stories import story
+from fencepost.conformance.clients.wire import kio
 from fencepost.model.language.errors import UsageError
 
 if TYPE_CHECKING:
@@ -24,14 +25,16 @@ if TYPE_CHECKING:
     from fencepost.conformance.clients.run import Failure
 
 FORMAT = 1
+PLAYS = 10
+"""How often a history that is named is played; a story says it itself."""
 
 
 @dataclass(frozen=True)
 class Request:
-    """Which histories are played: stories by name, walks by number, files, or a path cover of SMALL; for each client at most `seconds`."""
+    """Which histories are played, for at most `seconds` with each client: stories, each many times, walks, files, or a path cover of SMALL."""
 
     walks: int = 0
-    depth: int = 30
+    depth: int = DEPTH
     seed: int = 1
     files: tuple[Path, ...] = ()
     stories: tuple[str, ...] = ()
@@ -42,11 +45,21 @@ class Request:
         """Yield the histories, the same each time."""
         if self.files or self.stories:
             yield from map(load, self.files)
-            yield from (story(name).history for name in self.stories)
+            for name in self.stories:
+                yield from _named(name)
         elif self.walks:
             yield from Source(settings(), self.seed).walks(self.walks, self.depth)
         else:
             yield from Source(SMALL, self.seed).cover()
+
+
+def _named(name: str) -> list[History]:
+    """Return a story, or a history that the tables of docs/clients.md name, as often as it is played."""
+    found = by_name(name) or next((one for one in of_archive() if one.name == name), None)
+    if found is not None:
+        return [found] * PLAYS
+    told = story(name)
+    return [told.history] * told.plays
 
 
 @dataclass
@@ -75,6 +88,7 @@ class ClientReport:
             "counted": outcome.counted,
             "not_played": _reasons(outcome.undone),
             "begun_again": _reasons(outcome.begun_again),
+            "deaths": outcome.deaths,
             "requests_waited_for": outcome.wanted,
             "requests_in_time": outcome.followed,
             "histories_per_second": round(outcome.histories / outcome.seconds, 1) if outcome.seconds else 0.0,
@@ -100,20 +114,22 @@ def _reasons(found: Counter[str]) -> list[dict[str, Any]]:
 def conform_clients(clients: Sequence[str], request: Request, tell: Callable[[str], None]) -> list[ClientReport]:
     """Play the histories with each client, one after the other; a client that is missing does not keep the others from it."""
     logging.getLogger("asyncio").setLevel(logging.CRITICAL)  # it names each connection that a client has closed
+    kio()
+    named = list(request.histories()) if request.files or request.stories else []
     reports = []
     for asked in clients:
         report = ClientReport(asked)
         reports.append(report)
         try:
             client = installed(asked)
+            tell(f"{client.title} plays")
+            report.outcome = run(client, named or request.histories(), seconds=request.seconds)
         except UsageError as error:
             if len(clients) == 1:
                 raise
             report.missing = str(error)
             tell(report.missing)
             continue
-        tell(f"{client.title} plays")
-        report.outcome = run(client, request.histories(), seconds=request.seconds)
         if request.output is not None:
             report.traces = dict(_kept(client, report.outcome, request.output, tell))
     return reports

@@ -24,6 +24,8 @@ if TYPE_CHECKING:
 
 AT_ONCE = 24
 """Histories that are played at the same time: each waits most of the time."""
+ALONE = 4
+"""Processes for one history each that run at the same time."""
 AGAIN = 3
 """How often a history in which a rule was broken is played again: a deviation counts if it shows each time."""
 
@@ -62,6 +64,8 @@ class Outcome:
     """Histories that could not be played to their end, by the reason."""
     begun_again: Counter[str] = field(default_factory=Counter)
     """Histories that were played a second time since they could not be played to their end the first time, by the reason."""
+    deaths: int = 0
+    """How often a process with several clients died."""
     names: list[str] = field(default_factory=list)
     wanted: int = 0
     followed: int = 0
@@ -107,22 +111,22 @@ class Outcome:
             return "not played again"
         if steady == tried:
             return f"each time in {AGAIN} plays more"
-        return f"flaky: each time in {AGAIN} plays more of {steady} of {tried} histories"
+        return f"flaky: of {tried} played {AGAIN} times more, {steady} show it each time"
 
     @property
     def verdict(self) -> str:
         """The verdict: differs if a deviation shows each time that its history is played, undetermined if one shows now and then."""
         if any(found.is_steady for items in self.failures.values() for found in items):
             return "differs"
-        is_whole = self.complete and self.counted and not self.undone
+        is_whole = self.complete and self.counted and not self.undone and not self.deaths
         return "conforms" if is_whole and not self.failures else "undetermined"
 
 
 class Pool:
     """Clients of one kind: one process for all, or our own in this process.
 
-    A process that dies takes all its clients along. Another takes its place, and each history that was being played is played again,
-    one at a time, so that one which kills the process keeps no other from being judged.
+    A process that dies takes all its clients along. Another takes its place, and each history that was being played is played again in a
+    process of its own, so that one which kills the process keeps no other from being judged.
     """
 
     def __init__(self, client: Installed, times: Times, at_once: int = AT_ONCE) -> None:
@@ -130,8 +134,9 @@ class Pool:
         self.stack = AsyncExitStack()
         self.room = asyncio.Semaphore(at_once)
         self.starting = asyncio.Lock()
-        self.alone = asyncio.Lock()
+        self.alone = asyncio.Semaphore(ALONE)
         self.driver: Driver | None = None
+        self.deaths = 0
 
     async def __aenter__(self) -> Self:
         await self._start()
@@ -141,7 +146,11 @@ class Pool:
         """Start the process if there is none that lives."""
         async with self.starting:
             if self.client.command and (self.driver is None or self.driver.is_over):
-                self.driver = await self.stack.enter_async_context(Driver(self.client.command, self.client.environment))
+                self.deaths += self.driver is not None
+                self.driver = await self.stack.enter_async_context(self._process())
+
+    def _process(self) -> Driver:
+        return Driver(self.client.command, self.client.environment)
 
     async def __aexit__(self, *error: object) -> None:
         await self.stack.aclose()
@@ -155,17 +164,14 @@ class Pool:
     async def play(self, history: History) -> Play:
         """Play one history, once there is room; a second time if the client died or did not start."""
         async with self.room:
-            play = await self._once(history)
-            if not play.broken:
+            await self._start()
+            play = await Player(history, self.session(), self.times).run()
+            if not play.broken or self.driver is None:
                 return play
-            async with self.alone:
-                again = await self._once(history)
+            async with self.alone, self._process() as process:
+                again = await Player(history, process.session(), self.times).run()
             again.begun_again = play.broken
             return again
-
-    async def _once(self, history: History) -> Play:
-        await self._start()
-        return await Player(history, self.session(), self.times).run()
 
     async def play_all(
         self, histories: Iterable[History], take: Callable[[History, Play], None], end: float | None = None
@@ -191,7 +197,7 @@ async def _run(client: Installed, histories: Iterable[History], times: Times, se
     async with Pool(client, times) as pool:
         began = time.monotonic()
         outcome.complete = await pool.play_all(histories, outcome.add, None if seconds is None else began + seconds)
-        outcome.seconds = time.monotonic() - began
+        outcome.seconds, outcome.deaths = time.monotonic() - began, pool.deaths
         await asyncio.gather(*(_again(pool, found) for items in outcome.failures.values() for found in items[:most]))
     return outcome
 

@@ -163,23 +163,15 @@ STORIES = (
         "found here",
         "While the consumer waits for an older leader to validate its position, metadata names the next leader. The answer of the older one is taken "
         "for an answer of the next, whose log is shorter: the truncation is missed.",
-        {"brokers": 2, "partitions": 1, "changes": 2, "elections": 2, "consumer": 1},
+        {"brokers": 2, "partitions": 2, "changes": 2, "elections": 2, "consumer": 1},
         (
-            "broker-is-slow 1",
-            "controller-elects-leader 0 1",
-            "records-are-lost 0",
-            "controller-elects-leader 0 0",
-            "broker-learns 0 1",
-            "broker-learns 1 1",
-            *TRIES[:2],
-            "broker-learns 0 2",
-            *TRIES[2:],
-            *TRIES,
+            *("broker-is-slow 1", "controller-elects-leader 0 1", "records-are-lost 0", "controller-elects-leader 0 0"),
+            *("broker-learns 0 1", "broker-learns 1 1", *TRIES[:2], "broker-learns 0 2", *TRIES[2:]),
+            *("leader-is-missing 1", *TRIES, *ASKS, *TRIES),
         ),
         ("truncation-is-noticed", "validates-before-delivering"),
         ("librdkafka==2.16.1",),
         ("java==4.4.0", "franz-go==1.22.2"),
-        plays=50,
     ),
     Story(
         "new-topic-with-smaller-epochs",
@@ -225,6 +217,19 @@ STORIES = (
         plays=50,
     ),
     Story(
+        "partition-without-a-leader-beside-a-hint",
+        "confluentinc/librdkafka#5280",
+        "One answer has a hint for one partition and leader -1 for another. The client counts both and fills in one, reads what was never written, and "
+        "its process dies.",
+        {"brokers": 2, "partitions": 2, "changes": 2, "elections": 2, "consumer": 1},
+        ("controller-elects-leader 0 1", "leader-is-missing 1", "broker-learns 0 1", *TRIES, *TRIES),
+        ("recovers",),
+        (),
+        ("librdkafka==2.3.0", "java==4.4.0", "franz-go==1.22.2"),
+        ("librdkafka==2.16.1",),
+        plays=200,
+    ),
+    Story(
         "epoch-without-a-leader-change",
         "found here",
         "A fetch is answered with FENCED_LEADER_EPOCH and a hint. The client takes hints of NOT_LEADER_OR_FOLLOWER only, and believes older metadata.",
@@ -254,5 +259,8 @@ def story(name: str) -> Story:
     found = next((item for item in STORIES if item.name == name), None)
     if found is None:
         names = [item.name for item in STORIES]
-        raise UsageError(f"there is no story {name!r}.{nearest(name, names)} Stories are: {', '.join(names)}.")
+        raise UsageError(
+            f"there is no story {name!r}.{nearest(name, names)} Stories are: {', '.join(names)}; a history of the tables has a name such as "
+            "'walk 951.125'."
+        )
     return found
