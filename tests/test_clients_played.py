@@ -148,6 +148,7 @@ def test_without_kio_there_is_one_message(monkeypatch: pytest.MonkeyPatch) -> No
 
 def test_a_driver_that_ends_before_it_is_ready_leaves_the_others_to_play(monkeypatch: pytest.MonkeyPatch) -> None:
     ends = Installed("mortal", "1", (sys.executable, "-c", ""))
+    monkeypatch.setitem(install.NEWEST, "mortal", "1")
     monkeypatch.setattr(
         "fencepost.conformance.clients.report.installed", lambda asked: ends if asked == "mortal" else installed(asked)
     )

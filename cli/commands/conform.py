@@ -252,8 +252,8 @@ def _print_clients(console: Console, reports: list[ClientReport]) -> None:
         )
         if outcome.deaths:
             console.print(f"  the process of the client died {counted(outcome.deaths, 'time')}")
-        for found, said in ((outcome.begun_again, "begun again alone"), (outcome.undone, "not played to the end")):
-            for why, times in sorted(found.items()):
+        for reasons, said in ((outcome.begun_again, "begun again alone"), (outcome.undone, "not played to the end")):
+            for why, times in sorted(reasons.items()):
                 console.print(f"  {counted(times, 'history', 'histories')} {said}: {why}", soft_wrap=True)
         for name in NAMES:
             if outcome.exercised_in[name]:

@@ -48,11 +48,11 @@ class Installed:
         return f"{self.name}=={self.version}" if self.version else self.name
 
 
-def installed(asked: str) -> Installed:
-    """Return a client that was asked for as NAME or NAME==VERSION, installed if it was not yet."""
+def named(asked: str) -> tuple[str, str]:
+    """Return name and version of a client that was asked for as NAME or NAME==VERSION; raise UsageError if there can be none."""
     name, _, version = asked.partition("==")
     if name == OWN or name.startswith(f"{OWN}/"):
-        return Installed(name, "")
+        return name, ""
     if name not in NEWEST:
         raise UsageError(
             f"--client {asked} is no client that can be driven.{nearest(name, list(NEWEST))} Write one of {', '.join(NEWEST)} or {OWN}, "
@@ -61,6 +61,14 @@ def installed(asked: str) -> Installed:
     version = version or NEWEST[name]
     if not VERSION.match(version):
         raise UsageError(f"--client {asked} has a version that cannot be one: write a number such as {name}=={NEWEST[name]}.")
+    return name, version
+
+
+def installed(asked: str) -> Installed:
+    """Return a client that was asked for, installed if it was not yet."""
+    name, version = named(asked)
+    if name not in NEWEST:
+        return Installed(name, version)
     if name == "java":
         return _java(version)
     return _go(version) if name == "franz-go" else _python(name, version)

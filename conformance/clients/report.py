@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from fencepost.conformance.clients.history import DEPTH, PROTOCOL, SMALL, Source, by_name, settings
-from fencepost.conformance.clients.install import Installed, installed
+from fencepost.conformance.clients.install import Installed, installed, named
 from fencepost.conformance.clients.keep import load, of_archive, page, text_of
 from fencepost.conformance.clients.rules import NAMES
 from fencepost.conformance.clients.run import Outcome, run, shortened
@@ -114,8 +114,10 @@ def _reasons(found: Counter[str]) -> list[dict[str, Any]]:
 def conform_clients(clients: Sequence[str], request: Request, tell: Callable[[str], None]) -> list[ClientReport]:
     """Play the histories with each client, one after the other; a client that is missing does not keep the others from it."""
     logging.getLogger("asyncio").setLevel(logging.CRITICAL)  # it names each connection that a client has closed
+    for asked in clients:
+        named(asked)
+    given = list(request.histories()) if request.files or request.stories else []
     kio()
-    named = list(request.histories()) if request.files or request.stories else []
     reports = []
     for asked in clients:
         report = ClientReport(asked)
@@ -123,7 +125,7 @@ def conform_clients(clients: Sequence[str], request: Request, tell: Callable[[st
         try:
             client = installed(asked)
             tell(f"{client.title} plays")
-            report.outcome = run(client, named or request.histories(), seconds=request.seconds)
+            report.outcome = run(client, given or request.histories(), seconds=request.seconds)
         except UsageError as error:
             if len(clients) == 1:
                 raise
