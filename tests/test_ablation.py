@@ -21,7 +21,7 @@ from fencepost.model.language.removal import Guard, find_guard, guards, without
 from fencepost.model.language.subset import check, guards_of
 
 from tests import search as reference
-from tests.machines import async_isr, doubles, finite_replicated_log, id_sequence, lamps, mailbox, planted
+from tests.machines import async_isr, doubles, finite_replicated_log, id_sequence, lamps, long_numbers, mailbox, planted
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -29,7 +29,10 @@ if TYPE_CHECKING:
 
     from fencepost.model.language import Machine, Property
 
-OWN = {item.MACHINE.name: item for item in (id_sequence, finite_replicated_log, async_isr, mailbox, lamps, planted, doubles)}
+OWN = {
+    item.MACHINE.name: item
+    for item in (id_sequence, finite_replicated_log, async_isr, mailbox, lamps, planted, doubles, long_numbers)
+}
 SMALL: list[tuple[str, dict[str, int]]] = [
     ("id-sequence", {}),
     ("finite-replicated-log", {"records": 1}),
@@ -186,6 +189,12 @@ def test_a_search_that_ends_early_leaves_a_guard_undetermined() -> None:
     outcome = ablation.explore(find_guard(machine, "leader-shrink-isr 4"))
     assert outcome.purpose is Purpose.UNDETERMINED
     assert outcome.why == "the limit of 100 states was reached"
+
+
+def test_a_number_that_compiled_code_cannot_hold_is_no_refusal_by_a_domain() -> None:
+    found = matrix("long-numbers", {})["turn 1"]
+    assert found.purpose is Purpose.UNDETERMINED
+    assert "a shift or a product does not fit 64 bits" in found.why
 
 
 def test_a_switch_is_turned_and_a_choice_is_taken_otherwise() -> None:

@@ -128,7 +128,7 @@ class Ablation:
         try:
             result = self._run(search)
         except DomainError as error:
-            return Outcome(guard, Purpose.UNDETERMINED, why=f"a property has no value there: {error}")
+            return Outcome(guard, Purpose.UNDETERMINED, why=str(error))
         grown = True if result.distinct > self.base.distinct else None if not result.complete else False
         refused = 0 if guard.part else self.base.guards[search.numbers[guard.action, guard.number]].refused
         alone = None if grown is not False else result.generated - self.base.generated + search.left_steps

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from fencepost.explorers.native.llvm.checks import NUMBER, RARE, SUM
 from fencepost.explorers.native.llvm.types import number
 from fencepost.explorers.native.lower.loops import only_if
 from fencepost.explorers.native.lower.shape import ERROR
@@ -23,7 +24,7 @@ class Masks:
 
     `slots[guard][part]` is 1 where that part of the guard (0: the guard as a whole) is off. `first` holds one more than the
     row of the first state with a step out of a domain, `times` how many such steps there were, `hard` the code of an
-    error in a property.
+    error that is no refusal: one in a property, or a number of more than 64 bits.
     """
 
     def __init__(self, module: Module) -> None:
@@ -33,7 +34,11 @@ class Masks:
         self.first, self.times, self.hard = reserve(), reserve(), reserve()
 
     def leave(self, module: Module, build: Builder, e: Value, row: Value, times: Value) -> None:
-        """Note that steps out of a state left a domain, which refused them."""
+        """Note that steps out of a state left a domain, which refused them; a number that is too long here is in a domain all the same."""
+        code = module.cell(build, e, ERROR)
+        for longer in (NUMBER, SUM):
+            with only_if(build, build.compared("==", code, number(longer)), RARE):
+                module.note(build, e, self.hard, code)
         module.note(build, e, ERROR, number(0))
         with only_if(build, build.compared("==", module.cell(build, e, self.first), number(0))):
             module.note(build, e, self.first, build.wrapped("+", row, number(1)))
