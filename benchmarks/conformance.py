@@ -67,7 +67,9 @@ def main() -> None:
     options.add_argument("--kafka", action="append", metavar="VERSION", help="only this release (repeatable)")
     options.add_argument("--protocol", choices=BINDINGS, help="seen: only this one")
     options.add_argument("--steps", type=int, default=STEPS, help="compared steps of each release")
-    options.add_argument("--workers", type=int, default=1, help="processes that run Kafka's classes")
+    options.add_argument(
+        "--workers", type=int, default=1, help="processes that run Kafka's classes; with --idle those of the command"
+    )
     options.add_argument("--keep", type=Path, metavar="DIR", help="keep what each batch found here")
     options.add_argument("--idle", action="store_true", help="nothing else runs on this machine: write the rate of covers")
     options.add_argument("--batches", type=int, default=1_000, help="take so many more batches at most")
@@ -119,7 +121,8 @@ def _covered(kafka: Release, graph: str, text: str, given: argparse.Namespace, b
     machine = bound.machine
     values = {**dict(machine.version(kafka.model).values), **bound.small, **sizes(text)}
     constants = bound.as_built(kafka.model, machine.set_constants(values))
-    found = conform(bound, kafka, Request(constants, workers=given.workers), lambda _: None)
+    request = Request(constants) if given.idle else Request(constants, workers=given.workers)
+    found = conform(bound, kafka, request, lambda _: None)
     _tell(found)
     done, of = len(found.outcome.taken), found.transitions
     return {

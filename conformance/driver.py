@@ -18,6 +18,8 @@ if TYPE_CHECKING:
 
 PATIENCE = 60.0
 """Seconds after which a process that does not answer is given up."""
+SLICE = 1.0
+"""Seconds of one wait: a run that is stopped by Ctrl-Z, with its driver, loses one of them and not all of its patience."""
 CLOSING = 20.0
 """Seconds that a process has to end by itself; an agent of JaCoCo writes a file then."""
 MEMORY_FOLDER = Path("/dev/shm")  # noqa: S108 (only as the parent of a private folder; checkpoint files make disks slow)
@@ -37,6 +39,7 @@ class Driver:
         )
         self._errors = tempfile.TemporaryFile()  # noqa: SIM115 (closed in `close`)
         self._rest = b""
+        self._selector = selectors.DefaultSelector()
         self._process = subprocess.Popen(  # noqa: S603 (our own command)
             release.command(self._folder.name),
             stdin=subprocess.PIPE,
@@ -44,6 +47,8 @@ class Driver:
             stderr=self._errors,
             env={**os.environ, "LC_ALL": "C"},
         )
+        assert self._process.stdout is not None
+        self._selector.register(self._process.stdout, selectors.EVENT_READ)
         try:
             self.version = self._greeting()
         except BaseException:
@@ -92,19 +97,20 @@ class Driver:
     def _read(self, asked: str = "its start") -> dict[str, Any]:
         """Return the next line as JSON."""
         assert self._process.stdout is not None
-        with selectors.DefaultSelector() as selector:
-            selector.register(self._process.stdout, selectors.EVENT_READ)
-            while b"\n" not in self._rest:
-                if not selector.select(self.patience):
-                    self._process.kill()
-                    raise DriverError(
-                        f"the driver for Kafka {self.release.version} did not answer {asked!r} within "
-                        f"{self.patience:g} s; it was ended."
-                    )
+        left = self.patience
+        while b"\n" not in self._rest:
+            if self._selector.select(min(SLICE, left)):
                 found = os.read(self._process.stdout.fileno(), 1 << 16)
                 if not found:
                     self._gone(asked)
                 self._rest += found
+                continue
+            left -= SLICE
+            if left <= 0:
+                self._process.kill()
+                raise DriverError(
+                    f"the driver for Kafka {self.release.version} did not answer {asked!r} within {self.patience:g} s; it was ended."
+                )
         line, _, self._rest = self._rest.partition(b"\n")
         try:
             answer = json.loads(line)
@@ -126,6 +132,7 @@ class Driver:
 
     def close(self) -> None:
         """End the process and remove its folder."""
+        self._selector.close()
         for stream in (self._process.stdin, self._process.stdout):
             if stream is not None:
                 with suppress(OSError):

@@ -19,6 +19,7 @@ from tests.commands import fencepost
 from tests.kafkas import on_kafka
 
 ARCHIVE = Path(__file__).parent.parent / "counterexamples" / "archive"
+UPSTREAM = Path(__file__).parent / "upstream"
 JUNIT = """\
 <project xmlns="http://maven.apache.org/POM/4.0.0">
   <modelVersion>4.0.0</modelVersion>
@@ -156,11 +157,16 @@ def test_it_fails_on_the_release_and_passes_with_the_repair(name: str, version: 
 
 
 IN_REPORTS = {
-    "hyp-10": (2, ("expected: <[]> but was: <[3]>", "expected: <[2]> but was: <[1, 2]>")),
-    "hyp-13": (3, ("expected: <false> but was: <true>", "existed in isrMembers, but not in the topics map")),
-    "hyp-11": (1, ("Verification in order failure",)),
+    "hyp-10": ("RemovedReplicaElrTest", 2, ("expected: <[]> but was: <[3]>", "expected: <[2]> but was: <[1, 2]>")),
+    "hyp-13": (
+        "ClearedElrIndexTest",
+        3,
+        ("expected: <false> but was: <true>", "existed in isrMembers, but not in the topics map"),
+    ),
+    "hyp-11": ("MinIsrBeforeIsrTest", 1, ("Verification in order failure",)),
+    "hyp-16": ("LostDiskElrTest", 2, ("expected: <[]> but was: <[2]>", "expected: <false> but was: <true>")),
 }
-"""Reports with a test: how many methods it has, and what they say on a release."""
+"""Reports with a test: its class, how many methods it has, and what they say on a release."""
 
 
 @pytest.mark.long
@@ -170,9 +176,8 @@ IN_REPORTS = {
 def test_the_test_in_a_report_fails_on_the_release_and_passes_with_the_repair(
     finding: str, version: str, tmp_path: Path
 ) -> None:
-    report = (ARCHIVE.parent.parent / "docs" / "findings" / f"report-{finding}.md").read_text()
-    release, (methods, said) = kit(version), IN_REPORTS[finding]
-    text = adapted("package" + report.partition("```java\npackage")[2].partition("```")[0], classes_in(release.jars))
+    release, (name, methods, said) = kit(version), IN_REPORTS[finding]
+    text = adapted((UPSTREAM / f"{name}.java").read_text(), classes_in(release.jars))
     failed = run_on(release, text, tmp_path / "plain")
     assert f"{methods} tests failed" in failed, failed
     assert all(words in failed for words in said), failed

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import shutil
 import socket
 import time
 from contextlib import suppress
@@ -38,6 +39,7 @@ listener.security.protocol.map=CONTROLLER:PLAINTEXT,PLAINTEXT:PLAINTEXT
 listeners={name}://127.0.0.1:{port}
 advertised.listeners={name}://127.0.0.1:{advertised}
 log.dirs={data}
+metadata.log.dir={metadata}
 auto.create.topics.enable=false
 """
 
@@ -54,6 +56,8 @@ class Shape:
     settings: Mapping[str, str] = field(default_factory=dict)
     delays: bool = False
     elr: bool = True
+    disks: tuple[int, ...] = ()
+    """Brokers that have a second disk, which logs are put on first."""
 
 
 class Log:
@@ -78,6 +82,7 @@ class Cluster:
         self.proxy = Proxy()
         self._running: dict[int, Process] = {}
         self._places = {node: place for place, node in enumerate((CONTROLLER, *shape.brokers))}
+        self._disks = {node: self._folders(node) for node in self._places}
 
     def __enter__(self) -> Self:
         return self
@@ -96,12 +101,9 @@ class Cluster:
         if self.shape.delays:
             for node in self._places:
                 self.proxy.listen(node, self._advertised(node), self._port(node))
-        files = [self._write(node) for node in self._places]
-        feature = "-" if self.shape.elr else "eligible.leader.replicas.version=0"
-        command = self.kit.java("fencepost.clusters.Format", CLUSTER_ID, feature, *map(str, files))
-        done = run(command, FORMAT_SECONDS, "kafka-storage format")
-        if done.returncode != 0:
-            raise ClusterError(f"the nodes' folders could not be formatted:\n{(done.stdout + done.stderr).strip()[-1500:]}")
+        for node in self._places:
+            self._write(node)
+        self._format(*self._places)
         logs = {node: self.log(node) for node in self._places}
         for node in self._places:
             self.start(node)
@@ -144,10 +146,25 @@ class Cluster:
 
     def bytes_of(self, node: int, topic: str) -> int | None:
         """Return how many bytes of a topic's partition a broker has on its disk; None if it has no such log."""
-        folder = self.folder / f"data-{node}" / f"{topic}-0"
-        with suppress(FileNotFoundError):
-            return sum(path.stat().st_size for path in folder.glob("*.log")) if folder.is_dir() else None
+        for folder in (disk / f"{topic}-0" for disk in self._disks[node]):
+            with suppress(FileNotFoundError):
+                if folder.is_dir():
+                    return sum(path.stat().st_size for path in folder.glob("*.log"))
         return None
+
+    def fail_disk(self, node: int) -> None:
+        """Let a node's second disk vanish with all that is on it."""
+        shutil.rmtree(self._disks[node][0], ignore_errors=True)
+
+    def replace_disk(self, node: int) -> None:
+        """Put an empty disk in the place of the second one, and format it."""
+        self._disks[node][0].mkdir()
+        self._format(node)
+
+    def take_disk_out(self, node: int) -> None:
+        """Take the second disk out of a node's settings, which it reads when it starts."""
+        self._disks[node] = self._disks[node][1:]
+        self._write(node)
 
     def close(self) -> None:
         """End every process and every connection."""
@@ -170,7 +187,14 @@ class Cluster:
                     "write --port with the first of as many that are free."
                 ) from error
 
-    def _write(self, node: int) -> Path:
+    def _format(self, *nodes: int) -> None:
+        feature = "-" if self.shape.elr else "eligible.leader.replicas.version=0"
+        command = self.kit.java("fencepost.clusters.Format", CLUSTER_ID, feature, *(str(self._file(node)) for node in nodes))
+        done = run(command, FORMAT_SECONDS, "kafka-storage format")
+        if done.returncode != 0:
+            raise ClusterError(f"the nodes' folders could not be formatted:\n{(done.stdout + done.stderr).strip()[-1500:]}")
+
+    def _write(self, node: int) -> None:
         controls = node == CONTROLLER
         text = PROPERTIES.format(
             node=node,
@@ -180,11 +204,16 @@ class Cluster:
             name="CONTROLLER" if controls else "PLAINTEXT",
             port=self._port(node),
             advertised=self._advertised(node),
-            data=self.folder / f"data-{node}",
+            data=",".join(map(str, self._disks[node])),
+            metadata=self._disks[node][-1],
         )
         more = "".join(f"{name}={value}\n" for name, value in self.shape.settings.items())
         self._file(node).write_text(text + more, encoding="utf-8")
-        return self._file(node)
+
+    def _folders(self, node: int) -> list[Path]:
+        """Return the folders of a node's disks; metadata is in the last, and logs are put into the first that has the fewest."""
+        names = (f"disk-{node}", f"data-{node}") if node in self.shape.disks else (f"data-{node}",)
+        return [self.folder / name for name in names]
 
     def _port(self, node: int) -> int:
         return self.base + self._places[node]

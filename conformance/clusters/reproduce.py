@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, Literal
 from fencepost.conformance.clusters.client import Client
 from fencepost.conformance.clusters.cluster import Cluster, Shape
 from fencepost.conformance.clusters.scenario import Harm, Scenario, named
-from fencepost.conformance.clusters.scenarios import hyp_1, hyp_3, hyp_10, hyp_11, hyp_13
+from fencepost.conformance.clusters.scenarios import hyp_1, hyp_3, hyp_10, hyp_11, hyp_13, hyp_16
 from fencepost.conformance.clusters.stage import NotReached, Stage
 from fencepost.conformance.clusters.story import Story
 from fencepost.conformance.driver import MEMORY_FOLDER
@@ -26,7 +26,14 @@ if TYPE_CHECKING:
     from fencepost.conformance.clusters.story import Line
 
 FORMAT = 1
-SCENARIOS: tuple[Scenario, ...] = (*hyp_1.SCENARIOS, *hyp_3.SCENARIOS, *hyp_10.SCENARIOS, *hyp_11.SCENARIOS, *hyp_13.SCENARIOS)
+SCENARIOS: tuple[Scenario, ...] = (
+    *hyp_1.SCENARIOS,
+    *hyp_3.SCENARIOS,
+    *hyp_10.SCENARIOS,
+    *hyp_11.SCENARIOS,
+    *hyp_13.SCENARIOS,
+    *hyp_16.SCENARIOS,
+)
 PORT = 19200
 """The first port if none is given: below those that systems hand out for outgoing connections."""
 SECONDS = 170.0
@@ -134,7 +141,7 @@ def reproduce(scenario: Scenario, asked: Asked, kit: Kit, hear: Callable[[Line],
             kit = kit.repaired(scenario.repair, folder / "repaired")
         report = Report(asked, scenario, kit, story)
         elr = scenario.elr_in_control or not asked.control
-        shape = Shape(scenario.brokers, dict(scenario.settings), scenario.delays, elr)
+        shape = Shape(scenario.brokers, dict(scenario.settings), scenario.delays, elr, scenario.disks)
         story.tell(f"Kafka {kit.version}: {scenario.title}.")
         if asked.control:
             story.tell(f"A control: {scenario.control}.")

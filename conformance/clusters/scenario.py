@@ -30,6 +30,8 @@ class Scenario:
     """What a run with --control leaves out."""
     settings: tuple[tuple[str, str], ...] = ()
     delays: bool = True
+    disks: tuple[int, ...] = ()
+    """Brokers that have a second disk."""
     elr_in_control: bool = True
     repair: str = ""
     since: tuple[int, int] = (4, 0)

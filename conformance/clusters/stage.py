@@ -129,6 +129,21 @@ class Stage:
         self._down.add(broker)
         self.cluster.signal(broker, signal.SIGKILL)
 
+    def fail_disk(self, broker: int) -> None:
+        """Let a broker's second disk vanish; the broker goes on with the other one."""
+        self.story.tell(f"the disk of broker {broker} that has the topic is gone", "seen")
+        self.cluster.fail_disk(broker)
+
+    def replace_disk(self, broker: int) -> None:
+        """Put an empty disk in the place of the one that has failed."""
+        self.story.tell(f"put an empty disk into broker {broker}; log.dirs stays as it is", "operator")
+        self.cluster.replace_disk(broker)
+
+    def take_disk_out(self, broker: int) -> None:
+        """Take the disk that has failed out of a broker's settings."""
+        self.story.tell(f"take the failed disk out of log.dirs of broker {broker}", "operator")
+        self.cluster.take_disk_out(broker)
+
     def wait_stopped(self, broker: int) -> None:
         """Wait until a broker's process has ended."""
         if not self.cluster.wait_stopped(broker, self._within(WAIT)):

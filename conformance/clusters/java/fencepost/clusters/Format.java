@@ -11,7 +11,7 @@ public final class Format {
     /** Arguments: the cluster's id, a feature such as `eligible.leader.replicas.version=0` or `-`, the nodes' property files. */
     public static void main(String[] arguments) {
         for (int at = 2; at < arguments.length; at++) {
-            List<String> words = new ArrayList<>(List.of("format", "--cluster-id", arguments[0], "--config", arguments[at]));
+            List<String> words = new ArrayList<>(List.of("format", "--ignore-formatted", "--cluster-id", arguments[0], "--config", arguments[at]));
             if (!arguments[1].equals("-")) {
                 words.addAll(List.of("--feature", arguments[1]));
             }

@@ -1,5 +1,6 @@
 package fencepost.clusters;
 
+import java.util.List;
 import java.util.concurrent.atomic.AtomicInteger;
 
 import javassist.CannotCompileException;
@@ -20,15 +21,18 @@ public final class Repair {
 
     /** Arguments: the finding, the folder to write to. */
     public static void main(String[] arguments) throws Exception {
-        CtClass repaired = switch (arguments[0]) {
-            case "hyp-1" -> forgetLogEnds();
-            case "hyp-3" -> keepPendingChange();
-            case "hyp-10" -> keepReplicasOnly();
-            case "hyp-11" -> applySettingsFirst();
-            case "hyp-13" -> clearIndex();
+        List<CtClass> repaired = switch (arguments[0]) {
+            case "hyp-1" -> List.of(forgetLogEnds());
+            case "hyp-3" -> List.of(keepPendingChange());
+            case "hyp-10" -> List.of(keepReplicasOnly());
+            case "hyp-11" -> List.of(applySettingsFirst());
+            case "hyp-13" -> List.of(clearIndex());
+            case "hyp-16" -> List.of(distrustFailedDisk(), distrustMissingDisk());
             default -> throw new IllegalArgumentException("no repair of " + arguments[0]);
         };
-        repaired.writeFile(arguments[1]);
+        for (CtClass one : repaired) {
+            one.writeFile(arguments[1]);
+        }
     }
 
     /** A replica's log end is forgotten in every leader epoch; it was only where the leader had not led before. */
@@ -99,6 +103,43 @@ public final class Repair {
             }
         });
         return edited(manager, merges);
+    }
+
+    /** A replica in a directory that fails is treated like one that was shut down uncleanly: it leaves the ELR too. */
+    private static CtClass distrustFailedDisk() throws Exception {
+        CtClass manager = ClassPool.getDefault().get("org.apache.kafka.controller.ReplicationControlManager");
+        AtomicInteger changes = new AtomicInteger();
+        manager.getDeclaredMethod("handleDirectoriesOffline").instrument(new ExprEditor() {
+            @Override
+            public void edit(MethodCall call) throws CannotCompileException {
+                if (call.getMethodName().equals("generateLeaderAndIsrUpdates")) {
+                    changes.incrementAndGet();
+                    call.replace("{ $proceed($1, $2, $3, $2, $5, $6); }");
+                }
+            }
+        });
+        return edited(manager, changes);
+    }
+
+    /** A broker that registers without a directory that it had is treated like one that was shut down uncleanly. */
+    private static CtClass distrustMissingDisk() throws Exception {
+        CtClass cluster = ClassPool.getDefault().get("org.apache.kafka.controller.ClusterControlManager");
+        cluster.addField(CtField.make("private java.util.List registeredDirs;", cluster));
+        CtMethod register = cluster.getDeclaredMethod("registerBroker");
+        AtomicInteger handlers = new AtomicInteger();
+        register.instrument(new ExprEditor() {
+            @Override
+            public void edit(MethodCall call) throws CannotCompileException {
+                if (call.getMethodName().equals("addRecordsForShutdown")) {
+                    handlers.incrementAndGet();
+                    call.replace("{ org.apache.kafka.metadata.BrokerRegistration before = this.registration($1);"
+                        + " boolean all = before == null || this.registeredDirs.containsAll(before.directories());"
+                        + " $proceed($1, $2 && all, $3); }");
+                }
+            }
+        });
+        register.insertBefore("this.registeredDirs = $1.logDirs();");
+        return edited(cluster, handlers);
     }
 
     private static CtClass edited(CtClass found, AtomicInteger edits) {
