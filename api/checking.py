@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from fencepost.api.advice import against
 from fencepost.api.engines import kernels_of, source_of
+from fencepost.api.files import alone_in
 from fencepost.api.growing import grow as grown
 from fencepost.api.places import of_model, placed
 from fencepost.api.results import CheckResult
@@ -96,7 +97,7 @@ def check(
     )
     watch = progress if isinstance(progress, Watch) else watched(progress)
     growth = None
-    with cancelled_by(cancel) if cancel else nullcontext():
+    with cancelled_by(cancel) if cancel else nullcontext(), alone_in(options.checkpoint):
         began = time.perf_counter()
         found = explore(question, engine, options, watch, cluster)
         if grow is not None:

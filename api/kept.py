@@ -7,7 +7,7 @@ import re
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from fencepost.api.files import make_sure_folder
+from fencepost.api.files import hold, make_sure_folder
 from fencepost.api.quantities import counted
 from fencepost.explorers import sealed
 from fencepost.model.language.errors import UsageError
@@ -41,6 +41,7 @@ class Kept:
             self._refuse_nothing(self.folder)
         if self.folder:
             make_sure_folder(self.folder)
+        self.held = hold(self.folder) if self.folder else None
 
     def _refuse_nothing(self, folder: Path) -> None:
         marks = [_mark_in(file) for file in folder.glob("*.json")]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import fcntl
 import json
 import os
 import random
@@ -13,16 +14,18 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
+from fencepost.api import files
 from fencepost.explorers.cache_folder import content
 from fencepost.explorers.native.llvm import libraries
 
-from tests import kills
+from tests import kills, troubles
 from tests.commands import KIP320, data_of, fencepost
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
 ROOT = Path(__file__).parents[1]
+VAULT = str(ROOT / "tests/machines/vault.py")
 ROOMS = ("api", "cli", "counterexamples", "explore", "explorers", "invariants", "model", "pages", "testing")
 RUNS = {
     "loads",
@@ -127,9 +130,30 @@ def test_hostile_input_is_taken_or_refused() -> None:
 
 
 def test_a_search_that_is_killed_again_and_again_ends_with_the_same_answer(tmp_path: Path) -> None:
-    found = kills.run(0, 1, 60, tmp_path / "killed")
+    found = kills.run(0, 1, 60, tmp_path / "killed", ["search"])
     assert found["kills"] > 0
     assert found["differ"] == 0
+
+
+def test_a_search_in_trouble_ends_in_its_answer_or_in_one_message_and_goes_on(tmp_path: Path) -> None:
+    """The disk is full, the clock jumps, memory runs out, another process works in the same folder."""
+    found = troubles.run(0, len(troubles.TROUBLES), 60, tmp_path / "trouble", ["search"])
+    assert found["failures"] == []
+    assert found["tried"] == len(troubles.TROUBLES) + 1
+
+
+def test_two_processes_keep_no_checkpoint_in_one_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(files, "PATIENCE", 0.0)
+    descriptor = os.open(tmp_path, os.O_RDONLY)
+    fcntl.flock(descriptor, fcntl.LOCK_EX)
+    for command in (["check", *KIP320[1:]], ["ablate", "kip320"], ["faults", VAULT, "--property", "a-copy-is-left"]):
+        done = fencepost(*command, "--checkpoint", str(tmp_path))
+        assert done.exit_code == 2
+        assert f"{tmp_path} is in use: another process keeps its checkpoint there." in done.stderr
+    os.close(descriptor)
+    with files.alone_in(tmp_path / "new"), files.alone_in(tmp_path / "new"):
+        assert (tmp_path / "new").is_dir()
+    assert list(tmp_path.iterdir()) == []
 
 
 def test_a_trace_cannot_name_a_file_that_is_run(tmp_path: Path) -> None:

@@ -1,0 +1,161 @@
+"""Long work of each kind, on a small scale: it keeps what it has in a folder, and goes on from there when it is asked again.
+
+It runs in a process of its own, which may be killed, or in which something is wrong.
+"""
+
+from __future__ import annotations
+
+import io
+import json
+import os
+import resource
+import signal
+import time
+import traceback
+from contextlib import redirect_stderr, redirect_stdout, suppress
+from typing import TYPE_CHECKING, Any
+
+import llvmlite.binding  # noqa: F401 (all work needs it, and it takes long)
+import numpy as np  # noqa: F401 (likewise)
+import z3  # noqa: F401 (likewise)
+from fencepost import api
+from fencepost.cli.failures import explain
+from fencepost.cli.status import Exit
+from fencepost.explorers.evidence import ablation, faults  # noqa: F401 (likewise)
+from fencepost.explorers.native import masked, search  # noqa: F401 (likewise)
+from fencepost.explorers.symbolic import cache  # noqa: F401 (likewise)
+from fencepost.invariants.protocols import Protocol
+
+from tests.commands import VARIABLE, fencepost
+from tests.machines import grid, lamps, vault
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from pathlib import Path
+
+SIZES = {"width": 60, "starts": 4, "resting": 1}
+SLICE = 0.1
+"""Seconds after which a search is saved."""
+KAFKA = "4.1.2"
+OVER = ("seconds", "solver_seconds", "rate", "cached", "notes", *VARIABLE)
+"""What may differ from run to run."""
+
+
+def searched(**options: Any) -> Callable[[Path], Any]:
+    """Return a search that is saved every few rounds."""
+
+    def work(folder: Path) -> Any:
+        while True:
+            kept = {"checkpoint": folder, "resume": (folder / "manifest.json").exists(), "budget": SLICE}
+            found = api.check(grid.MACHINE, grid.PROPERTIES, constants=SIZES, deadlock=True, **kept, **options)
+            if found.complete:
+                return fixed(found.to_dict())
+
+    return work
+
+
+def matrix(folder: Path) -> Any:
+    """Search a machine without each of its guards."""
+    kept = {"checkpoint": folder, "resume": any(folder.glob("*.json"))}
+    found = api.ablate(Protocol(grid.MACHINE, grid.PROPERTIES), constants=SIZES, workers=1, **kept)
+    return fixed(found.to_dict())
+
+
+def fault_table(folder: Path) -> Any:
+    """Find the fewest faults in several settings."""
+    kept = {"checkpoint": folder, "resume": any(folder.glob("*.json"))}
+    grid_of = {"copies": (1, 2, 3), "floods": (0, 1, 2)}
+    protocol = Protocol(vault.MACHINE, vault.PROPERTIES)
+    found = api.faults(protocol, prop=vault.a_copy_is_left.name, grid=grid_of, workers=1, **kept)
+    return fixed(found.to_dict())
+
+
+def proof(folder: Path) -> Any:
+    """Prove properties, or find the proof in the cache."""
+    os.environ["FENCEPOST_CACHE"] = str(folder)
+    folder.chmod(0o700)
+    return fixed(api.prove(Protocol(lamps.MACHINE, lamps.PROPERTIES), depth=2, workers=1).to_dict())
+
+
+def sweep(folder: Path) -> Any:
+    """Take walks on Spark."""
+    there = ["--resume"] if (folder / "walks").exists() else []
+    return said("sweep", "kip320", "--set", "replicas=2", "--walks", "400", "--output", str(folder / "walks"), *there)
+
+
+def conformance(_: Path) -> Any:
+    """Walk on Kafka's classes; nothing is kept of it but what it says in the end."""
+    return said("conform", "replication", "--kafka", KAFKA, "--walks", "20", "--depth", "20", "--workers", "1")
+
+
+def said(*command: str) -> Any:
+    """Return what a command prints as JSON."""
+    done = fencepost(*command, "--json", "--quiet")
+    assert done.exit_code == 0, done.stderr
+    return fixed(json.loads(done.stdout))
+
+
+def fixed(data: Any) -> Any:
+    """Return data without what differs from run to run."""
+    if isinstance(data, dict):
+        return {name: fixed(item) for name, item in data.items() if name not in OVER}
+    return [fixed(item) for item in data] if isinstance(data, list | tuple) else data
+
+
+KINDS: dict[str, Callable[[Path], Any]] = {
+    "search": searched(workers=1),
+    "search by two workers": searched(workers=2),
+    "compact search": searched(workers=1, compact=True),
+    "matrix of guards": matrix,
+    "table of faults": fault_table,
+    "proof": proof,
+}
+"""Work that every machine can do."""
+MORE: dict[str, Callable[[Path], Any]] = {"sweep on Spark": sweep, "conformance": conformance}
+"""Work that needs Java, and Maven or a network."""
+
+
+def begun(kind: str, folder: Path, out: Path, wrong: Callable[[], None] | None = None) -> int:
+    """Start work in a process of its own group, in which something may be wrong; its answer is written to a file."""
+    child = os.fork()
+    if child:
+        return child
+    with suppress(BaseException):
+        os.setsid()
+        silent = os.open(os.devnull, os.O_RDWR)
+        for number in (0, 1, 2):
+            os.dup2(silent, number)
+        made = done(kind, folder, wrong)
+        for limit in (resource.RLIMIT_FSIZE, resource.RLIMIT_AS):
+            most = resource.getrlimit(limit)[1]
+            resource.setrlimit(limit, (most, most))
+        out.write_text(json.dumps(made))
+    os._exit(0)
+
+
+def done(kind: str, folder: Path, wrong: Callable[[], None] | None) -> dict[str, Any]:
+    """Work; return the answer, or the one message that the command line would end with, or how it broke."""
+    folder.mkdir(exist_ok=True)
+    with redirect_stderr(io.StringIO()), redirect_stdout(io.StringIO()):
+        try:
+            if wrong is not None:
+                wrong()
+            return {"answer": json.loads(json.dumps((KINDS | MORE)[kind](folder)))}
+        except (Exception, KeyboardInterrupt) as error:  # noqa: BLE001 (what is looked at)
+            status, message = explain(error)
+            return {"broke": traceback.format_exc()[-900:]} if status is Exit.WRONG else {"refused": message}
+
+
+def ended(child: int) -> None:
+    """See that nobody is left of a process that has ended, whoever it had started."""
+    for _ in range(200):
+        try:
+            os.killpg(child, 0)
+        except ProcessLookupError:
+            return
+        except PermissionError:
+            pass
+        time.sleep(0.1)
+    with suppress(ProcessLookupError):
+        os.killpg(child, signal.SIGKILL)
+    raise AssertionError("somebody works on for a process that was killed")

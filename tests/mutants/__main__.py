@@ -1,0 +1,130 @@
+"""Mutants of the engines, and who notices them: `tox -e mutants` runs it.
+
+Each mutant meets a few random machines, then the tests of the suite that run the changed line, the quickest first.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import sys
+import time
+from collections import Counter
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from fencepost.figures.store import load, save
+
+from tests.mutants.changes import drawn
+from tests.mutants.session import Runs, Session, collected, forget_proofs, measured, tests_of, tried
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+TESTS = [
+    f"tests/test_{name}.py"
+    for name in (
+        *("lowering", "typed_program", "small_things", "columns", "ablation", "tiers", "numbers", "keys", "comforts", "walks"),
+        *("liveness_oracle", "liveness_engine", "liveness_traps", "liveness_language", "liveness_traces", "promises"),
+        *("native_search", "native_errors", "search_limits", "replication_folds", "checkpoint", "differential", "semantics"),
+        *("symbolic_agreement", "havoc_loops", "random_proofs", "proofs_of_errors", "endless_sets", "bounds", "kernels"),
+        *("in_hand", "oddities", "groups", "diff", "plain_errors"),
+    )
+]
+"""Tests that a mutant meets."""
+SAME = Path(__file__).with_name("same.json")
+"""Mutants that mean the same as what they were made from, each with the reason."""
+NAMES = ("file", "function", "what", "text")
+"""What names a mutant, also in a file that has changed elsewhere."""
+
+
+def rows_in(file: Path) -> list[dict[str, Any]]:
+    """Return the rows that were kept, the last of each mutant."""
+    rows = [json.loads(line) for line in file.read_text().splitlines()] if file.exists() else []
+    return list({(row["seed"], row["number"]): row for row in rows}.values())
+
+
+def why_same() -> dict[tuple[str, ...], str]:
+    """Return the reasons why mutants mean the same."""
+    return {tuple(item[name] for name in NAMES): item["why"] for item in json.loads(SAME.read_text())}
+
+
+def run(given: argparse.Namespace, runs: Runs) -> None:
+    """Try mutants until all are tried, or time is up."""
+    kept = {row["number"]: row for row in rows_in(given.file) if row["seed"] == given.seed}
+    began = time.monotonic()
+
+    def waiting() -> Iterator[int]:
+        first, parts = map(int, given.part.split("/"))
+        for number in range(first, given.count, parts):
+            row = kept.get(number)
+            if row is None or (given.again and not row["noticed"]):
+                yield number
+
+    def work(session: Session) -> None:
+        mutants = drawn(given.seed, given.count)
+        with given.file.open("a") as out:
+            for number in waiting():
+                if time.monotonic() - began > given.seconds:
+                    break
+                start = time.monotonic()
+                who = tried(session, mutants[number], tests_of(mutants[number], runs, given.most))
+                forget_proofs()
+                row = {"seed": given.seed, "number": number, **mutants[number].row, "noticed": who}
+                out.write(json.dumps({**row, "seconds": round(time.monotonic() - start, 1)}) + "\n")
+                out.flush()
+
+    collected(sorted({name.partition("::")[0] for name in runs if "::" in name}), work)
+
+
+def summary(rows: list[dict[str, Any]]) -> dict[str, Any]:
+    """Return how many are noticed, by pass and by whom, and the survivors with what is known of them."""
+    reasons = why_same()
+    survivors = [
+        {**{name: row[name] for name in ("pass", *NAMES)}, "why": reasons.get(tuple(row[name] for name in NAMES), "")}
+        for row in rows
+        if not row["noticed"]
+    ]
+    found, made = Counter(row["pass"] for row in rows if row["noticed"]), Counter(row["pass"] for row in rows)
+    same = sum(bool(item["why"]) for item in survivors)
+    return {
+        "tried": len(rows),
+        "noticed": found.total(),
+        "noticed by random machines": sum(row["noticed"].startswith("machine ") for row in rows),
+        "per cent": round(100 * found.total() / len(rows), 1),
+        "mean the same": same,
+        "per cent of the others": round(100 * found.total() / (len(rows) - same), 1),
+        "passes": {name: [found[name], made[name]] for name in made},
+        "survivors": survivors,
+    }
+
+
+def main() -> int:
+    """Run; return 1 if too many survive."""
+    parser = argparse.ArgumentParser(prog="python -m tests.mutants", description=__doc__)
+    parser.add_argument("--seed", type=int, default=0)
+    parser.add_argument("--count", type=int, default=500)
+    parser.add_argument("--seconds", type=float, default=7200)
+    parser.add_argument("--part", default="0/1", help="the part of the mutants that this process tries")
+    parser.add_argument("--most", type=float, default=30, help="seconds that the tests of one mutant may take together")
+    parser.add_argument("--again", action="store_true", help="let survivors meet the tests again")
+    parser.add_argument("--write", action="store_true", help="write what is known to figures/trust.json")
+    parser.add_argument(
+        "--file", type=Path, default=Path("mutants.jsonl"), help="a row for each mutant; a run goes on after the last"
+    )
+    parser.add_argument(
+        "--runs", type=Path, default=Path("runs.json"), help="which lines each test runs: measured if it is not there"
+    )
+    given = parser.parse_args()
+    if not given.runs.exists():
+        measured(TESTS, given.runs)
+    run(given, json.loads(given.runs.read_text()))
+    found = summary(rows_in(given.file))
+    print("\n".join(f"{name}: {value}" for name, value in found.items() if name != "survivors"))  # noqa: T201 (what it is for)
+    if given.write:
+        save("trust", {**load("trust"), "mutants": found})
+    return 1 if found["per cent"] < 85 else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

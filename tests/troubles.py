@@ -1,0 +1,137 @@
+"""Long work in which something is wrong: the disk is full, the clock jumps, memory runs out, somebody works in the same folder.
+
+It must end in the right answer or in one message; and, once nothing is wrong, go on to the right answer.
+`python -m tests.troubles` runs it for long.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import random
+import resource
+import shutil
+import signal
+import tempfile
+import time
+from collections import Counter
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from fencepost.figures.store import load, save
+
+from tests import long_work
+from tests.kills import answered
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+
+def full_disk(draw: random.Random) -> Callable[[], None]:
+    """Let no file grow over a few bytes, as on a disk that has only so much room."""
+    most = draw.choice((0, 1, 100, 1_000, 5_000, 20_000))
+
+    def wrong() -> None:
+        signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
+        resource.setrlimit(resource.RLIMIT_FSIZE, (most, resource.getrlimit(resource.RLIMIT_FSIZE)[1]))
+
+    return wrong
+
+
+def jumping_clock(draw: random.Random) -> Callable[[], None]:
+    """Let the clock of the day jump, by up to some years."""
+    true, jumps = time.time, random.Random(draw.random())  # noqa: S311 (no secret)
+    most = draw.choice((2.0, 5e3, 1e8))
+
+    def wrong() -> None:
+        time.time = lambda: true() + jumps.uniform(-most, most)
+
+    return wrong
+
+
+def little_memory(draw: random.Random) -> Callable[[], None]:
+    """Leave a process few bytes more than it has."""
+    more = draw.choice((1, 4, 16, 64, 256)) << 20
+
+    def wrong() -> None:
+        has = int(Path("/proc/self/statm").read_text().split()[0]) * resource.getpagesize()
+        resource.setrlimit(resource.RLIMIT_AS, (has + more, resource.getrlimit(resource.RLIMIT_AS)[1]))
+
+    return wrong
+
+
+def nothing(_: random.Random) -> None:
+    """Nothing is wrong; but two work in one folder."""
+
+
+TROUBLES: dict[str, Callable[[random.Random], Callable[[], None] | None]] = {
+    "full disk": full_disk,
+    "jumping clock": jumping_clock,
+    "little memory": little_memory,
+    "two in one folder": nothing,
+}
+
+
+def tried(kind: str, trouble: str, draw: random.Random, folder: Path) -> list[dict[str, Any]]:
+    """Work in trouble, then without; return what each process said."""
+    outs = [folder / f"{number}.json" for number in range(2 if trouble == "two in one folder" else 1)]
+    children = [long_work.begun(kind, folder / "kept", out, TROUBLES[trouble](draw)) for out in outs]
+    statuses = [os.waitpid(child, 0)[1] for child in children]
+    for child in children:
+        long_work.ended(child)
+    last = folder / "last.json"
+    os.waitpid(long_work.begun(kind, folder / "kept", last), 0)
+    pairs = [*zip(outs, statuses, strict=True), (last, 0)]
+    return [json.loads(out.read_text()) if out.exists() else {"broke": f"no answer, status {status}"} for out, status in pairs]
+
+
+def run(seed: int, count: int, seconds: float, folder: Path, kinds: list[str]) -> dict[str, Any]:
+    """Try so many times, and return what happened."""
+    draw, began = random.Random(seed), time.monotonic()  # noqa: S311 (no secret)
+    wanted: dict[str, Any] = {}
+    seen: dict[str, Counter[str]] = {name: Counter() for name in TROUBLES}
+    failures = []
+    pairs = [(kind, trouble) for kind in kinds for trouble in TROUBLES]
+    for number in range(count):
+        if time.monotonic() - began > seconds:
+            break
+        kind, trouble = pairs[number % len(pairs)]
+        wanted[kind] = wanted.get(kind) or answered(kind, folder)
+        folder.mkdir()
+        *inside, last = tried(kind, trouble, draw, folder)
+        shutil.rmtree(folder)
+        for found in inside:
+            how = "answered" if found == wanted[kind] else "refused" if "refused" in found else "failed"
+            seen[trouble][how] += 1
+            if how == "failed":
+                failures.append(f"{kind}, {trouble}, {number}: {found}")
+        if last != wanted[kind]:
+            failures.append(f"{kind}, after {trouble}, {number}: {last}")
+    return {
+        "tried": sum(map(Counter.total, seen.values())),
+        "troubles": {name: dict(item) for name, item in seen.items()},
+        "failures": failures,
+    }
+
+
+def main() -> int:
+    """Run; return 1 if something failed."""
+    parser = argparse.ArgumentParser(prog="python -m tests.troubles", description=__doc__)
+    parser.add_argument("--seed", type=int, default=0)
+    parser.add_argument("--count", type=int, default=480)
+    parser.add_argument("--seconds", type=float, default=1200)
+    parser.add_argument("--write", action="store_true", help="write what was seen to figures/trust.json")
+    given = parser.parse_args()
+    with tempfile.TemporaryDirectory() as folder:
+        found = run(given.seed, given.count, given.seconds, Path(folder) / "trouble", list(long_work.KINDS))
+    print("\n".join(found["failures"]))  # noqa: T201 (what it is for)
+    found["failures"] = len(found["failures"])
+    print(json.dumps(found))  # noqa: T201 (what it is for)
+    if given.write:
+        save("trust", {**load("trust"), "troubles": found})
+    return 1 if found["failures"] else 0
+
+
+if __name__ == "__main__":
+    raise SystemExit(main())
