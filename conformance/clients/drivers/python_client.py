@@ -8,6 +8,7 @@ from __future__ import annotations
 import asyncio
 import json
 import logging
+import os
 import sys
 import threading
 import time
@@ -364,3 +365,4 @@ if __name__ == "__main__":
         asyncio.run(with_loop(KINDS[asked]))
     else:
         with_threads(KINDS[asked])
+    os._exit(0)  # nobody listens any more, and a client whose brokers have gone may wait for them for ever
