@@ -78,13 +78,14 @@ def walks(asked: str, number: int = WALKS) -> None:
     }
     rows("runs", [row], **key)
     rows("rules", [{**key, **outcome.row(name)} for name in NAMES], **key)
-    flaky = [
-        {**key, "rule": rule, "history": item.history.name, "again": item.again, "plays": item.plays}
-        for rule, items in outcome.failures.items()
-        for item in items
-        if item.plays and not item.is_steady
-    ]
-    rows("flaky", flaky, **key)
+    for table, is_steady in (("steady", True), ("flaky", False)):
+        found = [
+            {**key, "rule": rule, "history": item.history.name, "again": item.again, "plays": item.plays}
+            for rule, items in outcome.failures.items()
+            for item in items
+            if item.plays and item.is_steady is is_steady
+        ]
+        rows(table, found, **key)
 
 
 def _changed(first: Outcome, second: Outcome) -> int:

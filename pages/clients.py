@@ -108,16 +108,23 @@ def mutants() -> tuple[Row, Iterable[Row]]:
     )
 
 
-def flaky() -> tuple[Row, Iterable[Row]]:
-    """Return the deviations that did not show each time."""
-    groups: dict[tuple[str, str], list[str]] = {}
-    for row in _rows("flaky"):
-        groups.setdefault((row["client"], row["rule"]), []).append(row["history"])
-    head = ["client", "rule", "histories", "some of them"]
-    return head, (
-        [client, f"`{rule}`", f"{len(names):,}", ", ".join(names[:SHOWN])] for (client, rule), names in groups.items()
+def deviations() -> tuple[Row, Iterable[Row]]:
+    """Return in which histories rules were broken: each time, and now and then, those first that showed it most often."""
+    groups: dict[tuple[str, str], dict[str, list[str]]] = {}
+    for table in ("steady", "flaky"):
+        for row in sorted(_rows(table), key=lambda row: -row["again"]):
+            found = groups.setdefault((row["client"], row["rule"]), {"steady": [], "flaky": []})
+            found[table].append(row["history"])
+    return ["client", "rule", "each time", "now and then"], (
+        [client, f"`{rule}`", _some(found["steady"]), _some(found["flaky"])]
+        for (client, rule), found in sorted(groups.items(), key=lambda item: item[0][0])
     )
 
 
-SHOWN = 4
-"""Names of flaky histories in a row."""
+def _some(names: list[str]) -> str:
+    """Return a number with the first few names."""
+    return f"{len(names):,}: {', '.join(names[:SHOWN])}" if names else ""
+
+
+SHOWN = 3
+"""Names of histories in a cell."""

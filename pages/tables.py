@@ -7,7 +7,7 @@ A table stands between `<!-- cases ID ... -->` and `<!-- end -->`. Instead of id
 `follower-switches`, `recovery`, `clusters`, `clusters-kept`, `releases`, `releases-why`,
 `conform-quorum`, `conform-seen`,
 `releases-known`, `conform-covers`, `conform-walks`, `conform-moves`, `conform-changes`, `clients-rules`, `clients-runs`,
-`clients-stories`, `clients-mutants`, `clients-flaky`, `by-version`, `audit-runs`, `explore`, `finding-faults`, `switches-off`, `moving`,
+`clients-stories`, `clients-mutants`, `clients-deviations`, `by-version`, `audit-runs`, `explore`, `finding-faults`, `switches-off`, `moving`,
 `crashes-in-short`, `releases-lose`; or one of `lemmas`, `cuts` with the name of a proof.
 Seconds, rates and memory are those that `python -m benchmarks.catalogue` measured.
 """
@@ -374,7 +374,7 @@ _WORDS: dict[str, Callable[[], tuple[Row, Iterable[Row]]]] = {
     "clients-runs": clients.runs,
     "clients-stories": clients.stories,
     "clients-mutants": clients.mutants,
-    "clients-flaky": clients.flaky,
+    "clients-deviations": clients.deviations,
     "audit-runs": audit.runs,
     "explore": explore.times,
     "clusters": clusters.played,

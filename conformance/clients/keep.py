@@ -114,7 +114,8 @@ def _line(event: Event) -> str:
     return "Note over client: the cluster is at rest" if event.kind == "settled" else ""
 
 
-def page(history: History, play: Play, rule: str, why: str, client: str, last: Event) -> str:
-    """Return a page on a failure: what was broken, and the diagram."""
+def page(history: History, play: Play, rule: str, why: str, client: str, last: Event, file: str) -> str:
+    """Return a page on a failure: what was broken, how to play it again, and the diagram."""
+    again = f"`fencepost conform {PROTOCOL} --client {client} --trace {file}` plays it again."
     moves = "\n".join(f"- {move}" for move in history.moves)
-    return f"# {client}: {rule}\n\n{why}\n\n{moves}\n\n```mermaid\n{diagram(play, last)}```\n"
+    return f"# {client}: {rule}\n\n{why}\n\n{again}\n\n{moves}\n\n```mermaid\n{diagram(play, last)}```\n"

@@ -152,6 +152,6 @@ def _kept(client: Installed, outcome: Outcome, folder: Path, tell: Callable[[str
             short.history, client=client.title, rule=rule, why=short.verdict.why, again=f"{short.again} of {short.plays}"
         )
         path.write_text(told, "utf-8")
-        text = page(short.history, short.play, rule, short.verdict.why, client.title, short.verdict.event)
+        text = page(short.history, short.play, rule, short.verdict.why, client.title, short.verdict.event, path.name)
         (folder / f"{name}.md").write_text(text, "utf-8")
         yield rule, path
