@@ -124,7 +124,8 @@ class Driver:
         """Raise DriverError with what the process said before it died."""
         status = self._process.wait(timeout=self.patience)
         self._errors.seek(0)
-        said = self._errors.read()[-2000:].decode("utf-8", "replace").strip()
+        lines = self._errors.read()[-2000:].decode("utf-8", "replace").splitlines()
+        said = "\n".join(line for line in lines if not line.startswith("SLF4J: ")).strip()  # no logging is there, as intended
         raise DriverError(
             f"the driver for Kafka {self.release.version} died at {asked!r} with status {status}"
             + (f", saying:\n{said}" if said else ", saying nothing.")

@@ -10,6 +10,7 @@ import subprocess
 import tempfile
 import zipfile
 from dataclasses import dataclass
+from itertools import takewhile
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -250,8 +251,15 @@ def brought(pom: str, jars: Path, what: str, instead: str = "give a folder of ja
         command = [maven, "-q", "-B", "dependency:copy-dependencies", "-DoutputDirectory=jars", "-DincludeScope=runtime"]
         done = run(command, MAVEN_SECONDS, "Maven", Path(work))
         if done.returncode != 0:
-            said = "\n".join(line for line in done.stdout.splitlines() if "ERROR" in line)[:1500] or done.stderr[:1500]
-            raise UsageError(f"Maven did not bring {what}:\n{said.strip()}")
+            lines = re.sub(r"\x1b\[[0-9;]*m", "", done.stdout).splitlines()  # Maven colours, whatever it is told
+            told = (line.removeprefix("[ERROR] ") for line in lines if line.startswith("[ERROR]"))
+            said = (
+                "\n".join(takewhile(str.strip, told))[:1500] or done.stderr[:1500]
+            )  # after a blank line it advertises its manual
+            raise UsageError(
+                f"Maven did not bring {what}:\n{said.strip()}\n"
+                "Run this again where Maven Central can be reached, or give a folder of jars with --jars."
+            )
         _keep(Path(work) / "jars", jars)
     return jars
 

@@ -6,6 +6,7 @@ import stat
 import sys
 import zipfile
 from pathlib import Path
+from typing import Any
 
 import psutil
 import pytest
@@ -15,6 +16,7 @@ from fencepost.conformance.driver import Driver, DriverError
 from fencepost.conformance.mapping import ACTIONS, AS_BUILT, FIELDS, NOT_COMPARED, NOT_DRIVEN, built, refuse
 from fencepost.conformance.seen import REPLICA, STATE
 from fencepost.invariants.protocols import protocol
+from fencepost.model.language.errors import UsageError
 from fencepost.model.language.interpreter import Interpreter
 
 from tests.commands import fencepost
@@ -62,6 +64,28 @@ def test_a_driver_that_dies_hangs_or_prints_garbage_is_one_message_and_no_proces
         driver.ask("look")
     assert said in str(caught.value)
     assert children() == before
+
+
+def test_a_run_that_was_stopped_for_a_while_goes_on() -> None:
+    """As by Ctrl-Z: one wait has lasted too long, and the answer comes after that."""
+    answers = GREETING + "input(); print('{\"state\": {}}', flush=True); input()"
+    with Driver(Script(KAFKA, answers, Path(), Path()), patience=30) as driver:
+        waits: list[Any] = [[]]
+        select = driver._selector.select
+        driver._selector.select = lambda seconds: waits.pop() if waits else select(seconds)  # type: ignore[method-assign]
+        assert driver.ask("look") == {"state": {}}
+
+
+def test_what_maven_says_is_told_without_its_advertisement(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    maven = tmp_path / "mvn"
+    maven.write_text("#!/bin/sh\nprintf '\\033[0m[ERROR] no network\\n[ERROR] \\n[ERROR] use -X\\n'; exit 1\n")
+    maven.chmod(maven.stat().st_mode | stat.S_IXUSR)
+    monkeypatch.setenv("PATH", f"{tmp_path}:/bin:/usr/bin")
+    with pytest.raises(UsageError) as caught:
+        kafka.brought("", tmp_path / "jars", "the jars")
+    assert str(caught.value).splitlines()[:2] == ["Maven did not bring the jars:", "no network"]
+    assert "use -X" not in str(caught.value)
+    assert "--jars" in str(caught.value)
 
 
 def test_without_java_the_message_says_what_to_install(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:

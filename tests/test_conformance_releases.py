@@ -34,6 +34,20 @@ def test_brokers_of_every_release_crash_restart_and_elect_as_the_model_says(rele
 
 @pytest.mark.long
 @on_kafka
+@pytest.mark.parametrize("release", ["4.1.2", "4.4.0"])
+def test_processes_that_follow_before_they_are_registered_do_as_the_model_says(release: str) -> None:
+    sizes = {"early_starts": 2, "crashes": 2, "clean_stops": 1, "lags": 1, "max_records": 2, "min_isr": 2, "metadata_lag": 6}
+    settings = [f"--set={name}={value}" for name, value in {**sizes, "max_leader_epoch": 4}.items()]
+    made = fencepost("conform", "replication", "--kafka", release, "--walks", "60", "--depth", "50", *settings, "--json")
+    found = data_of(made)
+    assert made.exit_code == 0, found["differences"]
+    executed = {item["name"]: item["executed"] for item in found["actions"]}
+    assert executed["broker-starts"] > 50
+    assert executed["leader-handles-late-fetch"] > 20
+
+
+@pytest.mark.long
+@on_kafka
 @pytest.mark.parametrize("release", RELEASES)
 def test_operators_of_every_release_move_replicas_as_the_model_says(release: str) -> None:
     """With four brokers of which two have no replica at first, so that one reassignment replaces another in all ways."""

@@ -143,6 +143,14 @@ final class World {
         return running[broker];
     }
 
+    /** A broker that takes connections, which one that is not registered yet does not. */
+    private Broker connected(int broker) {
+        if (running(broker).epoch < 0) {
+            throw new Untried("broker " + broker + " takes no connections before it is registered");
+        }
+        return running(broker);
+    }
+
     /** Keep the controller's state as the image that its last records lead to. */
     private void note() {
         if (!ends.isEmpty() && ends.get(ends.size() - 1) == controller.log.size()) {
@@ -399,7 +407,7 @@ final class World {
     }
 
     void produce(int broker) {
-        Broker b = running(broker);
+        Broker b = connected(broker);
         Write write = new Write();
         write.record = writes.size() + 1;
         write.leader = b;
@@ -416,7 +424,7 @@ final class World {
     }
 
     void fetch(int leader, int follower) throws Exception {
-        Broker l = running(leader);
+        Broker l = connected(leader);
         Broker f = running(follower);
         if (f.fetching.answer != null) {
             throw new Untried("the follower has an answer to handle");
@@ -490,7 +498,7 @@ final class World {
         if (request == null) {
             throw new Untried("no such fetch");
         }
-        FetchPartitionData data = serve(running(request.leader), request);
+        FetchPartitionData data = serve(connected(request.leader), request);
         if (data.divergingEpoch.isPresent()) {
             throw new Refused(request.hollow ? HOLLOW : "the logs diverge");
         }
