@@ -17,13 +17,14 @@ from fencepost.explorers.native.lower.code import Code
 from fencepost.explorers.native.lower.module import Module
 from fencepost.explorers.native.lower.plain import Plain
 from fencepost.invariants.protocols import PROTOCOLS
+from fencepost.model.language.interpreter import Interpreter
 from fencepost.model.language.ir import nodes, translate
 from fencepost.model.language.ir.nodes import LEAST, MOST, At, BinaryOp, Failure, Slot, UnaryOp
 from fencepost.model.language.ir.walk import inside
 from fencepost.model.language.subset.kinds import INT
 
 from tests.engines import layout_under
-from tests.machines import constructs, id_sequence
+from tests.machines import constructs, id_sequence, wide
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -166,3 +167,23 @@ def test_only_conditions_that_cannot_fail_and_do_not_loop_are_evaluated_whole() 
             ]
             every = list(inside([guard.condition, *itertools.chain(*called)]))
             assert not any(item.checks or isinstance(item, nodes.Fold | nodes.For | nodes.Store) for item in every)
+
+
+def test_states_are_unpacked_as_they_are_read_where_numbers_lie_across_words() -> None:
+    machine, constants = wide.MACHINE, wide.MACHINE.set_constants({})
+    layout = layout_under(machine, constants)
+    plain = Interpreter(machine, constants)
+    keys = list(plain.initial_states())
+    for key in keys:
+        keys += [item.after for item in plain.transitions(key) if item.after not in keys][: 60 - len(keys)]
+    rows = layout.encode(keys)
+    found, place, across = layout.unpack(rows), 0, 0
+    for leaf in layout.leaves:
+        numbers = np.ndarray(len(rows), f"i{leaf.bytes}", found.data, leaf.offset, (layout.wide.itemsize,))
+        mask = (1 << leaf.bits) - 1
+        wanted = [((int.from_bytes(row.tobytes(), "little") >> place) - leaf.low & mask) + leaf.low for row in rows]
+        assert numbers.tolist() == wanted
+        across += place // 64 != (place + leaf.bits - 1) // 64 and any(wanted)
+        place += leaf.bits
+    assert across
+    assert [layout.decode(row) for row in rows] == keys

@@ -38,7 +38,7 @@ APART = {
     "symbolic": (comparisons.symbolic, (24, 36, 29, 43, 31, 12)),
 }
 """Comparisons that are made of few machines else: they have names of their own."""
-LONGEST = 60.0
+LONGEST = 20.0
 """Seconds of a processor after which a mutant counts as noticed: it does not end."""
 
 
