@@ -28,7 +28,7 @@ TESTS = [
         *("liveness_oracle", "liveness_engine", "liveness_traps", "liveness_language", "liveness_traces", "promises"),
         *("native_search", "native_errors", "search_limits", "replication_folds", "checkpoint", "differential", "semantics"),
         *("symbolic_agreement", "havoc_loops", "random_proofs", "proofs_of_errors", "endless_sets", "bounds", "kernels"),
-        *("in_hand", "oddities", "groups", "diff", "plain_errors"),
+        *("reported", "in_hand", "oddities", "groups", "diff", "plain_errors"),
     )
 ]
 """Tests that a mutant meets."""
