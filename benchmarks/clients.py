@@ -15,14 +15,14 @@ from collections import Counter
 from dataclasses import replace
 from typing import Any
 
-from fencepost.conformance.clients.history import COVERED, DEPTH, Source, settings
+from fencepost.conformance.clients.history import COVERED, DEPTH, Source, Story, settings
 from fencepost.conformance.clients.install import NEWEST, OWN, installed
 from fencepost.conformance.clients.keep import of_archive
 from fencepost.conformance.clients.own import MUTANTS
 from fencepost.conformance.clients.play import Times
 from fencepost.conformance.clients.rules import NAMES, Judge
 from fencepost.conformance.clients.run import Outcome, Pool, run
-from fencepost.conformance.clients.stories import STORIES, Story
+from fencepost.conformance.clients.stories import STORIES
 from fencepost.figures.store import load, save
 
 WALKS = 2000

@@ -89,6 +89,33 @@ class History:
         return (self.role, tuple((move.name, move.args) for move in self.moves if move.name not in SILENT))
 
 
+@dataclass(frozen=True)
+class Story:
+    """A history, the rules of which one is broken, and the clients that break it and that do not.
+
+    `rarely` are clients that are reported to break it, and do so hardly ever or did not when they played it here. Where there are no rules,
+    the process dies.
+    """
+
+    name: str
+    reference: str
+    sentence: str
+    constants: dict[str, int]
+    moves: tuple[str, ...]
+    rules: tuple[str, ...]
+    breaks: tuple[str, ...]
+    keeps: tuple[str, ...] = ()
+    rarely: tuple[str, ...] = ()
+    plays: int = 10
+
+    @property
+    def history(self) -> History:
+        """The history that is played."""
+        parts = (text.split() for text in self.moves)
+        moves = tuple(Move(name.replace("-", "_"), tuple(map(int, args))) for name, *args in parts)
+        return History(named_protocol(PROTOCOL).machine.set_constants(self.constants), moves, self.name)
+
+
 def of_steps(constants: Constants, steps: Iterable[Step], name: str) -> History:
     """Return the history that these steps of the model are."""
     return History(constants, tuple(Move(step.action.name, tuple(map(int, step.args))) for step in steps), name)

@@ -2,44 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
-from fencepost.conformance.clients.history import PROTOCOL, History, Move
-from fencepost.invariants.protocols import protocol as named_protocol
+from fencepost.conformance.clients.history import Story
 from fencepost.model.language.errors import UsageError, nearest
 
 ASKS = ("client-refreshes 0", "broker-answers-refresh", "client-applies-metadata")
 """The client asks for metadata, and is answered."""
 TRIES = ("client-sends-request 0", "broker-answers-request", "client-receives-response")
 """The client sends a request for data, and is answered."""
-
-
-@dataclass(frozen=True)
-class Story:
-    """A history, the rules of which one is broken, and the clients that break it and that do not.
-
-    `rarely` are clients that are reported to break it, and do so hardly ever or did not when they played it here. Where there are no rules,
-    the process dies.
-    """
-
-    name: str
-    reference: str
-    sentence: str
-    constants: dict[str, int]
-    moves: tuple[str, ...]
-    rules: tuple[str, ...]
-    breaks: tuple[str, ...]
-    keeps: tuple[str, ...] = ()
-    rarely: tuple[str, ...] = ()
-    plays: int = 10
-
-    @property
-    def history(self) -> History:
-        """The history that is played."""
-        parts = (text.split() for text in self.moves)
-        moves = tuple(Move(name.replace("-", "_"), tuple(map(int, args))) for name, *args in parts)
-        return History(named_protocol(PROTOCOL).machine.set_constants(self.constants), moves, self.name)
-
 
 STORIES = (
     Story(
