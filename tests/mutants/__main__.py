@@ -17,6 +17,7 @@ from fencepost.figures.store import load, save
 
 from tests.mutants.changes import FILES, drawn
 from tests.mutants.session import Runs, Session, collected, forget_proofs, measured, tests_of, tried
+from tests.random_machines.run import sources
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -34,14 +35,16 @@ TESTS = [
 """Tests that a mutant meets."""
 SAME = Path(__file__).with_name("same.json")
 """Mutants that mean the same as what they were made from, each with the reason."""
-NAMES = ("file", "function", "what", "text")
+SEED = 0
+"""Of which mutants are drawn."""
+NAMES = ("file", "function", "column", "what", "text")
 """What names a mutant, also in a file that has changed elsewhere."""
 
 
 def rows_in(file: Path) -> list[dict[str, Any]]:
-    """Return the rows that were kept, the last of each mutant."""
+    """Return the rows that were kept of these sources, the last of each mutant."""
     rows = [json.loads(line) for line in file.read_text().splitlines()] if file.exists() else []
-    return list({(row["seed"], row["number"]): row for row in rows}.values())
+    return list({row["number"]: row for row in rows if row["sources"] == sources()}.values())
 
 
 def why_same() -> dict[tuple[str, ...], str]:
@@ -51,7 +54,7 @@ def why_same() -> dict[tuple[str, ...], str]:
 
 def run(given: argparse.Namespace, runs: Runs) -> None:
     """Try mutants until all are tried, or time is up."""
-    kept = {row["number"]: row for row in rows_in(given.file) if row["seed"] == given.seed}
+    kept = {row["number"]: row for row in rows_in(given.file)}
     began = time.monotonic()
 
     def waiting() -> Iterator[int]:
@@ -64,7 +67,7 @@ def run(given: argparse.Namespace, runs: Runs) -> None:
                 yield number
 
     def work(session: Session) -> None:
-        mutants = drawn(given.seed, given.count)
+        mutants = drawn(SEED, given.count)
         with given.file.open("a") as out:
             for number in waiting():
                 if time.monotonic() - began > given.seconds:
@@ -72,7 +75,7 @@ def run(given: argparse.Namespace, runs: Runs) -> None:
                 start = time.monotonic()
                 who = tried(session, mutants[number], tests_of(mutants[number], runs, given.most))
                 forget_proofs()
-                row = {"seed": given.seed, "number": number, **mutants[number].row, "noticed": who}
+                row = {"sources": sources(), "number": number, **mutants[number].row, "noticed": who}
                 out.write(json.dumps({**row, "seconds": round(time.monotonic() - start, 1)}) + "\n")
                 out.flush()
 
@@ -90,6 +93,7 @@ def summary(rows: list[dict[str, Any]]) -> dict[str, Any]:
     found, made = Counter(row["pass"] for row in rows if row["noticed"]), Counter(row["pass"] for row in rows)
     same = sum(bool(item["why"]) for item in survivors)
     return {
+        "sources": sources(),
         "tried": len(rows),
         "noticed": found.total(),
         "noticed by random machines": sum(row["noticed"].startswith("machine ") for row in rows),
@@ -104,7 +108,6 @@ def summary(rows: list[dict[str, Any]]) -> dict[str, Any]:
 def main() -> int:
     """Run; return 1 if too many survive."""
     parser = argparse.ArgumentParser(prog="python -m tests.mutants", description=__doc__)
-    parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--count", type=int, default=500)
     parser.add_argument("--seconds", type=float, default=7200)
     parser.add_argument("--part", default="0/1", help="the part of the mutants that this process tries")

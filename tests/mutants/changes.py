@@ -110,7 +110,8 @@ class Mutant:
             if isinstance(item, ast.FunctionDef) and line in range(item.lineno, (item.end_lineno or 0) + 1)
         ]
         text = ast.unparse(node.test if isinstance(node, ast.If) else node)
-        return {"pass": self.name, "file": self.file, "function": around[-1].name, "line": line, "what": how, "text": text}
+        where = {"function": around[-1].name, "line": line, "column": getattr(node, "col_offset", 0)}
+        return {"pass": self.name, "file": self.file, **where, "what": how, "text": text}
 
 
 def tree_of(file: str) -> ast.Module:

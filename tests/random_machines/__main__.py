@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import argparse
+import json
 import sys
 import tempfile
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from fencepost.figures.store import load as figures
 from fencepost.figures.store import save
@@ -19,7 +20,7 @@ from tests.random_machines.case import Case
 from tests.random_machines.comparisons import ALWAYS, SOMETIMES
 from tests.random_machines.constructs import cover
 from tests.random_machines.engines import compare_typed, with_folder
-from tests.random_machines.run import rows_in, run, sources, summary
+from tests.random_machines.run import ENGINES, rows_in, run, sources, summary
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -58,6 +59,25 @@ def on_spark(seed: int, count: int) -> int:
     return 1 if found["differences"] else 0
 
 
+def branches(file: Path, machines: int) -> dict[str, Any]:
+    """Return how many branches of the engines ran, by part of them, from what `coverage json` wrote."""
+    found = {name: [0, 0] for name in ENGINES}
+    for path, measured in json.loads(file.read_text())["files"].items():
+        for name, counts in found.items():
+            if f"{name}/" in path:
+                counts[0] += measured["summary"]["covered_branches"]
+                counts[1] += measured["summary"]["num_branches"]
+    ran, made = (sum(counts[at] for counts in found.values()) for at in (0, 1))
+    return {
+        "sources": sources(),
+        "machines": machines,
+        "per cent": round(100 * ran / made, 1),
+        "ran": ran,
+        "branches": made,
+        **found,
+    }
+
+
 def main() -> int:
     """Run; return 1 if something differs."""
     parser = argparse.ArgumentParser(prog="python -m tests.random_machines", description=__doc__)
@@ -75,6 +95,9 @@ def main() -> int:
     order = orders.add_parser("spark", help="compare a few machines on Spark, and write what was seen to figures/trust.json")
     order.add_argument("--seed", type=int, default=0, help="the first machine")
     order.add_argument("--count", type=int, default=20, help="how many")
+    order = orders.add_parser("branches", help="write which branches a run took, as coverage tells it, to figures/trust.json")
+    order.add_argument("file", type=Path, help="what `coverage json` wrote")
+    order.add_argument("count", type=int, help="machines of the run")
     order = orders.add_parser("cover", help="print seeds of machines that have every construct between them")
     order.add_argument("count", type=int, help="machines that are drawn")
     given = parser.parse_args()
@@ -85,6 +108,9 @@ def main() -> int:
     if given.order == "cover":
         with tempfile.TemporaryDirectory() as folder:
             say(cover(given.count, Path(folder)))
+        return 0
+    if given.order == "branches":
+        save("trust", {**figures("trust"), "branches that random machines take": branches(given.file, given.count)})
         return 0
     if given.order == "spark":
         return on_spark(given.seed, given.count)
