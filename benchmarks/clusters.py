@@ -36,6 +36,7 @@ def main() -> None:
         missing = given.runs - sum(_same(row, name, version, mode) and row["verdict"] != "undetermined" for row in _rows())
         for _ in range(missing):
             row = _played(name, version, mode, given.port)
+            load.cache_clear()  # another process may have recorded a run meanwhile
             save("clusters", {"runs": sorted([*_rows(), row], key=_place)})
             CONSOLE.print(row)
 

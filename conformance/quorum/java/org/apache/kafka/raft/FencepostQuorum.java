@@ -225,6 +225,9 @@ public final class FencepostQuorum implements Loop.Driven {
             begin(node, FencepostFetch.inbound(begin, node));
         } else {
             node.random.next = leader.id;
+            if (node.quorum().isFollower() && node.fetch == null) {
+                node.poll();  // it fetches from whom it has followed before it restarted; since 4.2 also when that is long ago
+            }
             node.sleep(FencepostNode.FETCH_MS);
             if (node.fetch == before || node.fetch.to != leader.id) {
                 throw new Loop.Untried("it does not ask this node for the leader");
