@@ -5,6 +5,7 @@ from __future__ import annotations
 import importlib
 import json
 import os
+import resource
 import shutil
 import signal
 import tempfile
@@ -40,6 +41,8 @@ APART = {
 """Comparisons that are made of few machines else: they have names of their own."""
 LONGEST = 20.0
 """Seconds of a processor after which a mutant counts as noticed: it does not end."""
+MOST_MEMORY = 8 << 30
+"""Bytes of addresses that a mutant may have: one that asks for more and more is noticed too."""
 
 
 class Session:
@@ -161,6 +164,7 @@ def tried(session: Session, mutant: Mutant, names: list[str]) -> str:
                 os.dup2(os.open(os.devnull, os.O_WRONLY), 2)
                 signal.setitimer(signal.ITIMER_PROF, LONGEST)
                 signal.alarm(int(10 * LONGEST))
+                resource.setrlimit(resource.RLIMIT_AS, (MOST_MEMORY, MOST_MEMORY))
                 os.environ["TMPDIR"] = tempfile.tempdir = folder
                 put(mutant)
                 os.write(writing, next((name for name in names if session.fails(name)), "nobody").encode())
