@@ -11,7 +11,7 @@ from fencepost.api.targets import choose_constants
 from fencepost.cli.views.display import Display
 from fencepost.figures.store import save
 from fencepost.invariants.protocols import protocol
-from fencepost.pages.finding_faults import GRID, PROPERTY, PROTOCOL, QUESTIONS, mark
+from fencepost.pages.finding_faults import PROPERTY, PROTOCOL, QUESTIONS, mark
 
 
 def main() -> None:
@@ -25,7 +25,7 @@ def main() -> None:
                 prop=PROPERTY,
                 constants=choose_constants(found.machine, None, tuple(question.constants.split()), ()),
                 kinds=question.kinds,
-                grid=axes_of(found.machine, GRID),
+                grid=axes_of(found.machine, (f"min_isr={question.min_isr}",)),
                 workers=1,
                 progress=display,
             ).to_dict()

@@ -21,6 +21,7 @@ class Question(NamedTuple):
 
     constants: str
     kinds: tuple[str, ...]
+    min_isr: str = "1,2"
 
 
 _REPAIRED = {
@@ -40,6 +41,9 @@ def _alone(said: str) -> str:
     return " ".join(f"{name}={value}" for name, value in {**_REPAIRED, **given}.items())
 
 
+_MOVES = ("fences", "shrinks", "reassignments", "cancels")
+_MOVING = "loss=none crashes=0 shrinks=1 fences=2 reassignments=2 cancels=1"
+_FROM_THREE = f"least_replicas=2 spare=1 {_MOVING}"
 QUESTIONS = {
     "HYP-1": Question(
         _alone(
@@ -58,10 +62,9 @@ QUESTIONS = {
         _alone("brokers=2 initial_isr=1 loss=none crashes=0 shrinks=0 fences=2 resends=1"),
         ("fences", "resends"),
     ),
-    "HYP-10": Question(
-        _alone("brokers=2 loss=none crashes=0 shrinks=0 fences=2 movable=2 reassignments=2 cancels=1"),
-        ("fences", "reassignments", "cancels"),
-    ),
+    "HYP-10": Question(_alone(f"brokers=2 movable=2 clean_stops=1 {_MOVING}"), (*_MOVES, "clean_stops")),
+    "HYP-10, kafka-4.1": Question(_alone(f"brokers=3 initial_leader=1 movable=1 {_FROM_THREE}"), _MOVES, "1,2,3"),
+    "HYP-10, kafka-4.3": Question(_alone(f"brokers=3 movable=2 {_FROM_THREE} completion=added-unless-fewer"), _MOVES, "1,2,3"),
     "HYP-11": Question(
         _alone("brokers=2 loss=none crashes=0 shrinks=1 fences=2 raises=1 lowers=1"),
         ("shrinks", "fences", "raises", "lowers"),
@@ -72,13 +75,12 @@ QUESTIONS = {
         ("crashes", "clean_stops", "fences", "early_starts"),
     ),
 }
-GRID = ("min_isr=1,2",)
 
 
 def mark() -> str:
     """Return what tells whether anything has changed that the figures depend on."""
     found = protocol(PROTOCOL)
-    return digest([*texts_of(found.machine, found.select((PROPERTY,))), repr(QUESTIONS), repr(GRID)])
+    return digest([*texts_of(found.machine, found.select((PROPERTY,))), repr(QUESTIONS)])
 
 
 def stale() -> bool:
@@ -86,8 +88,8 @@ def stale() -> bool:
     return bool(load("finding-faults")) and load("finding-faults")["mark"] != mark()
 
 
-def needed() -> tuple[list[str], Iterable[list[str]]]:
-    """Return a table with a row for each finding and min ISR."""
+def needed(which: str = "") -> tuple[list[str], Iterable[list[str]]]:
+    """Return a table with a row for each min ISR of a finding, or of every one."""
     found: dict[str, Any] = load("finding-faults").get("findings", {})
     return ["finding", "brokers", "min ISR", "fewest that lose an acknowledged record", "states searched"], (
         [
@@ -98,5 +100,6 @@ def needed() -> tuple[list[str], Iterable[list[str]]]:
             f"{point['states']:,}",
         ]
         for entry, data in found.items()
+        if entry.startswith(which)
         for point in data["grid"]
     )

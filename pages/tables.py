@@ -7,7 +7,8 @@ A table stands between `<!-- cases ID ... -->` and `<!-- end -->`. Instead of id
 `follower-switches`, `recovery`, `clusters`, `clusters-kept`, `releases`, `releases-why`,
 `conform-quorum`, `conform-seen`,
 `releases-known`, `conform-covers`, `conform-walks`, `conform-moves`, `conform-changes`, `clients-rules`, `clients-runs`,
-`clients-stories`, `clients-mutants`, `clients-deviations`, `by-version`, `audit-runs`, `explore`, `finding-faults`, `switches-off`, `moving`,
+`clients-stories`, `clients-mutants`, `clients-deviations`, `by-version`, `audit-runs`, `explore`, `finding-faults`,
+`finding-faults-hyp-10`, `switches-off`, `moving`,
 `crashes-in-short`, `releases-lose`; or one of `lemmas`, `cuts` with the name of a proof.
 Seconds, rates and memory are those that `python -m benchmarks.catalogue` measured.
 """
@@ -382,6 +383,7 @@ _WORDS: dict[str, Callable[[], tuple[Row, Iterable[Row]]]] = {
     "recovery": _recovery,
     "by-version": versions.by_version,
     "finding-faults": finding_faults.needed,
+    "finding-faults-hyp-10": lambda: finding_faults.needed("HYP-10"),
     "switches-off": _switches_off,
     "moving": _moving,
     "crashes-in-short": tolerance.in_short,
