@@ -111,6 +111,40 @@ def test_a_part_that_nothing_protects_fails_as_it_does_in_one_state() -> None:
     }
 
 
+class Row(Record):
+    """Two numbers."""
+
+    pair: Annotated[Array[Annotated[int, Range(0, 1)]], Size(2)]
+
+
+class Table(Record):
+    """Rows, and a place behind them."""
+
+    rows: Annotated[Array[Row], Size(3)]
+    at: Annotated[int, Range(0, 9)]
+
+
+@action()
+def lays(s: Table, c: C) -> None:
+    """The place is behind the rows."""
+    s.at = 7
+
+
+@action()
+def measures(s: Table, c: C) -> None:
+    """Asks for a length that is known, of a row that is not there."""
+    require(len(s.rows[s.at].pair) == 2)
+
+
+def test_a_length_that_is_known_is_asked_of_an_array_that_is_there() -> None:
+    machine, messages = Machine("lengths", "Lengths of rows", Table, C, lays, (measures,)), set()
+    for search in (native, plain):
+        with pytest.raises(FencepostError) as error:
+            search(machine, machine.set_constants({}), (), Options(workers=1))
+        messages.add(str(error.value))
+    assert messages == {"measures: Table.rows: index 7 is outside the array: it has 3 elements, numbered from 0."}
+
+
 def test_guards_of_the_lineage_are_evaluated_side_by_side() -> None:
     found = PROTOCOLS["kip320"]
     text = generate(found.machine, found.machine.set_constants({}), found.properties, normalize=True).text

@@ -90,10 +90,10 @@ class Columns(Lanewise):
 
     def length(self, node: nodes.Length) -> Thing:
         """Return how many elements an array has, or messages a bag."""
-        if isinstance(node.of.type, Arr):
-            return self.module.shape.size(self.build, self.e, node.of.type.field.length)
         found = self.expression(node.of)
         assert isinstance(found, Places)
+        if isinstance(node.of.type, Arr):
+            return self.module.shape.size(self.build, self.e, node.of.type.field.length)
         return self.count(found)
 
     def count(self, bag: Places) -> Lanes:
