@@ -71,6 +71,22 @@ def private_folder(path: Path) -> Path:
     return folder
 
 
+def keep(path: Path, held: bytes) -> None:
+    """Keep a file of the cache, in one step, so that no other process sees half of it; where there is no room, nothing is kept."""
+    aside: Path | None = None
+    try:
+        path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+        with tempfile.NamedTemporaryFile(dir=path.parent, delete=False, suffix=".tmp") as file:
+            aside = Path(file.name)
+            file.write(held)
+        aside.replace(path)
+    except OSError:
+        return
+    finally:
+        if aside is not None:
+            aside.unlink(missing_ok=True)
+
+
 def content(path: Path) -> bytes:
     """Return what a file of the cache holds; raise OSError for a link, and for a file of another user or one that all may write.
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import builtins
 import importlib.util
 import os
+import resource
 import signal
 import threading
 import time
@@ -17,9 +18,11 @@ import z3
 from fencepost.api.proof_report import ProveResult
 from fencepost.cli.views.console import results
 from fencepost.cli.views.proving import print_report
+from fencepost.explorers.cache_folder import keep
 from fencepost.explorers.interrupts import BY_KEYBOARD, Stopped, interruptible
+from fencepost.explorers.symbolic import cache
 from fencepost.explorers.symbolic.asking import Asking
-from fencepost.explorers.symbolic.cache import cached, keep
+from fencepost.explorers.symbolic.cache import cached
 from fencepost.explorers.symbolic.pool import apart, over
 from fencepost.explorers.symbolic.proof import Proof, Settings, prove
 from fencepost.explorers.verdict import Verdict
@@ -32,7 +35,7 @@ from tests.commands import data_of, fencepost
 from tests.machines import shift_register
 
 if TYPE_CHECKING:
-    from fencepost.explorers.symbolic.proof import Proof
+    from collections.abc import Callable
 
 REGISTER = str(Path(shift_register.__file__).relative_to(Path.cwd()))
 KIP320 = ["prove", "kip320", "--set", "replicas=2", "--workers", "1", "--no-cache", "--quiet", "--reach", "0s"]
@@ -172,15 +175,37 @@ def test_proofs_are_kept_by_the_text_of_what_they_are_about(tmp_path: Path, monk
     assert again.findings == first.findings != other.findings
 
 
-def keep_often(file: Path, made: Proof) -> None:
+def test_a_proof_that_cannot_be_kept_is_told(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    machine = shift_register.MACHINE
+    monkeypatch.setenv("FENCEPOST_CACHE", str(tmp_path))
+    monkeypatch.setattr(cache, "keep", full(cache.keep))
+    found = cached(machine, machine.set_constants({}), shift_register.PROPERTIES, Settings())
+    assert found.verdict is prove(machine, machine.set_constants({}), shift_register.PROPERTIES, Settings()).verdict
+    assert [path.name for path in tmp_path.rglob("*")] == ["proofs"]
+
+
+def full(keep: Callable[[Path, bytes], None]) -> Callable[[Path, bytes], None]:
+    def where_no_room_is_left(path: Path, held: bytes) -> None:
+        before = resource.getrlimit(resource.RLIMIT_FSIZE)
+        ignored = signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
+        resource.setrlimit(resource.RLIMIT_FSIZE, (len(held) // 2, before[1]))
+        try:
+            keep(path, held)
+        finally:
+            resource.setrlimit(resource.RLIMIT_FSIZE, before)
+            signal.signal(signal.SIGXFSZ, ignored)
+
+    return where_no_room_is_left
+
+
+def keep_often(file: Path, held: bytes) -> None:
     for _ in range(50):
-        keep(file, made)
+        keep(file, held)
 
 
 def test_processes_that_come_to_one_proof_at_once_all_keep_it(tmp_path: Path) -> None:
-    made = prove(shift_register.MACHINE, shift_register.MACHINE.set_constants({}), shift_register.PROPERTIES, Settings())
     with ProcessPoolExecutor(3) as others:
-        for item in [others.submit(keep_often, tmp_path / "proof", made) for _ in range(3)]:
+        for item in [others.submit(keep_often, tmp_path / "proof", bytes(100_000)) for _ in range(3)]:
             item.result()
     assert [path.name for path in tmp_path.iterdir()] == ["proof"]
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import hashlib
-import os
 import pickle
 import sys
 from dataclasses import replace
@@ -11,8 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 import z3
-from fencepost.explorers import sealed
-from fencepost.explorers.cache_folder import cache_folder, content
+from fencepost.explorers.cache_folder import cache_folder, content, keep
 from fencepost.explorers.symbolic.proof import Proof, Settings, prove
 from fencepost.model import language
 from fencepost.model.language.fingerprint import ends, texts
@@ -43,17 +41,9 @@ def cached(
         return replace(found, cached=True)
     made = prove(machine, constants, properties, settings, tell)
     if not made.gave_up:
-        file.parent.mkdir(parents=True, exist_ok=True)
-        keep(file, made)
+        pickled = pickle.dumps(made)
+        keep(file, hashlib.sha256(pickled).digest() + pickled)
     return made
-
-
-def keep(file: Path, made: Proof) -> None:
-    """Keep a proof in a file, in one step; another process may be as quick."""
-    pickled = pickle.dumps(made)
-    aside = file.with_name(f"{file.name}.{os.getpid()}")
-    sealed.write(aside, hashlib.sha256(pickled).digest() + pickled)
-    aside.replace(file)
 
 
 def _kept(file: Path) -> Proof | None:

@@ -12,23 +12,22 @@ import hashlib
 import json
 import logging
 import os
-import tempfile
 import threading
 import weakref
 from functools import partial
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 from weakref import WeakValueDictionary
 
 import llvmlite.binding as llvm
 import numpy as np
-from fencepost.explorers.cache_folder import cache_folder, content
+from fencepost.explorers.cache_folder import cache_folder, content, keep
 from fencepost.explorers.native.llvm.aside import compiled_somewhere
 from fencepost.explorers.native.llvm.objects import LEVEL, Object, digest, machine_of, native
 from fencepost.explorers.native.llvm.symbols import NAMED, write_map
 
 if TYPE_CHECKING:
     from collections.abc import Callable
+    from pathlib import Path
 
     from fencepost.explorers.native.llvm.unit import Export, Lowered, Unit
 
@@ -108,16 +107,9 @@ def read(folder: Path, digest: str) -> Object | None:
 
 
 def write(folder: Path, digest: str, made: Object) -> None:
-    """Keep an object, in one step, so that no other process sees half of it."""
-    path = file_of(folder, digest)
+    """Keep an object."""
     head = {"format": _FORMAT, "exports": made.exports, "sum": _sum(made.exports, made.code)}
-    try:
-        path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
-        with tempfile.NamedTemporaryFile(dir=path.parent, delete=False, suffix=".tmp") as file:
-            file.write(json.dumps(head).encode() + b"\n" + made.code)
-        Path(file.name).replace(path)
-    except OSError:
-        return
+    keep(file_of(folder, digest), json.dumps(head).encode() + b"\n" + made.code)
 
 
 def _sum(exports: dict[str, Export], code: bytes) -> str:
