@@ -13,7 +13,7 @@ import time
 import warnings
 from contextlib import suppress
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NoReturn
 
 import pytest
 from fencepost.testing.random_machines import numbered
@@ -40,7 +40,10 @@ APART = {
 }
 """Comparisons that are made of few machines else: they have names of their own."""
 LONGEST = 20.0
-"""Seconds of a processor after which a mutant counts as noticed: it does not end."""
+SLOWER = 3
+"""A mutant counts as noticed, since it does not end, after so many seconds of a processor and so many times what its tests take."""
+LONGEST_TEST = 6.0
+"""Seconds of a processor, with coverage, that a test of mutants may take: others are left out."""
 MOST_MEMORY = 8 << 30
 """Bytes of addresses that a mutant may have: one that asks for more and more is noticed too."""
 
@@ -108,6 +111,7 @@ def measured(files: list[str], out: Path) -> None:
 
     runs: Runs = json.loads(out.read_text()) if out.exists() else {}
     sources = sorted({ROOT / name for names in FILES.values() for name in names})
+    signal.signal(signal.SIGPROF, _too_long)
     watch = coverage.Coverage(data_file=None, include=[str(path) for path in sources], messages=False)
 
     def work(session: Session) -> None:
@@ -116,7 +120,12 @@ def measured(files: list[str], out: Path) -> None:
                 continue
             watch.start()
             began = time.process_time()
-            failed = session.fails(name)
+            signal.setitimer(signal.ITIMER_PROF, LONGEST_TEST)
+            try:
+                failed = session.fails(name)
+            except TimeoutError:
+                failed = True
+            signal.setitimer(signal.ITIMER_PROF, 0)
             seconds = time.process_time() - began
             with warnings.catch_warnings(action="ignore"):  # most tests run nothing of what is measured
                 watch.stop()
@@ -127,6 +136,10 @@ def measured(files: list[str], out: Path) -> None:
         out.write_text(json.dumps(runs))
 
     collected(files, work)
+
+
+def _too_long(*_: object) -> NoReturn:
+    raise TimeoutError
 
 
 def _lines(watch: coverage.Coverage) -> Iterator[tuple[str, list[int]]]:
@@ -150,10 +163,11 @@ def tests_of(mutant: Mutant, runs: Runs, most: float) -> list[str]:
     return names
 
 
-def tried(session: Session, mutant: Mutant, names: list[str]) -> str:
-    """Try a mutant in a process of its own; return who notices, or an empty string."""
+def tried(session: Session, mutant: Mutant | None, names: list[str], seconds: float = 0.0) -> str:
+    """Try a mutant, or what it was made from, in a process of its own, with tests that take so many seconds; return who notices, or an empty string."""
     if not names:
         return ""
+    most = LONGEST + SLOWER * seconds
     reading, writing = os.pipe()
     with tempfile.TemporaryDirectory() as folder:
         child = os.fork()
@@ -162,11 +176,12 @@ def tried(session: Session, mutant: Mutant, names: list[str]) -> str:
             with suppress(BaseException):
                 os.dup2(os.open(os.devnull, os.O_WRONLY), 1)
                 os.dup2(os.open(os.devnull, os.O_WRONLY), 2)
-                signal.setitimer(signal.ITIMER_PROF, LONGEST)
-                signal.alarm(int(10 * LONGEST))
+                signal.setitimer(signal.ITIMER_PROF, most)
+                signal.alarm(int(10 * most))
                 resource.setrlimit(resource.RLIMIT_AS, (MOST_MEMORY, MOST_MEMORY))
                 os.environ["TMPDIR"] = tempfile.tempdir = folder
-                put(mutant)
+                if mutant is not None:
+                    put(mutant)
                 os.write(writing, next((name for name in names if session.fails(name)), "nobody").encode())
             os._exit(0)
         os.close(writing)
