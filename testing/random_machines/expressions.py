@@ -399,6 +399,8 @@ class Expressions:
         scope.fixed = scope.fixed | {place}
         if what == 0:
             start = self.choices.pick(["", ", 1", ", start=c.k"])
+            if self.daring and "s" in scope.records and one_in(3, source + start):
+                start = ", s.at[c.k]"
             return f"{place}, {name}", f"enumerate({source}{start})"
         if what == 2:
             return f"{place}, {name}", f"zip(range(c.k, -1, {self.choices.pick(['-1', '-2'])}), {source})"
@@ -521,6 +523,11 @@ class Expressions:
                 f"bits.everyone({self.choices.pick(['c.n', '2', 'c.k'])})",
             ]
         )
+
+
+def one_in(number: int, text: str) -> bool:
+    """Say yes for so many texts: what is decided by the text alone draws nothing, and leaves other machines as they are."""
+    return sum(map(ord, text)) % number == 0
 
 
 def unread(number: str) -> str:

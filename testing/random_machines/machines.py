@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from fencepost.testing.random_machines.expressions import LOCALS, Helper, Scope
+from fencepost.testing.random_machines.expressions import LOCALS, Helper, Scope, one_in
 from fencepost.testing.random_machines.schema import records
 from fencepost.testing.random_machines.statements import Statements, indented
 
@@ -140,11 +140,9 @@ class Author:
         if what == 0:  # a number of the state and a number
             scope.numbers[v] = ""
             scope.fixed |= {v}
-            body = self.locals(scope) if self.choices.chance(40) else []
-            lines = [
-                f"def {name}(s, c, {v}):",
-                *indented([*body, *self.early(scope), f"return {self.expressions.number(scope, 2)}"]),
-            ]
+            body = [*(self.locals(scope) if self.choices.chance(40) else []), *self.early(scope)]
+            value = f"{'w + ' if 'w' in scope.numbers else ''}{self.expressions.number(scope, 2)}"
+            lines = [f"def {name}(s, c, {v}):", *indented([*body, f"return {value}"])]
             made = Helper(name, ["State", "C", "int"], effect=False, returns="int")
         elif what == 1:  # counts on, and gives a number
             scope.effects = True
@@ -206,7 +204,11 @@ class Author:
     def early(self, scope: Scope) -> list[str]:
         """Return an early return, or a loop with one, or nothing."""
         if self.choices.chance(25):
-            return [f"if {self.expressions.condition(scope, 1)}:", f"    return {self.expressions.number(scope, 1)}"]
+            test, value = self.expressions.condition(scope, 1), self.expressions.number(scope, 1)
+            if one_in(2, test + value):
+                return [f"if {test}:", f"    return {value}"]
+            scope.numbers["w"] = ""
+            return ["w = 0", f"if {test}:", "    w = 1", f"    return w + {value}"]
         if self.choices.chance(25):
             source, kind, below = self.expressions.source(scope, 1)
             inner = scope.inner()
@@ -404,7 +406,8 @@ class Author:
     def cost(self, actions: list[str]) -> str:
         """Return a property about the cost of what is done before something comes."""
         given = self.choices.below(3)
-        costs = f"{{turns: {given}, moves: C.k}}" if self.choices.chance(60) else "price"
+        large = " * 2305843009213693951" if one_in(5, f"{self.records}") else ""
+        costs = f"{{turns: {given}{large}, moves: C.k}}" if self.choices.chance(60) else "price"
         price = self.expressions.condition(
             Scope(records={"before": self.state, "after": self.state}, fixed={"before", "after", "c"}), 2
         )
@@ -430,6 +433,8 @@ class Author:
         """Return a function that drops something; doing it again changes nothing."""
         numbers = [name for name, kind in self.state.fields if kind.domain is not None]
         lines = ['"""Drop what nobody sees."""', f"if s.pc == {self.choices.below(4)}:", f"    s.{numbers[1]} = 0"]
+        if self.daring and one_in(3, f"{self.records}"):
+            lines.append("    s.ghost_seen = s.turn")
         messages = [name for name, kind in self.records[2].fields if kind.domain is not None]
         if self.has_bag and self.choices.chance(50):
             lines += ["for m in s.box:", f"    m.{messages[0]} = 0"]
@@ -445,7 +450,7 @@ def bounded(guard: str) -> str:
 def fitting(line: str) -> str:
     """Return a line of an effect; some that begin with `if` leave out what they do for the sake of a bound."""
     head, word, condition = line.partition("if ")
-    if head.strip() or not word or sum(map(ord, line)) % 3:
+    if head.strip() or not word or not one_in(3, line):
         return line
     return f"{head}if fits({condition[:-1]}, bound=C.k):"
 
