@@ -21,7 +21,7 @@ from fencepost.model.language.removal import Guard, find_guard, guards, without
 from fencepost.model.language.subset import check, guards_of
 
 from tests import search as reference
-from tests.machines import async_isr, doubles, finite_replicated_log, id_sequence, lamps, long_numbers, mailbox, planted
+from tests.machines import async_isr, doubles, finite_replicated_log, id_sequence, lamps, long_numbers, mailbox, places, planted
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -195,6 +195,40 @@ def test_a_number_that_compiled_code_cannot_hold_is_no_refusal_by_a_domain() -> 
     found = matrix("long-numbers", {})["turn 1"]
     assert found.purpose is Purpose.UNDETERMINED
     assert "a shift or a product does not fit 64 bits" in found.why
+
+
+@pytest.mark.parametrize(
+    ("name", "last", "left", "message"),
+    [
+        ("right 1", (9, 0), 6, "Grid.a: 10 is out of its domain 0..9"),
+        ("up 1", (0, 5), 10, "Grid.items: index 5 is outside the array"),
+    ],
+)
+@pytest.mark.parametrize("workers", [1, 2])
+def test_the_first_state_from_which_a_step_leaves_its_domain_is_named(
+    name: str, last: tuple[int, int], left: int, message: str, workers: int
+) -> None:
+    machine, properties = places.MACHINE, places.PROPERTIES
+    constants = machine.set_constants({})
+    kernels = compiled(machine, constants, properties, masked=True)
+    guard = find_guard(machine, name)
+    search = MaskedSearch(machine, constants, properties, Options(workers=workers), kernels=kernels, guard=guard)
+    assert search.run().distinct == 60
+    departure = search.departure()
+    assert departure is not None
+    assert (departure.path.states[-1][:2], search.left_steps) == (last, left)
+    assert message in departure.message
+
+
+def test_a_guard_refuses_whatever_the_others_say() -> None:
+    machine, properties = places.MACHINE, places.PROPERTIES
+    constants = machine.set_constants({})
+    search = MaskedSearch(
+        machine, constants, properties, Options(workers=2), kernels=compiled(machine, constants, properties, masked=True)
+    )
+    search.run()
+    asked = guards(machine)
+    assert {item.name: count for item, count in search.refusals(asked).items()} == {"right 1": 6, "up 1": 10, "up 2": 0}
 
 
 def test_a_switch_is_turned_and_a_choice_is_taken_otherwise() -> None:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import signal
+import time
 from dataclasses import replace
 from itertools import pairwise
 from typing import TYPE_CHECKING, Any
@@ -16,7 +18,7 @@ from fencepost.invariants.protocols import PROTOCOLS
 from fencepost.model.language import Kind
 from fencepost.model.language.errors import DomainError, UsageError
 
-from tests.machines import LINEAGE, async_isr, constructs, faulty, grid, lamps, mailbox
+from tests.machines import LINEAGE, async_isr, constructs, faulty, grid, lamps, mailbox, still
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -242,6 +244,36 @@ def test_walks_never_say_that_something_holds() -> None:
     assert {item.result.verdict for item in found.properties if item.result.kind is not Kind.SOMETIMES} == {Verdict.NOT_FOUND}
     assert found.verdict is Verdict.NOT_FOUND
     assert sample(Walker(grid.MACHINE, grid.C(), ()), Plan(walks=1)).verdict is Verdict.NOT_FOUND
+
+
+def test_what_the_first_state_decides_counts_in_walks_without_a_step() -> None:
+    found = sample(Walker(still.MACHINE, still.MACHINE.set_constants({}), still.PROPERTIES), Plan(walks=70))
+    assert (found.walks, found.steps, found.stuck) == (70, 0, 70)
+    assert (found.longest, found.most_faults, found.deepest_log) == (0, 0, 0)
+    assert (found.properties[0].result.verdict, found.properties[0].walks, found.properties[0].walk) == (
+        Verdict.VIOLATED,
+        70,
+        0,
+    )
+
+
+def test_a_seed_of_more_than_64_bits_is_one_of_those() -> None:
+    w = walker("mailbox")
+    assert np.array_equal(w.walk(0, 50, seed=5, depth=9).finals, w.walk(0, 50, seed=5 + 2**64, depth=9).finals)
+
+
+def test_who_asks_to_stop_is_heard_after_the_batches_that_were_begun() -> None:
+    told: list[tuple[int, int, float]] = []
+
+    def tell(walks: int, steps: int, seconds: float) -> None:
+        told.append((walks, steps, seconds))
+        signal.raise_signal(signal.SIGINT)
+
+    began = time.perf_counter()
+    found = sample(walker("mailbox"), Plan(walks=10**9, workers=1), tell)
+    assert (found.why_stopped, len(told)) == ("SIGINT was received", 1)
+    assert (found.walks, found.steps) == told[0][:2]
+    assert 0 < told[0][2] <= time.perf_counter() - began
 
 
 def test_a_budget_ends_a_sample_which_says_so() -> None:
