@@ -12,6 +12,7 @@ import pytest
 from fencepost.explorers.interrupts import BY_KEYBOARD
 from fencepost.explorers.liveness import calls
 from fencepost.explorers.liveness import engine as engines
+from fencepost.explorers.liveness import graph as graphs
 from fencepost.explorers.liveness.behaviours import THEN, WHEN, Rows, Terms, analyse
 from fencepost.explorers.native.search import search as native
 from fencepost.explorers.plain import search as plain
@@ -138,6 +139,23 @@ def test_any_number_of_workers_gives_the_same_result() -> None:
     assert results[0].distinct > 16 * 1024
     assert {item.verdict for item in results[0].properties} == {Verdict.VIOLATED}
     assert all(shared(item, DIFFERENT | {"fired"}) == shared(results[0], DIFFERENT | {"fired"}) for item in results)
+
+
+def test_each_sort_of_step_has_one_code_however_often_the_table_grows(monkeypatch: pytest.MonkeyPatch) -> None:
+    codes, build = [], graphs.Graph.build
+
+    def noted(self: graphs.Graph) -> Rows:
+        rows = build(self)
+        codes.append(self.codes.tolist())
+        return rows
+
+    monkeypatch.setattr(graphs.Graph, "build", noted)
+    results = [ask(Options(workers=1))]
+    monkeypatch.setattr(graphs, "FIRST_SLOTS", 1)
+    results.append(ask(Options(workers=1)))
+    assert codes[0] == codes[1]
+    assert len(set(codes[1])) == len(codes[1]) > 8
+    assert shared(results[0]) == shared(results[1])
 
 
 # -- cut short

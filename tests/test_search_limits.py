@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from bisect import bisect_left
 from dataclasses import replace
-from itertools import pairwise
+from itertools import accumulate, pairwise
 from typing import TYPE_CHECKING, Any
 
 import pytest
+from fencepost.explorers.native import expansion
 from fencepost.explorers.native.search import search as native
 from fencepost.explorers.plain import search as plain
 from fencepost.explorers.verdict import Verdict
@@ -60,6 +62,28 @@ def test_a_violation_stands_though_the_search_did_not_finish() -> None:
 
 
 @group("kip320", {"replicas": 2})
+def test_a_search_that_ends_inside_a_level_says_how_deep_it_came(monkeypatch: pytest.MonkeyPatch) -> None:
+    whole = ask("kip320", {"replicas": 2})
+    ends = list(accumulate(whole.levels))
+    monkeypatch.setattr(expansion, "ROUND", 1)
+    monkeypatch.setattr(expansion, "BATCH", 8)
+    inside = 0
+    for most in range(100, 5_900, 777):
+        result = ask("kip320", {"replicas": 2}, replace(ALONE, max_states=most))
+        assert most <= result.distinct <= whole.distinct
+        assert result.depth == bisect_left(ends, result.distinct) + 1
+        inside += result.distinct not in ends
+    assert inside > 3, "rounds are so long that no search ends inside a level"
+
+
+@pytest.mark.parametrize("compact", [False, True])
+@group("kip320", {"replicas": 2})
+def test_the_memory_of_a_search_is_that_of_its_states(compact: bool) -> None:  # noqa: FBT001
+    result = ask("kip320", {"replicas": 2}, replace(ALONE, compact=compact, deadlock=False))
+    assert 8 * result.distinct < result.store_bytes < 100 * result.distinct
+
+
+@group("kip320", {"replicas": 2})
 def test_progress_is_told_and_grows() -> None:
     told: list[Progress] = []
     machine, properties = MACHINES["kip320"]
@@ -67,6 +91,7 @@ def test_progress_is_told_and_grows() -> None:
     assert [item.depth for item in told] == sorted(item.depth for item in told)
     assert all(item.distinct <= after.distinct for item, after in pairwise(told))
     assert (told[-1].distinct, told[-1].generated) == (result.distinct, result.generated)
+    assert all(0 <= item.seconds < 600 for item in told)
 
 
 def test_a_machine_without_an_initial_state_is_an_error() -> None:
