@@ -6,8 +6,12 @@ import re
 from pathlib import Path
 
 import pytest
+from fencepost.explorers.plain import search as plain
+from fencepost.explorers.symbolic.proof import Settings, prove
+from fencepost.explorers.verdict import Options, Verdict
+from fencepost.model.language.errors import DomainError, ModelError
 
-from tests.random_machines.case import Case
+from tests.random_machines.case import Case, said
 from tests.random_machines.comparisons import ALWAYS, SOMETIMES
 from tests.random_machines.engines import compare_typed, load
 
@@ -23,12 +27,19 @@ from fencepost.model.language import (
 
 class C(Constants):
     three = shape(3, low=1, high=3, meaning="three")
+    n = bound(3, low=1, high=9, meaning="n")
     none = bound(0, low=0, high=2, meaning="none")
 
 
 '''
-FILE = Path(__file__).parent / "oddities" / "whole.txt"
-CASES = dict(block.split("\n", 1) for block in re.split(r"^== ", FILE.read_text(), flags=re.MULTILINE)[1:])
+
+
+def texts(name: str) -> dict[str, str]:
+    file = Path(__file__).parent / "oddities" / name
+    return dict(block.split("\n", 1) for block in re.split(r"^== ", file.read_text(), flags=re.MULTILINE)[1:])
+
+
+CASES, LIFTED = texts("whole.txt"), texts("lifted.txt")
 ASKED = ALWAYS | {name: ask for name, (_, ask) in SOMETIMES.items()}
 
 
@@ -40,3 +51,19 @@ def test_every_engine_says_of_a_hard_machine_what_the_plain_semantics_says(text:
         found = {name: ask(case) for name, ask in ASKED.items() if seed == 0 or name == "masks"}
         assert {name: how for name, how in found.items() if how} == {}
     assert not compare_typed(machine, properties)
+
+
+@pytest.mark.parametrize("havoc", [False, True])
+@pytest.mark.parametrize("text", LIFTED.values(), ids=LIFTED)
+def test_what_goes_wrong_with_constants_is_not_proved_without_them(text: str, havoc: bool, tmp_path: Path) -> None:  # noqa: FBT001
+    machine, properties = load(HEAD + text, tmp_path)
+    constants = machine.set_constants({})
+    wrong = said(lambda: plain(machine, constants, properties, Options(workers=1)))
+    assert "error" in wrong or wrong["properties"][0][1] is Verdict.VIOLATED
+    for depth in (None, 6):
+        try:
+            found = prove(machine, constants, properties, Settings({"n": None}, havoc_loops=havoc, depth=depth))
+        except (DomainError, ModelError):  # it is told, or refused
+            continue
+        assert found.verdict is not Verdict.PROVED or ("error" in wrong and found.cuts)
+        assert found.verdict is not Verdict.NOT_FOUND
