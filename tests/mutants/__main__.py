@@ -15,12 +15,12 @@ from typing import TYPE_CHECKING, Any
 
 from fencepost.figures.store import load, save
 
-from tests.mutants.changes import FILES, Mutant, drawn
+from tests.mutants.changes import FILES, Mutant, drawn, every, identity
 from tests.mutants.session import Runs, Session, collected, forget_proofs, measured, tests_of, tried
 from tests.random_machines.run import sources
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterable, Iterator
 
 TESTS = [
     f"tests/test_{name}.py"
@@ -45,10 +45,11 @@ NAMES = ("file", "function", "column", "what", "text")
 """What names a mutant, also in a file that has changed elsewhere."""
 
 
-def rows_in(file: Path) -> list[dict[str, Any]]:
-    """Return the rows that were kept of these sources, the last of each mutant."""
-    rows = [json.loads(line) for line in file.read_text().splitlines()] if file.exists() else []
-    return list({row["number"]: row for row in rows if row["sources"] == sources()}.values())
+def rows_in(files: Iterable[Path]) -> list[dict[str, Any]]:
+    """Return the rows of mutants whose functions are as they were, the last of each."""
+    rows = [json.loads(line) for file in files if file.exists() for line in file.read_text().splitlines()]
+    present = {key for name in FILES for key in every(name)}
+    return list({identity(row): row for row in rows if identity(row) in present}.values())
 
 
 def why_same() -> dict[tuple[str, ...], str]:
@@ -58,19 +59,18 @@ def why_same() -> dict[tuple[str, ...], str]:
 
 def run(given: argparse.Namespace, runs: Runs) -> None:
     """Try mutants until all are tried, or time is up."""
-    kept = {row["number"]: row for row in rows_in(given.file)}
+    kept = {identity(row): row for row in rows_in([given.file, *given.beside])}
+    mutants = drawn(SEED, given.count, kept.values())
     began = time.monotonic()
     sound: dict[str, bool] = {}
     """Tests that noticed something: whether they pass where nothing is changed."""
 
-    def waiting() -> Iterator[int]:
+    def waiting() -> Iterator[Mutant]:
         first, parts = map(int, given.part.split("/"))
-        for number in range(given.count):
-            row = kept.get(number)
-            if number // len(FILES) % parts != first:
-                continue
-            if row is None or (given.again and not row["noticed"]):
-                yield number
+        for number, mutant in enumerate(mutants):
+            row = kept.get(identity(mutant.row))
+            if number // len(FILES) % parts == first and (row is None or (given.again and not row["noticed"])):
+                yield mutant
 
     def noticed(mutant: Mutant, session: Session) -> str:
         names = tests_of(mutant, runs, given.most)
@@ -84,14 +84,12 @@ def run(given: argparse.Namespace, runs: Runs) -> None:
             names.remove(who)
 
     def work(session: Session) -> None:
-        mutants = drawn(SEED, given.count)
         with given.file.open("a") as out:
-            for number in waiting():
+            for mutant in waiting():
                 if time.monotonic() - began > given.seconds:
                     break
                 start = time.monotonic()
-                who = noticed(mutants[number], session)
-                row = {"sources": sources(), "number": number, **mutants[number].row, "noticed": who}
+                row = {"sources": sources(), **mutant.row, "noticed": noticed(mutant, session)}
                 out.write(json.dumps({**row, "seconds": round(time.monotonic() - start, 1)}) + "\n")
                 out.flush()
 
@@ -133,6 +131,7 @@ def main() -> int:
     parser.add_argument(
         "--file", type=Path, default=Path("mutants.jsonl"), help="a row for each mutant; a run goes on after the last"
     )
+    parser.add_argument("--beside", type=Path, nargs="*", default=[], help="files of other processes, which are read")
     parser.add_argument(
         "--runs", type=Path, default=Path("runs.json"), help="which lines each test runs: measured if it is not there"
     )
@@ -140,7 +139,7 @@ def main() -> int:
     if not given.runs.exists():
         measured(TESTS, given.runs)
     run(given, json.loads(given.runs.read_text()))
-    found = summary(rows_in(given.file))
+    found = summary(rows_in([given.file, *given.beside]))
     print("\n".join(f"{name}: {value}" for name, value in found.items() if name != "survivors"))  # noqa: T201 (what it is for)
     if given.write:
         save("trust", {**load("trust"), "mutants": found})

@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 import copy
 import gc
+import hashlib
 import importlib
 import random
 from dataclasses import dataclass
@@ -13,7 +14,7 @@ from types import CodeType, FunctionType
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterable, Iterator
 
 ROOT = Path(__file__).parents[2]
 FILES = {
@@ -92,26 +93,31 @@ def change(node: Any, how: str) -> None:
 
 @dataclass(frozen=True)
 class Mutant:
-    """One change: the pass, the file, the place's number among those of the file."""
+    """One change: the pass, the file, the place's number among those of the file, and what names it wherever its function stands."""
 
     name: str
     file: str
     place: int
+    function: str
+    digest: str
+    """Of the function's text."""
+    line: int
+    column: int
+    what: str
+    text: str
 
     @property
     def row(self) -> dict[str, Any]:
-        """Say what is changed, in words that stay the same when other lines are added to the file."""
-        tree = tree_of(self.file)
-        node, how = list(places(tree))[self.place]
-        line: int = getattr(node, "lineno", 0)
-        around = [
-            item
-            for item in ast.walk(tree)
-            if isinstance(item, ast.FunctionDef) and line in range(item.lineno, (item.end_lineno or 0) + 1)
-        ]
-        text = ast.unparse(node.test if isinstance(node, ast.If) else node)
-        where = {"function": around[-1].name, "line": line, "column": getattr(node, "col_offset", 0)}
-        return {"pass": self.name, "file": self.file, **where, "what": how, "text": text}
+        """Say what is changed."""
+        return {
+            "pass": self.name,
+            **{name: getattr(self, name) for name in ("file", "function", "digest", "line", "column", "what", "text")},
+        }
+
+
+def identity(row: dict[str, Any]) -> tuple[Any, ...]:
+    """Return what names a mutant as long as its function is as it was, wherever that stands."""
+    return tuple(row[name] for name in ("file", "function", "digest", "column", "what", "text"))
 
 
 def tree_of(file: str) -> ast.Module:
@@ -119,14 +125,34 @@ def tree_of(file: str) -> ast.Module:
     return ast.parse((ROOT / file).read_text())
 
 
-def drawn(seed: int, count: int) -> list[Mutant]:
-    """Return mutants, as many from each pass."""
+def every(name: str) -> dict[tuple[Any, ...], Mutant]:
+    """Return the mutants of a pass by what names them."""
+    found = {}
+    for file in FILES[name]:
+        tree = tree_of(file)
+        functions = [item for item in ast.walk(tree) if isinstance(item, ast.FunctionDef)]
+        for place, (node, what) in enumerate(places(tree)):
+            line: int = getattr(node, "lineno", 0)
+            around = [item for item in functions if line in range(item.lineno, (item.end_lineno or 0) + 1)][-1]
+            digest = hashlib.sha256(ast.unparse(around).encode()).hexdigest()[:12]
+            text = ast.unparse(node.test if isinstance(node, ast.If) else node)
+            made = Mutant(name, file, place, around.name, digest, line, getattr(node, "col_offset", 0), what, text)
+            found[identity(made.row)] = made
+    return found
+
+
+def drawn(seed: int, count: int, kept: Iterable[dict[str, Any]]) -> list[Mutant]:
+    """Return mutants, as many from each pass: those that were tried count, as long as their functions are as they were."""
     draw = random.Random(seed)  # noqa: S311 (no secret)
+    known = {identity(row) for row in kept}
     rows = []
-    for name, files in FILES.items():
-        every = [Mutant(name, file, place) for file in files for place in range(len(list(places(tree_of(file)))))]
-        rows.append(draw.sample(every, min(len(every), -(-count // len(FILES)))))
-    return [row[at] for at in range(max(map(len, rows))) for row in rows if at < len(row)][:count]
+    for name in FILES:
+        found = every(name)
+        tried = [found[key] for key in found if key in known]
+        fresh = [found[key] for key in found if key not in known]
+        more = max(0, -(-count // len(FILES)) - len(tried))
+        rows.append([*tried, *draw.sample(fresh, min(len(fresh), more))])
+    return [row[at] for at in range(max(map(len, rows))) for row in rows if at < len(row)]
 
 
 def put(mutant: Mutant) -> int:
