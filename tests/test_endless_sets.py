@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import random
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import pytest
 import z3
@@ -14,10 +14,14 @@ from fencepost.explorers.symbolic.proof import Settings, prove
 from fencepost.explorers.symbolic.terms import boolean, choose, endless_members, equal, member, with_member
 from fencepost.explorers.verdict import Verdict
 from fencepost.invariants.protocols import Protocol
-from fencepost.model.language import bits
-from fencepost.model.language.errors import ModelError
+from fencepost.model.language import action, always, bits
+from fencepost.model.language.errors import DomainError, ModelError
 
-from tests.machines.bills import MACHINE, bill_0_is_not_paid, bill_3_is_not_paid, few_are_paid
+from tests.machines.bills import MACHINE, Bill, C, State, bill_0_is_not_paid, bill_3_is_not_paid, few_are_paid
+from tests.test_proofs_of_errors import WAYS, proved
+
+if TYPE_CHECKING:
+    from fencepost.model.language import Action
 
 ANY = Settings({"bills": None})
 
@@ -42,6 +46,44 @@ def test_the_size_of_such_a_set_is_refused_with_its_line() -> None:
     with pytest.raises(ModelError) as caught:
         prove(MACHINE, MACHINE.set_constants({}), (few_are_paid,), ANY)
     assert "the symbolic engine has no term for" in str(caught.value)
+
+
+@action(bill=Bill)
+def pay_the_one_before(s: State, c: C, bill: int) -> None:
+    """The bill before one is paid: there is none before bill 0."""
+    s.paid = bits.with_member(s.paid, bill - 1)
+
+
+@action(bill=Bill)
+def refund_the_one_before(s: State, c: C, bill: int) -> None:
+    """The bill before one is refunded: there is none before bill 0."""
+    s.paid = bits.without(s.paid, bill - 1)
+
+
+@always
+def nothing_changes_without_it(s: State, c: C) -> bool:
+    """Says nothing: no set is without a negative member."""
+    return bits.without(s.paid, -1) == s.paid
+
+
+@always
+def anything(s: State, c: C) -> bool:
+    """Anything holds."""
+    return True
+
+
+@pytest.mark.parametrize("way", WAYS, ids=str)
+@pytest.mark.parametrize("wrong", [pay_the_one_before, refund_the_one_before], ids=lambda item: item.name)
+def test_a_negative_member_of_such_a_set_is_the_error_that_it_is_in_plain_sets(wrong: Action, way: dict[str, Any]) -> None:
+    made = MACHINE.replacing(name="bills", sentence="one action is another", pay=wrong)
+    with pytest.raises(DomainError, match="negative shift count"):
+        proved(made, anything, lifted={"bills": None}, **way)
+
+
+@pytest.mark.parametrize("way", WAYS, ids=str)
+def test_a_property_that_asks_for_a_negative_member_is_not_proved(way: dict[str, Any]) -> None:
+    with pytest.raises(DomainError, match="negative shift count"):
+        proved(MACHINE, nothing_changes_without_it, lifted={"bills": None}, **way)
 
 
 def holds(flag: Any) -> bool:

@@ -124,11 +124,16 @@ def _unary(run: Walking, frame: Frame, node: nodes.Unary) -> Value:
 def _binary(run: Walking, frame: Frame, node: nodes.Binary) -> Value:
     one, other = value(run, frame, node.left), value(run, frame, node.right)
     if node.operator in (BinaryOp.LEFT, BinaryOp.RIGHT):
-        run.check(frame, at_most(0, number(other)), "a shift by a negative number")
+        _check_shift(run, frame, other)
     if node.operator is BinaryOp.LEFT:
         fits = terms.either(at_most(number(other), terms.FAR), terms.equal(one, 0))
         run.check(frame, fits, "a shift by more bits than there is room for")
     return _OPERATORS[node.operator](one, other)
+
+
+def _check_shift(run: Walking, frame: Frame, count: Value) -> None:
+    """Note that a number is not shifted by a negative one."""
+    run.check(frame, at_most(0, number(count)), "a shift by a negative number")
 
 
 def _extreme(run: Walking, frame: Frame, node: nodes.Extreme) -> Value:
@@ -203,6 +208,8 @@ def _call(run: Walking, frame: Frame, node: nodes.Call) -> Any:
     if callee.python is bits.size and not endless and not is_small_set(arguments[0]):
         shortcut = None
     if shortcut is not None and not all(isinstance(item, int) for item in arguments):
+        if callee.python in (bits.with_member, bits.without):
+            _check_shift(run, frame, arguments[1])
         return shortcut(*arguments)
     return run.call(callee, arguments, frame.where)
 
