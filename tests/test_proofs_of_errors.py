@@ -147,6 +147,12 @@ def test_a_loop_over_a_bag_sees_the_order_of_the_plain_semantics(way: dict[str, 
     }
 
 
+@pytest.mark.parametrize("way", WAYS, ids=str)
+def test_the_length_of_one_of_two_bags_is_that_of_the_one_that_is_meant(way: dict[str, Any]) -> None:
+    found = proved(machine(stumbles.send_two), stumbles.box_is_empty, **way)
+    assert found.verdict is (Verdict.VIOLATED if way else Verdict.UNDETERMINED)
+
+
 def test_messages_that_cannot_be_compared_have_no_first_one() -> None:
     assert proved(machine(stumbles.count), stumbles.words_are_even).verdict is Verdict.PROVED
     with pytest.raises(

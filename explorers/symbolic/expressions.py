@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from fencepost.explorers.symbolic import folds, terms
 from fencepost.explorers.symbolic.places import MOST_MEMBERS, Bag
-from fencepost.explorers.symbolic.references import Refs, merge, read
+from fencepost.explorers.symbolic.references import Refs, asked, merge, read
 from fencepost.explorers.symbolic.terms import (
     Members,
     Num,
@@ -106,7 +106,7 @@ def _at_place(run: Walking, frame: Frame, node: nodes.Field | nodes.Element) -> 
 def _length(run: Walking, frame: Frame, node: nodes.Length) -> Value:
     owner: Refs = value(run, frame, node.of)
     if isinstance(owner.first, Bag):
-        return terms.total(owner.first.present)
+        return asked(owner, lambda bag: terms.total(bag.present))
     found: Value = owner.first.length
     return found
 

@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from fencepost.explorers.symbolic.terms import Flag, Value, both, bounds, choose, either, negate, number
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
 
 
 @dataclass(frozen=True)
@@ -38,10 +41,15 @@ def merge(condition: Flag, one: Any, other: Any) -> Any:
 
 def read(refs: Refs) -> Value:
     """Return the value of the cell that is referred to."""
+    return asked(refs, lambda cell: cell.get())
+
+
+def asked(refs: Refs, of: Callable[[Any], Value]) -> Value:
+    """Return what `of` says of the place that is referred to."""
     *others, (_, last) = refs.options
-    found = last.get()
-    for on, cell in reversed(others):
-        found = choose(on, cell.get(), found)
+    found = of(last)
+    for on, place in reversed(others):
+        found = choose(on, of(place), found)
     return found
 
 

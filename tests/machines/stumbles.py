@@ -197,6 +197,12 @@ def grows(before: State, after: State, c: C) -> bool:
     return after.x - before.x < 3
 
 
+@step()
+def box_is_empty(before: State, after: State, c: C) -> bool:
+    """No messages are left by a step, or before it where the number was 1."""
+    return len((before if before.x == 1 else after).box) == 0
+
+
 @always
 def first_is_not_two(s: State, c: C) -> bool:
     """The message that a loop comes to first is not 2."""
