@@ -28,7 +28,7 @@ from fencepost.explorers.symbolic.proof import Proof, Settings, prove
 from fencepost.explorers.verdict import Verdict
 from fencepost.invariants.protocols import Protocol
 from fencepost.invariants.theorems import THEOREMS
-from fencepost.model.language import always
+from fencepost.model.language import action, always
 from fencepost.model.language.errors import ModelError
 
 from tests.commands import data_of, fencepost
@@ -259,6 +259,35 @@ def test_an_operator_without_a_term_is_refused_with_its_line() -> None:
     assert "the symbolic engine has no term for the bits of a number that is unbounded." in message
     assert "return s.first & 1 == 0" in message
     assert message.endswith("Instead, bound the number, or check with `check`.")
+
+
+@action()
+def put_from_afar(s: shift_register.State, c: shift_register.C) -> None:
+    """A 1 is put into the second place, as the lowest bit of a large number is off."""
+    s.second = 1 - ((1 << 9000 + s.moves) & 1)
+
+
+@always
+def far_bits_are_on(s: shift_register.State, c: shift_register.C) -> bool:
+    """Of a large number, some bit is on."""
+    return 1 << 9000 + s.moves > 0
+
+
+AFAR = shift_register.MACHINE.replacing(name="afar", sentence="a 1 is put in", put=put_from_afar)
+SHIFTED = {
+    "s.second = 1 - ((1 << 9000 + s.moves) & 1)": (AFAR, shift_register.second_is_empty),
+    "return 1 << 9000 + s.moves > 0": (shift_register.MACHINE, far_bits_are_on),
+}
+
+
+@pytest.mark.parametrize("way", [{}, {"k": 2}, {"depth": 2}], ids=str)
+@pytest.mark.parametrize("line", SHIFTED)
+def test_a_shift_beyond_what_a_term_has_is_refused_with_its_line(line: str, way: dict[str, Any]) -> None:
+    machine, prop = SHIFTED[line]
+    with pytest.raises(ModelError) as caught:
+        prove(machine, machine.set_constants({}), (prop,), Settings(**way))
+    assert "the symbolic engine has no term for a shift to the left by more than 8,192 bits." in str(caught.value)
+    assert line in str(caught.value)
 
 
 def test_without_z3_there_is_one_message(monkeypatch: pytest.MonkeyPatch) -> None:

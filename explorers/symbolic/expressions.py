@@ -14,6 +14,7 @@ from fencepost.explorers.symbolic.terms import (
     UnknownOperation,
     at_most,
     both,
+    bounds,
     choose,
     either,
     equal,
@@ -126,8 +127,11 @@ def _binary(run: Walking, frame: Frame, node: nodes.Binary) -> Value:
     if node.operator in (BinaryOp.LEFT, BinaryOp.RIGHT):
         _check_shift(run, frame, other)
     if node.operator is BinaryOp.LEFT:
-        fits = terms.either(at_most(number(other), terms.FAR), terms.equal(one, 0))
-        run.check(frame, fits, "a shift by more bits than there is room for")
+        least, most = bounds(number(other))
+        if least is not None and least >= terms.HUGE:
+            run.check(frame, equal(one, 0), "a shift by more bits than there is room for")
+        elif most is not None and most > terms.FAR:
+            raise UnknownOperation(f"a shift to the left by more than {terms.FAR:,} bits")
     return _OPERATORS[node.operator](one, other)
 
 

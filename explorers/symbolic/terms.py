@@ -398,7 +398,9 @@ def _plain(value: Mask) -> Value:
 
 
 FAR = 1 << 13
-"""Bits by which a number is shifted at most. To the left, `expressions.py` reports more as an error; to the right, no number has more."""
+"""Bits by which a number is shifted at most. To the left, `expressions.py` refuses more; to the right, no number has more."""
+HUGE = 1 << 60
+"""Bits that no computer has room for: a shift to the left by as many is an error."""
 
 
 def shift_left(value: Value, count: Value) -> Value:
