@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import random
+import re
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -20,19 +21,20 @@ from fencepost.explorers.verdict import Verdict
 from fencepost.invariants.protocols import Protocol
 from fencepost.model.language import action, always
 from fencepost.model.language.domains import InFlight
-from fencepost.model.language.errors import ModelError
+from fencepost.model.language.errors import DomainError, ModelError
 from fencepost.model.language.interpreter import Interpreter, Step
 
 from tests.commands import data_of, fencepost
 from tests.machines import sweeper
 from tests.test_differential import machine_of
+from tests.test_proofs_of_errors import proved
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
     from fencepost.explorers.symbolic.proof import Proof
     from fencepost.explorers.symbolic.system import Happening
-    from fencepost.model.language import Machine
+    from fencepost.model.language import Action, Machine
     from fencepost.model.language.records import Key
 
 SWEEPER = str(Path(sweeper.__file__).relative_to(Path.cwd()))
@@ -164,6 +166,46 @@ def test_a_step_with_such_a_loop_is_shown_where_the_plain_semantics_takes_it_too
     report = explain(ProveResult(found, constants, (never_swept_from_three,), settings, proof), 0.0, Display(quiet=True))
     assert report.proof.pair is not None
     assert "breaks: never-swept-from-three" in report_text(report)
+
+
+@action()
+def sweep_too_far(s: sweeper.State, c: sweeper.C) -> None:
+    """The row is swept, and one cell more than it has."""
+    for place in range(c.cells):
+        s.row[place + 1] = 0
+
+
+@action()
+def fill_too_high(s: sweeper.State, c: sweeper.C) -> None:
+    """A cell is given more than fits into it, and that is all."""
+    for place in range(c.cells):
+        s.row[place] = c.most + 1
+        break
+
+
+@action()
+def shift_too_low(s: sweeper.State, c: sweeper.C) -> None:
+    """The numbers of cells are written with a shift that is negative from the second cell on."""
+    for place in range(c.cells):
+        s.level = min(1 << 0 - place, c.most)
+
+
+FAULTS = {
+    sweep_too_far: ("State.row: an index is outside the array", "State.row: index 2 is outside the array"),
+    fill_too_high: ("State.row leaves its domain", "State.row[0]: 3 is out of its domain"),
+    shift_too_low: ("a shift by a negative number", "negative shift count"),
+}
+
+
+@pytest.mark.parametrize("fault", FAULTS, ids=lambda item: item.name)
+def test_an_error_in_such_a_loop_is_told(fault: Action) -> None:
+    machine = sweeper.MACHINE.replacing(name="sweeper", sentence="one action is another", find=fault)
+    cut, error = FAULTS[fault]
+    settings = Settings({"cells": None}, havoc_loops=True)
+    proof = prove(machine, machine.set_constants({}), (sweeper.seal_is_whole,), settings)
+    assert proof.cuts[fault.label] == (cut,)
+    with pytest.raises(DomainError, match=re.escape(error)):
+        proved(machine, sweeper.seal_is_whole, lifted=settings.lifted, havoc_loops=True)
 
 
 @action()

@@ -3,7 +3,8 @@
 After such a loop, whatever it may have written holds any value of its domain. That is more than can happen, so what is
 proved holds; what breaks an induction this way need not be a step of the model. What the loop writes is found by walking
 through its body for any one round, from a state in which all that it is known to write holds any value, until it writes
-nothing else: so no number of rounds writes anything else.
+nothing else: so no number of rounds writes anything else. What must hold in that round must hold in every one, so an error
+in the body is a cut of the proof.
 """
 
 from __future__ import annotations
@@ -87,12 +88,12 @@ def forget(run: Walking, frame: Frame, node: For, source: Numbers) -> None:
         run.journals.pop()
         journal.undo()
         frame.slots, frame.live = dict(known), entry
-        del run.facts[facts:], run.checks[checks:]
-        run.branches = branches
         wider = {name: _wider(shapes.get(name, shape), shape, name in shapes) for name, shape in found.items()}
         written = {identity: place for identity, (place, _) in journal.old.items()}
         if written.keys() <= places.keys() and all(name in shapes and shapes[name] == shape for name, shape in wider.items()):
-            break
+            break  # the checks of this round are those of all rounds
+        del run.facts[facts:], run.checks[checks:]
+        run.branches = branches
         places |= written
         shapes |= wider
     _lose(run, frame, enter, places, shapes)
