@@ -182,7 +182,7 @@ class _Request:
         found, limits = self.question.protocol, self.options
         shown = (limits.budget, limits.max_states, limits.normalize, limits.compact, self.traces)
         parts = (self.question.constants, self.prop.name, self.kinds, self.costs, shown)
-        return [*texts(found.machine, found.properties), *ends(found.machine), repr(parts)]
+        return [*texts(found.machine, found.properties), *ends(found.machine, found.properties), repr(parts)]
 
     def refuse_early(self, settings: list[Setting]) -> None:
         """Raise UsageError for what cannot be meant, before anything is compiled."""

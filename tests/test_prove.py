@@ -10,6 +10,7 @@ import signal
 import threading
 import time
 from concurrent.futures import ProcessPoolExecutor
+from enum import IntEnum
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -28,7 +29,7 @@ from fencepost.explorers.symbolic.proof import Proof, Settings, prove
 from fencepost.explorers.verdict import Verdict
 from fencepost.invariants.protocols import Protocol
 from fencepost.invariants.theorems import THEOREMS
-from fencepost.model.language import action, always
+from fencepost.model.language import Range, action, always
 from fencepost.model.language.errors import ModelError
 
 from tests.commands import data_of, fencepost
@@ -173,6 +174,31 @@ def test_proofs_are_kept_by_the_text_of_what_they_are_about(tmp_path: Path, monk
     other = cached(machine, machine.set_constants({"puts": 1}), properties, Settings())
     assert (first.cached, again.cached, other.cached) == (False, True, False)
     assert again.findings == first.findings != other.findings
+
+
+def is_below_seven(s: shift_register.State, c: shift_register.C, more: int) -> bool:
+    """Moves and some more are below 7."""
+    return s.moves + more < 7
+
+
+def kinds(count: int) -> type[IntEnum]:
+    """Return an enum of so many members: its name is always the same."""
+    return IntEnum("Kind", [(f"KIND_{number}", number) for number in range(count)])
+
+
+@pytest.mark.parametrize("domains", [(Range(0, 3), Range(0, 4)), (kinds(4), kinds(5))], ids=["range", "enum"])
+def test_a_proof_is_made_again_where_the_domain_of_a_property_s_parameter_has_changed(
+    domains: tuple[Any, Any], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("FENCEPOST_CACHE", str(tmp_path))
+    machine = shift_register.MACHINE
+    few, more = (always(more=domain)(is_below_seven) for domain in domains)
+    found = [cached(machine, machine.set_constants({}), (item,), Settings()) for item in (few, more, more)]
+    assert [(item.verdict, item.cached) for item in found] == [
+        (Verdict.PROVED, False),
+        (Verdict.UNDETERMINED, False),
+        (Verdict.UNDETERMINED, True),
+    ]
 
 
 def test_a_proof_that_cannot_be_kept_is_told(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -34,7 +34,7 @@ def cached(
     tell: Callable[[int, int], None] | None = None,
 ) -> Proof:
     """Return a proof from the cache, or make it now and keep it. What z3 could not say in time is asked again."""
-    engine = "\n".join([*ends(machine), engine_version()])
+    engine = "\n".join([*ends(machine, properties), engine_version()])
     file = cache_folder() / "proofs" / digest(machine, constants, properties, settings, engine=engine)
     found = _kept(file)
     if found is not None:

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 
 def texts(machine: Machine, properties: tuple[Property, ...]) -> list[str]:
-    """Return the machine's schema, its actions, and every function that it or a property calls, in a fixed order.
+    """Return the machine's schema, its actions and all parameters, and every function that it or a property calls, in a fixed order.
 
     Comments, docstrings and layout are not in it. What constants are set to is for the caller to add, and `ends` too.
     """
@@ -26,6 +26,7 @@ def texts(machine: Machine, properties: tuple[Property, ...]) -> list[str]:
     return [
         machine.name,
         *(f"{item.name}({item.params})" for item in (machine.initial, *machine.actions)),
+        *(f"{item.name}({item.params})" for item in properties if item.params),
         *_schema(machine.state),
         *sorted(f"{item.python.__module__}.{item.name}: {ast.unparse(item.node)}" for item in program.functions.values()),
         *sorted(
@@ -39,10 +40,10 @@ def texts(machine: Machine, properties: tuple[Property, ...]) -> list[str]:
     ]
 
 
-def ends(machine: Machine) -> list[str]:
+def ends(machine: Machine, properties: tuple[Property, ...]) -> list[str]:
     """Return what `texts` names only: the members of enums, and between which ends constants lie."""
-    actions = (machine.initial, *machine.actions)
-    domains = [*_domains(machine.state), *(domain for item in actions for _, domain in item.params)]
+    params = [item.params for item in (machine.initial, *machine.actions)] + [item.params for item in properties]
+    domains = [*_domains(machine.state), *(domain for some in params for _, domain in some)]
     return [
         *sorted({f"{item.enum.__name__}: {item.enum.__members__}" for item in domains if isinstance(item, Member)}),
         *(f"{name}: {item.low}..{item.high}" for name, item in machine.constants.declared().items()),
