@@ -157,7 +157,9 @@ def explain(report: ProveResult, seconds: float, watch: Watch) -> ProveResult:
     if report.proof.history is not None:
         path_of_history(report)
         return report
-    if report.proof.cuts:
+    settings = report.settings
+    looked = settings.everywhere or settings.depth is not None  # no step is taken, or every one was looked at
+    if report.proof.cuts or (settings.lifted and not looked):
         look_for_errors(report.found.machine, report.constants)
     pair = report.proof.pair
     if pair is None or not pair.action or report.proof.why_stopped:
@@ -235,7 +237,8 @@ def broken_from(report: ProveResult, pair: Pair, *, normalize: bool) -> list[str
 def look_for_errors(machine: Machine, constants: Constants) -> None:
     """Take the first steps of a machine on the plain semantics: raises DomainError if one ends with an error.
 
-    A proof says nothing of steps that end with one. Those that are found at once are reported at once, as by `check`.
+    A proof says nothing of steps that end with one, and one with lifted constants has lifted their bounds too. Errors that are
+    found at once are reported at once, as by `check`.
     """
     plain = Interpreter(machine, constants)
     parents: dict[Key, tuple[Key, Step] | None] = dict.fromkeys(plain.initial_states())

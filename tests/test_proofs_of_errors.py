@@ -177,6 +177,18 @@ def test_arguments_of_a_run_are_in_the_domains_of_its_constants() -> None:
     assert found.history.constants["most"] >= 4
 
 
+@pytest.mark.parametrize("way", WAYS, ids=str)
+def test_an_error_under_the_constants_as_they_are_is_told_where_no_larger_ones_have_it(way: dict[str, Any]) -> None:
+    with pytest.raises(DomainError, match=r"count-on: State.x: 5 is out of its domain 0..4") as caught:
+        proved(machine(stumbles.count_on), stumbles.anything, lifted={"most": None}, **way)
+    assert len(caught.value.states) == 5
+
+
+def test_errors_are_looked_for_within_the_depth_and_no_further() -> None:
+    found = proved(machine(stumbles.count_on), stumbles.anything, lifted={"most": None}, depth=4)
+    assert found.verdict is Verdict.NOT_FOUND
+
+
 @pytest.mark.parametrize("arr", list(product((-1, 0, 2, 3), repeat=3)), ids=str)
 def test_a_fold_without_a_bound_looks_at_nothing_after_the_first_that_decides(arr: tuple[int, ...]) -> None:
     made = machine(stumbles.find)

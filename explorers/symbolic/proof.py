@@ -361,13 +361,20 @@ def _bounded(machine: Machine, constants: Constants, properties: tuple[Property,
 def _runs(system: System, depth: int, timeout: float) -> Reached:
     """Return what runs of so many steps say, every one that z3 found replayed on the plain semantics.
 
-    Raises DomainError if one of them ends with an error there, in a step or in a property.
+    Raises DomainError if one of them ends with an error there, in a step or in a property. Where constants are lifted, their bounds
+    are too, so runs under the constants as they are come first.
     """
+    first = Reached(-1)
+    if system.lifting.names:
+        system.look()  # refuses before z3 is asked anything
+        first = _runs(System(system.machine, system.constants, system.properties), depth, timeout)
+        if first.why_stopped:
+            return replace(first, depth=-1)
     reached = bounded(system, depth, timeout)
     for history in (reached.error, *(item.history for item in reached.failures)):
         if history is not None:
             replay(system.machine, history, system.properties)
-    return reached
+    return replace(reached, queries=first.queries + reached.queries, seconds=first.seconds + reached.seconds)
 
 
 def _of_runs(system: System, reached: Reached, method: str) -> Proof:

@@ -86,6 +86,12 @@ def count(s: State, c: C) -> None:
 
 
 @action()
+def count_on(s: State, c: C) -> None:
+    """The number counts on for ever."""
+    s.x += 1
+
+
+@action()
 def stumble(s: State, c: C) -> None:
     """After two counts an index is outside the array."""
     s.y = s.arr[0 - (s.x // 2)]
