@@ -7,13 +7,14 @@ import pytest
 from fencepost.explorers.native.compile import generate
 from fencepost.explorers.native.search import search as native
 from fencepost.explorers.plain import search as plain
-from fencepost.explorers.verdict import Options
+from fencepost.explorers.verdict import Options, Result
 from fencepost.invariants.protocols import PROTOCOLS
 from fencepost.model.language import (
     Array,
     Constants,
     Index,
     Machine,
+    Property,
     Range,
     Record,
     Size,
@@ -89,15 +90,21 @@ def reads_behind(s: State, c: C) -> bool:
 MACHINE = Machine("side-by-side", "Places beside each other", State, C, initial, (goes_on, returns))
 
 
-@pytest.mark.parametrize("room", [1, 2, 4, 5])
-def test_what_a_part_protects_is_protected_in_every_lane(room: int) -> None:
-    constants = MACHINE.set_constants({"room": room})
-    found, expected = (search(MACHINE, constants, (is_small, is_full), Options(workers=1)) for search in (native, plain))
+def agree(machine: Machine, properties: tuple[Property, ...], **values: int) -> Result:
+    """Search natively and plainly, compare what both found, and return it."""
+    constants = machine.set_constants(values)
+    found, expected = (search(machine, constants, properties, Options(workers=1)) for search in (native, plain))
     assert (found.distinct, found.generated, found.depth) == (expected.distinct, expected.generated, expected.depth)
     assert (found.fired, found.guards) == (expected.fired, expected.guards)
     assert [(item.name, item.verdict) for item in found.properties] == [
         (item.name, item.verdict) for item in expected.properties
     ]
+    return found
+
+
+@pytest.mark.parametrize("room", [1, 2, 4, 5])
+def test_what_a_part_protects_is_protected_in_every_lane(room: int) -> None:
+    agree(MACHINE, (is_small, is_full), room=room)
 
 
 def test_a_part_that_nothing_protects_fails_as_it_does_in_one_state() -> None:
@@ -143,6 +150,53 @@ def test_a_length_that_is_known_is_asked_of_an_array_that_is_there() -> None:
             search(machine, machine.set_constants({}), (), Options(workers=1))
         messages.add(str(error.value))
     assert messages == {"measures: Table.rows: index 7 is outside the array: it has 3 elements, numbered from 0."}
+
+
+class Count(Record):
+    """A number that grows."""
+
+    a: Annotated[int, Range(0, 9)]
+
+
+def changes_a_local(s: Count) -> int:
+    """Change a local on one way only, and return it on both."""
+    found = 0
+    if s.a == 7:
+        found += 1
+        return found
+    return found
+
+
+@action()
+def is_empty(s: Count, c: C) -> None:
+    """The number is 0."""
+    s.a = 0
+
+
+@action()
+def grows(s: Count, c: C) -> None:
+    """The number grows where the local has not changed."""
+    require(changes_a_local(s) == 0)
+    s.a += 1
+
+
+@always
+def is_not_seven(s: Count, c: C) -> bool:
+    """The local never changes."""
+    return changes_a_local(s) == 0
+
+
+@sometimes
+def is_two(s: Count, c: C) -> bool:
+    """The local is as it was where the number is 2."""
+    return s.a == 2 and changes_a_local(s) == 0
+
+
+def test_what_one_way_assigns_is_not_seen_on_the_other() -> None:
+    machine = Machine("two-ways", "A local that changes on one of two ways", Count, C, is_empty, (grows,))
+    found = agree(machine, (is_not_seven, is_two))
+    assert found.distinct == 8
+    assert [item.verdict for item in found.properties] == ["violated", "holds"]
 
 
 def test_guards_of_the_lineage_are_evaluated_side_by_side() -> None:

@@ -158,10 +158,12 @@ class Columns(Lanewise):
         raise Unsuited
 
     def select(self, test: Expression, then: Callable[[], Thing], other: Callable[[], Thing]) -> Thing:
-        """Return one of two things in each lane."""
+        """Return one of two things in each lane; the second does not see what the first assigns."""
         condition = self.flag(test)
+        before = dict(self.slots)
         with self.where(condition):
             yes = then()
+        self.slots = before
         with self.where(self.negated(condition)):
             no = other()
         if isinstance(yes, Places) and isinstance(no, Places):
