@@ -56,6 +56,9 @@ MESSAGES = {
     Fault.RAISED_LOOP_VARIABLE: "loop: State.values: " + ABOVE.format(3, 3),
     Fault.FOLD_ABOVE: "loop: State.values: " + ABOVE.format(3, 3),
     Fault.SHADOWED_VARIABLE: "loop: State.values: " + ABOVE.format(3, 3),
+    Fault.START_UNUSED: "loop: State.values: " + ABOVE.format(3, 3),
+    Fault.START_OF_NOTHING: "loop: State.values: " + ABOVE.format(3, 3),
+    Fault.START_IN_ZIP: "loop: State.values: " + ABOVE.format(3, 3),
     Fault.SHIFT_BELOW: "index: negative shift count",
     Fault.BAG_FULL: "overfill: State.box: the bag is full (2 in flight). Raise the bound that sizes it.",
     Fault.BAG_ABSENT: (
@@ -66,6 +69,7 @@ MESSAGES = {
     Fault.GUARD_ABOVE: "guard i=3: State.values: " + ABOVE.format(3, 3),
     Fault.GUARD_SHIFT: "guard i=0: negative shift count",
     Fault.GUARD_HELPER: "guard i=3: State.values: " + ABOVE.format(3, 3),
+    Fault.GUARD_START: "guard i=3: State.values: " + ABOVE.format(3, 3),
     Fault.LOCAL_BEFORE_GUARD: "local: State.values: " + NONE_INDEX.format(3),
     Fault.STATE_PROPERTY_NONE: "property 'reads-well': State.values: " + NONE_INDEX.format(3),
     Fault.STATE_PROPERTY_ABOVE: "property 'reads-well': State.values: " + ABOVE.format(3, 3),

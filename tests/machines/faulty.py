@@ -58,6 +58,9 @@ class Fault(IntEnum):
     RAISED_LOOP_VARIABLE = auto()
     FOLD_ABOVE = auto()
     SHADOWED_VARIABLE = auto()
+    START_UNUSED = auto()
+    START_OF_NOTHING = auto()
+    START_IN_ZIP = auto()
     SHIFT_BELOW = auto()
     SHIFT_TOO_FAR = auto()
     PRODUCT_TOO_LARGE = auto()
@@ -67,6 +70,7 @@ class Fault(IntEnum):
     GUARD_ABOVE = auto()
     GUARD_SHIFT = auto()
     GUARD_HELPER = auto()
+    GUARD_START = auto()
     LOCAL_BEFORE_GUARD = auto()
     STATE_PROPERTY_NONE = auto()
     STATE_PROPERTY_ABOVE = auto()
@@ -231,6 +235,12 @@ def loop(s: State, c: C) -> None:
     if c.fault == Fault.SHADOWED_VARIABLE:
         for i in range(3):
             found += s.values[i] + sum(s.values[i] for i in range(1, 4))
+    if c.fault == Fault.START_UNUSED:
+        found = sum(x for _, x in enumerate(s.values, s.values[s.three]))
+    if c.fault == Fault.START_OF_NOTHING:
+        found = sum(i for i, _ in enumerate(range(0), s.values[s.three]))
+    if c.fault == Fault.START_IN_ZIP:
+        found = sum(x + y for x, (_, y) in zip(s.values, enumerate(s.short, s.values[s.three])))  # noqa: B905 (`strict` is not in the language)
     s.flag = found > 0
 
 
@@ -257,6 +267,7 @@ def guard(s: State, c: C, i: int) -> None:
     require(not shows(s, c, Fault.GUARD_ABOVE) or s.values[i] == 0)
     require(not shows(s, c, Fault.GUARD_SHIFT) or 1 << s.maybe == 0)
     require(not shows(s, c, Fault.GUARD_HELPER) or value_at(s, i) == 0)
+    require(not shows(s, c, Fault.GUARD_START) or all(x < 4 for _, x in enumerate(s.values, s.values[i])))
     require(s.ticks > 3)
     s.flag = True
 

@@ -9,7 +9,7 @@ import ast
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from fencepost.model.language.ir.nodes import Binary, BinaryOp, Element, Extreme, Failure, Field, Length, Literal
+from fencepost.model.language.ir.nodes import MOST, Binary, BinaryOp, Element, Extreme, Failure, Field, Length, Literal
 from fencepost.model.language.records import Nested, fields, is_row
 from fencepost.model.language.subset.kinds import INT, Arr, Queue, Rec, kind_of
 from fencepost.model.language.subset.sources import step_of
@@ -47,8 +47,10 @@ def view_of(made: subset.Function, node: ast.expr, again: Callable[[ast.expr], M
             assert isinstance(node, ast.Call)
             view = view_of(made, inner[0], again, at)
             starts = [*inner[1:], *(item.value for item in node.keywords)]
-            start = again(starts[0]) if starts else None
-            return View(view.count, lambda number: (number if start is None else _plus(start, number, at), view.item(number)))
+            if not starts:
+                return View(view.count, lambda number: (number, view.item(number)))
+            start = again(starts[0])
+            return View(_also(view.count, start, at), lambda number: (_plus(start, number, at), view.item(number)))
         case "zip":
             views = [view_of(made, item, again, at) for item in inner]
             counts = [item.count for item in views]
@@ -102,6 +104,17 @@ def _range(args: list[ast.expr], again: Callable[[ast.expr], Made], at: At) -> V
         return _plus(start, far, at) if step > 0 else _minus(start, far, at)
 
     return View(count, item)
+
+
+def _also(count: Made, start: Made, at: At) -> Made:
+    """Return a count that evaluates a start too: it may go wrong where no item reads it."""
+
+    def made() -> Expression:
+        found = count()
+        most = Extreme(True, (start(), Literal(MOST, at=at)), at=at)
+        return Extreme(False, (found, most), at=at)
+
+    return made
 
 
 def _plus(one: Made, other: Made, at: At) -> Made:
