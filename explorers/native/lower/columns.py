@@ -27,6 +27,9 @@ if TYPE_CHECKING:
     from fencepost.explorers.native.lower.module import Module
     from fencepost.model.language.ir.nodes import Block, Expression, Slot
 
+MOST_ROUNDS = 64
+"""Rounds of a loop that ends at another number in each lane: all of them are done, however few a state needs."""
+
 
 class Columns(Lanewise):
     """Writes conditions of states whose columns begin at `base`; `active` are the lanes in which they are evaluated, as bits."""
@@ -198,7 +201,7 @@ class Columns(Lanewise):
         return Places(ways, memory, frozenset(at + offset for at in record.offsets))
 
     def element(self, array: Places, index: Value | Lanes) -> Places:
-        """Return the place of an element; an index outside was noted before."""
+        """Return the place of an element; an index outside was noted before, or is one of a round in which no lane is evaluated."""
         assert isinstance(array.memory, Vector)
         memory, build = array.memory.element, self.build
         possible = range(max(0, index.low), min(index.high, array.memory.count - 1) + 1)
@@ -206,6 +209,10 @@ class Columns(Lanewise):
         if not possible:
             raise Unsuited
         if isinstance(index, Value):
+            if index.low < 0:
+                index = build.greatest([index, number(0)])
+            if index.high >= array.memory.count:
+                index = build.least([index, number(array.memory.count - 1)])
             ways = tuple(
                 (own, build.value(f"getelementptr [{LANES * memory.bytes} x i8], ptr {address}, i64 {index.text}"))
                 for own, address in array.ways
@@ -356,6 +363,8 @@ class Columns(Lanewise):
         if isinstance(clause.source, nodes.Numbers):
             first, last = self.number(clause.source.start), self.number(clause.source.stop)
             if not isinstance(first, Value):
+                raise Unsuited
+            if isinstance(last, Lanes) and last.high - first.low > MOST_ROUNDS:
                 raise Unsuited
             end = last if isinstance(last, Value) else number(last.high)
             with counted(self.build, first, end) as item:

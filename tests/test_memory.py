@@ -1,0 +1,93 @@
+"""Machines whose code once read or wrote where no state is: each is searched in a process of its own, which must not be ended."""
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+from typing import Annotated
+
+import pytest
+from fencepost.explorers.native.search import search as native
+from fencepost.explorers.plain import search as plain
+from fencepost.explorers.verdict import Options
+from fencepost.model.language import Array, Constants, Machine, Range, Record, Size, action, capacity, require
+from fencepost.model.language.errors import FencepostError
+
+Large = Annotated[int, Range(0, 10**12)]
+
+
+class C(Constants):
+    """A size that is small, and may be much greater."""
+
+    room = capacity(2, low=1, high=20_000, meaning="rows")
+
+
+class Row(Record):
+    """Many numbers."""
+
+    v: Annotated[int, Range(0, 3)]
+    items: Annotated[Array[Large], Size(1000)]
+
+
+class Rows(Record):
+    """Rows, and how many are in use."""
+
+    n: Annotated[int, Range(0, C.room)]
+    rows: Annotated[Array[Row], Size(C.room)]
+
+
+@action()
+def all_in_use(s: Rows, c: C) -> None:
+    """Every row is in use."""
+    s.n = c.room
+
+
+@action()
+def counts(s: Rows, c: C) -> None:
+    """Looks at every row that is in use."""
+    require(all(s.rows[i].v == 0 for i in range(s.n)))
+    s.rows[0].v = 1
+
+
+@action()
+def counts_down(s: Rows, c: C) -> None:
+    """Looks at them from the last to the first."""
+    require(all(s.rows[c.room - 1 - i].v == 0 for i in range(s.n)))
+    s.rows[0].v = 1
+
+
+MACHINES = {
+    "rows in use": Machine("rows-in-use", "Rows in use", Rows, C, all_in_use, (counts,)),
+    "rows from the last": Machine("rows-from-the-last", "Rows from the last", Rows, C, all_in_use, (counts_down,)),
+}
+
+
+SEARCHES = {"native": native, "plain": plain}
+
+
+def said(search: str, name: str) -> str:
+    """Say what a search comes to."""
+    machine = MACHINES[name]
+    try:
+        return f"{SEARCHES[search](machine, machine.set_constants({}), (), Options(workers=1)).distinct} states"
+    except FencepostError as error:
+        return str(error)
+
+
+def alone(name: str) -> str:
+    """Say what the native search comes to in a process of its own."""
+    root = str(Path(__file__).parents[1])
+    done = subprocess.run(  # noqa: S603 (our own interpreter)
+        [sys.executable, "-c", f"from tests.test_memory import said; print(said('native', {name!r}))"],
+        capture_output=True,
+        text=True,
+        cwd=root,
+        env={**os.environ, "PYTHONPATH": root},
+        check=False,
+    )
+    return done.stdout.strip() or f"ended with {done.returncode}: {done.stderr}"
+
+
+@pytest.mark.parametrize("name", MACHINES)
+def test_compiled_code_reads_and_writes_nothing_but_states(name: str) -> None:
+    assert alone(name) == said("plain", name)
