@@ -10,7 +10,7 @@ import pytest
 from fencepost.explorers.native.search import search as native
 from fencepost.explorers.plain import search as plain
 from fencepost.explorers.verdict import Options
-from fencepost.model.language import Array, Constants, Machine, Range, Record, Size, action, capacity, require
+from fencepost.model.language import Array, Bag, Constants, Machine, Range, Record, Size, action, capacity, require, shape
 from fencepost.model.language.errors import FencepostError
 
 Large = Annotated[int, Range(0, 10**12)]
@@ -56,7 +56,56 @@ def counts_down(s: Rows, c: C) -> None:
     s.rows[0].v = 1
 
 
+class Few(Constants):
+    """A size that may be 0."""
+
+    room = shape(0, low=0, high=3, meaning="links")
+
+
+class Link(Record):
+    """Where to go: there is one place only."""
+
+    to: Annotated[int, Range(0, 0)]
+
+
+class Place(Record):
+    """A place with room for much."""
+
+    items: Annotated[Array[Large], Size(4250)]
+
+
+class Places(Record):
+    """Links, a number that may be taken for one, and places."""
+
+    links: Annotated[Array[Link], Size(Few.room)]
+    other: Annotated[int, Range(-128, 100)]
+    at: Annotated[int, Range(0, 3)]
+    places: Annotated[Array[Place], Size(1)]
+    box: Annotated[Bag[Link], Size(Few.room)]
+
+
+@action()
+def begins(s: Places, c: Few) -> None:
+    """The number is far from every place."""
+    s.other = -128
+
+
+@action()
+def follows(s: Places, c: Few) -> None:
+    """Goes where a link says that is not there."""
+    s.places[s.links[s.at].to].items[s.at] = 5
+
+
+@action()
+def sends(s: Places, c: Few) -> None:
+    """Goes where a message says that there is no room for."""
+    m = s.box.add(to=0)
+    s.places[m.to].items[s.at] = 5
+
+
 MACHINES = {
+    "no links": Machine("no-links", "No links", Places, Few, begins, (follows,)),
+    "no messages": Machine("no-messages", "No messages", Places, Few, begins, (sends,)),
     "rows in use": Machine("rows-in-use", "Rows in use", Rows, C, all_in_use, (counts,)),
     "rows from the last": Machine("rows-from-the-last", "Rows from the last", Rows, C, all_in_use, (counts_down,)),
 }

@@ -49,7 +49,7 @@ def _described(field: FieldType, rooms: Mapping[str, int], lows: Mapping[str, in
     if isinstance(field, Nested):
         return (np.dtype(_describe(field.record, rooms, lows), align=True),)
     if isinstance(field, ArrayOf):
-        length = max(0, extent(field.length, rooms, lows)[1])
+        length = max(1, extent(field.length, rooms, lows)[1])  # an index that is wrong goes on with the first element
         (element,) = _described(field.element, rooms, lows)
         return (np.dtype((element, (length,))),)
     room = max(0, extent(field.room, rooms, lows)[1])

@@ -49,7 +49,9 @@ class Bags:
             assert isinstance(element, Struct)
             register = build.register()
             build.slots.append(f"  {register} = alloca [{max(1, element.bytes)} x i8], align 8")
-            return Value(register, element)
+            found = Value(register, element)
+            self.clear(build, found)
+            return found
         return self.item(build, bag, build.least([self.count(build, bag), number(room - 1)]))
 
     def clear(self, build: Builder, message: Value) -> None:
