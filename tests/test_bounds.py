@@ -12,12 +12,12 @@ from fencepost.explorers.native.search import search as native
 from fencepost.explorers.verdict import BoundCount, Options
 from fencepost.invariants.protocols import PROTOCOLS
 from fencepost.model.language import Machine, action, fits, require
-from fencepost.model.language.errors import ModelError, UsageError
+from fencepost.model.language.errors import DomainError, ModelError, UsageError
 from fencepost.model.language.ir import translate
 from fencepost.model.language.subset import check
 
 from tests.commands import fencepost
-from tests.machines import errands
+from tests.machines import errands, shifted
 from tests.machines.errands import C, State
 
 if TYPE_CHECKING:
@@ -74,6 +74,15 @@ def test_what_an_effect_leaves_out_counts() -> None:
 
 def test_a_guard_that_goes_wrong_behind_a_bound_does_not_hide_it() -> None:
     assert counts(errands_of(steps=1))["steps"].states > 0
+
+
+def test_a_number_that_compiled_code_cannot_hold_is_not_refused_by_a_bound() -> None:
+    machine = shifted.MACHINE
+    assert counts(plain.search(machine, machine.set_constants({})))["n"] == BoundCount("n", 3, 0)
+    with pytest.raises(DomainError, match="a shift or a product does not fit 64 bits"):
+        native(machine, machine.set_constants({}))
+    small = machine.set_constants({"n": 2})
+    assert native(machine, small).bounds == plain.search(machine, small).bounds
 
 
 def test_a_bound_of_nothing_counts_what_it_leaves_out() -> None:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from fencepost.explorers.native.llvm.checks import NUMBER, RARE, SUM
+from fencepost.explorers.native.llvm.checks import RARE, too_long
 from fencepost.explorers.native.llvm.types import number
 from fencepost.explorers.native.lower.loops import only_if
 from fencepost.explorers.native.lower.shape import ERROR
@@ -36,9 +36,8 @@ class Masks:
     def leave(self, module: Module, build: Builder, e: Value, row: Value, times: Value) -> None:
         """Note that steps out of a state left a domain, which refused them; a number that is too long here is in a domain all the same."""
         code = module.cell(build, e, ERROR)
-        for longer in (NUMBER, SUM):
-            with only_if(build, build.compared("==", code, number(longer)), RARE):
-                module.note(build, e, self.hard, code)
+        with only_if(build, too_long(build, code), RARE):
+            module.note(build, e, self.hard, code)
         module.note(build, e, ERROR, number(0))
         with only_if(build, build.compared("==", module.cell(build, e, self.first), number(0))):
             module.note(build, e, self.first, build.wrapped("+", row, number(1)))

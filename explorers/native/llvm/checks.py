@@ -61,6 +61,11 @@ def note_if(build: Builder, e: Value, wrong: Value, code: int) -> None:
     build.begin(good)
 
 
+def too_long(build: Builder, code: Value) -> Value:
+    """Return whether a code says that a number has more than 64 bits, which the plain semantics goes on with."""
+    return build.joined("|", *(build.compared("==", code, number(one)) for one in (NUMBER, SUM)))
+
+
 def index(build: Builder, e: Value, place: Value, length: Value) -> Value:
     """Return an index if it is inside an array of this length, else note INDEX and return 0."""
     place = build.number(place)

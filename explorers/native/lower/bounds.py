@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from fencepost.explorers.native.llvm import checks
 from fencepost.explorers.native.llvm.builder import Builder
 from fencepost.explorers.native.llvm.types import Sort, Value, Vector, number
 from fencepost.explorers.native.lower.choosing import Choosing
@@ -232,7 +233,10 @@ class Trying(Choosing):
         return build.compared("==", rest, number(0))
 
     def where_it_went_well(self, refusing: str | None, following: str) -> None:
-        """Go on where no check has failed; else a bound has kept the step from going wrong, which is to refuse it."""
+        """Go on where no check has failed; else a bound has kept the step from going wrong, which is to refuse it.
+
+        A number that is too long is no such check: what follows from it is not known, and the search ends.
+        """
         build = self.build
         failed, well = build.label(), build.label()
         build.branch(self.module.failed(build, self.e), failed, well)
@@ -245,6 +249,8 @@ class Trying(Choosing):
             build.begin(own)
             build.jump(following)
             build.begin(wrong)
+            with only_if(build, checks.too_long(build, self.module.cell(build, self.e, ERROR)), checks.RARE):
+                build.give()
             self.module.note(build, self.e, ERROR, number(0))
             self.note(refusing, following)
         build.begin(well)

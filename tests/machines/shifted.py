@@ -1,0 +1,34 @@
+"""A counter with a guard that shifts: where another guard refuses, compiled numbers are too short for what it computes."""
+
+from typing import Annotated
+
+from fencepost.model.language import Constants, Machine, Range, Record, action, bound, require
+
+
+class C(Constants):
+    """How far the counter goes."""
+
+    n = bound(3, low=0, high=3, meaning="turns")
+
+
+class Counter(Record):
+    """How often it was turned."""
+
+    turns: Annotated[int, Range(0, 9)]
+
+
+@action()
+def initial(s: Counter, c: C) -> None:
+    """It stands at 0."""
+
+
+@action()
+def turn(s: Counter, c: C) -> None:
+    """Turn it, as far as it is seen; after the third turn it is too far."""
+    require(s.turns < c.n, bound=C.n)
+    require((1 << (s.turns * 30)) < (1 << 61))
+    s.turns += 1
+
+
+MACHINE = Machine("shifted", __doc__, Counter, C, initial, (turn,))
+PROPERTIES = ()
