@@ -15,13 +15,24 @@ from fencepost.explorers.native.masked import MaskedSearch, same_states
 from fencepost.explorers.verdict import Options, Verdict
 from fencepost.invariants.protocols import PROTOCOLS, Protocol
 from fencepost.model.language import Kind
-from fencepost.model.language.errors import UsageError
+from fencepost.model.language.errors import DomainError, UsageError
 from fencepost.model.language.interpreter import Interpreter
 from fencepost.model.language.removal import Guard, find_guard, guards, without
 from fencepost.model.language.subset import check, guards_of
 
 from tests import search as reference
-from tests.machines import async_isr, doubles, finite_replicated_log, id_sequence, lamps, long_numbers, mailbox, places, planted
+from tests.machines import (
+    async_isr,
+    doubles,
+    finite_replicated_log,
+    id_sequence,
+    lamps,
+    long_numbers,
+    mailbox,
+    places,
+    planted,
+    shifted,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -31,7 +42,7 @@ if TYPE_CHECKING:
 
 OWN = {
     item.MACHINE.name: item
-    for item in (id_sequence, finite_replicated_log, async_isr, mailbox, lamps, planted, doubles, long_numbers)
+    for item in (id_sequence, finite_replicated_log, async_isr, mailbox, lamps, planted, doubles, long_numbers, shifted)
 }
 SMALL: list[tuple[str, dict[str, int]]] = [
     ("id-sequence", {}),
@@ -229,6 +240,19 @@ def test_a_guard_refuses_whatever_the_others_say() -> None:
     search.run()
     asked = guards(machine)
     assert {item.name: count for item, count in search.refusals(asked).items()} == {"right 1": 6, "up 1": 10, "up 2": 0}
+
+
+def test_refusals_are_not_counted_where_a_number_is_too_long_for_compiled_code() -> None:
+    two = masked("shifted", {"n": 2}, None)
+    two.run()
+    assert {item.name: times for item, times in two.refusals(guards(two.machine)).items()} == {"turn 1": 1, "turn 2": 0}
+    three = masked("shifted", {}, None)
+    three.run()
+    with pytest.raises(DomainError, match="a shift or a product does not fit 64 bits"):
+        three.refusals(guards(three.machine))
+    found = matrix("shifted", {})["turn 2"]
+    assert found.purpose is Purpose.UNDETERMINED
+    assert "a shift or a product does not fit 64 bits" in found.why
 
 
 def test_a_switch_is_turned_and_a_choice_is_taken_otherwise() -> None:

@@ -126,9 +126,12 @@ class Ablation:
     def _without(self, guard: Guard) -> Outcome:
         search = MaskedSearch(self.machine, self.constants, self.properties, self._options(), kernels=self.kernels, guard=guard)
         try:
-            result = self._run(search)
+            return self._compared(guard, search, self._run(search))
         except DomainError as error:
             return Outcome(guard, Purpose.UNDETERMINED, why=str(error))
+
+    def _compared(self, guard: Guard, search: MaskedSearch, result: Result) -> Outcome:
+        """Return what a search without a guard says of it."""
         grown = True if result.distinct > self.base.distinct else None if not result.complete else False
         refused = 0 if guard.part else self.base.guards[search.numbers[guard.action, guard.number]].refused
         alone = None if grown is not False else result.generated - self.base.generated + search.left_steps

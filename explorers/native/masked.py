@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+from fencepost.explorers.native.blame import blame
 from fencepost.explorers.native.lower.shape import ERROR
 from fencepost.explorers.native.search import Search
 from fencepost.explorers.native.store import BATCH
@@ -109,7 +110,8 @@ class MaskedSearch(Search):
     def refusals(self, guards: Iterable[Guard]) -> dict[Guard, int]:
         """Return for each guard how often it refuses in the states that were reached, whatever the other guards say.
 
-        Where a guard cannot be evaluated, because one before it did not hold, it refuses nothing.
+        Where a guard cannot be evaluated, because one before it did not hold, it refuses nothing. Raise DomainError where it
+        cannot be because compiled numbers are too short.
         """
         found: dict[Guard, int] = {}
         waiting = list(guards)
@@ -135,6 +137,8 @@ class MaskedSearch(Search):
                     buffers.rows[0], buffers.hashes[0], buffers.parents[0], 0,
                     worker.fired, worker.refused, nothing, worker.alive,
                 )  # fmt: skip
+                if worker.checks[self.masks.unsure]:
+                    blame(self, int(worker.checks[self.masks.unsure]))
         return worker.refused
 
 

@@ -24,14 +24,15 @@ class Masks:
 
     `slots[guard][part]` is 1 where that part of the guard (0: the guard as a whole) is off. `first` holds one more than the
     row of the first state with a step out of a domain, `times` how many such steps there were, `hard` the code of an
-    error that is no refusal: one in a property, or a number of more than 64 bits.
+    error that is no refusal: one in a property, or a number of more than 64 bits. `unsure` holds it too if a guard could not
+    be evaluated for its sake.
     """
 
     def __init__(self, module: Module) -> None:
         reserve = module.shape.reserve
         self.slots = [[reserve() for _ in range(1 + len(guard.parts))] for guard in module.program.guards]
         module.switches.update({(n, part): slot for n, slots in enumerate(self.slots) for part, slot in enumerate(slots)})
-        self.first, self.times, self.hard = reserve(), reserve(), reserve()
+        self.first, self.times, self.hard, self.unsure = reserve(), reserve(), reserve(), reserve()
 
     def leave(self, module: Module, build: Builder, e: Value, row: Value, times: Value) -> None:
         """Note that steps out of a state left a domain, which refused them; a number that is too long here is in a domain all the same."""
@@ -42,6 +43,12 @@ class Masks:
         with only_if(build, build.compared("==", module.cell(build, e, self.first), number(0))):
             module.note(build, e, self.first, build.wrapped("+", row, number(1)))
         module.note(build, e, self.times, build.wrapped("+", module.cell(build, e, self.times), times))
+
+    def unevaluated(self, module: Module, build: Builder, e: Value) -> None:
+        """Note that a guard could not be evaluated, if it was for a number that is too long."""
+        code = module.cell(build, e, ERROR)
+        with only_if(build, too_long(build, code), RARE):
+            module.note(build, e, self.unsure, code)
 
     def broken(self, module: Module, build: Builder, e: Value) -> None:
         """Note an error in a property, which is never the domain's refusal of a step."""

@@ -2,7 +2,7 @@
 
 from typing import Annotated
 
-from fencepost.model.language import Constants, Machine, Range, Record, action, bound, require
+from fencepost.model.language import Constants, Machine, Range, Record, action, always, bound, require
 
 
 class C(Constants):
@@ -30,5 +30,11 @@ def turn(s: Counter, c: C) -> None:
     s.turns += 1
 
 
+@always
+def turns_are_few(s: Counter, c: C) -> bool:
+    """It is not turned more often than it may be."""
+    return s.turns <= c.n
+
+
 MACHINE = Machine("shifted", __doc__, Counter, C, initial, (turn,))
-PROPERTIES = ()
+PROPERTIES = (turns_are_few,)

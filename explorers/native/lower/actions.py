@@ -191,6 +191,7 @@ class Acting(Choosing):
         left, stays, refused, holds = (build.label() for _ in range(4))
         build.branch(self.module.failed(build, self.e), left, stays)
         build.begin(left)
+        masks.unevaluated(self.module, build, self.e)
         masks.leave(self.module, build, self.e, self.row, self.times(node))
         build.jump(following)
         build.begin(stays)
