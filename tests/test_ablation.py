@@ -32,6 +32,7 @@ from tests.machines import (
     places,
     planted,
     shifted,
+    slips,
 )
 
 if TYPE_CHECKING:
@@ -42,7 +43,7 @@ if TYPE_CHECKING:
 
 OWN = {
     item.MACHINE.name: item
-    for item in (id_sequence, finite_replicated_log, async_isr, mailbox, lamps, planted, doubles, long_numbers, shifted)
+    for item in (id_sequence, finite_replicated_log, async_isr, mailbox, lamps, planted, doubles, long_numbers, shifted, slips)
 }
 SMALL: list[tuple[str, dict[str, int]]] = [
     ("id-sequence", {}),
@@ -52,6 +53,7 @@ SMALL: list[tuple[str, dict[str, int]]] = [
     ("lamps", {"lamps": 2}),
     ("planted", {}),
     ("doubles", {}),
+    ("slips", {}),
     ("kip320", {"replicas": 2, "log_size": 1, "max_records": 1, "max_leader_epoch": 1}),
     ("kip101", {"replicas": 2, "log_size": 1, "max_records": 2, "max_leader_epoch": 1}),
 ]

@@ -50,8 +50,7 @@ class Masks:
         with only_if(build, too_long(build, code), RARE):
             module.note(build, e, self.unsure, code)
 
-    def broken(self, module: Module, build: Builder, e: Value) -> None:
-        """Note an error in a property, which is never the domain's refusal of a step."""
-        with only_if(build, module.failed(build, e)):
-            module.note(build, e, self.hard, module.cell(build, e, ERROR))
-            module.note(build, e, ERROR, number(0))
+    def broken(self, module: Module, build: Builder, e: Value, code: Value) -> None:
+        """Note the code of an error in a property, which is never the domain's refusal of a step; 0 is none."""
+        with only_if(build, build.compared("!=", code, number(0)), RARE):
+            module.note(build, e, self.hard, code)

@@ -13,6 +13,7 @@ from fencepost.explorers.native.lower.choosing import Choosing
 from fencepost.explorers.native.lower.code import Code
 from fencepost.explorers.native.lower.loops import counted, only_if
 from fencepost.explorers.native.lower.module import BYTES, CHECKS, NUMBERS, PLAIN, ROWS, Module, symbol
+from fencepost.explorers.native.lower.shape import ERROR
 from fencepost.explorers.native.lower.sieve import Sieve
 from fencepost.model.language.actions import Kind
 from fencepost.model.language.ir import Compute, Guarded, Over, nest
@@ -238,8 +239,8 @@ class Acting(Choosing):
             self.fire_masked(self.wanted.masks)
 
     def fire_masked(self, masks: Masks) -> None:
-        """Judge a step and keep the new state, unless `normalize` leaves a domain."""
-        build = self.build
+        """Judge a step and keep the new state, unless `normalize` leaves a domain: then nothing is said of the step, no error either."""
+        build, module = self.build, self.module
         decisive = []
         for item in self.judged():
             slot = build.slot(Sort.NUMBER)
@@ -247,9 +248,12 @@ class Acting(Choosing):
             with only_if(build, self.undecided(item)), only_if(build, self.decides(item)):
                 build.keep(slot, number(1))
             decisive.append((item, slot))
-        masks.broken(self.module, build, self.e)
+        wrong = build.slot(Sort.NUMBER)
+        build.keep(wrong, module.cell(build, self.e, ERROR))
+        module.note(build, self.e, ERROR, number(0))
         self.merge()
         with self.stays(masks):
+            masks.broken(module, build, self.e, build.kept(wrong, Sort.NUMBER))
             for item, slot in decisive:
                 with only_if(build, build.flag(build.kept(slot, Sort.NUMBER))):
                     self.decide(item)
