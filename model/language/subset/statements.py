@@ -147,7 +147,8 @@ class Statements:
                 self.scope.made.bounds[node] = self.expressions.bound(node.keywords[0].value)
             return
         self.expressions.whole = node
-        self.expressions.value(node)
+        if isinstance(self.expressions.value(node), Several):
+            self.scope.refuse(node, "this computes several values and drops them", self.meant(node))
 
     def outside(self, node: ast.Call) -> str:
         """Return what to write in the place of a guard inside an if."""
