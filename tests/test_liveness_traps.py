@@ -12,6 +12,7 @@ from fencepost.explorers.native.search import search as native
 from fencepost.explorers.plain import search as plain
 from fencepost.explorers.verdict import Options, PropertyResult, Reach, Verdict
 from fencepost.model.language import at_most, eventually, leads_to, strong, weak
+from fencepost.model.language.errors import DomainError
 
 from tests.machines import maze
 from tests.machines.maze import MACHINE, a, b, d
@@ -318,3 +319,57 @@ def test_a_cost_may_be_a_function_of_the_states_before_and_after(engine: Engine)
     found = ask(engine, "a 0>1, a 1>4, a 0>3, a 3>4", prop)
     assert found.cost is not None
     assert (found.verdict, found.cost.worst) == (Verdict.VIOLATED, 2)
+
+
+# -- costs as large as numbers get
+
+LARGE = 2**62 - 1
+"""Two of it fit 64 bits, three do not."""
+TOO_LARGE = "a way costs 2\\*\\*63 - 1 or more, which the native engine cannot add up in 64 bits"
+
+
+def large(before: maze.State, after: maze.State, c: maze.C) -> int:
+    """Return the same large cost for each step."""
+    return LARGE
+
+
+BY_FUNCTION = at_most("costs", "It is cheap.", costs=large, bound=LARGE, when=maze.when, then=maze.then, fair=(weak(a),))
+
+
+def test_large_costs_that_fit_are_told_exactly(engine: Engine) -> None:
+    for prop in (costs(weak(a), bound=LARGE, a=LARGE), BY_FUNCTION):
+        found = ask(engine, "a 0>1, a 1>4", prop)
+        assert found.cost is not None
+        assert (found.verdict, found.cost.worst, found.cost.best) == (Verdict.VIOLATED, 2 * LARGE, 2 * LARGE)
+
+
+@pytest.mark.parametrize("prop", [costs(weak(a), bound=LARGE, a=LARGE), BY_FUNCTION, costs(weak(a), a=2**70)])
+def test_a_worst_cost_that_does_not_fit_64_bits_is_never_told_wrong(prop: Property) -> None:
+    graph = "a 0>1, a 1>2, a 2>4"
+    found = ask(plain, graph, prop)
+    assert found.cost is not None
+    assert (found.cost.worst or 0) >= 3 * LARGE
+    with pytest.raises(DomainError, match=f"property 'costs': {TOO_LARGE}"):
+        ask(native, graph, prop)
+
+
+def test_a_least_cost_that_does_not_fit_64_bits_is_never_told_wrong() -> None:
+    graph, prop = "a 0>1, a 1>2, a 2>4", costs(a=LARGE)
+    found = ask(plain, graph, prop)
+    assert found.cost is not None
+    assert (found.cost.reach, found.cost.best) == (Reach.NEVER, 3 * LARGE)
+    with pytest.raises(DomainError, match=TOO_LARGE):
+        ask(native, graph, prop)
+
+
+def test_the_least_cost_is_right_beside_a_way_whose_cost_does_not_fit(engine: Engine) -> None:
+    for cost in (2**63 - 1, 2**70):
+        found = ask(engine, "a 0>1, d 1>2, a 2>4, a 1>3, a 3>4", costs(a=1, d=cost))
+        assert found.cost is not None
+        assert (found.cost.reach, found.cost.best) == (Reach.NEVER, 3)
+
+
+def test_a_cost_that_does_not_fit_64_bits_does_no_harm_where_nobody_pays_it(engine: Engine) -> None:
+    found = ask(engine, "a 0>4, b 4>1", costs(weak(a), a=3, b=2**70))
+    assert found.cost is not None
+    assert (found.verdict, found.cost.worst, found.cost.best) == (Verdict.HOLDS, 3, 3)

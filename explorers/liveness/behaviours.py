@@ -63,6 +63,7 @@ class Terms:
 class Answer(NamedTuple):
     """What was found. The way is edges: from the state `begin`, with `when`, along `stem`, and then round `loop` for ever.
 
+    `worst` and `best` are MOST_COST where what they tell is that or more.
     `stuck`: there is no loop, everything stops at the end of the stem. `begin` is -1 where there is no way to show. `near` is as in
     `Finding`.
     """

@@ -13,6 +13,7 @@ from fencepost.explorers.liveness import calls
 from fencepost.explorers.liveness.behaviours import THEN, WHEN, WORD, Answer, Terms, analyse
 from fencepost.explorers.liveness.generated import Compiled, compiled, family
 from fencepost.explorers.liveness.graph import Graph
+from fencepost.explorers.liveness.graph_paths import MOST_COST
 from fencepost.explorers.liveness.shown import confirmed
 from fencepost.explorers.liveness.summary import Finding, summary, with_behaviours
 from fencepost.explorers.native.blame import blame
@@ -112,6 +113,11 @@ class Engine:
         whens = self.parents == -1 if prop.behaviour.when is None else marks & WHEN != 0
         begins = np.flatnonzero(whens & (marks & THEN == 0))
         answer = analyse(self.rows, terms, marks, begins, self.depth, self.pause, partial(self.refuse, prop))
+        if MOST_COST in (answer.worst, answer.best):
+            raise DomainError(
+                f"property {prop.name!r}: a way costs 2**63 - 1 or more, which the native engine cannot add up in 64 bits. "
+                "Keep costs small, or ask with --engine plain."
+            )
         path = self.path(prop, args, answer) if answer.begin >= 0 else None
         return Finding(args, answer.reach, answer.worst, answer.best, path, not whens.any(), answer.near)
 
@@ -174,7 +180,8 @@ class Engine:
         for name, cost in paid.items():
             if cost < 0:
                 raise DomainError(f"property {prop.name!r}: {name.replace('_', '-')} costs {cost}: a cost is 0 or more.")
-        return Terms(masks, strong, allowed, np.array([paid.get(step["action"], 0) for step in self.transitions], np.int64))
+        by_class = [min(paid.get(step["action"], 0), MOST_COST) for step in self.transitions]
+        return Terms(masks, strong, allowed, np.array(by_class, np.int64))
 
     def costs(self, number: int) -> Array:
         """Return what each edge costs by the property's function; -1 where that goes wrong, which is an error only if the edge counts."""

@@ -9,6 +9,14 @@ from __future__ import annotations
 from fencepost.explorers.native.llvm.declare import helper, kernel
 
 FAR = 1 << 62
+MOST_COST = 0x7FFFFFFFFFFFFFFF
+"""The end of 64 bits: it stands for every cost that is as large or larger."""
+
+
+@helper
+def total(cost, rest):
+    """Return the sum of two costs, MOST_COST where it is larger."""
+    return MOST_COST if cost > MOST_COST - rest else cost + rest
 
 
 @kernel
@@ -135,7 +143,7 @@ def dearest(
             cost = by_edge[e] if len(by_edge) else costs[classes[e]]
             rest = 0 if marks[t] & 2 else worst[component[t]]
             if rest >= 0 and (marks[t] & 2 or component[t] != own):
-                worst[own] = max(worst[own], cost + rest)
+                worst[own] = max(worst[own], total(cost, rest))
 
 
 @kernel
@@ -157,7 +165,7 @@ def dear_way(
                 continue
             cost = by_edge[e] if len(by_edge) else costs[classes[e]]
             rest = 0 if marks[t] & 2 else worst[component[t]]
-            if rest < 0 or cost + rest != worst[component[v]]:
+            if rest < 0 or total(cost, rest) != worst[component[v]]:
                 continue
             if marks[t] & 2:
                 return e
@@ -225,7 +233,7 @@ def cheapest(
             t = targets[e]
             if not allowed[classes[e]]:
                 continue
-            cost = paid + (by_edge[e] if len(by_edge) else costs[classes[e]])
+            cost = total(by_edge[e] if len(by_edge) else costs[classes[e]], paid)
             if marks[t] & 2:
                 if best < 0 or cost < best:
                     best = cost
