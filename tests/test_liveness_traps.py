@@ -373,3 +373,28 @@ def test_a_cost_that_does_not_fit_64_bits_does_no_harm_where_nobody_pays_it(engi
     found = ask(engine, "a 0>4, b 4>1", costs(weak(a), a=3, b=2**70))
     assert found.cost is not None
     assert (found.verdict, found.cost.worst, found.cost.best) == (Verdict.HOLDS, 3, 3)
+
+
+# -- costs below 0
+
+BELOW: Any = maze.C.starts - 5
+"""A sum of constants: -4 where the walk begins at node 0."""
+
+
+def test_a_negative_cost_is_an_error_where_it_is_paid(engine: Engine) -> None:
+    for graph in ("a 0>1, b 1>4", "a 0>1, b 1>2, b 2>4", "b 0>1"):
+        with pytest.raises(DomainError, match=r"property 'costs': b to=\d costs -4: a cost is 0 or more"):
+            ask(engine, graph, costs(weak(a), weak(b), a=1, b=BELOW))
+
+
+@pytest.mark.parametrize(("graph", "when"), [("a 0>4", 0), ("a 0>4, b 4>1", 0), ("b 0>1, a 1>4", 1)])
+def test_a_negative_cost_is_no_error_where_nobody_pays_it(engine: Engine, graph: str, when: int) -> None:
+    found = ask(engine, graph, costs(weak(a), a=1, b=BELOW), when=[when])
+    assert found.cost is not None
+    assert (found.verdict, found.cost.worst, found.cost.best) == (Verdict.HOLDS, 1, 1)
+
+
+def test_a_negative_cost_of_a_step_that_is_left_out_is_no_error(engine: Engine) -> None:
+    found = ask(engine, "b 0>1, a 0>4", costs(weak(a), a=1, b=BELOW, without=(b,)))
+    assert found.cost is not None
+    assert (found.verdict, found.cost.worst, found.cost.best) == (Verdict.HOLDS, 1, 1)

@@ -120,7 +120,10 @@ class _Analysis:
 
     def wrong(self) -> int | None:
         """Return an edge that counts and whose cost is below 0, None if there is none."""
+        costs = self.terms.costs
         below = np.flatnonzero(self.by_edge < 0)
+        if costs is not None and (costs < 0).any():
+            below = np.flatnonzero((costs < 0)[self.rows.classes])
         sources = np.searchsorted(self.rows.offsets, below, side="right") - 1
         counts = np.isin(sources, self.nodes) & self.terms.allowed[self.rows.classes[below]]
         return int(below[counts][0]) if counts.any() else None

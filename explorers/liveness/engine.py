@@ -177,10 +177,7 @@ class Engine:
         if callable(about.costs):
             return Terms(masks, strong, allowed, np.zeros(len(bits), np.int64), self.costs(number))
         paid = {name: cost.value(plain.constants.values) for name, cost in about.costs or ()}
-        for name, cost in paid.items():
-            if cost < 0:
-                raise DomainError(f"property {prop.name!r}: {name.replace('_', '-')} costs {cost}: a cost is 0 or more.")
-        by_class = [min(paid.get(step["action"], 0), MOST_COST) for step in self.transitions]
+        by_class = [max(-1, min(paid.get(step["action"], 0), MOST_COST)) for step in self.transitions]
         return Terms(masks, strong, allowed, np.array(by_class, np.int64))
 
     def costs(self, number: int) -> Array:
