@@ -22,7 +22,7 @@ from fencepost.model.language.errors import DomainError, UsageError
 from fencepost.model.lineage import kip320
 
 from benchmarks.liveness import answer_to, drawn, questions
-from tests.machines import mailbox
+from tests.machines import mailbox, parcels
 from tests.machines.mailbox import Client, Phase
 from tests.questions import DIFFERENT, shared
 
@@ -85,6 +85,20 @@ def test_native_says_what_the_reference_says(values: dict[str, int], normalize: 
     assert [told(item) for item in found.properties] == [told(item) for item in expected.properties]
     if values.get("losses") == 0:
         assert {item.verdict for item in found.properties} == {Verdict.HOLDS, Verdict.VIOLATED}
+
+
+@pytest.mark.parametrize("items", [1, 2, 3, 4])
+@pytest.mark.parametrize("each", [(), "parcel", "parcel.to"], ids=str)
+def test_messages_are_told_apart_by_arrays_shorter_than_their_room(items: int, each: Any) -> None:
+    fair = (strong(parcels.send, each=each), weak(parcels.rest))
+    asked = tuple(
+        leads_to(name, "It comes.", when=parcels.forgotten, then=then, fair=fair)
+        for name, then in (("sent", parcels.sent), ("stopped", parcels.stopped))
+    )
+    constants = parcels.MACHINE.set_constants({"items": items})
+    expected, found = (search(parcels.MACHINE, constants, asked, Options(workers=1)) for search in (plain, native))
+    assert [told(item) for item in found.properties] == [told(item) for item in expected.properties]
+    assert [item.verdict for item in found.properties] == [Verdict.HOLDS if each else Verdict.VIOLATED, Verdict.VIOLATED]
 
 
 @pytest.mark.parametrize("values", [{"losses": 0}, {"clients": 1, "requests": 2}], ids=str)

@@ -78,10 +78,7 @@ class TransitionIds:
         values = dict(zip((name for name, _ in step.action.params), step.args, strict=True))
         code = 0
         for part in self.parts[step.action.name]:
-            value: Any = values[part.param]
-            for place in part.way or ():
-                value = value[place]
-            code = code * part.radix + int(value) - part.low
+            code = code * part.radix + _at(values[part.param], part.way or ()) - part.low
         return self.first[step.action.name] + code
 
 
@@ -125,6 +122,15 @@ def _inner(build: Builder, value: Value, place: int) -> tuple[str, Memory]:
     if isinstance(value.type, Struct):
         return build.field(value, list(value.type.fields)[place])
     return build.element(value, number(place))
+
+
+def _at(value: Any, way: tuple[int, ...]) -> int:
+    """Return the number at the end of a way through a message; 0 beyond the end of an array, which is what compiled code reads."""
+    for place in way:
+        if place >= len(value):
+            return 0
+        value = value[place]
+    return int(value)
 
 
 def _part(param: str, text: str, way: tuple[int, ...] | None, domain: Domain, layout: Layout) -> Part:
