@@ -19,9 +19,11 @@ from fencepost.model.language import Kind
 from fencepost.model.language.errors import DomainError, UsageError
 
 from tests.machines import LINEAGE, async_isr, constructs, faulty, grid, lamps, mailbox, still
+from tests.random_machines.engines import load
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
+    from pathlib import Path
 
     from fencepost.explorers.walk.sample import Sample
     from fencepost.model.language.records import Key
@@ -332,3 +334,62 @@ def test_faults_logs_and_divergence_are_read_off_any_machine_that_has_them() -> 
         == divergence(post.machine, post.states(post.initial)).tolist()
         == [0]
     )
+
+
+NO_LOGS = '''"""A count beside an array of logs that may be empty."""
+
+from typing import Annotated
+
+from fencepost.model.language import Array, Constants, Machine, Range, Record, Size, action, always, require, shape
+
+
+class C(Constants):
+    """How many logs there are."""
+
+    logs = shape(0, low=0, high=2, meaning="logs")
+
+
+class Replica(Record):
+    """A log and its end."""
+
+    log: Annotated[Array[Annotated[int, Range(0, 1)]], Size(2)]
+    end: Annotated[int, Range(0, 2)]
+
+
+class State(Record):
+    """A count, and the logs."""
+
+    count: Annotated[int, Range(0, 3)]
+    replica: Annotated[Array[Replica], Size(C.logs)]
+
+
+@action()
+def initial(s, c):
+    """All is empty."""
+
+
+@action()
+def add(s, c):
+    """The count goes on, and every log with it."""
+    require(s.count < 2)
+    s.count += 1
+    for replica in s.replica:
+        replica.end += 1
+
+
+@always
+def is_small(s, c):
+    """The count is small."""
+    return s.count < 3
+
+
+MACHINE = Machine("no-logs", "logs that may be none", State, C, initial, (add,))
+PROPERTIES = (is_small,)
+'''
+
+
+def test_where_there_are_no_logs_the_longest_has_no_record(tmp_path: Path) -> None:
+    machine, properties = load(NO_LOGS, tmp_path)
+    for logs, longest in ((0, 0), (2, 2)):
+        found = sample(Walker(machine, machine.set_constants({"logs": logs}), properties), Plan(walks=20, depth=5, workers=1))
+        assert (found.walks, found.verdict, found.deepest_log) == (20, Verdict.NOT_FOUND, longest)

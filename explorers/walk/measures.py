@@ -47,10 +47,10 @@ def logs(state: type[Record]) -> Iterator[str]:
 
 
 def deepest_log(machine: Machine, states: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
-    """Return for each state in memory the records in the longest log; int64, 0 where the machine has no logs."""
+    """Return for each state in memory the records in the longest log; int64, 0 where there are no logs."""
     longest = np.zeros(len(states), np.int64)
     for name in logs(machine.state):
-        longest = np.maximum(longest, states[name]["end"].max(axis=1))
+        longest = np.maximum(longest, states[name]["end"].max(axis=1, initial=0))
     return longest
 
 
