@@ -6,11 +6,13 @@ import signal
 import time
 from dataclasses import replace
 from itertools import pairwise
+from threading import Event
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pytest
-from fencepost.explorers.verdict import Verdict
+from fencepost.explorers.verdict import VIOLATED, Verdict
+from fencepost.explorers.walk import sample as sampling
 from fencepost.explorers.walk.measures import deepest_log, divergence, estimate, faults_used
 from fencepost.explorers.walk.sample import Plan, sample
 from fencepost.explorers.walk.walker import End, Walker, walks
@@ -290,6 +292,35 @@ def test_a_value_out_of_its_domain_ends_a_sample_with_its_place_and_cause(worker
     constants = faulty.MACHINE.set_constants({"fault": faulty.Fault.STORE_NONE})
     with pytest.raises(DomainError, match=r"index: State\.values: NONE used as an index"):
         sample(Walker(faulty.MACHINE, constants, faulty.PROPERTIES), Plan(walks=50, workers=workers))
+
+
+@pytest.mark.parametrize("failing", [0, 1])
+def test_a_violation_counts_where_only_a_later_batch_fails(failing: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    """One walk is a batch; with two threads that of walk 0 ends after that of walk 1."""
+    monkeypatch.setattr(sampling, "BATCH_STEPS", 1)
+    w, plan = walker("grid"), Plan(walks=2, depth=8, stop_on_violation=True)
+    walked = w.walk
+    found = []
+    for workers in (1, 2):
+        one_is_done = Event()
+
+        def walk(first: int, last: int, *, workers: int = workers, done: Event = one_is_done, **how: Any) -> Any:
+            if first == 0 and workers == 2:
+                assert done.wait(60)
+            if first == 1:
+                done.set()
+            if first == failing:
+                raise DomainError("it goes wrong")
+            return walked(first, last, **how)
+
+        monkeypatch.setattr(w, "walk", walk)
+        if failing == 0:
+            with pytest.raises(DomainError, match="it goes wrong"):
+                sample(w, replace(plan, workers=workers))
+        else:
+            found.append(sample(w, replace(plan, workers=workers)))
+    assert [(item.verdict, item.walks, item.why_stopped) for item in found] == [(Verdict.VIOLATED, 1, VIOLATED)] * len(found)
+    assert len({fixed(item).steps for item in found}) == (1 if failing else 0)
 
 
 def test_walks_that_are_too_long_are_refused() -> None:

@@ -188,7 +188,7 @@ class _Sampling:
                 with ThreadPoolExecutor(workers) as pool:
                     for future in [pool.submit(self.drain, batches) for _ in range(workers)]:
                         future.result()
-        if self.failed:
+        if self.failed and (self.violated_in is None or min(self.failed) < self.violated_in):
             raise self.failed[min(self.failed)]  # the first one's, whatever the number of workers
         return self.result(workers, time.perf_counter() - self.began)
 
@@ -202,7 +202,6 @@ class _Sampling:
                 self.batch_from(first)
             except Exception as error:  # noqa: BLE001 (raised by run)
                 self.failed[first] = error
-                self.stop = self.stop or "a walk failed"
 
     def batch_from(self, first: int) -> None:
         """Walk one batch and keep what is told of it."""
@@ -222,6 +221,8 @@ class _Sampling:
         """Return why no further batch is begun, or an empty string."""
         if not self.stop and self.violated_in is not None:
             return VIOLATED
+        if self.failed:
+            return "a walk failed"
         if not self.stop and self.plan.budget is not None and time.perf_counter() - self.began > self.plan.budget:
             self.stop = out_of_time(self.plan.budget)
         return self.stop
