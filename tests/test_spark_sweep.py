@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import shutil
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -110,6 +111,39 @@ def test_a_sweep_goes_on_without_walking_twice(sql: SparkSession, swept: str, tm
     assert rest.found_done == early.done > 0
     assert early.walks + rest.walks == 4 * WALKS
     assert verdicts(sql, folder) == verdicts(sql, swept)
+
+
+def test_a_sweep_is_resumed_with_more_walks_than_before_and_none_counts_twice(
+    sql: SparkSession, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Blocks have 50 walks: of 70 walks the second block keeps 20."""
+    monkeypatch.setattr(sweeping, "BLOCK_STEPS", 50 * DEPTH)
+    one, folders = replace(plan(), origins=plan().origins[:1]), [str(tmp_path / name) for name in ("grown", "fresh")]
+    walked = []
+    for walks in (70, 100, 160, 120):
+        sweeping.prepare(folders[0], one, resume=bool(walked))
+        walked.append(sweeping.run(sql, one, walks, folders[0]))
+    assert [item.walks for item in walked] == [70, 30, 60, 0]
+    assert [(item.found_done, item.done, item.complete) for item in walked] == [
+        (0, 2, True),
+        (1, 2, True),
+        (2, 4, True),
+        (3, 3, True),
+    ]
+    sweeping.prepare(folders[1], one, resume=False)
+    sweeping.run(sql, one, 160, folders[1])
+    assert verdicts(sql, folders[0]) == verdicts(sql, folders[1])
+    assert len(verdicts(sql, folders[0])) == 160
+
+
+def test_kept_walks_that_are_missing_or_there_twice_are_told(sql: SparkSession, tmp_path: Path) -> None:
+    one, folder = replace(plan(), origins=plan().origins[:1]), tmp_path / "walks"
+    sweeping.prepare(str(folder), one, resume=False)
+    sweeping.run(sql, one, 20, str(folder))
+    file = next((folder / "walks.parquet").glob("*.parquet"))
+    shutil.copy(file, file.with_name(f"again-{file.name}"))
+    with pytest.raises(UsageError, match=r"are missing in the middle or there twice .*: name another folder"):
+        sweeping.run(sql, one, 30, str(folder))
 
 
 @pytest.mark.parametrize("changed", [{"seed": 4}, {"depth": 61}, {"weights": (("follower-truncates", 2),)}])

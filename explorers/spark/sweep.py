@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import itertools
 import time
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -154,17 +154,29 @@ def _place(folder: str) -> str:
     return f"{folder if '://' in folder else Path(folder).absolute()}/{ROWS}"
 
 
-def finished(spark: SparkSession, folder: str, wanted: list[Block]) -> set[tuple[str, int]]:
-    """Return the blocks, as (cell, block), whose walks are all kept."""
+def missing(spark: SparkSession, folder: str, wanted: list[Block]) -> list[Block]:
+    """Return what is not kept of these blocks. A block that was walked for fewer walks has its first ones, and lacks the rest."""
+    from pyspark.sql import functions
+
     rows = rows_of(spark, folder)
     if rows is None:
-        return set()
-    sizes = {(item.cell, item.block): item.last - item.first for item in wanted}
+        return wanted
     try:
-        counts = rows.groupBy("cell", "block").count().collect()
+        last_kept = functions.coalesce(functions.max("walk"), functions.lit(-1))
+        counted = rows.groupBy("cell", "block").agg(functions.count("*"), last_kept).collect()
     except Exception as error:
         raise UsageError(f"the walks in {folder} cannot be read: {first_cause(str(error))} Name another folder.") from error
-    return {(row["cell"], row["block"]) for row in counts if row["count"] >= sizes.get((row["cell"], row["block"]), 1 << 62)}
+    kept = {(cell, block): (count, last + 1) for cell, block, count, last in counted}
+    left = []
+    for item in wanted:
+        count, last = kept.get((item.cell, item.block), (0, item.first))
+        if last != item.first + count:
+            raise UsageError(
+                f"walks in {folder} are missing in the middle or there twice (cell {item.cell}, block {item.block}): name another folder."
+            )
+        if last < item.last:
+            left.append(replace(item, first=last))
+    return left
 
 
 def run(
@@ -176,11 +188,11 @@ def run(
     budget: float | None = None,
     tell: Callable[[int, int, float], None] | None = None,
 ) -> Swept:
-    """Walk every block that is not kept yet, round after round; what a round walked is kept when the round is done."""
+    """Walk every block, or part of one, that is not kept yet, round after round; what a round walked is kept when the round is done."""
     wanted = blocks_of(sweep, walks)
-    done = finished(spark, folder, wanted)
-    waiting = [item for item in wanted if (item.cell, item.block) not in done]
-    swept = Swept(folder, len(wanted), len(done), 0, len(done), 0.0)
+    waiting = missing(spark, folder, wanted)
+    found_done = len(wanted) - len(waiting)
+    swept = Swept(folder, len(wanted), found_done, 0, found_done, 0.0)
     began, parallel = time.perf_counter(), spark.sparkContext.defaultParallelism
     size = FIRST_ROUND * parallel
 
