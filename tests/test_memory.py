@@ -10,8 +10,21 @@ import pytest
 from fencepost.explorers.native.search import search as native
 from fencepost.explorers.plain import search as plain
 from fencepost.explorers.verdict import Options
-from fencepost.model.language import Array, Bag, Constants, Machine, Range, Record, Size, action, capacity, require, shape
-from fencepost.model.language.errors import FencepostError
+from fencepost.model.language import (
+    Array,
+    Bag,
+    Constants,
+    Machine,
+    Range,
+    Record,
+    Size,
+    action,
+    always,
+    capacity,
+    require,
+    shape,
+)
+from fencepost.model.language.errors import FencepostError, ModelError
 
 Large = Annotated[int, Range(0, 10**12)]
 
@@ -103,7 +116,58 @@ def sends(s: Places, c: Few) -> None:
     s.places[m.to].items[s.at] = 5
 
 
+class Small(Constants):
+    """Nothing."""
+
+
+class Long(Record):
+    """A state of 96 thousand bytes."""
+
+    at: Annotated[int, Range(0, 3)]
+    items: Annotated[Array[Large], Size(12_000)]
+
+
+class TooLong(Record):
+    """A state of 400 thousand bytes."""
+
+    at: Annotated[int, Range(0, 3)]
+    items: Annotated[Array[Large], Size(50_000)]
+
+
+@action()
+def starts(s: Long, c: Small) -> None:
+    """At the first number."""
+
+
+@action()
+def goes_on(s: Long, c: Small) -> None:
+    """The next number, if those before are small."""
+    require(s.at < 3)
+    require(s.items[s.at] < 9)
+    s.items[s.at + 1] = s.at
+    s.at += 1
+
+
+@always
+def is_small(s: Long, c: Small) -> bool:
+    """The number is small."""
+    return s.items[s.at] < 3
+
+
+@action()
+def starts_long(s: TooLong, c: Small) -> None:
+    """At the first number."""
+
+
+@action()
+def goes_on_long(s: TooLong, c: Small) -> None:
+    """The next number."""
+    require(s.at < 3)
+    s.at += 1
+
+
 MACHINES = {
+    "a large state": Machine("a-large-state", "A large state", Long, Small, starts, (goes_on,)),
     "no links": Machine("no-links", "No links", Places, Few, begins, (follows,)),
     "no messages": Machine("no-messages", "No messages", Places, Few, begins, (sends,)),
     "rows in use": Machine("rows-in-use", "Rows in use", Rows, C, all_in_use, (counts,)),
@@ -111,6 +175,7 @@ MACHINES = {
 }
 
 
+PROPERTIES = {"a large state": (is_small,)}
 SEARCHES = {"native": native, "plain": plain}
 
 
@@ -118,7 +183,7 @@ def said(search: str, name: str) -> str:
     """Say what a search comes to."""
     machine = MACHINES[name]
     try:
-        return f"{SEARCHES[search](machine, machine.set_constants({}), (), Options(workers=1)).distinct} states"
+        return f"{SEARCHES[search](machine, machine.set_constants({}), PROPERTIES.get(name, ()), Options(workers=1)).distinct} states"
     except FencepostError as error:
         return str(error)
 
@@ -140,3 +205,13 @@ def alone(name: str) -> str:
 @pytest.mark.parametrize("name", MACHINES)
 def test_compiled_code_reads_and_writes_nothing_but_states(name: str) -> None:
     assert alone(name) == said("plain", name)
+
+
+def test_a_state_that_is_too_large_for_compiled_code_is_refused() -> None:
+    machine = Machine("too-large", "A state that is too large", TooLong, Small, starts_long, (goes_on_long,))
+    with pytest.raises(ModelError) as caught:
+        native(machine, machine.set_constants({}), (), Options(workers=1))
+    assert str(caught.value) == (
+        "protocol 'too-large': a state takes 400,008 bytes in memory, and compiled code has room for 349,525. "
+        "Give its arrays and bags fewer elements, or write --engine plain."
+    )

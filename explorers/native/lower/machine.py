@@ -12,7 +12,7 @@ from fencepost.explorers.native.lower.actions import Acting, Wanted
 from fencepost.explorers.native.lower.columns import Columns
 from fencepost.explorers.native.lower.lanes import LANES, Unsuited
 from fencepost.explorers.native.lower.loops import counted, only_if
-from fencepost.explorers.native.lower.module import BLOCK, BYTES, PLAIN
+from fencepost.explorers.native.lower.module import BYTES, PLAIN
 from fencepost.explorers.native.lower.shape import ERROR
 from fencepost.explorers.native.memory_layout import WORD
 from fencepost.model.language.actions import Kind
@@ -61,7 +61,7 @@ def write_expand(module: Module, wanted: Wanted) -> None:
 
 
 class Block(NamedTuple):
-    """States at hand, unpacked: how many, and the row of the first; `beside` is room for their columns."""
+    """States at hand, unpacked: how many, and the row of the first; `beside` is room for their columns, if they have any."""
 
     states: Value
     beside: Value
@@ -73,10 +73,11 @@ class Block(NamedTuple):
 def blocks(module: Module, build: Builder, given: dict[str, Value]) -> Iterator[Block]:
     """Run what is built inside for the states first..last-1, block by block."""
     e, first, last = given["e"], given["first"], given["last"]
-    states = Value(build.room(BLOCK * module.state.bytes), Vector(module.state, BLOCK))
-    beside = Value(build.room(BLOCK * module.state.bytes), BYTES)
+    room = module.block * module.state.bytes
+    states = Value(build.room(room), Vector(module.state, module.block))
+    beside = Value(build.room(room) if module.in_columns else "null", BYTES)
     many = build.wrapped("*", groups(build, build.wrapped("-", last, first)), number(LANES))
-    with counted(build, number(0), build.least([many, number(BLOCK)])) as item:
+    with counted(build, number(0), build.least([many, number(module.block)])) as item:
         module.rows.clear(build, build.read(*build.element(states, item.at)))
     start, top, body, end = build.slot(Sort.NUMBER), build.label(), build.label(), build.label()
     build.keep(start, first)
@@ -85,12 +86,12 @@ def blocks(module: Module, build: Builder, given: dict[str, Value]) -> Iterator[
     at = build.kept(start, Sort.NUMBER)
     build.branch(build.compared("<", at, last), body, end)
     build.begin(body)
-    size = build.least([build.wrapped("-", last, at), number(BLOCK)])
+    size = build.least([build.wrapped("-", last, at), number(module.block)])
     with counted(build, number(0), size) as item:
         row = module.rows.row(build, e, given["rows"], build.wrapped("+", at, item.at))
         module.rows.unpack(build, e, row, build.read(*build.element(states, item.at)))
     yield Block(states, beside, at, size)
-    build.keep(start, build.wrapped("+", at, number(BLOCK)))
+    build.keep(start, build.wrapped("+", at, number(module.block)))
     build.jump(top)
     build.begin(end)
 
@@ -165,7 +166,7 @@ def write_judge(module: Module, properties: Sequence[Property]) -> None:
     e = given["e"]
     columns = Columns(module, build, e, given["c"])
     before = build.mark()
-    suited = [prop for prop in properties if is_suited(module, columns, prop)]
+    suited = [prop for prop in properties if module.in_columns and is_suited(module, columns, prop)]
     build.undo(before)
     reads, module.columns = bool(module.columns), set()
     if not suited:

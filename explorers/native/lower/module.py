@@ -11,10 +11,12 @@ from fencepost.explorers.native.llvm.types import CELLS, Named, Sort, Value, Vec
 from fencepost.explorers.native.llvm.unit import Lowered
 from fencepost.explorers.native.lower.bags import Bags
 from fencepost.explorers.native.lower.code import Code
+from fencepost.explorers.native.lower.lanes import LANES
 from fencepost.explorers.native.lower.loops import counted, only_if
 from fencepost.explorers.native.lower.plain import Plain
 from fencepost.explorers.native.lower.rows import Rows
 from fencepost.explorers.native.lower.shape import ERROR, STATE, Shape
+from fencepost.model.language.errors import ModelError
 from fencepost.model.language.subset.kinds import Int, Rec
 
 if TYPE_CHECKING:
@@ -33,6 +35,20 @@ NUMBERS = Vector(CELLS["i64"], 0)
 BYTES = Vector(CELLS["u8"], 0)
 BLOCK = 64
 """States that are unpacked at a time: they fit the fastest cache, and a call of an action is worth its while."""
+STACK = 1 << 20
+"""Bytes of the stack that states take at most: a thread may have no more than twice that."""
+_ASIDE = 2
+"""States on the stack beside those of a block: what an action or a kernel works on."""
+
+
+def block_of(size: int) -> tuple[int, bool]:
+    """Return how many states of so many bytes are unpacked at a time, 0 if none fits, and whether they stand in columns too."""
+    room = STACK // max(1, size) - _ASIDE
+    halves = [BLOCK >> by for by in range(BLOCK.bit_length())]
+    for states in halves:
+        if states >= LANES and 2 * states <= room:
+            return states, True
+    return next((states for states in halves if states <= room), 0), False
 
 
 class Counting(Protocol):
@@ -64,6 +80,12 @@ class Module:
         )
         self.bags = Bags(CHECKS, self.texts)
         self.state = self.shape.record(program.machine.state)
+        self.block, self.in_columns = block_of(self.state.bytes)
+        if not self.block:
+            raise ModelError(
+                f"protocol {program.machine.name!r}: a state takes {self.state.bytes:,} bytes in memory, and compiled code has room "
+                f"for {STACK // (1 + _ASIDE):,}. Give its arrays and bags fewer elements, or write --engine plain."
+            )
         first = self.shape.reserve_all(packing_size(layout))
         self.rows = Rows(self.state, first)
         self.switches: dict[tuple[int, int], int] = {}

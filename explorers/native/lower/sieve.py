@@ -113,7 +113,7 @@ class Sieve:
 
     def write(self, effect: str) -> bool:
         """Write the action for all states of the block; return whether that was worth it: else nothing is written."""
-        if not 0 < self.words <= MOST_WORDS:
+        if not self.module.in_columns or not 0 < self.words <= MOST_WORDS:
             return False
         before = self.mark()
         kept = self.room()
