@@ -9,7 +9,7 @@ from __future__ import annotations
 import ast
 import re
 from contextlib import contextmanager
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from fencepost.model.language.domains import InFlight
 from fencepost.model.language.subset.kinds import Arr, BagRef, Function, Queue, Rec
@@ -31,6 +31,14 @@ def head(place: str) -> str:
 def inside(place: str, outer: str) -> bool:
     """Say whether a place is another one or a part of it."""
     return place == outer or place.startswith((f"{outer}.", f"{outer}["))
+
+
+class Known(NamedTuple):
+    """What is known of places on one way through a function."""
+
+    of: dict[str, frozenset[str]]
+    stale: dict[str, str]
+    added: set[str]
 
 
 class Places:
@@ -88,6 +96,17 @@ class Places:
         """Let a name refer to these places, and to no others."""
         self.of[name] = places
         self.scope.stale.pop(name, None)
+
+    def known(self) -> Known:
+        """Return what is known here."""
+        return Known(dict(self.of), dict(self.scope.stale), set(self.added))
+
+    def join(self, other: Known) -> None:
+        """Another way leads here too: names may refer to what they refer to there, and what is stale there is stale."""
+        for name, places in other.of.items():
+            self.of[name] = self.of.get(name, frozenset()) | places
+        self.scope.stale = {**other.stale, **self.scope.stale}
+        self.added |= other.added
 
     @contextmanager
     def holding(self, *nodes: ast.expr) -> Iterator[None]:

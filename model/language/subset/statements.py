@@ -23,6 +23,7 @@ from fencepost.model.language.subset.kinds import (
 )
 
 if TYPE_CHECKING:
+    from fencepost.model.language.subset.places import Known
     from fencepost.model.language.subset.scope import Scope
 
 
@@ -32,8 +33,8 @@ class Statements:
     def __init__(self, scope: Scope) -> None:
         self.scope, self.expressions = scope, Expressions(scope)
         self.returned: list[Type] = []
-        self.jumped: dict[str, str] = {}
-        """What is stale where a `break` or `continue` leaves the body of the loop at hand."""
+        self.jumped: list[Known] = []
+        """What is known where a `break` or `continue` leaves the body of the loop at hand."""
 
     def body(self) -> None:
         """Check the whole function."""
@@ -72,7 +73,7 @@ class Statements:
             case ast.Pass():
                 return False
             case ast.Break() | ast.Continue():
-                self.jumped.update(self.scope.stale)
+                self.jumped.append(self.scope.places.known())
                 return True
             case ast.Return():
                 self.give_back(node)
@@ -195,9 +196,11 @@ class Statements:
                     self.scope.refuse(node, "a tuple assignment writes to the state", "write one assignment per field")
                 del item
             given = self.expressions.in_order(value.elts)
-            for name, item, kind in zip(target.elts, value.elts, given, strict=True):
+            known = [(self.scope.places.find(item), self.expressions.may_be_none(item)) for item in value.elts]
+            for name, item, kind, (places, none) in zip(target.elts, value.elts, given, known, strict=True):
                 assert isinstance(name, ast.Name)
                 self.bind(name, kind, item)
+                self.refer(name.id, kind, places, none=none)
             return
         if isinstance(target, ast.Name) and is_choice(self.scope.made.python, value):
             self.draw(target, node)
@@ -263,12 +266,14 @@ class Statements:
             self.scope.refuse(value, f"a name is given to {say(kind)}", "write it out where it is used")
         self.expressions.declare(name, name.id)
         self.expressions.rebind(name, kind)
-        (self.scope.made.may_be_none.add if self.expressions.may_be_none(value) else self.scope.made.may_be_none.discard)(
-            name.id
-        )
         self.scope.env[name.id] = kind
         self.scope.made.types[name] = kind
-        self.scope.places.name(name.id, self.scope.places.find(value) if isinstance(kind, Rec | Arr) else frozenset())
+        self.refer(name.id, kind, self.scope.places.find(value), none=self.expressions.may_be_none(value))
+
+    def refer(self, name: str, kind: Type, places: frozenset[str], *, none: bool) -> None:
+        """Let a name stand for what lives in these places, or for a number that may be NONE."""
+        (self.scope.made.may_be_none.add if none else self.scope.made.may_be_none.discard)(name)
+        self.scope.places.name(name, places if isinstance(kind, Rec | Arr) else frozenset())
 
     def augment(self, node: ast.AugAssign) -> None:
         """Check `x += 1`."""
@@ -316,21 +321,20 @@ class Statements:
         """Check a for loop over range, an array or a bag."""
         if node.orelse:
             self.scope.refuse(node, "`for ... else` is outside the modelling language", "use a flag")
-        before, of = dict(self.scope.env), dict(self.scope.places.of)
-        jumped, self.jumped = self.jumped, {}
-        for _ in range(2):  # twice: what the first round overwrote is stale in the next
+        before, places = dict(self.scope.env), self.scope.places
+        jumped, self.jumped = self.jumped, []
+        while True:  # what a round does holds in the next one; there may be none, and each may be left early
+            start = places.known()
             sources.iterate(self.expressions, node.target, node.iter)
-            over = (
-                self.scope.places.find(node.iter)
-                if isinstance(self.scope.made.types.get(node.iter), BagRef)
-                else frozenset([""])
-            )
-            self.scope.places.loops.append((next(iter(over)), node.target.id if isinstance(node.target, ast.Name) else ""))
-            with self.scope.places.holding(*sources.arrays_in(self.expressions, node.iter)):
+            is_bag = isinstance(self.scope.made.types.get(node.iter), BagRef)
+            over = places.find(node.iter) if is_bag else frozenset([""])
+            places.loops.append((next(iter(over)), node.target.id if isinstance(node.target, ast.Name) else ""))
+            with places.holding(*sources.arrays_in(self.expressions, node.iter)):
                 self.block(node.body)
-            self.scope.places.loops.pop()
-            self.scope.stale.update(self.jumped)
-            for name, places in of.items():
-                self.scope.places.of[name] |= places
+            places.loops.pop()
+            for way in (start, *self.jumped):
+                places.join(way)
+            if places.known() == start:
+                break
         self.jumped = jumped
         self.scope.env = {name: kind for name, kind in before.items() if name in self.scope.env}
