@@ -30,6 +30,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
     from pathlib import Path
 
+    from fencepost.explorers.walk.sample import Sample
     from pyspark.sql import SparkSession
 
 pytestmark = marks("spark-sweep")
@@ -61,6 +62,12 @@ def verdicts(sql: SparkSession, folder: str) -> list[Any]:
     return sorted(tuple(str(value) for value in row) for row in rows.drop("seconds").collect())
 
 
+def violated(found: Sample) -> dict[str, Any]:
+    """Return what `simulate` tells of each property that is violated: how many walks, the length of the shortest, and its number."""
+    bad = [item for item in found.properties if item.result.verdict == "violated"]
+    return {item.result.name: (item.walks, item.path.length if item.path else 0, item.walk) for item in bad}
+
+
 @pytest.fixture(scope="module")
 def swept(sql: SparkSession, tmp_path_factory: pytest.TempPathFactory) -> str:
     folder = str(tmp_path_factory.mktemp("sweep") / "walks")
@@ -80,13 +87,92 @@ def test_a_cells_walks_are_those_of_simulate(sql: SparkSession, swept: str) -> N
         assert (found.walks, found.steps, found.stuck) == (one.walks, one.steps, one.stuck)
         assert found.fired == tuple(one.fired.values())
         assert found.distinct == pytest.approx(one.distinct, rel=0.25)
-        lengths = {item.property: item.length for item in summary.violations_of(cell)}
-        firsts = {
-            item.result.name: item.path.length for item in one.properties if item.result.verdict == "violated" and item.path
-        }
-        assert set(lengths) <= set(firsts)
-        if firsts:
-            assert min(lengths.values()) == min(firsts.values())
+        told = {item.property: (item.walks, item.length, item.walk) for item in summary.violations_of(cell)}
+        assert told == violated(one)
+
+
+STAIRS = '''"""Stairs that are climbed until somebody rests."""
+
+from typing import Annotated
+
+from fencepost.model.language import Constants, Machine, Range, Record, action, always, bound, require
+
+
+class C(Constants):
+    """How many steps the stairs have."""
+
+    top = bound(3, low=1, high=9, meaning="steps")
+
+
+class State(Record):
+    """How far up one is, and whether one rests."""
+
+    at: Annotated[int, Range(0, C.top)]
+    resting: bool
+
+
+@action()
+def initial(s, c):
+    """One is at the bottom."""
+
+
+@action()
+def climb(s, c):
+    """One climbs a step."""
+    require(not s.resting)
+    require(s.at < c.top)
+    s.at += 1
+
+
+@action()
+def rest(s, c):
+    """One rests for good."""
+    require(not s.resting)
+    s.resting = True
+
+
+@always
+def is_low(s, c):
+    """One stays at the bottom."""
+    return s.at < 1
+
+
+@always
+def is_lower_than_the_top(s, c):
+    """One stays below the top."""
+    return s.at < c.top
+
+
+MACHINE = Machine("stairs", "stairs are climbed", State, C, initial, (climb, rest))
+PROPERTIES = (is_low, is_lower_than_the_top)
+'''
+
+
+def test_every_property_that_a_walk_violates_is_named_with_its_count(sql: SparkSession, tmp_path: Path) -> None:
+    """Walks that violate one property go on, and some violate the next: `simulate` tells both."""
+    folder, origin = str(tmp_path / "walks"), Origin("stairs", STAIRS, (), (), normalize=True)
+    one = Sweep((("{}", origin),), 3, DEPTH, ())
+    sweeping.prepare(folder, one, resume=False)
+    sweeping.run(sql, one, WALKS, folder)
+    rows = sweeping.rows_of(sql, folder)
+    assert rows is not None
+    several = 0
+    for row in rows.select("verdict", "property", "length", "violations").collect():
+        found = {item["property"]: item["length"] for item in row["violations"]}
+        assert (row["verdict"] == "violated") == bool(found)
+        assert (row["property"], row["length"]) in (found.items() or {("", 0)})
+        assert row["length"] == min(found.values(), default=0)
+        several += len(found) > 1
+    assert several
+    summary = summarise(sql, rows)
+    told = {item.property: (item.walks, item.length, item.walk) for item in summary.violations}
+    assert told == violated(sample(walker_of(origin), Plan(seed=3, walks=WALKS, depth=DEPTH, workers=1)))
+    assert told["is-low"][0] > told["is-lower-than-the-top"][0] > 0
+    assert [item.violated for item in summary.cells] == [rows.where("verdict = 'violated'").count()]
+    for name, (walks, length, walk) in told.items():
+        alike = [item for item in summary.signatures if item.property == name]
+        assert sum(item.walks for item in alike) == walks
+        assert min((item.length, item.walk) for item in alike) == (length, walk)
 
 
 def test_verdict_rows_do_not_depend_on_partitions_or_rounds(
@@ -171,10 +257,10 @@ def test_walks_of_another_model_are_not_added_to(swept: str, tmp_path: Path) -> 
     [
         ("", "no readable"),
         ("[" * 100_000, "no readable"),
-        ('{"format": 2, "question": [], "models": 1}', "no readable"),
+        ('{"format": 3, "question": [], "models": 1}', "no readable"),
         (
             '{"question": {"format": 1}, "models": {}}',
-            "the sweep in .* has format 1, and this version of Fencepost reads format 2",
+            "the sweep in .* has format 1, and this version of Fencepost reads format 3",
         ),
     ],
 )

@@ -15,7 +15,7 @@ PIECES = 10
 
 VIOLATIONS = """
 SELECT cell, property, count(*) AS walks, min(length) AS length, min_by(walk, struct(length, walk)) AS walk
-FROM walks WHERE verdict = 'violated' GROUP BY cell, property ORDER BY cell, property
+FROM (SELECT cell, walk, inline(violations) FROM walks) GROUP BY cell, property ORDER BY cell, property
 """
 CELLS = """
 SELECT walked.*, :kept * coalesce(reached.kept, 0) AS distinct FROM (
@@ -45,8 +45,9 @@ SIGNATURES = """
 SELECT property, signature, count(*) AS walks, count(DISTINCT cell) AS cells, min(length) AS length,
        min_by(cell, struct(length, cell, walk)) AS cell, min_by(walk, struct(length, cell, walk)) AS walk
 FROM (
-  SELECT *, transform(filter(sequence(0, size(fired) - 1), i -> fired[i] > 0), i -> CAST(i AS string)) AS signature
-  FROM walks WHERE verdict = 'violated'
+  SELECT cell, walk, inline(violations),
+         transform(filter(sequence(0, size(fired) - 1), i -> fired[i] > 0), i -> CAST(i AS string)) AS signature
+  FROM walks
 ) GROUP BY property, signature ORDER BY property, length, walks DESC, cell, walk
 """
 

@@ -23,7 +23,8 @@ if TYPE_CHECKING:
 
     from pyspark.sql import DataFrame, SparkSession
 
-FORMAT = 2
+FORMAT = 3
+"""Walks of format 2 name one property each, however many they violate."""
 MANIFEST = "sweep.json"
 ROWS = "walks.parquet"
 BLOCK_STEPS = 50_000

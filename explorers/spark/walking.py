@@ -23,10 +23,11 @@ if TYPE_CHECKING:
 
 SCHEMA = (
     "cell string, block long, walk long, verdict string, property string, length int, steps int, ended string, "
-    "faults int, deepest_log int, fired array<int>, fingerprints array<long>, seconds double"
+    "faults int, deepest_log int, fired array<int>, fingerprints array<long>, seconds double, "
+    "violations array<struct<property:string,length:int>>"
 )
-"""A row of a sweep. `cell` are the constants as JSON; `length` counts the states of the shortest violation, 0 without one;
-`fired` how often each action happened; `fingerprints` are hashes of states, one state of 16; `seconds` a share of its block's."""
+"""A row of a sweep. `cell` are the constants as JSON; `property` is the one whose violation is the shortest, and `length` counts its
+states, 0 without one; `violations` has every property that is violated, with the states until then; `fired` how often each action happened; `fingerprints` are hashes of states, one state of 16; `seconds` a share of its block's."""
 NEVER = 1 << 30
 
 
@@ -92,6 +93,14 @@ def rows_of(walker: Walker, made: Walks, cell: str, block: int, seconds: float) 
     names = [item.name for item in walker.properties]
     ends = {int(end): end.name.lower() for end in End}
     kept = made.kept != 0
+    hits = lengths < NEVER
+    every = pa.StructArray.from_arrays(
+        [
+            pa.array([names[item] for item in hits.nonzero()[1].tolist()], pa.string()),
+            pa.array(lengths[hits].astype(np.int32), pa.int32()),
+        ],
+        ["property", "length"],
+    )
     columns = [
         pa.array([cell] * count, pa.string()),
         pa.array(np.full(count, block), pa.int64()),
@@ -108,15 +117,16 @@ def rows_of(walker: Walker, made: Walks, cell: str, block: int, seconds: float) 
             pa.int32(),
         ),
         pa.array(deepest_log(walker.machine, walker.states(made.finals)).astype(np.int32), pa.int32()),
-        _lists(made.fired.astype(np.int32).ravel(), np.full(count, made.fired.shape[1]), pa.int32()),
-        _lists(made.kept[kept].view(np.int64), kept.sum(axis=1), pa.int64()),
+        _lists(pa.array(made.fired.astype(np.int32).ravel(), pa.int32()), np.full(count, made.fired.shape[1])),
+        _lists(pa.array(made.kept[kept].view(np.int64), pa.int64()), kept.sum(axis=1)),
         pa.array(np.full(count, seconds / max(1, count)), pa.float64()),
+        _lists(every, hits.sum(axis=1)),
     ]
     return pa.RecordBatch.from_arrays(columns, [part.split()[0] for part in SCHEMA.split(", ")])
 
 
-def _lists(values: np.ndarray[Any, Any], sizes: np.ndarray[Any, Any], kind: pa.DataType) -> pa.ListArray:
+def _lists(values: pa.Array, sizes: np.ndarray[Any, Any]) -> pa.ListArray:
     import pyarrow as pa
 
     offsets = np.concatenate([[0], np.cumsum(sizes)]).astype(np.int32)
-    return pa.ListArray.from_arrays(pa.array(offsets, pa.int32()), pa.array(values, kind))
+    return pa.ListArray.from_arrays(pa.array(offsets, pa.int32()), values)
