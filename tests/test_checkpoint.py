@@ -13,6 +13,7 @@ from typing import Any
 
 import pytest
 from fencepost.explorers import sealed
+from fencepost.explorers.native import store
 from fencepost.explorers.native.search import search
 from fencepost.explorers.verdict import Options, Result, Verdict
 from fencepost.model.language.errors import UsageError
@@ -40,6 +41,25 @@ print(result.why_stopped, result.complete, result.verdict, sep="|")
 def ask(name: str, values: dict[str, int], options: Options) -> Result:
     machine, properties = MACHINES[name]
     return search(machine, machine.set_constants(values), properties, options)
+
+
+@group("kip101", VALUES)
+def test_a_search_that_cannot_number_its_states_is_kept_as_it_was_before_the_round(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    options = replace(RUN, checkpoint=str(tmp_path))
+    with monkeypatch.context() as patch:
+        patch.setattr(store, "MOST_STATES", 90)
+        first = ask("kip101", VALUES, options)
+    assert (first.complete, first.why_stopped) == (False, "more states than a search on one machine can number")
+    whole, found = ask("kip101", VALUES, RUN), ask("kip101", VALUES, replace(options, resume=True))
+    assert (found.generated, found.fired, found.guards, found.deadlocks) == (
+        whole.generated,
+        whole.fired,
+        whole.guards,
+        whole.deadlocks,
+    )
+    assert (found.distinct, found.levels) == (whole.distinct, whole.levels)
 
 
 @pytest.mark.parametrize("mode", ["exact", "compact"])

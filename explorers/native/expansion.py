@@ -8,7 +8,7 @@ which states enter a partition, and with it every number and every trace, is the
 from __future__ import annotations
 
 import os
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from queue import SimpleQueue
 from threading import Thread
@@ -33,7 +33,7 @@ from fencepost.explorers.native.kernels import (
     STORED,
 )
 from fencepost.explorers.native.lower.shape import ERROR, STATE
-from fencepost.explorers.native.store import BATCH, ROUND, Buffers, Partition, Position, Progress
+from fencepost.explorers.native.store import BATCH, ROUND, Buffers, Partition, Position, Progress, TooManyStates
 from fencepost.explorers.paths import with_late_faults
 from fencepost.explorers.verdict import ENOUGH
 from fencepost.model.language.errors import MismatchError
@@ -237,6 +237,7 @@ class Expansion:
 
     def round(self, pieces: np.ndarray[Any, Any]) -> None:
         """Expand some pieces of a level and insert what follows."""
+        before = replace(self.settle())
         steps = self.kernels.source.step_properties
         waiting = self._open(steps)
         self._found[:] = waiting
@@ -256,7 +257,17 @@ class Expansion:
         for piece in np.flatnonzero((self._found[: len(pieces)] != waiting).any(axis=1)).tolist():
             owner = int(owners[piece])
             self._note(steps, self._found[piece], owner, self.partitions[owner].base)
-        self._share(lambda worker: self._insert(worker, len(pieces)), states)
+        try:
+            self._share(lambda worker: self._insert(worker, len(pieces)), states)
+        except TooManyStates:  # who goes on takes this round again
+            now = self.settle()
+            now.fired, now.refused, now.deadlock, now.deadlocks = (
+                before.fired,
+                before.refused,
+                before.deadlock,
+                before.deadlocks,
+            )
+            raise
 
     def _share(self, work: Callable[[Worker], None], states: int) -> None:
         """Have workers take tasks until there are no more."""

@@ -424,6 +424,10 @@ def shift_right(value: Value, count: Value) -> Value:
         by = max(by, 0)
         if isinstance(value, Mask):
             return _plain(Mask(value.bits[by:], value.sign))
+        if by > FAR:
+            low, high = bounds(number(value))
+            if low is None or high is None or max(-low, high).bit_length() > FAR:
+                raise UnknownOperation("a shift by more bits than there is room for")
         return quotient(value, 1 << min(by, FAR))
     return _split(by, lambda places: shift_right(value, places))
 

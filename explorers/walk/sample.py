@@ -173,7 +173,8 @@ class _Sampling:
         self.done: dict[int, _Tally] = {}
         self.failed: dict[int, Exception] = {}
         self.stop = ""
-        self.violated_in: int | None = None
+        self.violating: set[int] = set()
+        """The batches with a violation, if one ends the run."""
         self.seen = [0, 0]
 
     def run(self) -> Sample:
@@ -210,12 +211,17 @@ class _Sampling:
         made = walker.walk(first, last, seed=plan.seed, depth=plan.depth, weights=self.weights)
         tally = _Tally(len(walker.properties), len(walker.machine.actions)).take(walker, made)
         if plan.stop_on_violation and (tally.count[self.bad] > 0).any():
-            self.violated_in = first if self.violated_in is None else min(first, self.violated_in)
+            self.violating.add(first)
         self.done[first] = tally
         self.seen[0] += tally.walks
         self.seen[1] += tally.steps
         if self.tell is not None:
             self.tell(self.seen[0], self.seen[1], time.perf_counter() - self.began)
+
+    @property
+    def violated_in(self) -> int | None:
+        """The first batch with a violation, if one ends the run."""
+        return min(self.violating.copy(), default=None)
 
     def limit(self) -> str:
         """Return why no further batch is begun, or an empty string."""
