@@ -33,7 +33,7 @@ TESTS = [
         *("prove", "theorems", "cli_liveness", "cli_ablate", "cli_simulate", "cli_failures", "cli_partial", "api", "classics"),
         *("llvm", "planted_in_engines", "random_machines", "tlc_counts", "violating_binding", "own_model", "actions"),
         *("edited_models", "replication_search", "replication_liveness", "shrink", "stateful", "warnings", "names"),
-        *("on_request", "checkpoint_edited", "trust", "cookbook", "controller_scenarios", "quorum_scenarios"),
+        *("on_request", "hard_machines", "cli_compiling"),
     )
 ]
 """Tests that a mutant meets."""
