@@ -22,7 +22,7 @@ from fencepost.model.language.interpreter import Interpreter
 from rich.console import Console
 
 from tests.commands import data_of, fencepost
-from tests.machines import planted, respelt
+from tests.machines import coin, planted, respelt
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -35,6 +35,7 @@ MACHINES: dict[str, Machine] = {
     "respelt": respelt.MACHINE,
     "careless": respelt.CARELESS,
     "timid": respelt.TIMID,
+    "coin": coin.MACHINE,
     **{name: item.machine for name, item in PROTOCOLS.items()},
 }
 HERE = Path(__file__).parent / "machines"
@@ -206,6 +207,16 @@ def test_steps_are_compared_where_every_state_can_be_told_from_all_others() -> N
     expected = by_sets([graph("kip279", TINY), graph("kip101", TINY)], [lambda key: key, lambda key: key])
     found = compare((one, other), (sights[0], sights[1]), MANY)
     assert (expected is None) == (found.same is True)
+
+
+@pytest.mark.xdist_group("diff")
+def test_behaviours_that_differ_in_their_first_state_alone_are_told() -> None:
+    found = difference(("coin", {"side": 0}), ("coin", {"side": 1}))
+    assert (found.same, found.state, found.seen) == (False, None, (2, 2, 2))
+    only = found.behaviour
+    assert only is not None
+    assert (only.side, only.sights, only.path.states, only.path.steps) == ("b", 1, ((1,),), ())
+    assert by_sets([graph("coin", {"side": 0}), graph("coin", {"side": 1})], [lambda key: key, lambda key: key]) == (1, "")
 
 
 @pytest.mark.xdist_group("diff")

@@ -124,7 +124,12 @@ class _Watch:
         return found
 
     def _one_by_one(self) -> OnlyOne | None:
-        """Compare step by step, where each state looks like no other: a behaviour is then a history."""
+        """Compare first states, then step by step, where each state looks like no other: a behaviour is then a history."""
+        firsts = [np.flatnonzero(space.firsts) for space in self.spaces]
+        for side, other in ((0, 1), (1, 0)):
+            alone = firsts[side][~np.isin(self.seen[side][firsts[side]], self.seen[other][firsts[other]])]
+            if len(alone):
+                return OnlyOne(SIDES[side], self._path(side, [int(alone[0])]), 1)
         pairs = []
         for seen, (offsets, targets) in zip(self.seen, self.steps, strict=True):
             made = np.stack((np.repeat(seen, np.diff(offsets)), seen[targets]), axis=1).astype(np.int64)
