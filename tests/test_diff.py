@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import inspect
 from collections import deque
 from pathlib import Path
+from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
 import pytest
 from fencepost.cli.views.diff import _named, _print_only
 from fencepost.explorers.evidence.diff import Difference, compare
@@ -23,6 +26,7 @@ from rich.console import Console
 
 from tests.commands import data_of, fencepost
 from tests.machines import coin, planted, respelt
+from tests.random_machines.engines import load
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -249,6 +253,26 @@ def test_fields_are_chosen_by_their_path() -> None:
     kept = everything(MACHINES["replication"].state)
     assert not any(path.startswith(("ghost_", "budget")) for path in kept)
     assert "image.isr" in kept
+
+
+def test_steps_are_read_where_a_machine_has_more_step_properties_than_64(tmp_path: Path) -> None:
+    names = [f"stays_{number}" for number in range(70)]
+    texts = [f'@step()\ndef {name}(before, after, c):\n    """So."""\n    return after.up == before.up\n' for name in names]
+    lines = [inspect.getsource(coin), "from fencepost.model.language import step", *texts, f"PROPERTIES = ({', '.join(names)})"]
+    machine, properties = load("\n".join(lines), tmp_path)
+    constants = machine.set_constants({})
+    search = Search(machine, constants, (), Options(workers=1), kernels=compiled(machine, constants, properties))
+    assert search.run().complete
+    rooms = []
+
+    def expand(*given: Any) -> Any:
+        rooms.append(len(given[12]))  # compiled code writes a number for each property
+        return whole.expand(*given[:12], np.full(len(properties), -1, np.int64), *given[13:])
+
+    whole, search.module = search.module, SimpleNamespace(expand=expand)
+    offsets, targets = Space(search).steps()
+    assert (offsets.tolist(), targets.tolist()) == ([0, 1, 2], [1, 0])
+    assert rooms == [len(properties)]
 
 
 # -- the command

@@ -75,7 +75,8 @@ class Space:
     def _expanded(self, checks: Array, c: Array) -> Iterator[tuple[Array, Array, Array]]:
         """Yield of each batch of states its steps: their sources, and the words and hashes of their targets."""
         search = self.search
-        worker, buffers, nothing = search._worker(), search._buffers, np.full(64, -1, np.int64)
+        worker, buffers = search._worker(), search._buffers
+        nothing = np.full(max(1, len(search.kernels.source.step_properties)), -1, np.int64)
         for first in range(0, self.states, BATCH):
             count = search.module.expand(
                 checks, self.rows, first, min(first + BATCH, self.states), 0, c,
