@@ -40,6 +40,7 @@ MACHINES: dict[str, Machine] = {
     "careless": respelt.CARELESS,
     "timid": respelt.TIMID,
     "coin": coin.MACHINE,
+    "dropped-coin": coin.DROPPED,
     **{name: item.machine for name, item in PROTOCOLS.items()},
 }
 HERE = Path(__file__).parent / "machines"
@@ -253,6 +254,11 @@ def test_fields_are_chosen_by_their_path() -> None:
     kept = everything(MACHINES["replication"].state)
     assert not any(path.startswith(("ghost_", "budget")) for path in kept)
     assert "image.isr" in kept
+
+
+def test_numbers_of_what_is_left_are_budgets_which_are_not_compared() -> None:
+    assert everything(coin.Dropped) == ("up",)
+    assert difference(("dropped-coin", {"drops": 0}), ("dropped-coin", {"drops": 3})).same is True
 
 
 def test_steps_are_read_where_a_machine_has_more_step_properties_than_64(tmp_path: Path) -> None:

@@ -11,6 +11,7 @@ from fencepost.explorers.native.generate import source_of
 from fencepost.explorers.native.layout import layout_of
 from fencepost.explorers.native.lower.machine import write_look
 from fencepost.explorers.native.lower.module import Module
+from fencepost.explorers.walk.measures import budgets
 from fencepost.model.language.errors import UsageError, nearest
 from fencepost.model.language.ir import translate
 from fencepost.model.language.records import ArrayOf, BagOf, Nested, Record, fields
@@ -28,7 +29,8 @@ OWN = ("budget",)
 
 def everything(state: type[Record]) -> tuple[str, ...]:
     """Return the fields that a protocol keeps: all but budgets and the ghosts of properties."""
-    return tuple(path for path in _leaves(state) if not any(_is_aside(name) for name in path.split(".")))
+    left = {".".join(path) for path in budgets(state)}
+    return tuple(path for path in _leaves(state) if path not in left and not any(_is_aside(name) for name in path.split(".")))
 
 
 def leaves_of(state: type[Record]) -> tuple[str, ...]:
