@@ -7,6 +7,7 @@ from itertools import combinations
 from typing import TYPE_CHECKING, Any
 
 from fencepost.counterexamples.trace import starting_points
+from fencepost.explorers.parameters import values_of
 from fencepost.model.language.actions import Kind
 from fencepost.model.language.domains import InFlight
 from fencepost.model.language.errors import DisabledError, FencepostError
@@ -99,8 +100,7 @@ class Attempts:
                     raise DisabledError
                 arguments.append(value if value in messages else max(messages, key=lambda item, to=value: _alike(item, to)))  # type: ignore[misc]
                 continue
-            low, high = self.plain.schema.bounds(domain)
-            if not max(low, 0) <= value <= high:
+            if value not in values_of(self.plain.schema, domain):
                 raise DisabledError
             arguments.append(value)
         return Step(step.action, tuple(arguments))
@@ -135,15 +135,14 @@ def without(attempts: Attempts, steps: Steps) -> Steps:
 
 
 def simpler(attempts: Attempts, steps: Steps) -> Steps:
-    """Return the steps with smaller parameters where they show the same in as many steps."""
+    """Return the steps with parameters nearer to 0 where they show the same in as many steps."""
     found = list(steps)
     for place, step in enumerate(steps):
         for number, (_, domain) in enumerate(step.action.params):
             value = found[place].args[number]
             if isinstance(domain, InFlight) or attempts.late:
                 continue
-            low, _ = attempts.plain.schema.bounds(domain)
-            for smaller in range(max(low, 0), value):
+            for smaller in _nearer_to_0(values_of(attempts.plain.schema, domain), value):
                 changed = Step(step.action, (*found[place].args[:number], smaller, *found[place].args[number + 1 :]))
                 taken = attempts.take((*found[:place], changed, *found[place + 1 :]))
                 if taken is not None and len(taken) <= len(found):
@@ -152,6 +151,11 @@ def simpler(attempts: Attempts, steps: Steps) -> Steps:
             if len(found) < len(steps):
                 return simpler(attempts, tuple(found))
     return tuple(found)
+
+
+def _nearer_to_0(values: range, value: int) -> range:
+    """Return the values between 0 and this one, those nearest to 0 first."""
+    return range(min(values.stop - 1, 0), value, -1) if value < 0 else range(max(values.start, 0), value)
 
 
 def _first(attempts: Attempts, steps: Steps, candidates: Iterator[Steps]) -> Steps | None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from fencepost.explorers.parameters import values_of
 from fencepost.explorers.stateful import ViolatedError, hypothesis
 from fencepost.model.language.actions import Kind
 from fencepost.model.language.domains import Domain, InFlight
@@ -64,8 +65,8 @@ def _strategy(plain: Interpreter, domain: Domain | InFlight) -> Any:
     strategies = hypothesis().strategies
     if isinstance(domain, InFlight):
         return strategies.integers(0, MOST_MESSAGES - 1)
-    low, high = plain.schema.bounds(domain)
-    return strategies.integers(max(low, 0), high) if max(low, 0) <= high else None
+    values = values_of(plain.schema, domain)
+    return strategies.integers(values.start, values.stop - 1) if values else None
 
 
 def _rule(plain: Interpreter, item: Action, must: list[Property]) -> Callable[..., None]:

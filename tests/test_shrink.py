@@ -13,7 +13,7 @@ from fencepost.counterexamples.reader import read
 from fencepost.counterexamples.replay import follow, write
 from fencepost.counterexamples.shortening import Attempts, simpler, without
 from fencepost.counterexamples.shrink import Limits, Shrunk, shrink
-from fencepost.counterexamples.trace import ARCHIVE, trace_of_path
+from fencepost.counterexamples.trace import ARCHIVE, Trace, trace_of_path
 from fencepost.explorers.verdict import Verdict
 from fencepost.explorers.walk.walker import Walker
 from fencepost.invariants.protocols import PROTOCOLS, Protocol
@@ -22,13 +22,11 @@ from fencepost.model.language.errors import UsageError
 from fencepost.model.language.interpreter import Step
 
 from tests.commands import data_of, fencepost
-from tests.machines import grid, lamps, mailbox
+from tests.machines import dial, grid, lamps, mailbox
 from tests.traces import lamps_trace, mailbox_trace
 
 if TYPE_CHECKING:
     from pathlib import Path
-
-    from fencepost.counterexamples.trace import Trace
 
 LIMITS = Limits(seconds=60, workers=1)
 FOREVER = float("inf")
@@ -149,6 +147,17 @@ def test_steps_that_are_not_needed_are_left_out_alone_and_in_pairs() -> None:
     trace = lamps_trace(lamps.some_lamp_is_dark, quiet, (0b1, 0), (0b10, 1), loud)
     assert [step.args for step in without(Attempts(trace, FOREVER), trace.steps)] == [loud]
     assert [step.args for step in simpler(Attempts(trace, FOREVER), (trace.steps[3],))] == [(0b111, 0)]
+
+
+def test_steps_with_negative_parameters_are_kept_and_brought_nearer_to_0() -> None:
+    steps = tuple(Step(dial.turn, (to,)) for to in (2, -1, -3))
+    found = Protocol(dial.MACHINE, dial.PROPERTIES)
+    trace = Trace("Turned", found, dial.C(), dial.stays_near, steps, initial=None, source="a hand", why="Somebody turned it.")
+    attempts = Attempts(trace, FOREVER)
+    assert without(attempts, steps) == steps[2:]
+    assert [step.args for step in simpler(attempts, steps[2:])] == [(-2,)]
+    assert attempts.take((Step(dial.turn_up, (-1,)), steps[2])) == steps[2:]
+    assert shrink(trace, LIMITS).trace.steps == (Step(dial.turn, (-2,)),)
 
 
 def test_steps_out_of_the_domain_of_lower_constants_do_not_happen() -> None:

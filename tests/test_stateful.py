@@ -14,7 +14,7 @@ from fencepost.explorers.walk.walker import Walker
 from fencepost.invariants.protocols import PROTOCOLS, Protocol
 from fencepost.model.language.errors import UsageError
 
-from tests.machines import grid, lamps, mailbox
+from tests.machines import dial, grid, lamps, mailbox
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -133,6 +133,16 @@ def test_plain_rules_find_what_schedules_find() -> None:
             run_state_machine_as_test(rules, settings=few)
         assert rules.calls >= rules.steps > 0
     run_state_machine_as_test(rule_machine(mailbox.MACHINE, mailbox.C(), mailbox.PROPERTIES), settings=few)
+
+
+def test_plain_rules_draw_negative_parameters_but_not_none() -> None:
+    from hypothesis import Phase, settings
+    from hypothesis.stateful import run_state_machine_as_test
+
+    few = settings(max_examples=50, derandomize=True, deadline=None, phases=[Phase.generate])
+    with pytest.raises(ViolatedError):
+        run_state_machine_as_test(rule_machine(dial.MACHINE, dial.C(), (dial.stays_near,)), settings=few)
+    run_state_machine_as_test(rule_machine(dial.MACHINE, dial.C(), (dial.remembers_numbers,)), settings=few)
 
 
 def test_profiles_are_found_by_name() -> None:
