@@ -9,16 +9,18 @@ from typing import Any
 
 import pytest
 from fencepost.api.fault_words import breaks_with, either, tolerated
-from fencepost.explorers.evidence.faults import fault_kinds, tolerance
+from fencepost.explorers.evidence.faults import choose_kinds, fault_kinds, spent, tolerance
 from fencepost.explorers.interrupts import BY_KEYBOARD
 from fencepost.explorers.native.compile import compiled
 from fencepost.explorers.verdict import Options, Verdict
 from fencepost.invariants.protocols import PROTOCOLS
 from fencepost.model.language.errors import UsageError
+from fencepost.model.language.interpreter import Interpreter
 
 from tests import search as reference
 from tests.commands import data_of, fencepost
 from tests.machines import vault
+from tests.random_machines.engines import load
 
 VAULT = str(Path(__file__).parent / "machines" / "vault.py")
 KINDS = ("crashes", "floods", "drills")
@@ -84,6 +86,91 @@ def test_the_kinds_of_faults_are_the_budgets_of_the_state() -> None:
     kinds = fault_kinds(PROTOCOLS["replication"].machine)
     assert {"crashes", "fences", "shrinks", "elections"} <= set(kinds)
     assert all(name in PROTOCOLS["replication"].machine.constants.declared() for name in kinds.values())
+
+
+PAIRS = """
+from typing import Annotated
+
+from fencepost.model.language import Constants, Machine, Range, Record, action, always, bound, largest, require
+
+
+class C(Constants):
+    n = bound(2, low=0, high=3, meaning="pairs of crashes")
+    m = bound(1, low=0, high=3, meaning="floods")
+    k = bound(0, low=0, high=3, meaning="drills and alarms")
+
+
+class Budget(Record):
+    crashes: Annotated[int, Range(0, BOUND)]
+    floods: Annotated[int, Range(0, C.m)]
+    drills: Annotated[int, Range(0, C.k)]
+    alarms: Annotated[int, Range(0, C.k)]
+
+
+class State(Record):
+    x: Annotated[int, Range(0, 9)]
+    budget: Budget
+
+
+@action()
+def initial(s: State, c: C) -> None:
+    s.budget.crashes = START
+    s.budget.floods = c.m
+
+
+@action()
+def crash(s: State, c: C) -> None:
+    require(s.budget.crashes > 0)
+    s.budget.crashes -= 1
+    s.x += 1
+
+
+@action()
+def flood(s: State, c: C) -> None:
+    require(s.budget.floods > 0)
+    s.budget.floods -= 1
+    s.x += 2
+
+
+@always
+def fine(s: State, c: C) -> bool:
+    return s.x < 3
+
+
+MACHINE = Machine("pairs", "crashes that come in pairs", State, C, initial, (crash, flood))
+PROPERTIES = (fine,)
+"""
+
+
+@pytest.mark.parametrize(
+    ("bound", "start", "happened"),
+    [
+        ("2 * C.n", "2 * c.n", {"crashes": 3}),
+        ("C.n + 1", "c.n + 1", {"crashes": 3}),
+        ("largest(C.n, 2)", "c.n", {"crashes": 1, "floods": 1}),
+    ],
+)
+def test_a_budget_that_is_not_a_constant_by_itself_is_not_counted(
+    bound: str, start: str, happened: dict[str, int], tmp_path: Path
+) -> None:
+    machine, (fine,) = load(PAIRS.replace("BOUND", bound).replace("START", start), tmp_path)
+    constants = machine.set_constants({})
+    assert fault_kinds(machine) == {"floods": "m"}
+    for named in ((), ("crashes",), ("floods", "crashes")):
+        with pytest.raises(UsageError, match="'crashes' cannot be counted: its budget ends at"):
+            choose_kinds(machine, constants, named)
+    assert choose_kinds(machine, constants, ("floods",)) == ("floods",)
+    found = tolerance(machine, constants, fine, ("floods",), {}, Options(workers=1), compiled(machine, constants, (fine,)))
+    path = found.front[0].result.of("fine").path
+    assert path is not None
+    assert spent(machine, Interpreter(machine, constants).schema, path) == happened
+
+
+def test_budgets_that_share_a_constant_are_not_counted_apart(tmp_path: Path) -> None:
+    machine, _ = load(PAIRS.replace("BOUND", "C.n").replace("START", "c.n"), tmp_path)
+    assert choose_kinds(machine, machine.set_constants({}), ()) == ("crashes", "floods")
+    with pytest.raises(UsageError, match=r"'drills' cannot be counted: its budget ends at c[.]k, as does that of 'alarms'"):
+        choose_kinds(machine, machine.set_constants({"k": 1}), ())
 
 
 def test_a_protocol_without_budgets_is_refused() -> None:

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 
 from fencepost.explorers.native.search import search
 from fencepost.explorers.verdict import Result, Verdict, ended_by_signal
-from fencepost.model.language.domains import Range
+from fencepost.model.language.domains import Extreme, Range, linear
 from fencepost.model.language.errors import UsageError, nearest
 from fencepost.model.language.records import Nested, Scalar, fields
 
@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from fencepost.explorers.verdict import Options
     from fencepost.model.language.actions import Property
     from fencepost.model.language.constants import Constants
+    from fencepost.model.language.domains import Linear
     from fencepost.model.language.interpreter import Path
     from fencepost.model.language.machine import Machine
     from fencepost.model.language.records import Schema
@@ -74,7 +75,13 @@ class Tolerance:
 
 
 def fault_kinds(machine: Machine) -> dict[str, str]:
-    """Return the kinds of faults of a machine: by the name of the budget's field the constant that is its bound."""
+    """Return the kinds of faults that can be counted: by the name of the budget's field the constant that is its bound."""
+    ends = _ends(machine)
+    return {name: next(iter(end.names)) for name, end in ends.items() if not _why_not(name, ends)}
+
+
+def _ends(machine: Machine) -> dict[str, Linear]:
+    """Return the bounds of the budgets that depend on constants; raise UsageError where the state has no budgets."""
     budget = dict(fields(machine.state)).get(BUDGET)
     if not isinstance(budget, Nested):
         raise UsageError(
@@ -84,23 +91,39 @@ def fault_kinds(machine: Machine) -> dict[str, str]:
     found = {}
     for name, field in fields(budget.record):
         domain = field.domain if isinstance(field, Scalar) else None
-        terms = getattr(domain.high, "terms", {}) if isinstance(domain, Range) else {}
-        if len(terms) == 1:
-            found[name] = next(iter(terms))
+        if isinstance(domain, Range) and linear(domain.high).names:
+            found[name] = linear(domain.high)
     return found
+
+
+def _why_not(name: str, ends: Mapping[str, Linear]) -> str:
+    """Return why faults of this kind cannot be counted, an empty string if they can: their constant must be their number."""
+    end = ends[name]
+    text = end.source()[1:-1]
+    if end.offset or any(factor != 1 or isinstance(term, Extreme) for term, factor in end.terms.items()) or len(end.terms) > 1:
+        return f"its budget ends at {text}, which is not a constant alone"
+    shared = [other for other in ends if other != name and ends[other].names & end.names]
+    return f"its budget ends at {text}, as does that of {shared[0]!r}" if shared else ""
 
 
 def choose_kinds(machine: Machine, constants: Constants, named: Sequence[str]) -> tuple[str, ...]:
     """Return the kinds that are counted: those that are named, or all that the constants allow at all."""
-    known = fault_kinds(machine)
-    for name in named:
-        if name.replace("-", "_") not in known:
+    ends = _ends(machine)
+    wanted = tuple(dict.fromkeys(name.replace("-", "_") for name in named))
+    for name in wanted:
+        if name not in ends:
             raise UsageError(
-                f"protocol {machine.name!r} has no fault {name!r}.{nearest(name, list(known))} Faults are: {', '.join(known)}."
+                f"protocol {machine.name!r} has no fault {name!r}.{nearest(name, list(ends))} Faults are: {', '.join(ends)}."
             )
-    if named:
-        return tuple(dict.fromkeys(name.replace("-", "_") for name in named))
-    return tuple(name for name, constant in known.items() if int(constants.values[constant]) > 0)
+    chosen = wanted or tuple(name for name, end in ends.items() if end.value(constants.values) > 0)
+    for name in chosen:
+        why = _why_not(name, ends)
+        if why:
+            others = f", or name others with --kind: {', '.join(known)}" if (known := fault_kinds(machine)) else ""
+            raise UsageError(
+                f"fault {name!r} cannot be counted: {why}. Give its budget a constant of its own, such as Range(0, C.{name}){others}."
+            )
+    return chosen
 
 
 def with_faults(machine: Machine, constants: Constants, kinds: tuple[str, ...], faults: Faults) -> Constants:
@@ -151,7 +174,7 @@ def spent(machine: Machine, schema: Schema, path: Path) -> dict[str, int]:
     left = [getattr(schema.restore(key), BUDGET) for key in path.states]
     found = {
         name: sum(max(0, getattr(before, name) - getattr(after, name)) for before, after in pairwise(left))
-        for name in fault_kinds(machine)
+        for name in _ends(machine)
     }
     return {name: count for name, count in found.items() if count}
 
