@@ -14,7 +14,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from fencepost.model.language.errors import ExpectationError, UndeterminedError
+from fencepost.model.language.errors import ExpectationError, UndeterminedError, UsageError
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
@@ -22,6 +22,7 @@ if TYPE_CHECKING:
 
     from fencepost.api.results import CheckResult
     from fencepost.api.shrinking import ReplayResult
+    from fencepost.api.targets import Question
     from fencepost.explorers.verdict import PropertyResult, Result
     from fencepost.invariants.protocols import Protocol
     from fencepost.model.language import Machine, Property
@@ -67,7 +68,7 @@ def check(
 
     how = search or Search()
     question = ask(what, properties, constants=constants, version=version, only=only, more=more)
-    expected = _expected(question.protocol, violated, unreached)
+    expected = _expected(question, violated, unreached)
     result = explored(
         question,
         engine=how.engine,
@@ -120,14 +121,19 @@ def judge(result: CheckResult, expected: Callable[[str], tuple[str, int | None]]
 
 
 def _expected(
-    found: Protocol, violated: Iterable[str] | Mapping[str, int], unreached: Iterable[str]
+    question: Question, violated: Iterable[str] | Mapping[str, int], unreached: Iterable[str]
 ) -> Callable[[str], tuple[str, int | None]]:
     """Return what is expected of a property by name: its verdict, and the length of its trace if that is given."""
     known = violated if isinstance(violated, Mapping) else {}
     lengths: dict[str, int | None] = {name: known.get(name) for name in violated}
     others = tuple(unreached)
     for name in (*lengths, *others):
-        found.select((name,))
+        (item,) = question.protocol.select((name,))
+        if item not in question.properties:
+            asked = ", ".join(one.name for one in question.properties)
+            raise UsageError(
+                f"something is expected of property {name!r}, which is not asked: name it in only=. Asked are: {asked}."
+            )
 
     def verdict(name: str) -> tuple[str, int | None]:
         return ("violated", lengths[name]) if name in lengths else ("unreached" if name in others else "holds", None)

@@ -243,6 +243,15 @@ def test_what_does_not_exist_is_refused(what: tuple[object, ...], given: dict[st
     assert message in str(caught.value)
 
 
+@pytest.mark.parametrize("given", [{"violated": ("some-lamp-is-dark",)}, {"unreached": ("some-lamp-is-dark",)}])
+def test_what_is_expected_must_be_asked(given: dict[str, tuple[str, ...]]) -> None:
+    with pytest.raises(UsageError) as caught:
+        check(lamps.MACHINE, lamps.PROPERTIES, only=("favourite-is-lit",), search=PLAIN, **given)  # type: ignore[arg-type]
+    assert str(caught.value) == (
+        "something is expected of property 'some-lamp-is-dark', which is not asked: name it in only=. Asked are: favourite-is-lit."
+    )
+
+
 def test_an_interrupt_ends_the_run_and_is_no_verdict(monkeypatch: pytest.MonkeyPatch) -> None:
     def explore(*_: object) -> None:
         raise KeyboardInterrupt
