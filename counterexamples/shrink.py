@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from fencepost.explorers.native.compile import Kernels
     from fencepost.explorers.native.generate import Source
     from fencepost.explorers.verdict import Result
+    from fencepost.model.language.constants import Constants
     from fencepost.model.language.interpreter import Path
 
 WALKS = 20_000
@@ -78,6 +79,8 @@ class Shrunk:
         if self.shortest:
             more = ", nor before those were lowered" if self.before_lowering and set(self.lowered) - self.shapes else ""
             return f"No shorter one exists under these constants{more}: {self.searched:,} states were searched."
+        if not self.checked:
+            return f"Whether a shorter one exists under these constants is not known ({self.why_stopped})."
         return (
             f"None of up to {self.checked} states exists under these constants; whether one of {self.checked + 1} "
             f"to {self.path.length - 1} states does is not known ({self.why_stopped})."
@@ -120,8 +123,11 @@ class _Shrinking:
         """Seconds of compiling, which do not count."""
         self.wide = trace
         """The question under the constants that were given, but for a smaller shape: lower ones may exclude the shortest trace."""
-        self.result: Result | None = None
-        self.interrupted = self.certain = self.certain_before = False
+        self.last: tuple[Constants, Result] | None = None
+        """The last search that came to a result, and the constants that it was under."""
+        self.wrong = ""
+        """What the model said where it went wrong under lower constants."""
+        self.interrupted = self.certain_before = False
 
     def run(self) -> Shrunk:
         """Leave steps out, search, and lower constants, until a search finds nothing shorter or time is up."""
@@ -131,24 +137,21 @@ class _Shrinking:
         self.leave_out()
         self.in_a_smaller_shape()
         for _ in range(ROUNDS):
-            if not (self.found_shorter(self.wide, 0.6) or self.found_shorter(self.lowered(), 1.0)) and (
-                self.certain or not self.walk()
-            ):
+            if not (self.found_shorter(self.wide, 0.6) or self.found_shorter_below()) and (self.certain or not self.walk()):
                 break
             if self.left <= 0 or self.interrupted:
                 break
         self.simplify()
         made, result = follow(self.trace), self.result
-        assert result is not None
         old, new = self.given.constants.values, self.trace.constants.values
         return Shrunk(
             trace=self.trace,
             path=made.path,
             before=before,
             lowered={name: (int(old[name]), int(new[name])) for name in old if old[name] != new[name]},
-            checked=min(self.checked(result), made.path.length - 1),
-            searched=result.distinct,
-            why_stopped=result.why_stopped,
+            checked=min(self.checked(result), made.path.length - 1) if result else 0,
+            searched=result.distinct if result else 0,
+            why_stopped=result.why_stopped if result else f"the model goes wrong under them: {self.wrong}",
             seconds=time.perf_counter() - self.began,
             before_lowering=self.certain_before,
         )
@@ -159,19 +162,34 @@ class _Shrinking:
             return False
         self.tell(f"searching for less than {len(self.trace.steps) + 1} states")
         result = self.search_where_defined(trace, len(self.trace.steps), self.left * share)
-        self.result = result or self.result or self.search(self.given, 1, self.left * share)
-        if result is not None and self.take(trace, result):
-            self.certain_before = False
+        if result is None:
+            return False
+        self.last = trace.constants, result
+        taken = self.take(trace, result)
+        if taken or trace is self.wide:
+            self.certain_before = not taken and self.checked(result) >= len(self.trace.steps)
+        return taken
+
+    def found_shorter_below(self) -> bool:
+        """Search under lower constants, which are the trace's own from now on, unless the model goes wrong under them."""
+        before = self.trace
+        self.trace = lower(before, self.until(0.5))
+        if self.found_shorter(self.trace, 1.0):
             return True
-        self.certain = result is not None and self.checked(result) >= len(self.trace.steps)
-        if trace is self.wide:
-            self.certain_before = self.certain
+        if self.result is None and self.trace.constants != before.constants:
+            self.trace = before
+            return self.result is None and self.found_shorter(before, 1.0)
         return False
 
-    def lowered(self) -> Trace:
-        """Return the trace under lower constants, which are its own from now on."""
-        self.trace = lower(self.trace, self.until(0.5))
-        return self.trace
+    @property
+    def result(self) -> Result | None:
+        """The last search, if it was under the constants of the trace."""
+        return self.last[1] if self.last and self.last[0] == self.trace.constants else None
+
+    @property
+    def certain(self) -> bool:
+        """Whether no trace under its constants is shorter."""
+        return self.result is not None and self.checked(self.result) >= len(self.trace.steps)
 
     @property
     def left(self) -> float:
@@ -226,9 +244,10 @@ class _Shrinking:
         """Search under the constants of a trace; None where the model goes wrong under these and they are not those given."""
         try:
             return self.search(trace, levels, seconds)
-        except DomainError:
+        except DomainError as error:
             if trace.constants == self.given.constants:
                 raise
+            self.wrong = str(error).splitlines()[0].rstrip(".")
             return None
 
     def search(self, trace: Trace, levels: int, seconds: float) -> Result:

@@ -6,6 +6,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import fencepost.api as f
+import fencepost.counterexamples.shrink as shrinking
 import pytest
 from fencepost.api.shrinking import ShrinkResult
 from fencepost.counterexamples.lowering import lower, named, shapes, sizes
@@ -18,11 +19,12 @@ from fencepost.explorers.verdict import Verdict
 from fencepost.explorers.walk.walker import Walker
 from fencepost.invariants.protocols import PROTOCOLS, Protocol
 from fencepost.model.cluster.machine import MACHINE as REPLICATION
-from fencepost.model.language.errors import UsageError
+from fencepost.model.language.errors import DomainError, UsageError
 from fencepost.model.language.interpreter import Step
 
 from tests.commands import data_of, fencepost
 from tests.machines import dial, grid, lamps, mailbox
+from tests.random_machines.engines import load
 from tests.traces import lamps_trace, mailbox_trace
 
 if TYPE_CHECKING:
@@ -278,3 +280,87 @@ def test_constants_under_which_a_model_goes_wrong_are_passed_over(tmp_path: Path
     file.write_text(ONLY_AS_IT_IS)
     result = f.simulate(file, walks=5, workers=1)
     assert result.verdict is Verdict.VIOLATED
+
+
+SHORT_BELOW = """
+from typing import Annotated
+
+from fencepost.model.language import Constants, Machine, Range, Record, action, always, bound, require
+
+
+class C(Constants):
+    n = bound(4, low=0, high=4, meaning="how far y goes")
+
+
+class State(Record):
+    y: Annotated[int, Range(0, C.n)]
+    z: Annotated[int, Range(0, 9)]
+
+
+@action()
+def initial(s: State, c: C) -> None:
+    s.z = 0
+
+
+@action()
+def go(s: State, c: C) -> None:
+    require(s.z < 3)
+    s.z += 1
+
+
+@action()
+def short(s: State, c: C) -> None:
+    require(c.n < 4 and s.z == 0)
+    s.z = 3
+
+
+@action()
+def bad(s: State, c: C) -> None:
+    require(s.z == 0)
+    s.y = 4
+    s.z = 9
+
+
+@always
+def fine(s: State, c: C) -> bool:
+    return s.z != 3
+
+
+MACHINE = Machine("short-below", "a shorter way under constants that the model does not bear", State, C, initial, (go, short, bad))
+PROPERTIES = (fine,)
+"""
+
+
+def three_steps(folder: Path) -> Trace:
+    machine, properties = load(SHORT_BELOW, folder)
+    steps = tuple(Step(machine.actions[0], ()) for _ in range(3))
+    found = Protocol(machine, properties)
+    return Trace(
+        "Three", found, machine.set_constants({}), properties[0], steps, initial=None, source="a search", why="It goes on."
+    )
+
+
+def test_constants_under_which_a_search_goes_wrong_are_not_those_of_the_answer(tmp_path: Path) -> None:
+    made = shrink(three_steps(tmp_path), LIMITS)
+    assert (made.path.length, made.lowered, made.shortest) == (4, {}, True)
+
+
+def test_where_the_model_goes_wrong_under_the_only_constants_that_are_left_nothing_was_checked(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    whole, found = shrinking.search, []
+
+    def failing(*given: Any, **more: Any) -> Any:
+        if found:
+            raise DomainError("it goes wrong.")
+        result = whole(*given, **more)
+        if result.verdict is Verdict.VIOLATED:
+            found.append(result)
+        return result
+
+    monkeypatch.setattr(shrinking, "search", failing)
+    made = shrink(lamps_trace(), LIMITS)
+    assert (made.lowered, made.path.length, made.checked, made.searched) == ({"lamps": (3, 1)}, 2, 0, 0)
+    assert made.reach == (
+        "Whether a shorter one exists under these constants is not known (the model goes wrong under them: it goes wrong)."
+    )
