@@ -309,7 +309,7 @@ class _Shrinking:
     # -- how far
 
     def checked(self, result: Result) -> int:
-        """Return up to how many states every trace was looked at."""
+        """Return up to how many states every trace was looked at: a deadlock is seen only where its level is expanded."""
         if result.complete:
             return len(self.trace.steps) + 1
-        return len(result.levels)
+        return len(result.levels) - (self.trace.prop is None)

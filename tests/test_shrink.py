@@ -364,3 +364,62 @@ def test_where_the_model_goes_wrong_under_the_only_constants_that_are_left_nothi
     assert made.reach == (
         "Whether a shorter one exists under these constants is not known (the model goes wrong under them: it goes wrong)."
     )
+
+
+QUICK = """
+from typing import Annotated
+
+from fencepost.model.language import Constants, Machine, Range, Record, action, always, require
+
+
+class C(Constants):
+    \"\"\"Nothing depends on constants.\"\"\"
+
+
+class State(Record):
+    z: Annotated[int, Range(0, 9)]
+
+
+@action()
+def initial(s: State, c: C) -> None:
+    s.z = 0
+
+
+@action()
+def go(s: State, c: C) -> None:
+    require(s.z < 5)
+    s.z += 1
+
+
+@action()
+def quick(s: State, c: C) -> None:
+    require(s.z == 0)
+    s.z = 9
+
+
+@always
+def fine(s: State, c: C) -> bool:
+    return s.z < 10
+
+
+MACHINE = Machine("quick", "a quick way to a deadlock, and a slow one", State, C, initial, (go, quick))
+PROPERTIES = (fine,)
+"""
+
+
+def test_a_level_that_was_not_expanded_is_not_checked_for_deadlocks(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    machine, properties = load(QUICK, tmp_path)
+    steps = tuple(Step(machine.actions[0], ()) for _ in range(5))
+    trace = Trace(
+        "Slow", Protocol(machine, properties), machine.set_constants({}), None, steps, initial=None, source="a", why="b"
+    )
+    assert shrink(trace, LIMITS).path.length == 2
+    whole = shrinking.search
+
+    def limited(*given: Any, **more: Any) -> Any:
+        return whole(*given[:3], replace(given[3], max_states=3), **more)
+
+    monkeypatch.setattr(shrinking, "search", limited)
+    made = shrink(trace, LIMITS)
+    assert (made.path.length, made.checked, made.shortest) == (6, 1, False)
+    assert "None of up to 1 states exists" in made.reach
