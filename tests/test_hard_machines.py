@@ -6,6 +6,7 @@ import re
 from pathlib import Path
 
 import pytest
+from fencepost.explorers.native.search import search as native
 from fencepost.explorers.plain import search as plain
 from fencepost.explorers.symbolic.proof import Settings, prove
 from fencepost.explorers.verdict import Options, Verdict
@@ -51,6 +52,14 @@ def test_every_engine_says_of_a_hard_machine_what_the_plain_semantics_says(text:
         found = {name: ask(case) for name, ask in ASKED.items() if seed == 0 or name == "masks"}
         assert {name: how for name, how in found.items() if how} == {}
     assert not compare_typed(machine, properties)
+
+
+def test_the_first_state_without_a_step_is_the_nearest(tmp_path: Path) -> None:
+    machine, properties = load(HEAD + CASES["some first states without a step"], tmp_path)
+    for find in (plain, native):
+        found = find(machine, machine.set_constants({}), properties, Options(workers=1, deadlock=True))
+        assert found.deadlock is not None
+        assert (found.deadlock.length, found.deadlocks) == (1, 2)
 
 
 @pytest.mark.parametrize("havoc", [False, True])
