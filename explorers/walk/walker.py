@@ -16,7 +16,7 @@ from fencepost.model.language.errors import UsageError
 from fencepost.model.language.interpreter import Interpreter
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
+    from collections.abc import Mapping, Sequence
 
     from fencepost.model.language.actions import Property
     from fencepost.model.language.constants import Constants
@@ -217,10 +217,6 @@ class Walker:
         names = {item.name for item in self.properties}
         codes = [(item.name in names) * (2 if item.kind is Kind.SOMETIMES else 1) for item in compiled_properties]
         return np.array(codes or [0], np.int64)
-
-
-def _equals(key: Key) -> Callable[[Key], bool]:
-    return lambda candidate: candidate == key
 
 
 def walks(
