@@ -21,9 +21,10 @@ from fencepost.explorers.native.search import search
 from fencepost.explorers.spark.explore import Explore
 from fencepost.explorers.spark.machines import Origin
 from fencepost.explorers.spark.session import Cluster, spark
-from fencepost.explorers.verdict import Options
+from fencepost.explorers.verdict import LEFT, Options
 from fencepost.invariants.catalogue import runs_of
 from fencepost.invariants.protocols import LINEAGE, protocol
+from fencepost.model.language.errors import DomainError
 
 from tests.commands import start
 from tests.machines import comforts
@@ -62,7 +63,7 @@ def explored_from(context: SparkContext, origin: Origin, partitions: int, handov
     question = Explore(
         found.machine,
         constants,
-        found.properties,
+        found.select(origin.properties),
         Options(workers=1, **options),
         origin,
         origin.kernels(),
@@ -76,10 +77,12 @@ def alike(one: Result, other: Result) -> None:
     """Assert that two engines found the same, up to which of several shortest traces."""
     for name in ("distinct", "generated", "depth", "levels", "deadlocks", "fired", "guards", "bounds", "complete"):
         assert getattr(one, name) == getattr(other, name), name
-    lengths = [
-        [(item.name, item.verdict, item.path and item.path.length) for item in found.properties] for found in (one, other)
-    ]
-    assert lengths[0] == lengths[1]
+    assert lengths(one) == lengths(other)
+
+
+def lengths(found: Result) -> list[tuple[Any, ...]]:
+    """Return for each property its verdict, and the length of its trace."""
+    return [(item.name, item.verdict, item.path and item.path.length) for item in found.properties]
 
 
 @pytest.mark.parametrize("name", sorted(SMALL))
@@ -100,6 +103,60 @@ def test_spark_finds_what_the_plain_engine_finds(
     assert wanted[0] == outcome, claim
     origin = Origin("reported", file.read_text(), (), (), normalize=True)
     assert outcome_of(lambda: explored_from(context, origin, 2, 1)) == wanted
+
+
+GOES_WRONG = """
+@action()
+def go(s: State, c: C) -> None:
+    \"\"\"One more, and in the end one too many.\"\"\"
+    s.pc += 1
+
+
+@action()
+def turn(s: State, c: C) -> None:
+    \"\"\"The other sign.\"\"\"
+    s.x = 1 - s.x
+
+
+@always
+def is_early(s: State, c: C) -> bool:
+    \"\"\"Violated before the model goes wrong.\"\"\"
+    return s.pc < 2
+
+
+@always
+def is_small(s: State, c: C) -> bool:
+    \"\"\"Not decided when the model goes wrong.\"\"\"
+    return s.x < 2
+"""
+
+
+@pytest.mark.parametrize("handover", [1, 2])
+def test_a_violation_is_told_where_the_model_goes_wrong_later(context: SparkContext, handover: int, tmp_path: Path) -> None:
+    origin = Origin("reported", written(GOES_WRONG, tmp_path).read_text(), (), (), normalize=True)
+    machine, properties = origin.machine(), origin.protocol().properties
+    with pytest.raises(DomainError) as native:
+        search(machine, origin.constants(), properties, Options(workers=1), kernels=origin.kernels())
+    kept = str(tmp_path / "kept")
+    with pytest.raises(DomainError) as first:
+        explored_from(context, origin, 2, handover, checkpoint=kept)
+    with pytest.raises(DomainError) as resumed:
+        explored_from(context, origin, 2, handover, checkpoint=kept, resume=True)
+    for error in (first.value, resumed.value):
+        assert str(error) == str(native.value)
+        assert error.found is not None
+        assert error.found.why_stopped == LEFT
+        assert [str(item.verdict) for item in error.found.properties] == ["violated", "undetermined"]
+        for name in ("distinct", "depth", "levels", "complete"):
+            assert getattr(error.found, name) == getattr(native.value.found, name), name
+        assert lengths(error.found) == lengths(native.value.found)
+
+
+def test_an_error_alone_is_told_without_a_result(context: SparkContext, tmp_path: Path) -> None:
+    origin = Origin("reported", written(GOES_WRONG, tmp_path).read_text(), (), ("is-small",), normalize=True)
+    with pytest.raises(DomainError) as found:
+        explored_from(context, origin, 2, 1)
+    assert found.value.found is None
 
 
 def test_constructs_that_stand_for_simpler_ones_mean_the_same_on_spark(context: SparkContext) -> None:

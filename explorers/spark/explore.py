@@ -32,9 +32,9 @@ from fencepost.explorers.spark.outcome import result_of
 from fencepost.explorers.spark.session import first_cause
 from fencepost.explorers.spark.store import Store
 from fencepost.explorers.spark.work import Received, Work, partition_folders, receive, send
-from fencepost.explorers.verdict import VIOLATED, deep_enough, enough_states, out_of_time
+from fencepost.explorers.verdict import LEFT, VIOLATED, deep_enough, enough_states, out_of_time
 from fencepost.model.language.actions import Kind
-from fencepost.model.language.errors import MismatchError, UsageError
+from fencepost.model.language.errors import DomainError, MismatchError, UsageError
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -103,9 +103,16 @@ class Explore:
                     foreign = manifest.level if self.options.resume else 0
                     work = Work(self.origin, run, store.url, manifest.partitions, manifest.level, manifest.base, (), foreign)
                     why = self._levels(exchange, work, manifest, native)
+            except DomainError as error:
+                if self._violated(manifest):
+                    error.found = self._result(native, store, manifest, LEFT, context.defaultParallelism)
+                raise
             finally:
                 _clean(context, run)
             workers = context.defaultParallelism
+        return self._result(native, store, manifest, why, workers)
+
+    def _result(self, native: Search, store: Store, manifest: Manifest, why: str, workers: int) -> Result:
         try:
             return result_of(native, store, manifest, why, workers)
         except MismatchError as error:
@@ -126,12 +133,12 @@ class Explore:
             now = replace(work, level=manifest.level, waiting=waiting, counting=counting)
             with Metrics.of(exchange.context, manifest.level) as metrics:
                 answers = self._level(exchange, now)
+            manifest.seconds = time.perf_counter() - began
             self._take(manifest, answers, native)
             metrics.fresh = manifest.levels[-1] if manifest.level == now.level + 1 else 0
             metrics.received = sum(item.received for item in answers)
             metrics.block_bytes = sum(item.block[0] for item in answers)
             self.level_metrics.append(metrics)
-            manifest.seconds = time.perf_counter() - began
             save(store, manifest, native)
             if self.tell is not None:
                 self.tell(
@@ -158,7 +165,7 @@ class Explore:
             ) from error
 
     def _take(self, manifest: Manifest, answers: list[Received], native: Search) -> None:
-        """Add a level's answers to the manifest; raise the error that a partition met."""
+        """Add a level's answers to the manifest; raise the error that a partition met, which leaves the manifest as it was."""
         for answer in answers:
             if answer.message or answer.expanded.message:
                 raise UsageError(answer.expanded.message or answer.message)
@@ -185,10 +192,12 @@ class Explore:
         manifest.levels.append(sum(answer.fresh for answer in answers))
         manifest.blocks.append([list(answer.block) for answer in sorted(answers, key=lambda answer: answer.partition)])
 
+    def _violated(self, manifest: Manifest) -> bool:
+        return any(item.kind is not Kind.SOMETIMES and item.name in manifest.found for item in self.properties)
+
     def _limit(self, manifest: Manifest, native: Search, seconds: float) -> str:
         options = self.options
-        bad = {item.name for item in self.properties if item.kind is not Kind.SOMETIMES}
-        if options.stop_on_violation and bad & set(manifest.found):
+        if options.stop_on_violation and self._violated(manifest):
             return VIOLATED
         if options.max_depth is not None and manifest.level >= options.max_depth:
             return deep_enough(options.max_depth)
