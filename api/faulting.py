@@ -22,7 +22,7 @@ from fencepost.api.traces import trace_of_path
 from fencepost.api.watching import Event, Watch, watched
 from fencepost.explorers.interrupts import cancelled_by
 from fencepost.explorers.memory import default_memory
-from fencepost.explorers.verdict import Options
+from fencepost.explorers.verdict import Cause, Options, cause_of
 from fencepost.model.language.errors import UsageError, nearest
 from fencepost.model.language.fingerprint import ends, texts
 
@@ -226,7 +226,9 @@ class _Request:
             if known is None:
                 assert item.constants is not None
                 known = self.point(item.constants, item.shown, watch)
-                if not known["interrupted"]:
+                # A limit of memory is no part of the question: with more of it the setting may be decided.
+                out_of_memory = any(cause_of(item["why"]) is Cause.MEMORY for item in known["unknown"])
+                if not known["interrupted"] and not out_of_memory:
                     kept.keep(name, known)
             points.append(known)
         return {

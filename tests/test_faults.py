@@ -12,7 +12,7 @@ from fencepost.api.fault_words import breaks_with, either, tolerated
 from fencepost.explorers.evidence.faults import choose_kinds, fault_kinds, spent, tolerance
 from fencepost.explorers.interrupts import BY_KEYBOARD
 from fencepost.explorers.native.compile import compiled
-from fencepost.explorers.verdict import Options, Verdict
+from fencepost.explorers.verdict import Options, Reason, Verdict, out_of_memory
 from fencepost.invariants.protocols import PROTOCOLS
 from fencepost.model.language.errors import UsageError
 from fencepost.model.language.interpreter import Interpreter
@@ -288,8 +288,8 @@ def test_what_cannot_be_meant_is_refused(arguments: list[str], says: str) -> Non
 # -- interrupted, and gone on with
 
 
-def interrupt_after(searches: int, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Let every search but the first ones be one that a signal ended at once."""
+def end_after(searches: int, monkeypatch: pytest.MonkeyPatch, why: Reason = BY_KEYBOARD) -> None:
+    """Let every search but the first ones be one that ended at once for this reason."""
     from fencepost.explorers.evidence import faults
 
     whole, seen = faults.search, []
@@ -300,13 +300,13 @@ def interrupt_after(searches: int, monkeypatch: pytest.MonkeyPatch) -> None:
         if len(seen) <= searches:
             return found
         held = tuple(replace(item, verdict=Verdict.UNDETERMINED, path=None) for item in found.properties)
-        return replace(found, complete=False, why_stopped=BY_KEYBOARD, properties=held)
+        return replace(found, complete=False, why_stopped=why, properties=held)
 
     monkeypatch.setattr(faults, "search", cut)
 
 
 def test_an_interrupted_search_never_counts_as_tolerating(monkeypatch: pytest.MonkeyPatch) -> None:
-    interrupt_after(0, monkeypatch)
+    end_after(0, monkeypatch)
     found = front({"crashes": 1, "floods": 0})
     assert (found.searches, found.interrupted) == (1, True)
     assert found.unknown == (((1, 0, 1), "SIGINT was received"),)
@@ -329,16 +329,27 @@ def test_after_an_interrupt_no_setting_is_begun_and_a_resumed_grid_is_the_whole_
     )
     whole = data_of(fencepost(*asked))
     with monkeypatch.context() as patch:
-        interrupt_after(whole["grid"][0]["searches"], patch)
+        end_after(whole["grid"][0]["searches"], patch)
         cut = fencepost(*asked, "--checkpoint", str(tmp_path))
         assert cut.exit_code == 3
         data = data_of(cut)
         assert [point["interrupted"] for point in data["grid"]] == [False, True]
         assert data["not_run"] == ["copies=3"]
         assert "Not run: copies=3" in fencepost(*asked[:-2], "--quiet", "--resume", "--checkpoint", str(tmp_path)).stdout
-    interrupt_after(sum(point["searches"] for point in whole["grid"][1:]), monkeypatch)
+    end_after(sum(point["searches"] for point in whole["grid"][1:]), monkeypatch)
     resumed = data_of(fencepost(*asked, "--checkpoint", str(tmp_path), "--resume"))
     assert resumed == whole
+
+
+def test_a_setting_that_memory_left_undetermined_is_asked_again(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    asked = ("faults", VAULT, "--property", "a-copy-is-left", "--grid", "copies=1,2", "--json", "--quiet")
+    whole = data_of(fencepost(*asked))
+    with monkeypatch.context() as patch:
+        end_after(whole["grid"][0]["searches"], patch, out_of_memory(1000))
+        cut = data_of(fencepost(*asked, "--checkpoint", str(tmp_path)))
+        assert [point["undetermined"] for point in cut["grid"]] == [False, True]
+        assert not cut["not_run"]
+    assert data_of(fencepost(*asked, "--checkpoint", str(tmp_path), "--resume")) == whole
 
 
 def test_a_setting_of_another_question_is_not_taken(tmp_path: Path) -> None:
