@@ -24,7 +24,9 @@ if TYPE_CHECKING:
     from fencepost.api.results import CheckResult
     from fencepost.api.watching import Watch
     from fencepost.explorers.native.compile import Kernels
+    from fencepost.explorers.native.generate import Source
     from fencepost.invariants.catalogue import Run
+    from fencepost.model.language import Property
 
 
 @dataclass(frozen=True)
@@ -116,12 +118,10 @@ class Runs:
 
     def _compiled(self, run: Run) -> list[Kernels]:
         """Return what a run needs in memory, to be kept while it is explored; say so where it has to be compiled."""
-        from fencepost.explorers.native.build import sources_of
         from fencepost.explorers.native.compile import begin, is_ready
 
         what = f"compiling {run.name}"
-        asked = run.protocol, values_of(run), run.properties
-        sources = sources_of(*asked, normalize=self.options.normalize, graph=not (run.compact or self.options.compact))
+        sources = self._sources(run)
         if all(map(is_ready, sources)):
             return [begin(source) for source in sources]
         with self.watch.busy(f"{what} ... (kept for the next time)"), interruptible(what):
@@ -139,9 +139,24 @@ class Runs:
         resume = self.kept.resume and (own / "manifest.json").is_file()
         return replace(self.options, checkpoint=str(own), resume=resume)
 
-    def _mark(self, run: Run) -> str:
-        from fencepost.explorers.native.build import source_of
+    def _sources(self, run: Run) -> list[Source]:
+        """Return every module that a run needs."""
+        from fencepost.explorers.native.build import sources_of
 
-        values = values_of(run)
-        source = source_of(run.protocol, values, run.properties, normalize=self.options.normalize)
-        return f"{run!r}\n{source.question(protocol(run.protocol).machine.set_constants(values))}"
+        graph = not (run.compact or self.options.compact)
+        return sources_of(run.protocol, values_of(run), run.properties, normalize=self.options.normalize, graph=graph)
+
+    def _mark(self, run: Run) -> str:
+        """Return all that the result of a run depends on."""
+        question = question_of(run)
+        models = [source.question(question.constants) for source in self._sources(run)]
+        return "\n".join([repr(run), *models, *map(_of_behaviours, question.properties)])
+
+
+def _of_behaviours(prop: Property) -> str:
+    """Return what no module says of a property of whole behaviours; nothing for any other one."""
+    about = prop.eventual
+    if about is None:
+        return ""
+    costs = "compiled" if callable(about.costs) else about.costs
+    return repr((prop.name, about.fairness_text, about.without_text, about.params, costs, about.bound, about.unit))
