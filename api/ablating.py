@@ -251,7 +251,7 @@ class _Matrix:
 
     def explore(self, rows: tuple[Row, ...], source: Source, *, whole: bool) -> MatrixData:
         """Explore the whole machine, then every row that is not finished, here or on a cluster; return the matrix."""
-        from fencepost.api.matrix import whole_data
+        from fencepost.api.matrix import refuse_unfinished, whole_data
         from fencepost.explorers.evidence.ablation import Ablation
 
         found, watch = self.question.protocol, self.watch
@@ -263,11 +263,7 @@ class _Matrix:
         data = whole_data(found, ablation, base)
         if ended_by_signal(base.why_stopped):
             return _nothing_run(data, rows, extended(base.why_stopped, " while the whole protocol was searched"))
-        if not base.complete:
-            raise UsageError(
-                f"the whole of {found.name!r} could not be searched: {base.why_stopped}. Rows are compared with it: "
-                "give more memory, or smaller constants."
-            )
+        refuse_unfinished(found, base)
         if all(base.of(item.name).verdict is Verdict.VIOLATED for item in ablation.properties):
             return _nothing_run(
                 data, rows, "the whole protocol violates every property that was asked, so there is none left to lose"

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 from fencepost.api.quantities import counted
 from fencepost.api.results import FORMAT
 from fencepost.explorers.verdict import Verdict
+from fencepost.model.language.errors import UsageError
 from fencepost.model.language.removal import Guard
 
 if TYPE_CHECKING:
@@ -48,6 +49,15 @@ def not_run(data: MatrixData) -> str:
     """Return how many rows were not run, as a sentence; nothing if all were."""
     left = len(data["not_run"])
     return f"Not run: {left:,} of {counted(left + len(data['rows']), 'row')}." if left else ""
+
+
+def refuse_unfinished(found: Protocol, base: Result) -> None:
+    """Raise UsageError if the search of the whole machine did not finish."""
+    if not base.complete:
+        raise UsageError(
+            f"the whole of {found.name!r} could not be searched: {base.why_stopped}. Rows are compared with it: "
+            "give more memory, or smaller constants."
+        )
 
 
 def whole_data(found: Protocol, ablation: Ablation, base: Result) -> MatrixData:

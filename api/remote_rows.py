@@ -51,7 +51,11 @@ def plan_of(question: Question, ablation: Ablation, memory: int) -> Plan:
 
 @cache
 def _ablation(plan: Plan) -> tuple[Protocol, Ablation]:
-    """Return a matrix whose whole machine is explored, once in a process: every row is compared with it."""
+    """Return a matrix whose whole machine is explored, once in a process: every row is compared with it.
+
+    Raises UsageError where an executor has too little memory for the whole machine.
+    """
+    from fencepost.api.matrix import refuse_unfinished
     from fencepost.explorers.evidence.ablation import Ablation
     from fencepost.explorers.native.compile import compiled
 
@@ -61,7 +65,7 @@ def _ablation(plan: Plan) -> tuple[Protocol, Ablation]:
     memory = plan.memory or default_memory() // (os.cpu_count() or 1)
     options = Options(workers=1, normalize=plan.origin.normalize, budget=plan.budget, memory=memory)
     made = Ablation(found.machine, constants, asked, options, kernels)
-    made.explore_whole()
+    refuse_unfinished(found, made.explore_whole())
     made.options = replace(options, max_states=plan.max_states)
     return found, made
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -70,6 +71,19 @@ def test_a_matrix_that_one_process_has_begun_is_finished_on_spark(tmp_path: Path
     assert again == whole
     assert seen
     assert all(name.startswith("enter ") for name in seen)
+
+
+def test_rows_are_not_compared_with_a_whole_that_an_executor_had_no_memory_for(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from fencepost.api import remote_rows
+
+    plan_of = remote_rows.plan_of
+    monkeypatch.setattr(remote_rows, "plan_of", lambda *given: replace(plan_of(*given), memory=1000))
+    found = fencepost("ablate", PLANTED, "--quiet", "--master", "local[2]", "--checkpoint", str(tmp_path))
+    assert found.exit_code == 2
+    assert "the whole of 'planted' could not be searched: the memory limit of 0 MiB was reached." in found.stderr
+    assert not list(tmp_path.glob("*.json"))
 
 
 @pytest.mark.parametrize(
