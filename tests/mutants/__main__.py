@@ -54,7 +54,12 @@ def rows_in(files: Iterable[Path]) -> list[dict[str, Any]]:
 
 def why_same() -> dict[tuple[str, ...], str]:
     """Return the reasons why mutants mean the same."""
-    return {tuple(item[name] for name in NAMES): item["why"] for item in json.loads(SAME.read_text())}
+    return {names_of(item): item["why"] for item in json.loads(SAME.read_text())}
+
+
+def names_of(row: dict[str, Any]) -> tuple[str, ...]:
+    """Return what names a mutant."""
+    return tuple(row[name] for name in NAMES)
 
 
 def run(given: argparse.Namespace, runs: Runs) -> None:
@@ -67,9 +72,11 @@ def run(given: argparse.Namespace, runs: Runs) -> None:
 
     def waiting() -> Iterator[Mutant]:
         first, parts = map(int, given.part.split("/"))
+        reasons = why_same()
         for number, mutant in enumerate(mutants):
             row = kept.get(identity(mutant.row))
-            if number // len(FILES) % parts == first and (row is None or (given.again and not row["noticed"])):
+            again = given.again and row is not None and not row["noticed"] and names_of(row) not in reasons
+            if number // len(FILES) % parts == first and (row is None or again):
                 yield mutant
 
     def noticed(mutant: Mutant, session: Session) -> str:
@@ -100,7 +107,7 @@ def summary(rows: list[dict[str, Any]]) -> dict[str, Any]:
     """Return how many are noticed, by pass and by whom, and the survivors with what is known of them."""
     reasons = why_same()
     survivors = [
-        {**{name: row[name] for name in ("pass", *NAMES)}, "why": reasons.get(tuple(row[name] for name in NAMES), "")}
+        {**{name: row[name] for name in ("pass", *NAMES)}, "why": reasons.get(names_of(row), "")}
         for row in rows
         if not row["noticed"]
     ]
@@ -126,7 +133,7 @@ def main() -> int:
     parser.add_argument("--seconds", type=float, default=7200)
     parser.add_argument("--part", default="0/1", help="the part of the mutants that this process tries")
     parser.add_argument("--most", type=float, default=30, help="seconds that the tests of one mutant may take together")
-    parser.add_argument("--again", action="store_true", help="let survivors meet the tests again")
+    parser.add_argument("--again", action="store_true", help="let survivors without a reason meet the tests again")
     parser.add_argument("--write", action="store_true", help="write what is known to figures/trust.json")
     parser.add_argument(
         "--file", type=Path, default=Path("mutants.jsonl"), help="a row for each mutant; a run goes on after the last"
