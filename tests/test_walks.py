@@ -14,8 +14,8 @@ import pytest
 from fencepost.explorers.verdict import VIOLATED, Verdict
 from fencepost.explorers.walk import sample as sampling
 from fencepost.explorers.walk.measures import deepest_log, divergence, estimate, faults_used
-from fencepost.explorers.walk.sample import Plan, sample
-from fencepost.explorers.walk.walker import End, Walker, walks
+from fencepost.explorers.walk.sample import Plan, nothing, sample
+from fencepost.explorers.walk.walker import REGISTERS, End, Walker, walks
 from fencepost.invariants.protocols import PROTOCOLS
 from fencepost.model.language import Kind
 from fencepost.model.language.errors import DomainError, UsageError
@@ -326,6 +326,24 @@ def test_a_violation_counts_where_only_a_later_batch_fails(failing: int, monkeyp
 def test_walks_that_are_too_long_are_refused() -> None:
     with pytest.raises(UsageError, match="which are too long: ask for at most 1,000,000"):
         walker("grid").walk(0, 1, seed=0, depth=2_000_000)
+
+
+@pytest.mark.parametrize("count", [100, 5_000, 2_000_000])
+def test_hashes_are_counted_to_a_few_per_cent_however_many_they_are(count: int) -> None:
+    draw = np.random.default_rng(1)
+    sketch = np.zeros(REGISTERS, np.uint8)
+    np.maximum.at(sketch, draw.integers(0, REGISTERS, count), np.minimum(draw.geometric(0.5, count), 255).astype(np.uint8))
+    assert abs(estimate(sketch) - count) < 0.05 * count
+
+
+def test_a_sample_that_was_not_begun_has_nothing() -> None:
+    w = walker("mailbox")
+    found = nothing(w.machine, w.constants, w.properties, Plan(walks=5), "there was no time")
+    assert (found.walks, found.steps, found.seconds, found.stuck, found.longest, found.most_faults, found.deepest_log) == (
+        0,
+    ) * 7
+    assert (found.distinct, set(found.fired.values()), found.why_stopped) == (0, {0}, "there was no time")
+    assert found.verdict is Verdict.NOT_FOUND
 
 
 def test_different_states_are_counted_to_a_few_per_cent() -> None:
