@@ -6,6 +6,7 @@ import re
 from pathlib import Path
 
 import pytest
+from fencepost.explorers.native import store
 from fencepost.explorers.native.search import search as native
 from fencepost.explorers.plain import search as plain
 from fencepost.explorers.symbolic.proof import Settings, prove
@@ -60,6 +61,13 @@ def test_the_first_state_without_a_step_is_the_nearest(tmp_path: Path) -> None:
         found = find(machine, machine.set_constants({}), properties, Options(workers=1, deadlock=True))
         assert found.deadlock is not None
         assert (found.deadlock.length, found.deadlocks) == (1, 2)
+
+
+def test_initial_states_find_room(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.setattr(store, "FIRST_SLOTS", 16)
+    machine, properties = load(HEAD + CASES["many initial states"], tmp_path)
+    found = native(machine, machine.set_constants({}), properties, Options(workers=1))
+    assert (found.distinct, found.levels[0], found.properties[0].verdict) == (4096, 4096, Verdict.VIOLATED)
 
 
 @pytest.mark.parametrize("havoc", [False, True])
