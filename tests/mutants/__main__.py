@@ -150,7 +150,7 @@ def main() -> int:
     print("\n".join(f"{name}: {value}" for name, value in found.items() if name != "survivors"))  # noqa: T201 (what it is for)
     if given.write:
         save("trust", {**load("trust"), "mutants": found})
-    return 1 if found["per cent"] < 85 else 0
+    return 1 if found["per cent of the others"] < 85 else 0
 
 
 if __name__ == "__main__":
