@@ -37,8 +37,8 @@ TESTS = [
     )
 ]
 """Tests that a mutant meets."""
-SAME = Path(__file__).with_name("same.json")
-"""Mutants that mean the same as what they were made from, each with the reason."""
+SURVIVORS = Path(__file__).with_name("survivors.json")
+"""Mutants that nobody notices, each with the reason, and whether it means the same as what it was made from."""
 SEED = 0
 """Of which mutants are drawn."""
 NAMES = ("file", "function", "column", "what", "text")
@@ -52,9 +52,9 @@ def rows_in(files: Iterable[Path]) -> list[dict[str, Any]]:
     return list({identity(row): row for row in rows if identity(row) in present}.values())
 
 
-def why_same() -> dict[tuple[str, ...], str]:
-    """Return the reasons why mutants mean the same."""
-    return {names_of(item): item["why"] for item in json.loads(SAME.read_text())}
+def known_survivors() -> dict[tuple[str, ...], dict[str, Any]]:
+    """Return what is known of mutants that nobody notices."""
+    return {names_of(item): item for item in json.loads(SURVIVORS.read_text())}
 
 
 def names_of(row: dict[str, Any]) -> tuple[str, ...]:
@@ -72,10 +72,10 @@ def run(given: argparse.Namespace, runs: Runs) -> None:
 
     def waiting() -> Iterator[Mutant]:
         first, parts = map(int, given.part.split("/"))
-        reasons = why_same()
+        same = {name for name, item in known_survivors().items() if item["same"]}
         for number, mutant in enumerate(mutants):
             row = kept.get(identity(mutant.row))
-            again = given.again and row is not None and not row["noticed"] and names_of(row) not in reasons
+            again = given.again and row is not None and not row["noticed"] and names_of(row) not in same
             if number // len(FILES) % parts == first and (row is None or again):
                 yield mutant
 
@@ -105,14 +105,16 @@ def run(given: argparse.Namespace, runs: Runs) -> None:
 
 def summary(rows: list[dict[str, Any]]) -> dict[str, Any]:
     """Return how many are noticed, by pass and by whom, and the survivors with what is known of them."""
-    reasons = why_same()
+    known = known_survivors()
+    unknown = {"why": "", "same": False}
     survivors = [
-        {**{name: row[name] for name in ("pass", *NAMES)}, "why": reasons.get(names_of(row), "")}
+        {name: row[name] for name in ("pass", *NAMES)}
+        | {name: known.get(names_of(row), unknown)[name] for name in ("why", "same")}
         for row in rows
         if not row["noticed"]
     ]
     found, made = Counter(row["pass"] for row in rows if row["noticed"]), Counter(row["pass"] for row in rows)
-    same = sum(bool(item["why"]) for item in survivors)
+    same = sum(item["same"] for item in survivors)
     return {
         "sources": sources(),
         "tried": len(rows),
@@ -133,7 +135,7 @@ def main() -> int:
     parser.add_argument("--seconds", type=float, default=7200)
     parser.add_argument("--part", default="0/1", help="the part of the mutants that this process tries")
     parser.add_argument("--most", type=float, default=30, help="seconds that the tests of one mutant may take together")
-    parser.add_argument("--again", action="store_true", help="let survivors without a reason meet the tests again")
+    parser.add_argument("--again", action="store_true", help="let survivors that do not mean the same meet the tests again")
     parser.add_argument("--write", action="store_true", help="write what is known to figures/trust.json")
     parser.add_argument(
         "--file", type=Path, default=Path("mutants.jsonl"), help="a row for each mutant; a run goes on after the last"
