@@ -206,7 +206,10 @@ class _Frame:
             if isinstance(item, ast.GeneratorExp):
                 return
             if isinstance(item, ast.Subscript) and not isinstance(item.slice, ast.Constant):
-                index, text = _value(item.slice, scope), ast.unparse(item.slice)
+                try:
+                    index, text = _value(item.slice, scope), ast.unparse(item.slice)
+                except Exception:  # noqa: BLE001, S112 (a part that the condition did not come to may have no value)
+                    continue
                 names = {name.id for name in ast.walk(item.slice) if isinstance(name, ast.Name)}
                 if text not in self.parameters and not names <= self.explained.values.keys():
                     self.explained.note(
@@ -261,14 +264,25 @@ def _shown(value: Any, place: str, domain: Domain | None) -> str:
 
 
 def _operands(node: ast.expr, scope: Scope) -> str:
-    """Return a comparison with numbers for its operands; empty where they are none."""
+    """Return a comparison with numbers for its operands, as far as it was asked; empty where they are none."""
     if not isinstance(node, ast.Compare) or any(isinstance(item, ast.In | ast.NotIn) for item in node.ops):
         return ""
-    values = [_value(item, scope) for item in (node.left, *node.comparators)]
-    if not all(isinstance(value, int) for value in values):
-        return ""
-    changed = ast.Compare(ast.Constant(int(values[0])), node.ops, [ast.Constant(int(value)) for value in values[1:]])
-    return ast.unparse(changed)
+    made = ast.Compare(ast.Constant(0), [], [])
+    last: ast.expr | None = None
+    for operator, operand in zip((None, *node.ops), (node.left, *node.comparators), strict=True):
+        value = _value(operand, scope)
+        if not isinstance(value, int):
+            return ""
+        number = ast.Constant(int(value))
+        if operator is None or last is None:
+            made.left = number
+        else:
+            made.ops.append(operator)
+            made.comparators.append(number)
+            if not eval(ast.unparse(ast.Compare(last, [operator], [number]))):  # noqa: S307 (two numbers)
+                break
+        last = number
+    return ast.unparse(made)
 
 
 def _value(node: ast.expr, scope: Scope) -> Any:

@@ -8,12 +8,14 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pytest
+from fencepost.explorers.verdict import Verdict
 from fencepost.model.language import interpreter, records
+from fencepost.model.language.errors import DomainError
 from fencepost.testing.random_machines import Choices, machine_text, machines, numbered
 from fencepost.testing.random_machines.choices import shrink
 from hypothesis import HealthCheck, given, settings
 
-from tests.random_machines.case import Case
+from tests.random_machines.case import Case, either
 from tests.random_machines.constructs import accepting, lines_of_the_checker, typed_constructs, typed_constructs_of
 from tests.random_machines.engines import compare_typed, load, with_folder
 from tests.random_machines.run import KINDS, kind_of, look_at, run, summary
@@ -89,6 +91,22 @@ def test_every_engine_says_of_a_random_machine_what_the_plain_semantics_says(fir
     rows = [look_at(seed, tmp_path) for seed in range(first, first + 8)]
     assert {row["seed"]: row["differs"] for row in rows if row.get("differs")} == {}
     assert sum(row.get("compared", 0) for row in rows) > 500
+
+
+@pytest.mark.parametrize(
+    ("text", "states", "alike"),
+    [("'low': NONE", 2, True), ("'low': NONE", 1, True), ("'low': NONE", 3, False), ("'lower': NONE", 2, False)],
+)
+def test_a_level_that_decides_a_property_and_has_an_error_of_it_may_be_told_as_either(
+    text: str, states: int, *, alike: bool
+) -> None:
+    error = DomainError(f"property {text} used as an index")
+    error.states = ((0,),) * states
+    told = {"error": str(error), "raised": error}
+    found = {"properties": [("other", Verdict.VIOLATED, 3, None), ("low", Verdict.VIOLATED, 2, None)]}
+    assert either(told, found) is either(found, told) is alike
+    assert not either(told, told)
+    assert not either(found, found)
 
 
 @settings(max_examples=3, deadline=None, database=None, derandomize=True, suppress_health_check=list(HealthCheck))

@@ -141,6 +141,18 @@ def none_twice(s: Any, c: Any) -> bool:
     return not any(s.count[one] == s.count[other] and one > 0 for one in range(c.lamps) for other in range(one))
 
 
+@always
+def chained(s: Any, c: Any) -> bool:
+    """What is asked first is false, and what comes after it has no value."""
+    return s.favourite < 0 < s.count[1 << (s.favourite - 99)]
+
+
+def test_what_a_chain_of_comparisons_does_not_come_to_is_not_asked() -> None:
+    found = judged(chained)
+    assert found.condition == "s.favourite < 0 < s.count[1 << s.favourite - 99]"
+    assert found.operands == "1 < 0"
+
+
 def test_a_condition_that_holds_and_must_not_is_told_as_such_and_in_full() -> None:
     found = judged(none_twice)
     assert (str(found), found.is_so) == ("one=2, other=1", True)

@@ -103,11 +103,11 @@ class Case:
 
     def differs(self, found: dict[str, Any], expected: dict[str, Any] | None = None) -> str:
         """Return how an answer differs from what is expected, or an empty string."""
-        expected = expected or self.expected
-        error = found.get("error", "")
-        if UNFIT in error or "too many to tell its steps apart" in error:
-            self.notes.add("unfit")
+        expected, error = expected or self.expected, found.get("error", "")
+        if self.is_unfit(error):
             return ""
+        if either(found, expected):
+            return self.untrue(found["raised"]) if error else ""
         if "error" in expected and error:
             return self.untrue(found["raised"])
         names = [name for name in expected if name != "raised" and expected[name] != found.get(name)]
@@ -116,13 +116,18 @@ class Case:
             for name in names
         )
 
+    def is_unfit(self, error: str) -> bool:
+        """Say whether an error is of an engine whose numbers have an end; note it if it is."""
+        found = UNFIT in error or "too many to tell its steps apart" in error
+        self.notes |= {"unfit"} if found else set()
+        return found
+
     def untrue(self, error: DomainError) -> str:
         """Return why an error is not one of the plain semantics, at the end of the way that it names; or an empty string."""
         plain, text = self.plain.plain, str(error)
         of_behaviours = [f"property {item.name!r}" for item in self.properties if item not in self.of_states]
-        if text == self.expected["error"] or any(
-            text.startswith(name) and self.expected["error"].startswith(name) for name in of_behaviours
-        ):
+        expected = self.expected.get("error", "")
+        if text == expected or any(text.startswith(name) and expected.startswith(name) for name in of_behaviours):
             return ""
         if not error.states:
             return f"an error that names no state: {text}"
@@ -167,6 +172,18 @@ class Case:
             if not prop.over_steps:
                 note(lambda prop=prop: plain.holds(prop, state))  # type: ignore[misc]
         return found
+
+
+def either(one: dict[str, Any], other: dict[str, Any]) -> bool:
+    """Say whether one answer is an error of a property, and the other decides it in the same level: the first state that is judged says which."""
+    told, found = (one, other) if "error" in one else (other, one)
+    if "error" not in told or "properties" not in found or not isinstance(told["raised"], DomainError):
+        return False
+    length = len(told["raised"].states)
+    steps = (length, length + 1)  # of a step property's history the last state is the one after the step
+    return any(
+        told["error"].startswith(f"property {name!r}:") and decided in steps for name, _, decided, _ in found["properties"]
+    )
 
 
 def said(search: Callable[[], Result]) -> dict[str, Any]:

@@ -71,7 +71,7 @@ class Box:
             return False
         if outer.bits is None or (span.bits is not None and self.at_most(span.bits, outer.bits)):
             return True
-        return self.low(span) >= 0 and self.high(span) < 1 << max(0, self.least(outer.bits))
+        return self.low(span) >= 0 and self.high(span).bit_length() <= max(0, self.least(outer.bits))
 
     def fits(self, span: Span) -> bool:
         """Say whether every value of a span fits 64 bits."""
