@@ -166,6 +166,14 @@ def test_a_budget_that_is_not_a_constant_by_itself_is_not_counted(
     assert spent(machine, Interpreter(machine, constants).schema, path) == happened
 
 
+@pytest.mark.parametrize("start", ["min(c.n, 1)", "c.n // 2", "0"])
+def test_a_budget_that_begins_with_less_than_its_constant_is_not_counted(start: str, tmp_path: Path) -> None:
+    machine, (fine,) = load(PAIRS.replace("BOUND", "C.n").replace("START", start), tmp_path)
+    constants = machine.set_constants({})
+    with pytest.raises(UsageError, match=r"'crashes' cannot be counted: with n = 2, the budget of the first states is"):
+        tolerance(machine, constants, fine, ("crashes",), {}, Options(workers=1), compiled(machine, constants, (fine,)))
+
+
 def test_budgets_that_share_a_constant_are_not_counted_apart(tmp_path: Path) -> None:
     machine, _ = load(PAIRS.replace("BOUND", "C.n").replace("START", "c.n"), tmp_path)
     assert choose_kinds(machine, machine.set_constants({}), ()) == ("crashes", "floods")

@@ -15,6 +15,7 @@ from fencepost.explorers.native.search import search
 from fencepost.explorers.verdict import Result, Verdict, ended_by_signal
 from fencepost.model.language.domains import Extreme, Range, linear
 from fencepost.model.language.errors import UsageError, nearest
+from fencepost.model.language.interpreter import Interpreter
 from fencepost.model.language.records import Nested, Scalar, fields
 
 if TYPE_CHECKING:
@@ -127,9 +128,19 @@ def choose_kinds(machine: Machine, constants: Constants, named: Sequence[str]) -
 
 
 def with_faults(machine: Machine, constants: Constants, kinds: tuple[str, ...], faults: Faults) -> Constants:
-    """Return constants that allow so many faults of these kinds at most."""
+    """Return constants that allow so many faults of these kinds at most; raise UsageError where no first state has as many left."""
     bounds = [fault_kinds(machine)[name] for name in kinds]
-    return constants.replace(**dict(zip(bounds, faults, strict=True)))
+    limited = constants.replace(**dict(zip(bounds, faults, strict=True)))
+    plain = Interpreter(machine, limited)
+    budgets = [getattr(plain.schema.restore(key), BUDGET) for key in plain.initial_states()]
+    for name, bound, count in zip(kinds, bounds, faults, strict=True):
+        left = max((int(getattr(budget, name)) for budget in budgets), default=count)
+        if left != count:
+            raise UsageError(
+                f"fault {name!r} cannot be counted: with {bound} = {count}, the budget of the first states is {left}. "
+                f"Begin with s.{BUDGET}.{name} = c.{bound}."
+            )
+    return limited
 
 
 def tolerance(
