@@ -271,6 +271,10 @@ class Channel(Record, Generic[T]):
         for index in range(self.items_end):
             yield self.items[index]
 
+    def __reversed__(self) -> Iterator[T]:
+        """Go through the messages that there are now from the last to the first."""
+        return (self.items[index] for index in reversed(range(self.items_end)))
+
     def __len__(self) -> int:
         return int(self.items_end)
 

@@ -275,7 +275,13 @@ class Statements:
         """Return a loop that goes by number, and gives its variables the items at that number."""
         found: list[Statement] = []
         at = where(node.iter)
-        view = view_of(self.made, node.iter, lambda item: self.slotted(self.expressions.value(item), found), at)
+        view = view_of(
+            self.made,
+            node.iter,
+            lambda item: self.slotted(self.expressions.value(item), found),
+            at,
+            lambda count: self.slotted(count(), found),
+        )
         slot = self.expressions.slot("", INT)
         count = view.count()
         items = named(node.target, view.item(lambda: Local(slot, at=at)))

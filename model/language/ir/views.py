@@ -36,8 +36,14 @@ class View:
     item: Callable[[Made], Items]
 
 
-def view_of(made: subset.Function, node: ast.expr, again: Callable[[ast.expr], Made], at: At) -> View:
-    """Return a source as a view; `again` makes what stands in the text, evaluated once where that matters."""
+def view_of(
+    made: subset.Function,
+    node: ast.expr,
+    again: Callable[[ast.expr], Made],
+    at: At,
+    once: Callable[[Made], Made] = lambda found: found,
+) -> View:
+    """Return a source as a view; `again` makes what stands in the text, evaluated once where that matters, as `once` makes a count."""
     inner = node.args if isinstance(node, ast.Call) else []
     name = node.func.id if isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node not in made.types else ""
     match name:
@@ -45,21 +51,22 @@ def view_of(made: subset.Function, node: ast.expr, again: Callable[[ast.expr], M
             return _range(inner, again, at)
         case "enumerate":
             assert isinstance(node, ast.Call)
-            view = view_of(made, inner[0], again, at)
+            view = view_of(made, inner[0], again, at, once)
             starts = [*inner[1:], *(item.value for item in node.keywords)]
             if not starts:
                 return View(view.count, lambda number: (number, view.item(number)))
             start = again(starts[0])
             return View(_also(view.count, start, at), lambda number: (_plus(start, number, at), view.item(number)))
         case "zip":
-            views = [view_of(made, item, again, at) for item in inner]
+            views = [view_of(made, item, again, at, once) for item in inner]
             counts = [item.count for item in views]
             least = counts[0] if len(counts) == 1 else lambda: Extreme(False, tuple(count() for count in counts), at=at)
             return View(least, lambda number: tuple(item.item(number) for item in views))
         case "reversed":
-            view = view_of(made, inner[0], again, at)
-            last = _minus(view.count, lambda: Literal(1, at=at), at)
-            return View(view.count, lambda number: view.item(_minus(last, number, at)))
+            view = view_of(made, inner[0], again, at, once)
+            count = once(view.count) if isinstance(made.types.get(inner[0]), Queue) else view.count
+            last = _minus(count, lambda: Literal(1, at=at), at)
+            return View(count, lambda number: view.item(_minus(last, number, at)))
     source = again(node)
     kind = made.types[node]
     if isinstance(kind, Queue):
