@@ -187,9 +187,21 @@ class Places:
         params = self.scope.made.params
         return {name for name, kind in params.items() if isinstance(kind, Rec | Arr) and kind != state} - self.received
 
+    def look_at_twins(self, node: ast.Call, callee: Function) -> None:
+        """Check that a helper has one way to a bag that it removes from: what it knows of names holds for each way alone."""
+        for bag in self.carried(node, callee, callee.removes):
+            ways = [item for item in node.args if any(inside(bag, place) for place in self.find(item))]
+            if len(ways) > 1:
+                self.scope.refuse(
+                    ways[1],
+                    f"{callee.name}() removes a message of {bag}, and is given that bag in two ways",
+                    "pass the state once, and no bag of it",
+                )
+
     def call(self, node: ast.Call, callee: Function) -> None:
         """Carry over what a helper does to the places that it is given."""
         what = ast.unparse(node)
+        self.look_at_twins(node, callee)
         self.write(node, self.carried(node, callee, callee.changes))
         self.overwrite(self.carried(node, callee, callee.overwrites), what)
         self.remove(node, self.carried(node, callee, callee.removes), what)
