@@ -100,6 +100,15 @@ def test_a_bag_inside_a_record_is_refused() -> None:
     )
 
 
+def test_a_field_spelt_as_a_constant_does_not_say_how_long_a_range_is() -> None:
+    def judge(s: Any, c: C) -> bool:
+        return max(x for x in range(s.replicas)) < 5
+
+    spelt = type("Spelt", (Record,), {"__annotations__": {"replicas": Annotated[int, Range(0, 3)]}})
+    with pytest.raises(ModelError, match=r"max\(\) may have nothing to choose from"):
+        check(replace(machine(), state=spelt), (always(judge),))
+
+
 def test_two_actions_of_one_name_are_refused() -> None:
     with pytest.raises(ModelError) as caught:
         check(machine(one=action()(nothing), other=action()(nothing)))

@@ -7,7 +7,7 @@ import builtins
 from typing import TYPE_CHECKING, NamedTuple, Protocol
 
 from fencepost.model.language.records import Nested, is_row
-from fencepost.model.language.subset.kinds import INT, Arr, BagRef, Queue, Rec, Type, element_of
+from fencepost.model.language.subset.kinds import INT, Arr, BagRef, Consts, Queue, Rec, Type, element_of
 from fencepost.model.language.subset.numbers import ends_of
 
 if TYPE_CHECKING:
@@ -232,7 +232,7 @@ def _sum(reader: Reader, node: ast.expr) -> Linear | int | None:
     match node:
         case ast.Constant(value=int() as number):
             return number
-        case ast.Attribute(value=ast.Name()) if node.attr in reader.scope.program.machine.constants.declared():
+        case ast.Attribute() if isinstance(reader.scope.made.types.get(node.value), Consts):
             return Linear({node.attr: 1})
         case ast.BinOp(op=ast.Add() | ast.Sub()):
             left, right = _sum(reader, node.left), _sum(reader, node.right)
