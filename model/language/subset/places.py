@@ -39,6 +39,7 @@ class Known(NamedTuple):
     of: dict[str, frozenset[str]]
     stale: dict[str, str]
     added: set[str]
+    gone: set[str]
 
 
 class Places:
@@ -99,7 +100,7 @@ class Places:
 
     def known(self) -> Known:
         """Return what is known here."""
-        return Known(dict(self.of), dict(self.scope.stale), set(self.added))
+        return Known(dict(self.of), dict(self.scope.stale), set(self.added), set(self.gone))
 
     def join(self, other: Known) -> None:
         """Another way leads here too: names may refer to what they refer to there, and what is stale there is stale."""
