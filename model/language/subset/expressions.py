@@ -456,6 +456,7 @@ class Expressions:
         if not isinstance(generator, ast.GeneratorExp):
             generator = self.generator_of(node, name)
         before, stale, of = dict(self.scope.env), dict(self.scope.stale), dict(self.scope.places.of)
+        loops = self.scope.places.loops
         folding, self.folding = self.folding, name
         coming = self.coming
         names = [sources.names_in(item.target) for item in generator.generators]
@@ -467,7 +468,7 @@ class Expressions:
                 self.truth(test)
         (self.truth if name in ("all", "any") else self.number)(generator.elt)
         self.folding, self.coming = folding, coming
-        self.scope.env, self.scope.stale, self.scope.places.of = before, stale, of
+        self.scope.env, self.scope.stale, self.scope.places.of, self.scope.places.loops = before, stale, of, loops
         for item in node.keywords:
             self.number(item.value)
         if (

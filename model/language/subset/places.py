@@ -55,7 +55,7 @@ class Places:
         self.held: list[frozenset[str]] = []
         """Where the references live that were evaluated, and are used after what is evaluated now."""
         self.loops: list[tuple[str, str]] = []
-        """(bag, variable) of the loops around the current statement."""
+        """(bag, variable) of the loops around the current statement; no variable where it may be another item than the one at hand."""
         machine = scope.program.machine
         self.received = {
             name
@@ -96,6 +96,7 @@ class Places:
     def name(self, name: str, places: frozenset[str]) -> None:
         """Let a name refer to these places, and to no others."""
         self.of[name] = places
+        self.loops = [(bag, "" if variable == name else variable) for bag, variable in self.loops]
         self.scope.stale.pop(name, None)
 
     def known(self) -> Known:
@@ -164,6 +165,12 @@ class Places:
                     node, "a message is removed after one was added, which moves the new one", "remove first, then add"
                 )
             around = [variable for over, variable in self.loops if over == bag]
+            if "" in around:
+                self.scope.refuse(
+                    node,
+                    "a loop over a bag gives its variable another value, and a message is removed in it",
+                    "give the other message another name",
+                )
             if around and around != [given]:
                 self.scope.refuse(
                     node,

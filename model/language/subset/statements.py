@@ -328,10 +328,10 @@ class Statements:
             sources.iterate(self.expressions, node.target, node.iter)
             is_bag = isinstance(self.scope.made.types.get(node.iter), BagRef)
             over = places.find(node.iter) if is_bag else frozenset([""])
-            places.loops.append((next(iter(over)), node.target.id if isinstance(node.target, ast.Name) else ""))
+            places.loops = [*places.loops, (next(iter(over)), node.target.id if isinstance(node.target, ast.Name) else "")]
             with places.holding(*sources.arrays_in(self.expressions, node.iter)):
                 self.block(node.body)
-            places.loops.pop()
+            places.loops = places.loops[:-1]
             for way in (start, *self.jumped):
                 places.join(way)
             if places.known() == start:
