@@ -467,10 +467,11 @@ class Expressions:
             for test in clause.ifs:
                 self.truth(test)
         (self.truth if name in ("all", "any") else self.number)(generator.elt)
-        self.folding, self.coming = folding, coming
+        self.coming = coming
         self.scope.env, self.scope.stale, self.scope.places.of, self.scope.places.loops = before, stale, of, loops
         for item in node.keywords:
             self.number(item.value)
+        self.folding = folding
         if (
             extreme
             and not node.keywords
