@@ -52,7 +52,7 @@ def all_refusals() -> list[Refusal]:
 
 
 def ask(model: str) -> Program:
-    """Check a model: `act` is an action, `judge` a property, `normalize` what it says."""
+    """Check a model: `act` is an action, `judge` a property, `normalize` what it says; `State` may be its own."""
     with tempfile.TemporaryDirectory() as folder, contextlib.chdir(folder):
         Path("model.py").write_text(f"{HEAD}{model}\n")
         name = "refused_model"
@@ -73,7 +73,8 @@ def _machine(names: dict[str, Any]) -> tuple[Any, tuple[Property, ...]]:
         elif inspect.isfunction(item) and name == "judge":
             made = schema.step() if next(iter(inspect.signature(item).parameters)) == "before" else schema.always
             properties.append(made(item))
-    return replace(schema.machine(**actions), normalize=names.get("normalize")), tuple(properties)
+    made = replace(schema.machine(**actions), state=names["State"], normalize=names.get("normalize"))
+    return made, tuple(properties)
 
 
 def message_for(model: str) -> tuple[str, list[tuple[str, int]]]:

@@ -200,10 +200,10 @@ def names_in(target: ast.expr) -> list[str]:
 
 
 def arrays_in(reader: Reader, source: ast.expr) -> list[ast.expr]:
-    """Return the arrays that a source goes through."""
+    """Return the arrays and channels that a source goes through."""
     if called(reader, source):
         return [found for item in _arguments(source)[0] for found in arrays_in(reader, item)]
-    return [source] if isinstance(reader.scope.made.types.get(source), Arr) else []
+    return [source] if isinstance(reader.scope.made.types.get(source), Arr | Queue) else []
 
 
 def has_items(reader: Reader, source: ast.expr) -> bool:
