@@ -137,7 +137,8 @@ def _enumerate(reader: Reader, source: ast.expr) -> Items:
         reader.scope.refuse(source, "enumerate() takes an array, and the number to begin with", "write enumerate(array)")
     found = items(reader, args[0], inside=True)
     for item in args[1:]:
-        reader.number(item)
+        with reader.scope.places.holding(*arrays_in(reader, args[0])):
+            reader.number(item)
     return (Item(INT), found)
 
 
@@ -146,7 +147,11 @@ def _zip(reader: Reader, source: ast.expr) -> Items:
     strict = named.pop("strict", None)
     if not args or named or not (strict is None or isinstance(strict, ast.Constant)):
         reader.scope.refuse(source, "zip() takes arrays or ranges", "write zip(one, other)")
-    found = tuple(items(reader, item, inside=True) for item in args)
+    found: list[Items] = []
+    for item in args:
+        before = args[: len(found)]
+        with reader.scope.places.holding(*(array for other in before for array in arrays_in(reader, other))):
+            found.append(items(reader, item, inside=True))
     if isinstance(strict, ast.Constant) and strict.value:
         lengths = {_length(reader, item) for item in args}
         if len(lengths) > 1 or None in lengths:
@@ -155,7 +160,7 @@ def _zip(reader: Reader, source: ast.expr) -> Items:
                 "zip() is strict of what need not be equally long",
                 "leave `strict=True` out, or pass arrays of one size",
             )
-    return found
+    return tuple(found)
 
 
 def _length(reader: Reader, node: ast.expr) -> str | None:
