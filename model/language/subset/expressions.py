@@ -562,7 +562,8 @@ class Expressions:
                 "write it on a line of its own; `m = s.channel[0]` reads the first message",
             )
         if node.func.attr == "add":
-            self.message(node, owner.message, f"{ast.unparse(node.func.value)}.add")
+            with self.scope.places.holding(node.func.value):
+                self.message(node, owner.message, f"{ast.unparse(node.func.value)}.add")
             self.scope.places.write(node, places)
             return Rec(owner.message)
         if node.func.attr not in ("popleft", "clear"):
