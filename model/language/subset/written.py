@@ -66,7 +66,8 @@ def same(reader: Reader, node: ast.Compare) -> bool:
             kind = reader.value(side)
         else:
             assert isinstance(side, ast.Call)
-            kind = write_out(reader, side, record)
+            with reader.scope.places.holding(*(sides[:1] if side is sides[1] else ())):
+                kind = write_out(reader, side, record)
         if kind != Rec(next(item for item in written if item)):
             reader.scope.refuse(
                 node, f"{say(kind)} is compared with a record that is written out", "compare records of one class"
