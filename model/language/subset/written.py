@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from fencepost.model.language.domains import BitSet
 from fencepost.model.language.errors import nearest
-from fencepost.model.language.records import ArrayOf, Nested, Record, Scalar, fields
+from fencepost.model.language.records import ArrayOf, BagOf, Nested, Record, Scalar, fields
 from fencepost.model.language.subset.kinds import INT, Among, Arr, BagRef, Queue, Rec, Type, say
 
 if TYPE_CHECKING:
@@ -72,7 +72,19 @@ def same(reader: Reader, node: ast.Compare) -> bool:
             reader.scope.refuse(
                 node, f"{say(kind)} is compared with a record that is written out", "compare records of one class"
             )
+    look_at_bags(reader, node, kind)
     return True
+
+
+def look_at_bags(reader: Reader, node: ast.Compare, kind: Type) -> None:
+    """Check that records which are compared have no bag: two bags are equal only if they are one."""
+    bags = [name for name, field in fields(kind.record) if isinstance(field, BagOf)] if isinstance(kind, Rec) else []
+    if bags:
+        reader.scope.refuse(
+            node,
+            f"records with a bag are compared as a whole: {', '.join(bags)}",
+            "compare the fields that matter, and the number of messages with len()",
+        )
 
 
 def among(reader: Reader, node: ast.Compare) -> None:
