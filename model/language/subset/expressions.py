@@ -110,6 +110,8 @@ class Expressions:
         """Check an expression and return its type."""
         kind = self._value(node)
         self.scope.made.types[node] = kind
+        if isinstance(kind, BagRef):
+            self.scope.made.bags |= self.scope.places.find(node)
         return kind
 
     def _value(self, node: ast.expr) -> Type:

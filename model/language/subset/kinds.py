@@ -107,6 +107,8 @@ class Function:
     overwrites: set[str] = field(default_factory=set)
     adds: set[str] = field(default_factory=set)
     removes: set[str] = field(default_factory=set)
+    bags: set[str] = field(default_factory=set)
+    """The bags that it names at all."""
     reads_gone: set[str] = field(default_factory=set)
     """The parameters that it reads after it has removed the message from its bag."""
     disorders: bool = False

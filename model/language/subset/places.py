@@ -196,15 +196,16 @@ class Places:
         return {name for name, kind in params.items() if isinstance(kind, Rec | Arr) and kind != state} - self.received
 
     def look_at_twins(self, node: ast.Call, callee: Function) -> None:
-        """Check that a helper has one way to a bag that it removes from: what it knows of names holds for each way alone."""
-        for bag in self.carried(node, callee, callee.removes):
-            ways = [item for item in node.args if any(inside(bag, place) for place in self.find(item))]
-            if len(ways) > 1:
-                self.scope.refuse(
-                    ways[1],
-                    f"{callee.name}() removes a message of {bag}, and is given that bag in two ways",
-                    "pass the state once, and no bag of it",
-                )
+        """Check that a helper knows a bag that it removes from by one name: what it knows of messages holds for each name alone."""
+        for bag in sorted(callee.removes):
+            for other in sorted(callee.bags - {bag}):
+                if self.carried(node, callee, [bag]) & self.carried(node, callee, [other]):
+                    self.scope.refuse(
+                        node,
+                        f"{callee.name}() removes a message of {bag}, which is the same bag as {other} here",
+                        "let it reach a bag in one way",
+                    )
+        self.scope.made.bags |= self.carried(node, callee, callee.bags)
 
     def call(self, node: ast.Call, callee: Function) -> None:
         """Carry over what a helper does to the places that it is given."""
