@@ -119,6 +119,8 @@ class Places:
 
     def is_in_flight(self, place: str) -> bool:
         """Say whether a place is a message in a bag, or part of one."""
+        if isinstance(self.scope.made.params.get(head(place)), BagRef):
+            return place.startswith(f"{head(place)}[]")
         return any(place.startswith(f"{head(place)}.{bag}[]") for bag in self.bags())
 
     def bags(self) -> list[str]:
