@@ -23,6 +23,7 @@ from fencepost.model.language.errors import DomainError, MismatchError
 from fencepost.model.language.interpreter import Path
 
 if TYPE_CHECKING:
+    from fencepost.explorers.liveness.transition_ids import Told
     from fencepost.explorers.native.expansion import Expansion
     from fencepost.model.language.actions import Property
 
@@ -95,8 +96,8 @@ class Engine:
         self.c = self.compiled.predicates.constants(search.constants)
         self.transitions = [self.decoded(int(code)) for code in self.graph.codes]
 
-    def decoded(self, code: int) -> dict[str, Any]:
-        """Return what a number of a step tells: its action, and by parameter or message field its value."""
+    def decoded(self, code: int) -> Told:
+        """Return what a number of a step tells."""
         assert self.compiled is not None
         return self.compiled.codes.decoded(code)
 
@@ -158,9 +159,9 @@ class Engine:
         for step in self.transitions:
             own = []
             for place, fair in enumerate(about.fair):
-                if step["action"] in gone or step["action"] not in [item.name for item in fair.actions]:
+                if step.action in gone or step.action not in [item.name for item in fair.actions]:
                     continue
-                values = tuple(value for name in fair.each for value in _values(step, name))
+                values = tuple(value for name in fair.each for value in step.of(name))
                 own.append(numbers.setdefault((place, values), len(numbers)))
             bits.append(own)
         words = max(1, -(-len(numbers) // WORD))
@@ -171,13 +172,13 @@ class Engine:
         for (place, _), bit in numbers.items():
             if about.fair[place].strong:
                 strong[bit // WORD] |= np.uint64(1 << bit % WORD)
-        allowed = np.array([step["action"] not in gone for step in self.transitions] or [True])
+        allowed = np.array([step.action not in gone for step in self.transitions] or [True])
         if prop.kind is Kind.LEADS_TO:
             return Terms(masks, strong, allowed)
         if callable(about.costs):
             return Terms(masks, strong, allowed, np.zeros(len(bits), np.int64), self.costs(number))
         paid = {name: cost.value(plain.constants.values) for name, cost in about.costs or ()}
-        by_class = [max(-1, min(paid.get(step["action"], 0), MOST_COST)) for step in self.transitions]
+        by_class = [max(-1, min(paid.get(step.action, 0), MOST_COST)) for step in self.transitions]
         return Terms(masks, strong, allowed, np.array(by_class, np.int64))
 
     def costs(self, number: int) -> Array:
@@ -266,10 +267,3 @@ class Engine:
 
 PER_EDGE, PER_STATE = 8, 120
 """Bytes that the graph and its analysis take at most for each step and each state, with up to 64 promises."""
-
-
-def _values(step: dict[str, Any], name: str) -> tuple[int, ...]:
-    """Return the value of a parameter or message field, or those of all fields of a message."""
-    if name in step:
-        return (step[name],)
-    return tuple(value for key, value in step.items() if key.startswith(f"{name}."))

@@ -42,6 +42,19 @@ class Part(NamedTuple):
     radix: int
 
 
+class Told(NamedTuple):
+    """What a number tells: an action, and by parameter or message field its value."""
+
+    action: str
+    values: Mapping[str, int]
+
+    def of(self, name: str) -> tuple[int, ...]:
+        """Return the value of a parameter or message field, or those of all fields of a message."""
+        if name in self.values:
+            return (self.values[name],)
+        return tuple(value for key, value in self.values.items() if key.startswith(f"{name}."))
+
+
 @dataclass(frozen=True)
 class TransitionIds:
     """How the steps of a machine are numbered."""
@@ -64,14 +77,14 @@ class TransitionIds:
             )
         return build.wrapped("+", number(self.first[action.name]), found)
 
-    def decoded(self, code: int) -> dict[str, Any]:
-        """Return what a number tells: the action's name, and by parameter or message field its value."""
+    def decoded(self, code: int) -> Told:
+        """Return what a number tells."""
         name = max((name for name, first in self.first.items() if first <= code), key=lambda name: self.first[name])
-        rest, found = code - self.first[name], {}
+        rest, found = code - self.first[name], dict[str, int]()
         for part in reversed(self.parts[name]):
             rest, value = divmod(rest, part.radix)
             found[part.text] = value + part.low
-        return {"action": name, **dict(reversed(found.items()))}
+        return Told(name, dict(reversed(found.items())))
 
     def of(self, step: Step) -> int:
         """Return the number of a step."""
