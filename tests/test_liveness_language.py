@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import pytest
-from fencepost.model.language import always, at_most, leads_to, strong, weak
+from fencepost.model.language import action, always, at_most, leads_to, strong, weak
 from fencepost.model.language.errors import DomainError, ModelError
 from fencepost.model.language.interpreter import Interpreter, Step
 from fencepost.model.language.subset import check
 
-from tests.machines import maze
+from tests.machines import maze, two_bags
 from tests.machines.grid import MACHINE as GRID
 from tests.machines.maze import MACHINE, C, Node, State, a, b, d
 
@@ -41,6 +42,13 @@ def less_than_nothing(before: State, after: State, c: C) -> int:
     return -1
 
 
+@action(m=Node)
+def numbered(s: State, c: C, m: int) -> None:
+    """Take a number where others take a message."""
+
+
+MIXED = replace(MACHINE, actions=(*MACHINE.actions, numbered))
+
 REFUSALS: list[tuple[Any, str]] = [
     (weak, r"was given no action: name those"),
     (lambda: weak(maze.when), r"which is not an action: name functions"),  # type: ignore[arg-type]
@@ -65,6 +73,14 @@ REFUSALS: list[tuple[Any, str]] = [
     (
         lambda: check(MACHINE, (made(fair=(weak(GRID.actions[0]),)),)),
         r"machine 'maze' has no action '.*'. Actions are: a, b, d.",
+    ),
+    (
+        lambda: check(MIXED, (made(fair=(weak(d, numbered, each="m"),)),)),
+        r"'m' is a message of class Token in d, and a number in numbered, which are never the same. Give each action a promise",
+    ),
+    (
+        lambda: check(two_bags.MACHINE, (two_bags.TOGETHER,)),
+        r"'m' is a message of class Flat in spin, and a message of class Deep in take",
     ),
     (lambda: check(MACHINE, (made(without=(GRID.actions[0],)),)), r"machine 'maze' has no action"),
     (

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from dataclasses import replace
+from enum import IntEnum
 
 import pytest
 from fencepost.counterexamples.prevention import preventions
@@ -12,10 +13,10 @@ from fencepost.counterexamples.reader import read
 from fencepost.counterexamples.render import render
 from fencepost.counterexamples.replay import follow
 from fencepost.counterexamples.trace import ARCHIVE, Trace
-from fencepost.explorers.liveness.shown import Shown, retrace, shown
+from fencepost.explorers.liveness.shown import Shown, every_instance, of_which, retrace, shown
 from fencepost.explorers.verdict import Reach
 from fencepost.invariants.protocols import Protocol
-from fencepost.model.language import leads_to, weak
+from fencepost.model.language import Range, action, leads_to, weak
 from fencepost.model.language.interpreter import Interpreter, Step
 
 from tests.commands import fencepost
@@ -91,6 +92,30 @@ def test_a_weak_promise_that_is_enabled_now_and_then_names_the_state_and_the_gua
 def test_without_a_promise_there_is_nothing_to_say() -> None:
     trace = rooms_trace(rooms.gets_light)
     assert kept(trace, follow(trace).path) == []
+
+
+class Mood(IntEnum):
+    """The values of one action of a group."""
+
+    A = 0
+    B = 1
+
+
+@action(k=Mood)
+def turns(s: rooms.State, c: rooms.C, k: int) -> None:
+    """Turn."""
+
+
+@action(k=Range(1, 3))
+def ends(s: rooms.State, c: rooms.C, k: int) -> None:
+    """End."""
+
+
+def test_a_group_knows_the_values_of_each_of_its_actions() -> None:
+    machine = replace(rooms.MACHINE, actions=(*rooms.MACHINE.actions, turns, ends))
+    plain, group = Interpreter(machine, machine.set_constants({})), weak(turns, ends, each="k")
+    assert every_instance(plain, group) == [(0,), (1,), (2,), (3,)]
+    assert [of_which(plain, group, values) for values in every_instance(plain, group)] == ["k=a", "k=b", "k=2", "k=3"]
 
 
 @pytest.mark.parametrize("file", LOOPS, ids=lambda file: file.stem)

@@ -18,7 +18,7 @@ from fencepost.model.language.records import Scalar, fields
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
-    from fencepost.model.language.actions import Property
+    from fencepost.model.language.actions import Action, Property
     from fencepost.model.language.fairness import Fairness
     from fencepost.model.language.interpreter import Interpreter, Step, Transition
     from fencepost.model.language.records import Key
@@ -53,21 +53,36 @@ def instances(plain: Interpreter, prop: Property, transitions: Iterable[Transiti
 
 def every_instance(plain: Interpreter, fair: Fairness) -> list[tuple[Any, ...]]:
     """Return the values of `each` that a promise is made for; nothing where it is about each message, which have no end."""
-    found = [(item, _domain_of(plain, fair, item)) for item in fair.each]
-    numbers = [(item, domain) for item, domain in found if isinstance(domain, Domain)]
-    return plain.values_of(numbers) if len(numbers) == len(found) else []
+    every: dict[tuple[Any, ...], None] = {}
+    for action in fair.actions:
+        found = [(item, _domain_of(plain, action, item)) for item in fair.each]
+        numbers = [(item, domain) for item, domain in found if isinstance(domain, Domain)]
+        every |= dict.fromkeys(plain.values_of(numbers) if len(numbers) == len(found) else [])
+    return list(every)
 
 
 def of_which(plain: Interpreter, fair: Fairness, values: tuple[Any, ...]) -> str:
     """Return the values of `each` as they read in a trace: `leader=1, m.kind=vote`."""
     pairs = zip(fair.each, values, strict=True)
-    return ", ".join(f"{item}={plain.show_argument(_domain_of(plain, fair, item), value)}" for item, value in pairs)
+    return ", ".join(f"{item}={plain.show_argument(_domain_with(plain, fair, item, value), value)}" for item, value in pairs)
 
 
-def _domain_of(plain: Interpreter, fair: Fairness, item: str) -> Domain | InFlight:
+def _domain_with(plain: Interpreter, fair: Fairness, item: str, value: Any) -> Domain | InFlight:
+    """Return the domain of a parameter or field in the first action of a group that knows the value there."""
+    found = [_domain_of(plain, action, item) for action in fair.actions]
+    for domain in found:
+        if isinstance(domain, InFlight):
+            return domain
+        low, high = plain.schema.bounds(domain)
+        if low <= value <= high:
+            return domain
+    return found[0]
+
+
+def _domain_of(plain: Interpreter, action: Action, item: str) -> Domain | InFlight:
     """Return the domain of a parameter, or of a field of a message, that promises are told apart by."""
     param, _, field = item.partition(".")
-    domain = dict(fair.actions[0].params)[param]
+    domain = dict(action.params)[param]
     if not field:
         return domain
     assert isinstance(domain, InFlight)  # only messages have fields

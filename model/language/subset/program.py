@@ -219,7 +219,8 @@ def check(machine: Machine, properties: tuple[Property, ...] = ()) -> Program:
 
 
 def _check_each(machine: Machine, item: Property, fair: Fairness) -> None:
-    """The machine's own actions have the parameters and message fields that fairness tells apart."""
+    """The machine's own actions have the parameters and message fields that fairness tells apart, of one sort in all of a group."""
+    sorts: dict[str, tuple[Action, str]] = {}
     for action in (machine.action(named.name) for named in fair.actions):
         params = dict(action.params)
         for name in fair.each:
@@ -229,8 +230,18 @@ def _check_each(machine: Machine, item: Property, fair: Fairness) -> None:
                 raise ModelError(
                     f"property {item.name}: `{fair}`: action {action.label!r} of this machine has no parameter {param!r}."
                 )
+            sort = "a number"
+            if isinstance(domain, InFlight):
+                message = _bag(machine.state, domain.bag, action, param).record
+                sort = "a message" if field else f"a message of class {message.__name__}"
+            first, other = sorts.setdefault(name, (action, sort))
+            if sort != other:
+                raise ModelError(
+                    f"property {item.name}: `{fair}`: {param!r} is {other} in {first.label}, and {sort} in {action.label}, which are "
+                    "never the same. Give each action a promise of its own."
+                )
             if field and isinstance(domain, InFlight):
-                record = dict(fields(_bag(machine.state, domain.bag, action, param).record))
+                record = dict(fields(message))
                 if not isinstance(record.get(field), Scalar):
                     known = [found for found, kind in record.items() if isinstance(kind, Scalar)]
                     raise ModelError(
