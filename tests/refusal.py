@@ -52,7 +52,7 @@ def all_refusals() -> list[Refusal]:
 
 
 def ask(model: str) -> Program:
-    """Check a model: `act` is an action, `judge` a property, `normalize` what it says; `State` may be its own."""
+    """Check a model: `act` is an action, `judge` a property, `initial` and `normalize` what they say; `State` may be its own."""
     with tempfile.TemporaryDirectory() as folder, contextlib.chdir(folder):
         Path("model.py").write_text(f"{HEAD}{model}\n")
         name = "refused_model"
@@ -65,16 +65,17 @@ def ask(model: str) -> Program:
 
 
 def _machine(names: dict[str, Any]) -> tuple[Any, tuple[Property, ...]]:
-    actions, properties = {}, []
+    actions: dict[str, Any] = {}
+    more: dict[str, Any] = {"state": names["State"], "normalize": names.get("normalize")}
+    properties = []
     for name, item in names.items():
-        if inspect.isfunction(item) and name == "act":
+        if inspect.isfunction(item) and name in {"act", "initial"}:
             domains = {param: schema.PARAMETERS[param] for param in list(inspect.signature(item).parameters)[2:]}
-            actions[name] = schema.action(**domains)(item)
+            (actions if name == "act" else more)[name] = schema.action(**domains)(item)
         elif inspect.isfunction(item) and name == "judge":
             made = schema.step() if next(iter(inspect.signature(item).parameters)) == "before" else schema.always
             properties.append(made(item))
-    made = replace(schema.machine(**actions), state=names["State"], normalize=names.get("normalize"))
-    return made, tuple(properties)
+    return replace(schema.machine(**actions), **more), tuple(properties)
 
 
 def message_for(model: str) -> tuple[str, list[tuple[str, int]]]:

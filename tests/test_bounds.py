@@ -11,7 +11,7 @@ from fencepost.explorers.native import expansion
 from fencepost.explorers.native.search import search as native
 from fencepost.explorers.verdict import BoundCount, Options
 from fencepost.invariants.protocols import PROTOCOLS
-from fencepost.model.language import Machine, action, fits, require
+from fencepost.model.language import Machine, Range, action, fits, require
 from fencepost.model.language.errors import DomainError, ModelError, UsageError
 from fencepost.model.language.ir import translate
 from fencepost.model.language.subset import check
@@ -227,6 +227,34 @@ def test_what_is_no_bound_is_refused(item: Any, message: str) -> None:
     with pytest.raises(ModelError) as error:
         check(machine)
     assert message in str(error.value)
+
+
+@action(day=Range(0, 3))
+def begins_late(s: State, c: C, day: int) -> None:
+    """A bound that keeps out initial states."""
+    require(day <= c.days, bound=C.days)
+    s.day = day
+
+
+@action()
+def begins_short(s: State, c: C) -> None:
+    """A bound that leaves something out of the initial state."""
+    if fits(s.day < c.days, bound=C.days):
+        s.day += 1
+
+
+@pytest.mark.parametrize(
+    ("item", "message"),
+    [
+        (begins_late, "a guard of `initial` stands for a bound, and nobody counts the initial states that it keeps out.\n"),
+        (begins_short, "`fits` stands in `initial`"),
+    ],
+)
+def test_a_bound_in_the_initial_action_is_refused(item: Any, message: str) -> None:
+    with pytest.raises(ModelError) as error:
+        check(Machine("errands", "", State, C, item, errands.MACHINE.actions))
+    assert message in str(error.value)
+    assert "^^^^" in str(error.value)
 
 
 def test_a_larger_bound_than_there_may_be_is_not_tried() -> None:

@@ -82,6 +82,12 @@ class Program:
     def _initial(self, item: Action) -> Function:
         made = self._action(item)
         self._keeps_all(made, "in `initial`")
+        for guard in made.bounds:
+            Scope(self, made).refuse(
+                guard,
+                "a guard of `initial` stands for a bound, and nobody counts the initial states that it keeps out",
+                "write require(condition)",
+            )
         return made
 
     def function(self, python: Callable[..., Any], arguments: tuple[Type, ...]) -> Function:
