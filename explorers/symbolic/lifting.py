@@ -50,7 +50,7 @@ def domains_of(machine: Machine) -> dict[str, list[str]]:
             continue
         domain = domain_of(item)
         if isinstance(domain, Range) and not isinstance(domain, Index | BitSet):
-            names = list(linear(domain.high).terms)
+            names = sorted(linear(domain.high).names)
             if names:
                 found[re.sub(r"(?<=[a-z])(?=[A-Z])", "_", alias).lower()] = names
     return found

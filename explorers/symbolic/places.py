@@ -395,7 +395,9 @@ class Lifting:
         return None if self.is_lifted(value) else linear(value).value(self.constants.values)
 
     def top(self, value: Linear | int) -> int | None:
-        """Return the greatest value of a sum of constants, None if there is none."""
+        """Return the greatest value of a sum of constants, None if there is none; raise UsageError as `is_lifted` does."""
+        if not self.is_lifted(value):
+            return self.bound(value)
         found = linear(value)
         total = found.offset
         for name, factor in found.terms.items():

@@ -1,0 +1,85 @@
+"""What a proof says of any constants is so for each of them, and what it says is violated is violated for one."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import pytest
+from fencepost.api.proving import prove
+from fencepost.explorers.plain import search as plain
+from fencepost.explorers.verdict import Options, Verdict
+from fencepost.invariants.protocols import Protocol
+from fencepost.model.language.errors import DomainError, ModelError, UsageError
+
+from tests.random_machines.engines import load
+from tests.test_hard_machines import HEAD, texts
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from fencepost.api.proof_report import ProveResult
+    from fencepost.model.language import Machine, Property
+
+CASES = texts("any_constants.txt")
+REFUSED = {title: text for title, text in CASES.items() if title.endswith(": refused")}
+TAKEN = {title: text for title, text in CASES.items() if title not in REFUSED}
+WAYS: tuple[dict[str, Any], ...] = ({}, {"havoc_loops": True}, {"k": 2}, {"depth": 6})
+
+
+def each(machine: Machine, properties: tuple[Property, ...]) -> tuple[dict[str, int], bool]:
+    """Return after how many steps properties are violated with some value of n, and whether one ends with an error."""
+    least: dict[str, int] = {}
+    wrong = False
+    for number in range(1, 10):
+        try:
+            found = plain(machine, machine.set_constants({"n": number}), properties, Options(workers=1))
+        except DomainError as error:
+            wrong, judged = True, error.found.properties if error.found else ()
+        else:
+            judged = found.properties
+        for item in judged:
+            if item.path is not None:
+                least[item.name] = min(item.path.length - 1, least.get(item.name, item.path.length))
+    return least, wrong
+
+
+def asked(machine: Machine, properties: tuple[Property, ...], **way: Any) -> ProveResult:
+    return prove(Protocol(machine, properties), unbounded=["n"], cache=False, workers=1, **way)
+
+
+@pytest.mark.parametrize("way", WAYS, ids=str)
+@pytest.mark.parametrize("text", TAKEN.values(), ids=TAKEN)
+def test_what_is_said_of_any_constants_is_so_of_each(text: str, way: dict[str, Any], tmp_path: Path) -> None:
+    machine, properties = load(HEAD + text, tmp_path)
+    least, wrong = each(machine, properties)
+    try:
+        proof = asked(machine, properties, **way).proof
+    except DomainError:
+        assert wrong
+        return
+    for item in proof.findings:
+        if item.verdict is Verdict.PROVED:
+            assert item.name not in least
+            assert proof.cuts or not wrong
+        elif item.verdict is Verdict.NOT_FOUND:
+            assert least.get(item.name, proof.depth + 1) > proof.depth
+        elif item.verdict is Verdict.VIOLATED:
+            assert item.name in least
+
+
+@pytest.mark.parametrize("way", WAYS, ids=str)
+@pytest.mark.parametrize("text", REFUSED.values(), ids=REFUSED)
+def test_what_cannot_be_said_of_any_constants_is_refused(text: str, way: dict[str, Any], tmp_path: Path) -> None:
+    machine, properties = load(HEAD + text, tmp_path)
+    assert each(machine, properties)[0]
+    with pytest.raises((ModelError, UsageError)):
+        asked(machine, properties, **way)
+
+
+def test_a_domain_that_ends_at_the_largest_of_two_is_named_like_any_other(tmp_path: Path) -> None:
+    text = CASES["a field that ends at the largest of two: refused"]
+    named = text.replace("class State", "Place = Annotated[int, Range(0, largest(C.n, 3))]\n\n\nclass State")
+    machine, properties = load(HEAD + named, tmp_path)
+    with pytest.raises(UsageError, match=r"of which the model takes largest\(n, three\): leave n bounded"):
+        prove(Protocol(machine, properties), unbounded=["place"], cache=False)
+
