@@ -68,12 +68,22 @@ def _set(place: Cell | Slot, content: Any) -> None:
 
 
 def forget(run: Walking, frame: Frame, node: For, source: Numbers) -> None:
-    """Run a loop without an end: what it may write holds any value after it, if it goes round at all."""
+    """Run a loop without an end: what it may write holds any value after it, if it goes round at all.
+
+    Raises ModelError in a fold without an end: one value for all of its numbers would be less than can happen.
+    """
     start, stop = source
     entry, known = frame.live, dict(frame.slots)
     enter = both(entry, less(start, stop))
     if enter is False:
         return
+    if run.quantified:
+        run.refuse(
+            frame,
+            node,
+            "this loop has no bound, and it is in an all() or any() without one, each number of which leaves something else",
+            "leave the constant that bounds one of them bounded",
+        )
     run.forgotten[frame.made.name] = None
     places: dict[Any, Cell | Slot] = {}
     shapes: dict[int, Shape] = {}
