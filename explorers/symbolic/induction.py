@@ -36,6 +36,8 @@ class Answer:
     queries: int = 0
     forgotten: tuple[str, ...] = ()
     """The functions whose loops without an end may leave anything: what is broken then need not be a step of the model."""
+    small: bool = False
+    """Whether this is of the constants as they are, and others have values that were not asked about."""
 
 
 def state_properties(properties: tuple[Property, ...]) -> tuple[Property, ...]:

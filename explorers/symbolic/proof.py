@@ -154,7 +154,10 @@ def _inductive(
     settings: Settings,
     tell: Callable[[int, int], None] | None,
 ) -> Proof:
-    """Find the largest part of a conjunction that is inductive: what a step breaks is left out, until nothing is broken."""
+    """Find the largest part of a conjunction that is inductive: what a step breaks is left out, until nothing is broken.
+
+    What is left at the end was asked of all constants, and with all of it that an earlier answer took for granted.
+    """
     left = properties
     dropped: dict[str, Finding] = {}
     broken: list[Answer] = []
@@ -192,7 +195,7 @@ def _inductive(
             break
         inductive = {item.name for item in state_properties(left)}
         left = tuple(item for item in left if item.name not in fails)
-        if not fails.keys() & inductive:
+        if not fails.keys() & inductive and not any(item.small for item in answers):
             break
     proved = {item.name: Finding(item.name, item.kind, Verdict.PROVED) for item in left}
     for item in broken:
@@ -258,7 +261,7 @@ def _consecution(system: System, settings: Settings, tell: Callable[[int, int], 
     def ask(number: int) -> Answer:
         first = consecution(small, small.moves[number], settings.timeout, explain=settings.explain)
         if small is system or first.broken:
-            return first
+            return replace(first, small=small is not system)
         then = consecution(system, system.moves[number], settings.timeout, explain=settings.explain)
         return replace(then, queries=first.queries + then.queries, seconds=first.seconds + then.seconds)
 
