@@ -56,8 +56,11 @@ def initiation(system: System, timeout: float) -> list[Answer]:
     for happened in system.starts():
         asking = Asking(timeout)
         goals = {item.name: system.holds(item, happened.after) for item in state_properties(system.properties)}
-        asking.add(system.lifting.domain(), happened.happens)
+        asking.add(system.lifting.domain())
+        asking.solver.push()
+        asking.add(happened.happens)
         broken, unknown = _undecided(asking, goals)
+        asking.solver.pop()
         cuts = _cuts(asking, happened)
         found.append(
             Answer(happened.move.title, happened.move.name, broken, unknown, cuts, None, happened.branches, asking.seconds, asking.queries, happened.forgotten)
