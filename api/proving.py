@@ -202,8 +202,11 @@ def is_confirmed(report: ProveResult, pair: Pair) -> bool:
 def confirm(report: ProveResult, pair: Pair) -> Key:
     """Take the step on the plain semantics and return the state after: something kept before must fail. Raises MismatchError if not."""
     machine = report.found.machine
+    from fencepost.explorers.symbolic.replays import look_at_arguments
+
     plain = Interpreter(machine, machine.set_constants(pair.constants), normalize=False)
     step = Step(machine.action(pair.action), pair.args)
+    look_at_arguments(plain, step)
     if broken_from(report, pair, normalize=False):
         return plain.apply(pair.before, step).after
     raise MismatchError(
@@ -275,11 +278,13 @@ def search_for(
     search = Search(found.machine, constants, judged, Options(workers=1, budget=seconds, memory=default_memory()))
     result = search.run()
     words = search.layout.words
-    wanted = search.layout.encode([state]).view(np.uint64).reshape(1, words)
+    encoded = search.layout.encode([state])
+    wanted = encoded.view(np.uint64).reshape(1, words)
     reached = False
     for part in search.partitions:
         rows = part.rows[: part.count].view(np.uint64).reshape(part.count, words)
         reached = reached or bool((rows == wanted).all(axis=1).any())
+    reached = reached and search.layout.decode(encoded[0]) == state
     number = counted(result.distinct, "reachable state")
     stopped = result.why_stopped if ended_by_signal(result.why_stopped) else ""
     if reached:

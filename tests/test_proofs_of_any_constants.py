@@ -7,9 +7,11 @@ from typing import TYPE_CHECKING, Any
 import pytest
 from fencepost.api.proving import prove
 from fencepost.explorers.plain import search as plain
+from fencepost.explorers.symbolic.replays import replay
+from fencepost.explorers.symbolic.unroll import History
 from fencepost.explorers.verdict import Options, Verdict
 from fencepost.invariants.protocols import Protocol
-from fencepost.model.language.errors import DomainError, ModelError, UsageError
+from fencepost.model.language.errors import DomainError, MismatchError, ModelError, UsageError
 
 from tests.random_machines.engines import load
 from tests.test_hard_machines import HEAD, texts
@@ -83,3 +85,24 @@ def test_a_domain_that_ends_at_the_largest_of_two_is_named_like_any_other(tmp_pa
     with pytest.raises(UsageError, match=r"of which the model takes largest\(n, three\): leave n bounded"):
         prove(Protocol(machine, properties), unbounded=["place"], cache=False)
 
+
+@pytest.mark.parametrize(
+    ("title", "never", "once"),
+    [
+        ("a parameter that begins below every constant", "a + c.n < 0", "a + c.n == 0"),
+        ("a parameter that begins at none", "c.n == 1 and a < 0", "c.n == 2 and a < -1"),
+        ("a field that begins below every constant", "s.x + c.n + 60 < 0", "s.x + c.n <= 0 and s.x < -4"),
+        ("elements of an array without an end that end at its constant", "s.x[0] > c.n + 2", "s.x[0] == c.n and c.n > 4"),
+    ],
+)
+def test_the_ends_of_domains_are_reached(title: str, never: str, once: str, tmp_path: Path) -> None:
+    machine, properties = load(HEAD + CASES[title].replace(never, once), tmp_path)
+    assert asked(machine, properties, depth=2).proof.verdict is Verdict.VIOLATED
+    assert asked(machine, properties).proof.verdict is Verdict.VIOLATED
+
+
+def test_a_step_that_no_search_tries_is_no_violation(tmp_path: Path) -> None:
+    machine, properties = load(HEAD + CASES["a parameter that begins at none"], tmp_path)
+    history = History({"n": 1}, (0,), (("go", (-1,)),), properties[0].name)
+    with pytest.raises(MismatchError, match="a step with a=none, which is out of its domain"):
+        replay(machine, history, properties)

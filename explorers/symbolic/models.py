@@ -18,8 +18,21 @@ from fencepost.explorers.symbolic.places import (
     length_of,
     plain,
 )
-from fencepost.explorers.symbolic.terms import Flag, Num, Value, at_most, boolean, both, either, equal, less, member, negate
-from fencepost.model.language.domains import BitSet, InFlight, Range, linear
+from fencepost.explorers.symbolic.terms import (
+    Flag,
+    Members,
+    Num,
+    Value,
+    at_most,
+    boolean,
+    both,
+    either,
+    equal,
+    less,
+    member,
+    negate,
+)
+from fencepost.model.language.domains import NONE, BitSet, Domain, InFlight, Range, linear
 from fencepost.model.language.records import ArrayOf, BagOf, FieldType, Nested, Scalar, fields
 
 if TYPE_CHECKING:
@@ -100,10 +113,21 @@ def strict_constants(system: System) -> list[Flag]:
 
 
 def strict_arguments(system: System, happened: Happening) -> Iterator[Any]:
-    """Yield that the arguments of a step are in the domains that the lifted constants give."""
+    """Yield that the arguments of a step are in the domains that the lifted constants give, NONE left out."""
     for (_, domain), value in zip(happened.move.action.params if happened.move.action else (), happened.args, strict=True):
-        if isinstance(domain, Range) and system.lifting.is_lifted(domain.high):
-            yield boolean(at_most(value, length_of(system.lifting, linear(domain.high))))
+        if isinstance(domain, Range):
+            yield from map(boolean, _between(system, domain, value))
+            if system.lifting.is_lifted(domain.low):
+                low = length_of(system.lifting, linear(domain.low))
+                yield boolean(either(negate(equal(low, NONE)), at_most(0, value)))
+
+
+def _between(system: System, domain: Range, value: Value) -> Iterator[Flag]:
+    """Yield that a number is between the ends of a domain that the lifted constants give."""
+    if system.lifting.is_lifted(domain.low):
+        yield at_most(length_of(system.lifting, linear(domain.low)), value)
+    if system.lifting.is_lifted(domain.high):
+        yield at_most(value, length_of(system.lifting, linear(domain.high)))
 
 
 def _strict(system: System, place: Any, field: FieldType) -> Iterator[Flag]:
@@ -123,20 +147,35 @@ def _strict(system: System, place: Any, field: FieldType) -> Iterator[Flag]:
         yield from _strict_elements(system, place)
     else:
         assert isinstance(field, Scalar)
-        domain = field.domain
-        if isinstance(domain, Range) and system.lifting.is_lifted(domain.high):
-            yield at_most(place.value, length_of(system.lifting, linear(domain.high)))
-        if isinstance(domain, BitSet) and system.lifting.is_lifted(domain.count):
-            count = length_of(system.lifting, linear(domain.count))
-            yield from (either(less(item, count), negate(member(place.value, item))) for item in range(MOST_MEMBERS))
+        yield from _strict_scalar(system, field.domain, place.value)
+
+
+def _strict_scalar(system: System, domain: Domain, value: Value) -> Iterator[Flag]:
+    if isinstance(domain, Range):
+        yield from _between(system, domain, value)
+    if isinstance(domain, BitSet) and system.lifting.is_lifted(domain.count):
+        count = length_of(system.lifting, linear(domain.count))
+        yield from (either(less(item, count), negate(member(value, item))) for item in range(MOST_MEMBERS))
 
 
 def _strict_elements(system: System, place: Endless) -> Iterator[Flag]:
-    most = plain_length(system, place)
-    for index in range(most):
+    domains = dict(_domains(place.element))
+    for index in range(plain_length(system, place)):
         for path, kind in place.kinds.items():
             if not kind.flag and not kind.bits:
-                yield kind.domain(Num(z3.Select(place.terms[path][0], index), None, None))
+                term = z3.Select(place.terms[path][0], index)
+                value = Members(term) if kind.endless else Num(term, None, None)
+                found = both(kind.domain(value), *_strict_scalar(system, domains[path], value))
+                yield either(at_most(place.length, index), found)
+
+
+def _domains(field: FieldType, path: str = "") -> Iterator[tuple[str, Domain]]:
+    """Yield the domain of each number, set and flag in an element, by its path."""
+    if isinstance(field, Scalar):
+        yield path, field.domain
+    elif isinstance(field, Nested):
+        for name, inner in fields(field.record):
+            yield from _domains(inner, f"{path}.{name}" if path else name)
 
 
 def plain_length(system: System, place: Endless) -> int:

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from fencepost.explorers.parameters import values_of
+from fencepost.model.language.domains import InFlight
 from fencepost.model.language.errors import DomainError, MismatchError
 from fencepost.model.language.interpreter import Interpreter, Path, Step
 
@@ -20,6 +22,8 @@ def replay(machine: Machine, history: History, properties: tuple[Property, ...])
     does not show what it should.
     """
     plain = Interpreter(machine, machine.set_constants(history.constants))
+    for name, args in history.steps:
+        look_at_arguments(plain, Step(machine.action(name), args))
     starts = plain.initial_states()  # raises what a start ends with
     if history.start not in starts:
         raise MismatchError("z3 found a run from a state that is not initial on the plain semantics. Please report this.")
@@ -44,3 +48,12 @@ def replay(machine: Machine, history: History, properties: tuple[Property, ...])
             f"z3 found a run that violates {prop.name!r}, and on the plain semantics it does not. Please report this."
         )
     return Path(history.start, tuple(steps), tuple(states))
+
+
+def look_at_arguments(plain: Interpreter, step: Step) -> None:
+    """Raise MismatchError where the plain semantics never tries a step with these numbers; of messages nothing is asked."""
+    for (name, domain), value in zip(step.action.params, step.args, strict=True):
+        if not isinstance(domain, InFlight) and value not in values_of(plain.schema, domain):
+            raise MismatchError(
+                f"z3 found a step with {name}={domain.show(value)}, which is out of its domain. Please report this."
+            )
