@@ -3,41 +3,72 @@
 from __future__ import annotations
 
 import ast
-from typing import TYPE_CHECKING
+from types import FunctionType
+from typing import TYPE_CHECKING, Any
 
 from fencepost.model.language.domains import Member
 from fencepost.model.language.records import ArrayOf, BagOf, Nested, Record, Scalar, fields
 from fencepost.model.language.subset import check
+from fencepost.model.language.subset.scope import Scope
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Callable, Iterator
 
     from fencepost.model.language.actions import Property
     from fencepost.model.language.domains import Domain
     from fencepost.model.language.machine import Machine
+    from fencepost.model.language.subset import Function, Program
 
 
 def texts(machine: Machine, properties: tuple[Property, ...]) -> list[str]:
-    """Return the machine's schema, its actions and all parameters, and every function that it or a property calls, in a fixed order.
+    """Return the machine's schema, its parts and all parameters, and every function that it or a property calls, in a fixed order.
 
-    Comments, docstrings and layout are not in it. What constants are set to is for the caller to add, and `ends` too.
+    Each function comes with what the names in it stand for. Comments, docstrings and layout are not in it. What constants are
+    set to is for the caller to add, and `ends` too.
     """
     program = check(machine, properties)
+    functions = {python: f"{_named(python)}: {ast.unparse(made.node)}" for python, made in program.functions.items()}
+    parts: dict[str, Callable[..., Any] | None] = {
+        f"{item.name}({item.params})": item.function for item in (machine.initial, *machine.actions)
+    }
+    parts |= {"normalize": machine.normalize}
+    parts |= {
+        f"{item.kind} {item.name}({item.params}){' on ' + item.on.name if item.on else ''}": item.function
+        for item in properties
+    }
     return [
         machine.name,
-        *(f"{item.name}({item.params})" for item in (machine.initial, *machine.actions)),
-        *(f"{item.name}({item.params})" for item in properties if item.params),
+        *(
+            f"{name} is {'nothing' if python is None else functions.get(python, _named(python))}"
+            for name, python in parts.items()
+        ),
         *_schema(machine.state),
-        *sorted(f"{item.python.__module__}.{item.name}: {ast.unparse(item.node)}" for item in program.functions.values()),
         *sorted(
-            {
-                f"{ast.unparse(node)}={value}"
-                for made in program.functions.values()
-                for node, value in made.static.items()
-                if isinstance(node, ast.expr)
-            }
+            "\n".join([functions[python], *_meanings(program, made, functions)]) for python, made in program.functions.items()
         ),
     ]
+
+
+def _meanings(program: Program, made: Function, functions: dict[Callable[..., Any], str]) -> list[str]:
+    """Return what each name of a module in a function stands for: a number, the text of a function of the model, or an object by name."""
+    scope = Scope(program, made)
+    found: dict[str, None] = {}
+    for node in ast.walk(made.node):
+        if isinstance(node, ast.Name | ast.Attribute):
+            item = scope.global_of(node)
+            if isinstance(item, int):
+                found[f"{ast.unparse(node)}={int(item)}"] = None
+            elif item is not None:
+                known = functions.get(item) if isinstance(item, FunctionType) else None
+                found[f"{ast.unparse(node)} is {known or _named(item)}"] = None
+    return sorted(found)
+
+
+def _named(item: Any) -> str:
+    """Return the name of a function, a class or a module with that of its module; of anything else its class."""
+    if not hasattr(item, "__name__"):
+        item = type(item)
+    return f"{getattr(item, '__module__', '')}.{getattr(item, '__qualname__', item.__name__)}"
 
 
 def ends(machine: Machine, properties: tuple[Property, ...]) -> list[str]:

@@ -1,0 +1,153 @@
+"""What kept proofs are known by: it changes with all that a model means, and with nothing else."""
+
+from __future__ import annotations
+
+import importlib
+import sys
+from typing import TYPE_CHECKING
+
+import pytest
+from fencepost.explorers.symbolic.cache import cached, digest
+from fencepost.explorers.symbolic.proof import Settings
+from fencepost.explorers.verdict import Verdict
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from pathlib import Path
+    from types import ModuleType
+
+MODEL = '''"""A model."""
+
+from typing import Annotated
+
+from fencepost.model.language import Constants, Machine, Range, Record, action, always, bound, require
+from fencepost.model.language.bits import with_member as changed
+from fingerprint_one import below, bounded
+from fingerprint_other import below as other_below
+from fingerprint_other import limited
+
+
+class C(Constants):
+    n = bound(3, low=1, high=9, meaning="n")
+
+
+class State(Record):
+    x: Annotated[int, Range(0, 15)]
+    y: Annotated[int, Range(0, 15)]
+
+
+def tidy(s, c):
+    if s.x == 7:
+        s.x = 0
+
+
+def order(s, c):
+    if s.y == 7:
+        s.y = 0
+
+
+@action()
+def initial(s, c):
+    """Seven."""
+    s.x = 7
+
+
+@action()
+def one(s, c):
+    """One goes up."""
+    require(bounded(s.x) and below(s.x))
+    s.x += 1
+    tidy(s, c)
+    order(s, c)
+
+
+@action()
+def two(s, c):
+    """The other goes up."""
+    require(limited(s.y) and other_below(s.y))
+    s.y = changed(s.y, 1)
+
+
+@always
+def low(s: State, c: C) -> bool:
+    """It is not 7."""
+    return s.x != 7
+
+
+MACHINE = Machine("held", "It is held.", State, C, initial, (one, two), normalize=tidy)
+PROPERTIES = (low,)
+'''
+PARTS = {
+    "fingerprint_model": MODEL,
+    "fingerprint_one": "MOST = 3\n\n\ndef below(x):\n    return x < 4\n\n\ndef bounded(x):\n    return x < MOST\n",
+    "fingerprint_other": "MOST = 7\n\n\ndef below(x):\n    return x < 8\n\n\ndef limited(x):\n    return x < MOST\n",
+}
+SWAPPED = [
+    ("fingerprint_one", "MOST = 3", "MOST = 7"),
+    ("fingerprint_other", "MOST = 7", "MOST = 3"),
+]
+CHANGES: dict[str, list[tuple[str, str, str]]] = {
+    "no normalize": [("fingerprint_model", ", normalize=tidy", "")],
+    "another normalize": [("fingerprint_model", "normalize=tidy", "normalize=order")],
+    "another initial action": [("fingerprint_model", "C, initial, (one, two)", "C, one, (initial, two)")],
+    "numbers of two modules": SWAPPED,
+    "functions of two modules": [
+        ("fingerprint_model", "fingerprint_one import below, bounded", "fingerprint_one import below as other_below, bounded"),
+        ("fingerprint_model", "fingerprint_other import below as other_below", "fingerprint_other import below"),
+    ],
+    "a function of the language": [
+        ("fingerprint_model", "import with_member as changed", "import without as changed"),
+    ],
+}
+
+
+@pytest.fixture(autouse=True)
+def _forgotten(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Iterator[None]:
+    monkeypatch.setenv("FENCEPOST_CACHE", str(tmp_path / "cache"))
+    yield
+    for name in PARTS:
+        sys.modules.pop(name, None)
+
+
+def module(folder: Path, changes: list[tuple[str, str, str]], monkeypatch: pytest.MonkeyPatch) -> ModuleType:
+    """Return the model as it is with some changes: (module, what stands there, what stands there instead)."""
+    parts = dict(PARTS)
+    for name, old, new in changes:
+        assert parts[name].count(old) == 1
+        parts[name] = parts[name].replace(old, new)
+    folder.mkdir()
+    for name, text in parts.items():
+        (folder / f"{name}.py").write_text(text)
+        sys.modules.pop(name, None)
+    monkeypatch.syspath_prepend(folder)
+    return importlib.import_module("fingerprint_model")
+
+
+def known_by(held: ModuleType) -> str:
+    return digest(held.MACHINE, held.MACHINE.set_constants({}), held.PROPERTIES, Settings(), engine="")
+
+
+@pytest.mark.parametrize("changes", CHANGES.values(), ids=CHANGES)
+def test_what_changes_the_meaning_changes_the_fingerprint(
+    changes: list[tuple[str, str, str]], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    before = known_by(module(tmp_path / "before", [], monkeypatch))
+    assert known_by(module(tmp_path / "after", changes, monkeypatch)) != before
+
+
+def test_words_and_layout_change_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    words = [
+        ("fingerprint_model", '"""Seven."""', '"""It begins with 7."""'),
+        ("fingerprint_other", "MOST = 7\n", "# the limit\nMOST = (7)\nUNUSED = 9\n"),
+    ]
+    before = known_by(module(tmp_path / "before", [], monkeypatch))
+    assert known_by(module(tmp_path / "after", words, monkeypatch)) == before
+
+
+def test_a_proof_is_made_again_without_what_it_took_for_granted(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    found = []
+    for name, changes in (("before", []), ("again", []), ("after", CHANGES["no normalize"])):
+        held = module(tmp_path / name, changes, monkeypatch)
+        proof = cached(held.MACHINE, held.MACHINE.set_constants({}), held.PROPERTIES, Settings())
+        found.append((proof.verdict, proof.cached))
+    assert found == [(Verdict.PROVED, False), (Verdict.PROVED, True), (Verdict.VIOLATED, False)]
