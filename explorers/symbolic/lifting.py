@@ -8,7 +8,7 @@ import typing
 from typing import TYPE_CHECKING
 
 from fencepost.model.language.constants import SHAPE
-from fencepost.model.language.domains import BitSet, Index, Range, domain_of, linear
+from fencepost.model.language.domains import BitSet, Extreme, Index, Range, domain_of, linear
 from fencepost.model.language.errors import UsageError, nearest
 
 if TYPE_CHECKING:
@@ -41,6 +41,11 @@ def lifted_names(machine: Machine, given: Iterable[str], option: str) -> list[st
     return list(found)
 
 
+def _names_in(name: str) -> list[str]:
+    """Return the constants in a part of a sum."""
+    return sorted(name.names) if isinstance(name, Extreme) else [name]
+
+
 def domains_of(machine: Machine) -> dict[str, list[str]]:
     """Return the constants that bound each named domain of a machine's state, by the domain's name in lower case."""
     found: dict[str, list[str]] = {}
@@ -50,7 +55,7 @@ def domains_of(machine: Machine) -> dict[str, list[str]]:
             continue
         domain = domain_of(item)
         if isinstance(domain, Range) and not isinstance(domain, Index | BitSet):
-            names = sorted(linear(domain.high).names)
+            names = [inner for name in linear(domain.high).terms for inner in _names_in(name)]
             if names:
                 found[re.sub(r"(?<=[a-z])(?=[A-Z])", "_", alias).lower()] = names
     return found
