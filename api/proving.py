@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib.util
+from contextlib import suppress
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
@@ -160,7 +161,10 @@ def explain(report: ProveResult, seconds: float, watch: Watch) -> ProveResult:
     settings = report.settings
     looked = settings.everywhere or settings.depth is not None  # no step is taken, or every one was looked at
     if report.proof.cuts or (settings.lifted and not looked):
-        look_for_errors(report.found.machine, report.constants)
+        try:
+            look_for_errors(report.found.machine, report.constants)
+        except DomainError as error:
+            return beside_error(report, error)
     pair = report.proof.pair
     if pair is None or not pair.action or report.proof.why_stopped:
         return report
@@ -188,6 +192,32 @@ def explain(report: ProveResult, seconds: float, watch: Watch) -> ProveResult:
         for item in report.proof.findings
     )
     return replace(report, reachable=answer, proof=replace(report.proof, findings=findings))
+
+
+def beside_error(report: ProveResult, error: DomainError) -> ProveResult:
+    """Return what is violated all the same where the model goes wrong, initially or on the way there, and nothing else as decided.
+
+    Raises the error if nothing is violated.
+    """
+    from fencepost.explorers.symbolic.induction import state_properties
+    from fencepost.explorers.symbolic.proof import goes_wrong
+
+    found = {item.name: item.why for item in report.proof.findings if item.verdict is Verdict.VIOLATED}
+    plain = Interpreter(report.found.machine, report.constants)
+    for number, state in enumerate(error.states):
+        for prop in state_properties(report.properties):
+            with suppress(DomainError):
+                if prop.name not in found and not plain.holds(prop, state):
+                    found[prop.name] = f"fails after {counted(number, 'step')}"
+    if not found:
+        raise error
+    findings = tuple(
+        replace(item, verdict=Verdict.VIOLATED, why=found[item.name])
+        if item.name in found
+        else replace(item, verdict=Verdict.UNDETERMINED, why=goes_wrong(error))
+        for item in report.proof.findings
+    )
+    return replace(report, proof=replace(report.proof, findings=findings, pair=None))
 
 
 def is_confirmed(report: ProveResult, pair: Pair) -> bool:

@@ -96,6 +96,22 @@ def test_an_action_that_ends_with_an_error_is_told_and_nothing_is_proved(way: di
     assert [item.action.name for item in caught.value.steps] == ["count", "count"]
 
 
+@pytest.mark.parametrize("way", [{"depth": 5}, {"depth": 5, "lifted": {"size": None}}, {}], ids=str)
+def test_a_violation_is_told_beside_an_error(way: dict[str, Any]) -> None:
+    found = proved(machine(stumbles.count_on), stumbles.not_one, stumbles.anything, **way)
+    assert [(item.verdict, item.why) for item in found.findings] == [
+        (Verdict.VIOLATED, "fails after 1 step"),
+        (Verdict.UNDETERMINED, "goes wrong after 4 steps: count-on: State.x: 5 is out of its domain 0..4"),
+    ]
+    assert found.depth == way.get("depth", 1) - 1
+
+
+def test_a_violation_is_told_beside_an_error_in_a_property() -> None:
+    found = proved(machine(stumbles.count), stumbles.not_one, stumbles.stumbles, depth=3)
+    assert found.of("not-one").verdict is Verdict.VIOLATED
+    assert "State.arr: index 4 is outside the array" in found.of("stumbles").why
+
+
 @pytest.mark.parametrize("way", WAYS, ids=str)
 def test_an_error_in_normalize_is_told(way: dict[str, Any]) -> None:
     with pytest.raises(DomainError, match=r"count: State.arr: index 3 is outside the array"):

@@ -14,10 +14,10 @@ from fencepost.explorers.symbolic.pool import apart, over
 from fencepost.explorers.symbolic.replays import replay
 from fencepost.explorers.symbolic.system import System
 from fencepost.explorers.symbolic.terms import negate
-from fencepost.explorers.symbolic.unroll import History, Reached, bounded, over_steps
+from fencepost.explorers.symbolic.unroll import Failure, History, Reached, bounded, over_steps
 from fencepost.explorers.verdict import Verdict, refuse_behaviours, worst
 from fencepost.model.language.actions import Kind
-from fencepost.model.language.errors import UsageError
+from fencepost.model.language.errors import DomainError, UsageError
 from fencepost.model.language.interpreter import Interpreter
 
 if TYPE_CHECKING:
@@ -364,8 +364,8 @@ def _bounded(machine: Machine, constants: Constants, properties: tuple[Property,
 def _runs(system: System, depth: int, timeout: float) -> Reached:
     """Return what runs of so many steps say, every one that z3 found replayed on the plain semantics.
 
-    Raises DomainError if one of them ends with an error there, in a step or in a property. Where constants are lifted, their bounds
-    are too, so runs under the constants as they are come first.
+    Raises DomainError if one of them ends with an error there, in a step or in a property, unless another one violates a
+    property: then both are told. Where constants are lifted, their bounds are too, so runs under the constants as they are come first.
     """
     first = Reached(-1)
     if system.lifting.names:
@@ -373,11 +373,32 @@ def _runs(system: System, depth: int, timeout: float) -> Reached:
         first = _runs(System(system.machine, system.constants, system.properties), depth, timeout)
         if first.why_stopped:
             return replace(first, depth=-1)
-    reached = bounded(system, depth, timeout)
-    for history in (reached.error, *(item.history for item in reached.failures)):
-        if history is not None:
-            replay(system.machine, history, system.properties)
+        if first.wrong:
+            return first
+    reached = _replayed(system, bounded(system, depth, timeout))
     return replace(reached, queries=first.queries + reached.queries, seconds=first.seconds + reached.seconds)
+
+
+def _replayed(system: System, reached: Reached) -> Reached:
+    """Return what was reached, each of its runs replayed; raise DomainError where one ends with an error and none violates anything."""
+    sure, errors = [], []
+    for item in (*reached.failures, reached.error):
+        history = item.history if isinstance(item, Failure) else item
+        try:
+            if history is not None:
+                replay(system.machine, history, system.properties)
+        except DomainError as error:
+            errors.append(error)
+        else:
+            sure += [item] if isinstance(item, Failure) else []
+    if errors and not any(item.history for item in sure):
+        raise errors[-1]
+    return replace(reached, failures=tuple(sure), wrong=goes_wrong(errors[-1]) if errors else "")
+
+
+def goes_wrong(error: DomainError) -> str:
+    """Return why nothing is said of a property where the model goes wrong."""
+    return f"goes wrong after {_steps(len(error.steps))}: {str(error).splitlines()[0].rstrip('.')}"
 
 
 def _of_runs(system: System, reached: Reached, method: str) -> Proof:
@@ -392,6 +413,8 @@ def _of_runs(system: System, reached: Reached, method: str) -> Proof:
         elif failure is not None:
             why = f"fails after {_steps(failure.depth)}, but only with constants beyond their ranges"
             found.append(Finding(item.name, item.kind, Verdict.UNDETERMINED, why))
+        elif reached.wrong:
+            found.append(Finding(item.name, item.kind, Verdict.UNDETERMINED, reached.wrong))
         elif reached.why_stopped:
             why = f"{far}; {reached.why_stopped}" if reached.depth >= 0 else reached.why_stopped
             found.append(Finding(item.name, item.kind, Verdict.UNDETERMINED, why))

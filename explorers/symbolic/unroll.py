@@ -69,6 +69,8 @@ class Reached:
     why_stopped: str = ""
     """Why a signal ended this, if one did: nothing is known of what was asked then."""
     error: History | None = None
+    wrong: str = ""
+    """What the model goes wrong with, after how many steps, where a property is violated all the same."""
     queries: int = 0
     seconds: float = 0.0
 
