@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import ast
-from types import FunctionType
+from types import BuiltinFunctionType, FunctionType
 from typing import TYPE_CHECKING, Any
 
 from fencepost.model.language.domains import Member
@@ -50,25 +50,23 @@ def texts(machine: Machine, properties: tuple[Property, ...]) -> list[str]:
 
 
 def _meanings(program: Program, made: Function, functions: dict[Callable[..., Any], str]) -> list[str]:
-    """Return what each name of a module in a function stands for: a number, the text of a function of the model, or an object by name."""
+    """Return what each name of a module in a function's body stands for: a number, a function of the model by its text, or its like by name."""
     scope = Scope(program, made)
-    found: dict[str, None] = {}
-    for node in ast.walk(made.node):
-        if isinstance(node, ast.Name | ast.Attribute):
-            item = scope.global_of(node)
-            if isinstance(item, int):
-                found[f"{ast.unparse(node)}={int(item)}"] = None
-            elif item is not None:
-                known = functions.get(item) if isinstance(item, FunctionType) else None
-                found[f"{ast.unparse(node)} is {known or _named(item)}"] = None
+    found = set()
+    for node in (inner for statement in made.node.body for inner in ast.walk(statement)):
+        item = scope.global_of(node) if isinstance(node, ast.Name | ast.Attribute) else None
+        if isinstance(item, int):
+            found.add(f"{ast.unparse(node)}={int(item)}")
+        elif isinstance(item, FunctionType):
+            found.add(f"{ast.unparse(node)} is {functions.get(item) or _named(item)}")
+        elif isinstance(item, type | BuiltinFunctionType):
+            found.add(f"{ast.unparse(node)} is {_named(item)}")
     return sorted(found)
 
 
-def _named(item: Any) -> str:
-    """Return the name of a function, a class or a module with that of its module; of anything else its class."""
-    if not hasattr(item, "__name__"):
-        item = type(item)
-    return f"{getattr(item, '__module__', '')}.{getattr(item, '__qualname__', item.__name__)}"
+def _named(item: Callable[..., Any]) -> str:
+    """Return the name of a function or a class with that of its module."""
+    return f"{item.__module__}.{item.__qualname__}"
 
 
 def ends(machine: Machine, properties: tuple[Property, ...]) -> list[str]:
