@@ -294,6 +294,78 @@ def test_a_value_out_of_its_domain_ends_a_sample_with_its_place_and_cause(worker
         sample(Walker(faulty.MACHINE, constants, faulty.PROPERTIES), Plan(walks=50, workers=workers))
 
 
+BEHIND_ITS_END = '''"""A count that runs behind the end of an array."""
+
+from typing import Annotated
+
+from fencepost.model.language import Array, Constants, Machine, Range, Record, Size, action, always, require
+
+
+class C(Constants):
+    """None."""
+
+
+class State(Record):
+    """A count, and an array."""
+
+    items: Annotated[Array[Annotated[int, Range(0, 7)]], Size(3)]
+    out: Annotated[int, Range(0, 50)]
+
+
+@action()
+def initial(s, c):
+    """All is 0."""
+
+
+@action()
+def go(s, c):
+    """The count goes on."""
+    require(s.out < 10)
+    s.out += 1
+
+
+def behind(s):
+    """Read behind the array, in a way that is not read in columns."""
+    at = 0
+    for _ in range(s.out):
+        if at == 9:
+            break
+        at += 1
+    return s.items[at]
+
+
+@always
+def reads(s, c):
+    """Fails behind the array; what an index that is wrong goes on with would violate it."""
+    return s.items[s.out] == 0 and s.out < 3 or s.items[s.out] == 1
+
+
+@always
+def calls(s, c):
+    """Fails there too."""
+    return behind(s) == 0 and s.out < 3
+
+
+@always
+def is_small(s, c):
+    """It is violated before."""
+    return s.out < 2
+
+
+MACHINE = Machine("behind-its-end", "A count that runs behind the end of an array", State, C, initial, (go,))
+PROPERTIES = (reads, calls, is_small)
+'''
+
+
+@pytest.mark.parametrize("asked", [["reads"], ["calls"], ["reads", "calls"], ["is-small", "calls", "reads"]])
+def test_a_check_that_fails_is_no_violation(asked: list[str], tmp_path: Path) -> None:
+    machine, known = load(BEHIND_ITS_END, tmp_path)
+    w = Walker(machine, machine.set_constants({}), tuple(item for name in asked for item in known if item.name == name))
+    assert w.walk(0, 4, seed=1, depth=2).decided.tolist() == [[2 if name == "is-small" else -1 for name in asked]] * 4
+    with pytest.raises(DomainError, match=r"State\.items: index 3 is outside the array: it has 3 elements"):
+        w.walk(0, 4, seed=1, depth=20)
+
+
 @pytest.mark.parametrize("failing", [0, 1])
 def test_a_violation_counts_where_only_a_later_batch_fails(failing: int, monkeypatch: pytest.MonkeyPatch) -> None:
     """One walk is a batch; with two threads that of walk 0 ends after that of walk 1."""

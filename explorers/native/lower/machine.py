@@ -154,7 +154,8 @@ def write_judge(module: Module, properties: Sequence[Property]) -> None:
     """Write `judge`: `found[k]` falls to the number of the first state that decides property k.
 
     Properties are judged in columns where they can be. Where a check fails in a group of states, these are judged once more, one
-    after the other: it may have failed behind the state that decides the property.
+    after the other: it may have failed behind the state that decides the property. What the group decided is then taken back, as a
+    check that fails goes on with a value that is none of the state's.
     """
 
     def visit(build: Builder, given: dict[str, Value], at: Value, state: Value) -> None:
@@ -181,6 +182,8 @@ def write_judge(module: Module, properties: Sequence[Property]) -> None:
             first = build.wrapped("+", block.first, group)
             size = build.least([build.wrapped("-", block.size, group), number(LANES)])
             columns.base = build.scaled(block.beside.text, Vector(module.state, LANES), item.at)
+            found = [build.element(given["found"], number(place)) for place in range(len(properties))]
+            known = [build.read(*place_of) for place_of in found]
             for place, prop in enumerate(properties):
                 if prop in suited:
                     judge_group(columns, given, place, prop, first, size)
@@ -190,6 +193,8 @@ def write_judge(module: Module, properties: Sequence[Property]) -> None:
                     judge_state(module, build, given, place, prop, build.wrapped("+", first, lane.at), state)
             with only_if(build, module.failed(build, e), RARE):
                 module.note(build, e, ERROR, number(0))
+                for place_of, value in zip(found, known, strict=True):
+                    build.write(*place_of, value)
                 again = {**given, "first": first, "last": build.wrapped("+", first, size)}
                 build.call("@judge_states", Sort.NOTHING, list(again.values()))
                 with only_if(build, module.failed(build, e)):
