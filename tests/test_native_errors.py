@@ -15,7 +15,7 @@ from fencepost.explorers.native.search import Search
 from fencepost.explorers.native.search import search as native
 from fencepost.explorers.plain import search as plain
 from fencepost.explorers.verdict import Options
-from fencepost.model.language import BitSet, Constants, Record, bound, capacity
+from fencepost.model.language import Bag, BitSet, Constants, Record, Size, bound, capacity
 from fencepost.model.language.domains import Domain, Range
 from fencepost.model.language.errors import DomainError, ModelError
 
@@ -239,6 +239,17 @@ class Sizes(Constants):
 def test_a_field_is_wide_enough_for_its_domain_under_all_constants_of_a_shape(domain: Domain, width: str) -> None:
     record = type("Wide", (Record,), {"__annotations__": {"field": Annotated[int, domain]}})
     assert str(layout_of(record, Sizes()).wide["field"]) == width
+
+
+@pytest.mark.parametrize(
+    ("room", "width"),
+    [(0, "int8"), (127, "int8"), (128, "int16"), (32_767, "int16"), (32_768, "int32"), (200 * Sizes.high, "int32")],
+    ids=str,
+)
+def test_the_count_of_a_bag_is_wide_enough_for_its_room(room: Any, width: str) -> None:
+    message = type("Message", (Record,), {"__annotations__": {"flag": bool}})
+    record = type("Wide", (Record,), {"__annotations__": {"box": Annotated[Bag[message], Size(room)]}})  # type: ignore[valid-type]
+    assert str(layout_of(record, Sizes()).wide["box"]["count"]) == width
 
 
 def test_a_domain_that_does_not_fit_64_bits_is_refused() -> None:

@@ -54,8 +54,7 @@ def _described(field: FieldType, rooms: Mapping[str, int], lows: Mapping[str, in
         return (np.dtype((element, (length,))),)
     room = max(0, extent(field.room, rooms, lows)[1])
     message = np.dtype(_describe(field.record, rooms, lows), align=True)
-    count = np.int16 if room > np.iinfo(np.int8).max else np.int8
-    return (np.dtype([("count", count), ("items", message, (room,))], align=True),)
+    return (np.dtype([("count", width(Range(0, field.room), rooms, lows)), ("items", message, (room,))], align=True),)
 
 
 def extent(value: Linear | int, rooms: Mapping[str, int], lows: Mapping[str, int]) -> tuple[int, int]:
