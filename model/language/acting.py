@@ -172,17 +172,19 @@ def _drawn(function: Callable[..., None]) -> Iterator[tuple[str, Domain]]:
     node = ast.parse(textwrap.dedent("".join(inspect.getsourcelines(function)[0]))).body[0]
     assert isinstance(node, ast.FunctionDef)
     for item in node.body:
-        if not isinstance(item, ast.Assign) or not is_choice(function, item.value) or not isinstance(item.targets[0], ast.Name):
-            continue
-        assert isinstance(item.value, ast.Call)
-        text = ast.unparse(item.value.args[0]) if len(item.value.args) == 1 else ""
-        domain = domain_of(eval(text, function.__globals__)) if text else None  # noqa: S307 (the model's own text)
-        if domain is None:
-            raise ModelError(
-                f"action {function.__name__}: {ast.unparse(item)!r} draws from something that is not a domain: "
-                "write choose(Broker), an alias such as Annotated[int, Index(C.brokers)]."
-            )
-        yield item.targets[0].id, domain
+        match item:
+            case (
+                ast.Assign(targets=[ast.Name(id=name), *_], value=ast.Call() as call)
+                | ast.AnnAssign(target=ast.Name(id=name), value=ast.Call() as call)
+            ) if is_choice(function, call):
+                text = ast.unparse(call.args[0]) if len(call.args) == 1 else ""
+                domain = domain_of(eval(text, function.__globals__)) if text else None  # noqa: S307 (the model's own text)
+                if domain is None:
+                    raise ModelError(
+                        f"action {function.__name__}: {ast.unparse(item)!r} draws from something that is not a domain: "
+                        "write choose(Broker), an alias such as Annotated[int, Index(C.brokers)]."
+                    )
+                yield name, domain
 
 
 def is_choice(function: Callable[..., Any], node: ast.AST) -> bool:
