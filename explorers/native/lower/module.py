@@ -62,8 +62,11 @@ class Counting(Protocol):
 
 
 def symbol(made: ir.Function, place: str) -> str:
-    """Return the name of what a function of the program becomes, as profilers show it; only LLVM's own letters may stand in it."""
-    return f"{made.name}.{place}" if made.name.isascii() else place
+    """Return the name of what a function of the program becomes, as profilers show it.
+
+    Only LLVM's own letters may stand in it, and names that begin with `llvm.` are LLVM's own.
+    """
+    return f"{made.name}.{place}" if made.name.isascii() and made.name != "llvm" else place
 
 
 class Module:
