@@ -11,6 +11,7 @@ from fencepost.explorers.native.search import search as native
 from fencepost.explorers.plain import search as plain
 from fencepost.explorers.symbolic.proof import Settings, prove
 from fencepost.explorers.verdict import Options, Verdict
+from fencepost.explorers.walk.walker import Walker
 from fencepost.model.language.errors import DomainError, ModelError
 
 from tests.random_machines.case import Case, said
@@ -61,6 +62,19 @@ def test_the_first_state_without_a_step_is_the_nearest(tmp_path: Path) -> None:
         found = find(machine, machine.set_constants({}), properties, Options(workers=1, deadlock=True))
         assert found.deadlock is not None
         assert (found.deadlock.length, found.deadlocks) == (1, 2)
+
+
+@pytest.mark.parametrize("name", [name for name in CASES if name.startswith("an error of a ")])
+def test_the_error_that_ended_the_search_is_told_in_its_words(name: str, tmp_path: Path) -> None:
+    machine, properties = load(HEAD + CASES[name], tmp_path)
+    constants = machine.set_constants({})
+    expected = said(lambda: plain(machine, constants, properties, Options(workers=1)))["error"]
+    assert said(lambda: native(machine, constants, properties, Options(workers=1)))["error"] == expected
+    walker = Walker(machine, constants, properties)
+    if len(walker.initial) == 1:  # of several states a walk knows one
+        with pytest.raises(DomainError) as caught:
+            walker.walk(0, 50, seed=0, depth=9)
+        assert str(caught.value) == expected
 
 
 def test_initial_states_find_room(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:

@@ -79,8 +79,7 @@ class Graph:
             worker.alive,
         )  # fmt: skip
         if worker.checks[0]:
-            for row in part.rows[first:last]:
-                explain(search, row)
+            explain(search, part.rows[first:last], search.position.found)
             blame(search, int(worker.checks[0]))
         hashes, order, starts = buffers.hashes[batch], buffers.order[batch], buffers.starts[batch]
         module.order_by_owner(hashes, count, starts, order)

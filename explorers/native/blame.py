@@ -5,10 +5,11 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, Protocol
 
 from fencepost.explorers.native.llvm import checks
+from fencepost.model.language.actions import Kind
 from fencepost.model.language.errors import DomainError, MismatchError
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterable
 
     from fencepost.explorers.native.layout import Layout
     from fencepost.model.language.actions import Property
@@ -29,26 +30,34 @@ class Explored(Protocol):
     module: Any
 
 
-def explain(search: Explored, row: Any, way: Callable[[], Path] | None = None) -> None:
-    """A check failed natively: let the plain semantics say what is wrong, and tell the `way` to the state if it is known."""
-    key = search.layout.decode(row)
-    try:
-        _go_through(search, key)
-    except DomainError as error:
-        path = way() if way is not None else None
-        error.states, error.steps = (path.states, path.steps) if path is not None else ((key,), ())
-        raise
+def explain(search: Explored, rows: Iterable[Any], decided: Iterable[str], way: Callable[[int], Path] | None = None) -> None:
+    """A check failed natively in one of these rows, which were taken in turn: let the plain semantics say what is wrong.
+
+    Properties that were `decided` before, by name, are not asked, nor those that a row decides in the rows after it. `way`
+    returns the way to the row of this number; where it is not known the error tells the state alone.
+    """
+    known = set(decided)
+    for number, row in enumerate(rows):
+        key = search.layout.decode(row)
+        try:
+            _go_through(search, key, known)
+        except DomainError as error:
+            path = way(number) if way is not None else None
+            error.states, error.steps = (path.states, path.steps) if path is not None else ((key,), ())
+            raise
 
 
-def _go_through(search: Explored, key: Key) -> None:
-    """Take every step out of a state and ask every property about them and it, for the error that one of these raises."""
+def _go_through(search: Explored, key: Key, decided: set[str]) -> None:
+    """Judge a state and take every step out of it, as the plain search does, for the error that this raises."""
+    for prop in search.properties:
+        asked = not prop.over_steps and prop.name not in decided
+        if asked and search.plain.holds(prop, key) is (prop.kind is Kind.SOMETIMES):
+            decided.add(prop.name)
     for transition in search.plain.transitions(key):
         for prop in search.properties:
-            if prop.over_steps:
-                search.plain.holds_step(prop, key, transition)
-    for prop in search.properties:
-        if not prop.over_steps:
-            search.plain.holds(prop, key)
+            asked = prop.over_steps and prop.name not in decided
+            if asked and search.plain.holds_step(prop, key, transition) is (prop.kind is Kind.SOMETIMES):
+                decided.add(prop.name)
 
 
 def blame(search: Explored, code: int) -> None:

@@ -307,9 +307,9 @@ class Expansion:
     def _blame(self, worker: Worker, piece: np.ndarray[Any, Any]) -> None:
         """Raise the error of a check that failed in a piece of the level."""
         first = int(piece[NUMBER])
-        rows = self.partitions[first % self.owners].rows
-        for at in range(int(piece[FIRST]), int(piece[LAST])):
-            explain(self, rows[at], lambda at=at: self.way_to(first + at * self.owners))  # type: ignore[misc]
+        begin = int(piece[FIRST])
+        rows = self.partitions[first % self.owners].rows[begin : int(piece[LAST])]
+        explain(self, rows, self.position.found, lambda at: self.way_to(first + (begin + at) * self.owners))
         blame(self, int(next(code for code in worker.checks[self.fatal] if code)))
 
     def _take_ends(self, pieces: np.ndarray[Any, Any]) -> None:
@@ -344,7 +344,9 @@ class Expansion:
         if failed:
             owner, worker = min(failed, key=lambda item: item[0])
             at, base, part = int(worker.checks[STATE]), int(bases[owner]), self.partitions[owner]
-            explain(self, part.row(at + base), lambda: self.way_to(owner + (at + base) * self.owners))
+            before = {item.name for item, row in zip(state_properties, results[owner], strict=False) if 0 <= row < at}
+            decided = before | set(self.position.found)
+            explain(self, [part.row(at + base)], decided, lambda _: self.way_to(owner + (at + base) * self.owners))
             blame(self, int(worker.checks[ERROR]))
         self.position.judged = last.tolist()
         for owner in np.flatnonzero((results != waiting).any(axis=1)).tolist():

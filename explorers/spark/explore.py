@@ -169,11 +169,10 @@ class Explore:
         for answer in answers:
             if answer.message or answer.expanded.message:
                 raise UsageError(answer.expanded.message or answer.message)
-            for failed, code in ((answer.expanded.failed, answer.expanded.code), (answer.failed, answer.code)):
-                if code:
-                    for row in np.frombuffer(failed, native.layout.dtype):
-                        explain(native, row)
-                    blame(native, code)
+        for share in (*(answer.expanded for answer in answers), *answers):
+            if share.code:
+                explain(native, np.frombuffer(share.failed, native.layout.dtype), {*manifest.found, *share.decided})
+                blame(native, share.code)
         if sorted(answer.partition for answer in answers) != list(range(manifest.partitions)):
             raise MismatchError("a level of the search on Spark did not answer for every partition.")
         for answer in answers:

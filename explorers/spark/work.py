@@ -30,6 +30,7 @@ if TYPE_CHECKING:
     from fencepost.explorers.native.compile import Kernels
     from fencepost.explorers.native.layout import Layout
     from fencepost.explorers.spark.machines import Origin
+    from fencepost.model.language.actions import Property
 
 LARGEST = 48 << 20
 """Bytes of states in one block that is sent: a task keeps no more than this for each receiver."""
@@ -73,7 +74,9 @@ class Expanded:
     found: dict[str, int] = field(default_factory=dict)
     """For each property of steps that was decided the number of the first state before the step."""
     failed: bytes = b""
-    """The row on whose expansion a check failed."""
+    """The rows in whose expansion a check failed."""
+    decided: tuple[str, ...] = ()
+    """The properties that were not asked any more when the first of these was expanded."""
     code: int = 0
     message: str = ""
     """Why the share could not be expanded: something that a user can mend."""
@@ -92,6 +95,7 @@ class Received:
     expanded: Expanded
     found: dict[str, int] = field(default_factory=dict)
     failed: bytes = b""
+    decided: tuple[str, ...] = ()
     code: int = 0
     message: str = ""
 
@@ -173,6 +177,7 @@ def _expand(work: Work, kernels: Kernels, block: Block, outbox: _Outbox) -> Iter
             module.close(alive, start, last, ends)
             if checks[0]:
                 counts.failed, counts.code = rows[start:last].tobytes(), int(checks[0])
+                counts.decided = _decided_before(start, steps, found)
                 return
             yield from outbox.add(buffers, count)
         if ends[1] >= 0:
@@ -181,6 +186,11 @@ def _expand(work: Work, kernels: Kernels, block: Block, outbox: _Outbox) -> Iter
             if 0 <= row < UNDECIDED:
                 counts.found[item.name] = _least(counts.found.get(item.name, -1), owner + (first + int(row)) * OWNERS)
     counts.fired, counts.refused, counts.ends = fired.tolist(), refused[: source.counters].tolist(), int(ends[0])
+
+
+def _decided_before(row: int, properties: tuple[Property, ...], found: np.ndarray[Any, Any]) -> tuple[str, ...]:
+    """Return the properties that a row before this one decides."""
+    return tuple(item.name for item, first in zip(properties, found, strict=False) if 0 <= first < row)
 
 
 def _least(one: int, other: int) -> int:
@@ -272,6 +282,7 @@ def _judge(work: Work, kernels: Kernels, new: list[np.ndarray[Any, Any]], firsts
         kernels.module.judge(checks, rows, 0, len(rows), c, found)
         if checks[0]:
             answer.failed, answer.code = rows[int(checks[1])].tobytes(), int(checks[0])
+            answer.decided = _decided_before(int(checks[1]), properties, found)
             return
         for item, row in zip(properties, found, strict=False):
             if 0 <= row < UNDECIDED:

@@ -88,7 +88,8 @@ def walk(
     (n - 1) modulo how many there are, 0 none, and the walk ends with its row. `asked` is for each property 0 (no), 1 (must hold) or 2 (a witness). A property over
     steps is judged on every step that is possible from a state of the walk, taken or not. `here`, `successors`, `initial`,
     `final` and `way` are rows as words. `kept` gets, for each walk, the hashes of its states whose lowest `keep_bits` bits are
-    zero, and zeros behind them. After an error, which `e[0]` tells, `rows[0]` is the state in which it happened.
+    zero, and zeros behind them. After an error, which `e[0]` tells, `rows[0]` is the state in which it happened, and `steps` and
+    `decided` of that walk tell what was so before it.
     """
     width = initial.shape[1]
     weighted = weights.shape[0] > 0
@@ -113,10 +114,14 @@ def walk(
                 for word in range(width):
                     way[step, word] = here[0, word]
             judge(e, rows, 0, 1, c, in_states)
+            if e[0] != 0:
+                steps[at] = step
+                return at
             bad = decide(in_states, asked, decided[at], step)
             enabled[:] = 0
             count = expand(e, rows, 0, 1, 0, c, out, hashes, parents, 0, enabled, refused, in_steps, alive)
             if e[0] != 0:
+                steps[at] = step
                 return at
             if decide(in_steps, asked_steps, decided_steps[at], step):
                 bad = True

@@ -193,7 +193,9 @@ class Walker:
             made.kept, np.uint64(KEPT - 1),
         )  # fmt: skip
         if done < count:
-            explain(self, rows[0])
+            known = {item.name for item, at in zip(self._of_states, decided[done], strict=False) if at >= 0}
+            known |= {item.name for item, at in zip(self._of_steps, decided_steps[done], strict=False) if at >= 0}
+            explain(self, rows, known)
             blame(self, int(checks[0]))
         for column, (over_steps, place) in enumerate(self._columns):
             made.decided[:, column] = (decided_steps if over_steps else decided)[:, place]

@@ -136,7 +136,7 @@ class Case:
         for before, after in zip(error.states, error.states[1:], strict=False):
             if not self.leads(before, after):
                 return f"an error after a step that does not happen: {text}"
-        return "" if text in self.errors_at(error.states[-1]) else f"an error that is none: {text}"
+        return "" if text in self.errors_at(error.states[-1], len(error.states)) else f"an error that is none: {text}"
 
     def leads(self, before: Key, after: Key) -> bool:
         """Say whether a step leads from a state to another; other steps out of it may go wrong."""
@@ -150,9 +150,10 @@ class Case:
                     continue
         return False
 
-    def errors_at(self, state: Key) -> set[str]:
-        """Return every error of a step out of a state, and of a property there."""
+    def errors_at(self, state: Key, level: int) -> set[str]:
+        """Return every error of a step out of a state, and of a property there that no level before this one decides."""
         plain, found = self.plain.plain, set()
+        asked = [item for item in self.of_states if self.decided_in(item) >= level]
 
         def note(ask: Callable[[], Any]) -> Any:
             try:
@@ -165,13 +166,19 @@ class Case:
         for action in self.machine.actions:
             for step in plain.steps(action, state):
                 done = note(lambda step=step: plain.apply(state, step))  # type: ignore[misc]
-                for prop in self.of_states if done is not None else ():
+                for prop in asked if done is not None else ():
                     if prop.over_steps:
                         note(lambda prop=prop, done=done: plain.holds_step(prop, state, done))  # type: ignore[misc]
-        for prop in self.of_states:
+        for prop in asked:
             if not prop.over_steps:
                 note(lambda prop=prop: plain.holds(prop, state))  # type: ignore[misc]
         return found
+
+    def decided_in(self, prop: Property) -> int:
+        """Return the level in which the plain search decides a property; beyond all levels where it does not."""
+        if prop.name not in self.plain.decided:
+            return 1 << 62
+        return self.plain.path(self.plain.decided[prop.name][0], None).length
 
 
 def either(one: dict[str, Any], other: dict[str, Any]) -> bool:
