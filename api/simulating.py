@@ -6,9 +6,10 @@ from dataclasses import dataclass, field, replace
 from html import escape
 from typing import TYPE_CHECKING, Any
 
+from fencepost.api.advice import against
 from fencepost.api.counterexample import Counterexample
 from fencepost.api.engines import kernels_of, source_of
-from fencepost.api.places import errors_of_models
+from fencepost.api.places import errors_of_models, placed
 from fencepost.api.results import FORMAT
 from fencepost.api.shrinking import ShrinkResult, shrink
 from fencepost.api.targets import Question, ask
@@ -17,6 +18,7 @@ from fencepost.api.watching import Event, Watch, watched
 from fencepost.explorers.interrupts import BY_KEYBOARD, CANCELLED, Stopped, cancelled_by
 from fencepost.explorers.verdict import Cause, Options, Verdict, cause_of, make_sure_number
 from fencepost.explorers.walk.sample import Plan, Sample, Sampled, nothing, sample
+from fencepost.model.language.errors import DomainError
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping
@@ -167,6 +169,10 @@ def _walked(question: Question, plan: Plan, watch: Watch, *, normalize: bool) ->
         walker = Walker(machine, constants, properties, normalize=normalize, kernels=kernels)
         walker.weights(plan.weights)
         return sample(walker, plan, watch.telling_walks(question.name, plan.walks))
+    except DomainError as error:
+        if error.found is None:
+            raise
+        return replace(error.found, notes=(*error.found.notes, placed(error, against(error))))
     except KeyboardInterrupt as signal:
         cancelled = isinstance(signal, Stopped) and cause_of(signal.why) is Cause.CANCELLED
         why = (CANCELLED if cancelled else BY_KEYBOARD).on(" before the first walk")

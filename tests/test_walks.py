@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import signal
 import time
 from dataclasses import replace
@@ -11,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pytest
-from fencepost.explorers.verdict import VIOLATED, Verdict
+from fencepost.explorers.verdict import LEFT, VIOLATED, Verdict
 from fencepost.explorers.walk import sample as sampling
 from fencepost.explorers.walk.measures import deepest_log, divergence, estimate, faults_used
 from fencepost.explorers.walk.sample import Plan, nothing, sample
@@ -20,6 +21,7 @@ from fencepost.invariants.protocols import PROTOCOLS
 from fencepost.model.language import Kind
 from fencepost.model.language.errors import DomainError, UsageError
 
+from tests.commands import fencepost
 from tests.machines import LINEAGE, async_isr, constructs, faulty, grid, lamps, mailbox, still
 from tests.random_machines.engines import load
 
@@ -393,6 +395,84 @@ def test_a_violation_counts_where_only_a_later_batch_fails(failing: int, monkeyp
             found.append(sample(w, replace(plan, workers=workers)))
     assert [(item.verdict, item.walks, item.why_stopped) for item in found] == [(Verdict.VIOLATED, 1, VIOLATED)] * len(found)
     assert len({fixed(item).steps for item in found}) == (1 if failing else 0)
+
+
+GOES_WRONG = '''"""A machine that goes wrong in some walks."""
+from typing import Annotated
+from fencepost.model.language import Constants, Machine, Range, Record, action, always, require
+
+class C(Constants):
+    """None."""
+
+class State(Record):
+    b: Annotated[int, Range(0, 5)]
+
+@action()
+def initial(s, c):
+    """0."""
+
+@action(by=Range(1, 2))
+def go(s, c, by):
+    """Count on once."""
+    require(s.b == 0)
+    s.b += by
+
+@action()
+def bad(s, c):
+    """Leave the domain."""
+    require(s.b == 2)
+    s.b += 8
+
+@always
+def not_one(s: State, c: C) -> bool:
+    """Violated by walks that are fine."""
+    return s.b != 1
+
+@always
+def not_two(s: State, c: C) -> bool:
+    """Violated where the next step goes wrong."""
+    return s.b != 2
+
+@always
+def low(s: State, c: C) -> bool:
+    """Never violated."""
+    return s.b < 3
+
+PROPERTIES = (not_one, not_two, low)
+MACHINE = Machine("m", "M.", State, C, initial, (go, bad))
+'''
+
+
+@pytest.mark.parametrize("stop", [False, True])
+@pytest.mark.parametrize("seed", [0, 1])
+def test_a_walk_that_goes_wrong_hides_no_violation_of_it_or_of_others(seed: int, stop: bool, tmp_path: Path) -> None:  # noqa: FBT001
+    machine, properties = load(GOES_WRONG, tmp_path)
+    w = Walker(machine, machine.set_constants({}), properties)
+    told = []
+    for workers in (1, 2):
+        with pytest.raises(DomainError, match=r"bad: State\.b: 10 is out of its domain") as caught:
+            sample(w, Plan(walks=20, depth=8, seed=seed, workers=workers, stop_on_violation=stop))
+        told.append(fixed(caught.value.found))
+    found = told[0]
+    assert (found, found.verdict, found.why_stopped, found.walks, found.steps) == (told[1], Verdict.VIOLATED, LEFT, 20, 20)
+    one, two, low = found.properties
+    assert (one.walks + two.walks, low.walks) == (20, 0)
+    assert one.walks > 0 < two.walks
+    assert {one.path and one.path.length, two.path and two.path.length} == {2}
+    with pytest.raises(DomainError, match=r"bad: State\.b: 10 is out of its domain") as caught:
+        sample(Walker(machine, machine.set_constants({}), properties[2:]), Plan(walks=20, depth=8, seed=seed))
+    assert caught.value.found is None
+
+
+def test_an_error_of_a_walk_is_told_beside_the_violations(tmp_path: Path) -> None:
+    file = tmp_path / "mine.py"
+    file.write_text(GOES_WRONG)
+    for shrink in ("--shrink", "--no-shrink"):
+        found = fencepost("simulate", str(file), "--walks", "20", "--json", "--quiet", shrink)
+        data = json.loads(found.stdout)
+        assert (found.exit_code, data["verdict"], data["complete"], data["why_stopped"]) == (1, "violated", False, LEFT)
+        [note] = data["notes"]
+        assert note.startswith(f"{file}:25: bad: State.b: 10 is out of its domain 0..5. Guard the step")
 
 
 def test_walks_that_are_too_long_are_refused() -> None:

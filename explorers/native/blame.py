@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Any, NoReturn, Protocol
 
 from fencepost.explorers.native.llvm import checks
 from fencepost.model.language.actions import Kind
@@ -60,7 +60,7 @@ def _go_through(search: Explored, key: Key, decided: set[str]) -> None:
                 decided.add(prop.name)
 
 
-def blame(search: Explored, code: int) -> None:
+def blame(search: Explored, code: int) -> NoReturn:
     """Raise the error that a check noted and the plain semantics does not see: its numbers have no end, ours have."""
     if code == checks.NUMBER:
         raise DomainError(

@@ -4,16 +4,17 @@ from __future__ import annotations
 
 import time
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from fencepost.explorers.interrupts import Signals
 from fencepost.explorers.native.expansion import processors
-from fencepost.explorers.verdict import VIOLATED, PropertyResult, Verdict, out_of_time, worst
+from fencepost.explorers.verdict import LEFT, VIOLATED, PropertyResult, Verdict, out_of_time, worst
 from fencepost.explorers.walk.measures import deepest_log, estimate, faults_used
 from fencepost.explorers.walk.walker import REGISTERS, End
 from fencepost.model.language.actions import Kind
+from fencepost.model.language.errors import DomainError
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping
@@ -189,9 +190,13 @@ class _Sampling:
                 with ThreadPoolExecutor(workers) as pool:
                     for future in [pool.submit(self.drain, batches) for _ in range(workers)]:
                         future.result()
-        if self.failed and (self.violated_in is None or min(self.failed) < self.violated_in):
-            raise self.failed[min(self.failed)]  # the first one's, whatever the number of workers
-        return self.result(workers, time.perf_counter() - self.began)
+        seconds = time.perf_counter() - self.began
+        if self.failed and (self.violated_in is None or self.first_failed <= self.violated_in):
+            error = self.failed[self.first_failed]  # the first one's, whatever the number of workers
+            if isinstance(error, DomainError) and (self.total().count[self.bad] > 0).any():
+                error.found = replace(self.result(workers, seconds), why_stopped=LEFT)
+            raise error
+        return self.result(workers, seconds)
 
     def drain(self, batches: Iterator[int]) -> None:
         """Walk the next batch until there is none, or until something asks to stop."""
@@ -205,11 +210,16 @@ class _Sampling:
                 self.failed[first] = error
 
     def batch_from(self, first: int) -> None:
-        """Walk one batch and keep what is told of it."""
+        """Walk one batch and keep what is told of it: a walk that fails counts up to there, and the first one's error is kept."""
         walker, plan = self.walker, self.plan
-        last = min(first + self.batch, plan.walks)
-        made = walker.walk(first, last, seed=plan.seed, depth=plan.depth, weights=self.weights)
-        tally = _Tally(len(walker.properties), len(walker.machine.actions)).take(walker, made)
+        at, last = first, min(first + self.batch, plan.walks)
+        tally = self.nothing()
+        while at < last:
+            made = walker.walk(at, last, seed=plan.seed, depth=plan.depth, weights=self.weights, broken=True)
+            if made.code and first not in self.failed:
+                self.failed[first] = walker.error(made)
+            tally.add(self.nothing().take(walker, made))
+            at += len(made.steps)
         if plan.stop_on_violation and (tally.count[self.bad] > 0).any():
             self.violating.add(first)
         self.done[first] = tally
@@ -222,6 +232,11 @@ class _Sampling:
     def violated_in(self) -> int | None:
         """The first batch with a violation, if one ends the run."""
         return min(self.violating.copy(), default=None)
+
+    @property
+    def first_failed(self) -> int:
+        """The first batch with a walk that failed, or one behind all."""
+        return min(self.failed.copy(), default=self.plan.walks)
 
     def limit(self) -> str:
         """Return why no further batch is begun, or an empty string."""
@@ -240,11 +255,8 @@ class _Sampling:
         return first
 
     def result(self, workers: int, seconds: float) -> Sample:
-        """Sum up the batches that are done. Those behind the first violation, if it was to end there, do not count."""
-        walker, total = self.walker, _Tally(len(self.walker.properties), len(self.walker.machine.actions))
-        for first in sorted(self.done):
-            if self.violated_in is None or first <= self.violated_in:
-                total.add(self.done[first])
+        """Sum up the batches that are done."""
+        walker, total = self.walker, self.total()
         why = "" if total.walks == self.plan.walks else self.stop or VIOLATED
         return Sample(
             protocol=walker.machine.name,
@@ -264,6 +276,19 @@ class _Sampling:
             distinct=estimate(total.sketch),
             notes=tuple(walker.machine.notes(walker.constants)) if walker.machine.notes else (),
         )
+
+    def nothing(self) -> _Tally:
+        """Return the tally of no walks."""
+        return _Tally(len(self.walker.properties), len(self.walker.machine.actions))
+
+    def total(self) -> _Tally:
+        """Return the sum of what counts: no batch behind the first with a violation, if that is to end it, or a walk that failed."""
+        total = self.nothing()
+        last = self.first_failed if self.violated_in is None else min(self.violated_in, self.first_failed)
+        for first in sorted(self.done):
+            if first <= last:
+                total.add(self.done[first])
+        return total
 
     def sampled(self, item: Property, number: int, total: _Tally) -> Sampled:
         """Return what was found of one property, its path confirmed on the plain semantics."""

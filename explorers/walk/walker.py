@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, fields, replace
 from enum import IntEnum
 from typing import TYPE_CHECKING, Any
 
@@ -12,7 +12,7 @@ from fencepost.explorers.native.compile import Kernels, compiled
 from fencepost.explorers.verdict import refuse_behaviours
 from fencepost.explorers.walk.compile import WalkKernel
 from fencepost.model.language.actions import Kind
-from fencepost.model.language.errors import UsageError
+from fencepost.model.language.errors import DomainError, UsageError
 from fencepost.model.language.interpreter import Interpreter
 
 if TYPE_CHECKING:
@@ -65,6 +65,14 @@ class Walks:
     sketch: np.ndarray[Any, Any]
     kept: np.ndarray[Any, Any]
     """Where asked for: of each walk the hashes (uint64) of the states whose hash is a multiple of KEPT, then zeros."""
+    code: int = 0
+    """Which check failed after the steps of the last of these walks, with which the walks ended; 0: none. See `Walker.error`."""
+
+    def upto(self, count: int, code: int) -> Walks:
+        """Return the first of these walks, with the sketch of all and what ended them."""
+        whole = ("first", "sketch", "code")
+        parts = {item.name: getattr(self, item.name)[:count] for item in fields(self) if item.name not in whole}
+        return replace(self, **parts, code=code)
 
 
 class Walker:
@@ -103,13 +111,15 @@ class Walker:
         weights: Sequence[int] = (),
         stop: bool = False,
         keep: bool = False,
+        broken: bool = False,
     ) -> Walks:
         """Walk the random walks first..last-1 of `depth` steps each; with `stop` each ends where it violates a property.
 
-        A step is one of those that are enabled, all equally likely. With `weights`, one for each action, it is first an
+        Raises the DomainError that ends a walk; with `broken` the walks up to that one are returned instead. A step is one of those that are enabled, all equally likely. With `weights`, one for each action, it is first an
         action, by weight, then one of its enabled steps. The same seed and number always give the same walk.
         """
-        return self._run(first, last, seed, depth, weights, NO_SCHEDULE, stop=stop, keep=keep)[0]
+        made = self._run(first, last, seed, depth, weights, NO_SCHEDULE, stop=stop, keep=keep)[0]
+        return made if broken else self._whole(made)
 
     def follow(self, schedules: np.ndarray[Any, Any], *, stop: bool = True) -> Walks:
         """Walk along schedules, the rows of an array of unsigned numbers: as many walks.
@@ -117,19 +127,24 @@ class Walker:
         The first number of a row chooses the initial state; then 0 takes none, and n > 0 is the enabled step with the number
         (n - 1) modulo how many are enabled. With `stop` each walk ends where it violates a property.
         """
-        return self._run(0, len(schedules), 0, schedules.shape[1], (), schedules.astype(np.uint64), stop=stop)[0]
+        return self._whole(self._run(0, len(schedules), 0, schedules.shape[1], (), schedules.astype(np.uint64), stop=stop)[0])
 
     def way(self, number: int, *, seed: int, steps: int, weights: Sequence[int] = ()) -> list[Key]:
         """Return the states of a random walk, the initial one and those after each of its first `steps` steps."""
-        return self._states(*self._run(number, number + 1, seed, steps, weights, NO_SCHEDULE, stop=False, recorded=True))
+        made = self._run(number, number + 1, seed, steps, weights, NO_SCHEDULE, stop=False, recorded=True)
+        return self._states(*made, steps)
 
     def way_along(self, schedule: Sequence[int] | np.ndarray[Any, Any], *, steps: int = MOST_STEPS) -> list[Key]:
         """Return the states along a schedule, after its first `steps` steps at most."""
         row = np.asarray(schedule, np.uint64).reshape(1, -1)
-        return self._states(*self._run(0, 1, 0, min(steps, row.shape[1]), (), row, stop=False, recorded=True))
+        return self._states(*self._run(0, 1, 0, min(steps, row.shape[1]), (), row, stop=False, recorded=True), steps)
 
-    def _states(self, walks: Walks, rows: np.ndarray[Any, Any]) -> list[Key]:
-        return [self.layout.decode(row) for row in rows[: int(walks.steps[0]) + 1]]
+    def _states(self, walks: Walks, rows: np.ndarray[Any, Any], steps: int) -> list[Key]:
+        """Return the states of a walk; what is wrong with the last of them, after so many steps, is not asked."""
+        taken = int(walks.steps[0])
+        if taken < steps:
+            self._whole(walks)
+        return [self.layout.decode(row) for row in rows[: taken + 1]]
 
     def confirm(self, way: list[Key], prop: Property) -> Path:
         """Return the path along a way, and what decides the property after it, once the plain semantics agrees with both."""
@@ -192,14 +207,27 @@ class Walker:
             made.steps, made.ends, decided, decided_steps, made.fired, self._words(finals), made.sketch, self._words(way),
             made.kept, np.uint64(KEPT - 1),
         )  # fmt: skip
-        if done < count:
-            known = {item.name for item, at in zip(self._of_states, decided[done], strict=False) if at >= 0}
-            known |= {item.name for item, at in zip(self._of_steps, decided_steps[done], strict=False) if at >= 0}
-            explain(self, rows, known)
-            blame(self, int(checks[0]))
         for column, (over_steps, place) in enumerate(self._columns):
             made.decided[:, column] = (decided_steps if over_steps else decided)[:, place]
+        if done < count:
+            finals[done] = rows[0]
+            made = made.upto(done + 1, int(checks[0]))
         return made, way
+
+    def error(self, walks: Walks) -> DomainError:
+        """Return what ended the last of these walks: the error of a step, or of a property that it had not decided."""
+        decided = {item.name for item, at in zip(self.properties, walks.decided[-1], strict=True) if at >= 0}
+        try:
+            explain(self, walks.finals[-1:], decided)
+            blame(self, walks.code)
+        except DomainError as error:
+            return error
+
+    def _whole(self, walks: Walks) -> Walks:
+        """Return walks; raise the error that ended one of them."""
+        if walks.code:
+            raise self.error(walks)
+        return walks
 
     def states(self, rows: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
         """Return rows as states in memory, whose fields can be read by name."""
