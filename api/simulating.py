@@ -170,9 +170,10 @@ def _walked(question: Question, plan: Plan, watch: Watch, *, normalize: bool) ->
         walker.weights(plan.weights)
         return sample(walker, plan, watch.telling_walks(question.name, plan.walks))
     except DomainError as error:
-        if error.found is None:
+        found: Sample | None = error.found
+        if found is None:
             raise
-        return replace(error.found, notes=(*error.found.notes, placed(error, against(error))))
+        return replace(found, notes=(*found.notes, placed(error, against(error))))
     except KeyboardInterrupt as signal:
         cancelled = isinstance(signal, Stopped) and cause_of(signal.why) is Cause.CANCELLED
         why = (CANCELLED if cancelled else BY_KEYBOARD).on(" before the first walk")

@@ -20,7 +20,7 @@ from fencepost.explorers.native.search import Search
 from fencepost.explorers.verdict import Options
 from fencepost.invariants.protocols import PROTOCOLS
 from fencepost.model.language import always
-from fencepost.model.language.errors import UsageError
+from fencepost.model.language.errors import DomainError, UsageError
 from fencepost.model.language.interpreter import Interpreter
 from rich.console import Console
 
@@ -234,6 +234,15 @@ def test_views_see_what_the_plain_semantics_sees() -> None:
         state = plain.schema.restore(own.search.layout.decode(row))
         expected = [int(view(state, own.search.constants)) for view in found.visible]
         assert list(memoryview(sight.tobytes()).cast("q")) == expected
+
+
+def shifted(s: Any, c: Any) -> int:
+    return 1 << (0 - s.up)
+
+
+def test_a_view_that_goes_wrong_is_told_in_the_words_of_the_plain_semantics() -> None:
+    with pytest.raises(DomainError, match="property 'shifted': negative shift count"):
+        look_through(space("coin", {"side": 1}), (always(shifted),))
 
 
 def test_behaviours_that_are_not_compared_to_the_end_are_not_called_the_same() -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from fencepost.explorers.native.blame import blame, explain
+from fencepost.explorers.native.blame import blame
 from fencepost.explorers.native.compile import load
 from fencepost.explorers.native.generate import source_of
 from fencepost.explorers.native.layout import layout_of
@@ -104,6 +104,8 @@ def look_through(space: Space, views: tuple[Property, ...]) -> Array:
     seen = np.zeros((space.states, len(views)), np.int64)
     kernels.module.look(checks, space.rows, 0, space.states, kernels.constants(search.constants), seen)
     if checks[0]:
-        explain(search, space.rows[int(checks[1])])
+        key = search.layout.decode(space.rows[int(checks[1])])
+        for view in views:
+            search.plain.holds(view, key)
         blame(search, int(checks[0]))
     return _joined([_bytes(seen)], space.states)

@@ -31,7 +31,7 @@ from fencepost.explorers.spark.metrics import Metrics
 from fencepost.explorers.spark.outcome import result_of
 from fencepost.explorers.spark.session import first_cause
 from fencepost.explorers.spark.store import Store
-from fencepost.explorers.spark.work import Received, Work, partition_folders, receive, send
+from fencepost.explorers.spark.work import Expanded, Received, Work, partition_folders, receive, send
 from fencepost.explorers.verdict import LEFT, VIOLATED, deep_enough, enough_states, out_of_time
 from fencepost.model.language.actions import Kind
 from fencepost.model.language.errors import DomainError, MismatchError, UsageError
@@ -169,7 +169,8 @@ class Explore:
         for answer in answers:
             if answer.message or answer.expanded.message:
                 raise UsageError(answer.expanded.message or answer.message)
-        for share in (*(answer.expanded for answer in answers), *answers):
+        shares: list[Expanded | Received] = [*(answer.expanded for answer in answers), *answers]
+        for share in shares:
             if share.code:
                 explain(native, np.frombuffer(share.failed, native.layout.dtype), {*manifest.found, *share.decided})
                 blame(native, share.code)
