@@ -252,15 +252,71 @@ def test_walks_of_another_model_are_not_added_to(swept: str, tmp_path: Path) -> 
         sweeping.prepare(str(folder), plan(), resume=True)
 
 
+BEGINS = '''"""Counts by two."""
+from typing import Annotated
+from fencepost.model.language import Constants, Machine, Range, Record, action, always, bound, require
+
+class C(Constants):
+    n = bound(1, low=0, high=9, meaning="n")
+
+class State(Record):
+    b: Annotated[int, Range(0, 5)]
+
+@action()
+def initial(s, c):
+    """Zero."""
+    s.b = 0
+
+@action()
+def go(s, c):
+    """Count."""
+    require(s.b < 2)
+    s.b += 2
+
+@always
+def one(s, c):
+    """Never one."""
+    return s.b != 1
+
+@always
+def two(s, c):
+    """Never two."""
+    return s.b != 2
+
+PROPERTIES = (one, two)
+MACHINE = Machine("m", "M.", State, C, initial, (go,))
+'''
+
+
+def test_walks_that_judged_other_properties_or_began_elsewhere_are_not_added_to(sql: SparkSession, tmp_path: Path) -> None:
+    def of(text: str, *names: str) -> Sweep:
+        origin = Origin("m", text, (("n", 1),), names, normalize=True)
+        return Sweep(((cell_of({"n": 1}), origin),), 0, 5, ())
+
+    folder = str(tmp_path / "walks")
+    sweeping.prepare(folder, of(BEGINS, "one"), resume=False)
+    sweeping.run(sql, of(BEGINS, "one"), 20, folder)
+    sweeping.prepare(folder, of(BEGINS, "one"), resume=True)
+    for other in (("two",), ("one", "two"), ()):
+        with pytest.raises(UsageError, match=r"has properties \['one'\], and \[.*'two'\] was asked for: ask for the same"):
+            sweeping.prepare(folder, of(BEGINS, *other), resume=True)
+    with pytest.raises(UsageError, match="are of another model than now"):
+        sweeping.prepare(folder, of(BEGINS.replace("s.b = 0", "s.b = 1"), "one"), resume=True)
+
+
 @pytest.mark.parametrize(
     ("text", "says"),
     [
         ("", "no readable"),
         ("[" * 100_000, "no readable"),
-        ('{"format": 3, "question": [], "models": 1}', "no readable"),
+        ('{"format": 4, "question": [], "models": 1}', "no readable"),
         (
             '{"question": {"format": 1}, "models": {}}',
-            "the sweep in .* has format 1, and this version of Fencepost reads format 3",
+            "the sweep in .* has format 1, and this version of Fencepost reads format 4",
+        ),
+        (
+            '{"format": 3, "question": {}, "models": {}}',
+            "the sweep in .* has format 3, and this version of Fencepost reads format 4",
         ),
     ],
 )

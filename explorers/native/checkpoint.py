@@ -18,9 +18,11 @@ from fencepost.model.language.errors import UsageError
 
 if TYPE_CHECKING:
     from fencepost.explorers.native.expansion import Expansion
+    from fencepost.explorers.native.generate import Source
     from fencepost.explorers.verdict import Options
     from fencepost.model.language.actions import Property
     from fencepost.model.language.constants import Constants
+    from fencepost.model.language.interpreter import Interpreter
     from fencepost.model.language.machine import Machine
 
 FORMAT = 2
@@ -154,9 +156,14 @@ def question(search: Expansion) -> dict[str, Any]:
     """Return what a checkpoint belongs to: it serves no other question."""
     return {
         **_asked(search.machine, search.constants, search.properties, search.options),
-        "model": hashlib.sha256(search.kernels.source.question(search.constants).encode()).hexdigest(),
-        "initial states": hashlib.sha256(repr(search.plain.initial_states()).encode()).hexdigest(),
+        **model_of(search.kernels.source, search.plain),
     }
+
+
+def model_of(source: Source, plain: Interpreter) -> dict[str, str]:
+    """Return what a machine is under the constants of an interpreter, as hashes: the module, and the states that it begins in."""
+    parts = {"model": source.question(plain.constants), "initial states": repr(plain.initial_states())}
+    return {name: hashlib.sha256(text.encode()).hexdigest() for name, text in parts.items()}
 
 
 def _folder(search: Expansion) -> Path:

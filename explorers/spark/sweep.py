@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 import itertools
 import time
 from dataclasses import dataclass, replace
@@ -12,19 +11,22 @@ from typing import TYPE_CHECKING, Any
 
 from fencepost.explorers import sealed
 from fencepost.explorers.interrupts import Signals
+from fencepost.explorers.native.checkpoint import model_of
 from fencepost.explorers.spark.session import first_cause
 from fencepost.explorers.spark.store import DamagedError, Store, folder_of
 from fencepost.explorers.spark.walking import SCHEMA, Sweep, walk_blocks
 from fencepost.explorers.verdict import out_of_time
 from fencepost.model.language.errors import UsageError
+from fencepost.model.language.interpreter import Interpreter
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+    from fencepost.explorers.spark.machines import Origin
     from pyspark.sql import DataFrame, SparkSession
 
-FORMAT = 3
-"""Walks of format 2 name one property each, however many they violate."""
+FORMAT = 4
+"""Manifests of format 3 name no properties and no initial states, walks of format 2 one property each, however many they violate."""
 MANIFEST = "sweep.json"
 ROWS = "walks.parquet"
 BLOCK_STEPS = 50_000
@@ -74,7 +76,8 @@ def blocks_of(sweep: Sweep, walks: int) -> list[Block]:
 
 def question(sweep: Sweep) -> dict[str, Any]:
     """Return what a folder of walks belongs to."""
-    return {"seed": sweep.seed, "depth": sweep.depth, "weights": dict(sweep.weights)}
+    names = {item.name for _, origin in sweep.origins for item in origin.protocol().select(origin.properties)}
+    return {"seed": sweep.seed, "depth": sweep.depth, "weights": dict(sweep.weights), "properties": sorted(names)}
 
 
 def prepare(folder: str, sweep: Sweep, *, resume: bool) -> None:
@@ -84,10 +87,7 @@ def prepare(folder: str, sweep: Sweep, *, resume: bool) -> None:
     system, path = folder_of(folder)
     info = system.get_file_info(path)
     empty = info.type == FileType.NotFound or (info.type == FileType.Directory and not _entries(system, path))
-    models = {
-        cell: hashlib.sha256(origin.kernels().source.question(origin.constants()).encode()).hexdigest()
-        for cell, origin in sweep.origins
-    }
+    models = {cell: _model(origin) for cell, origin in sweep.origins}
     asked = question(sweep)
     if not empty and info.type != FileType.Directory:
         raise UsageError(f"--output {folder} is a file: name a folder.")
@@ -110,6 +110,10 @@ def prepare(folder: str, sweep: Sweep, *, resume: bool) -> None:
         models = {**earlier["models"], **models}
     system.create_dir(path, recursive=True)
     Store(folder).write(MANIFEST, sealed.sealed({"format": FORMAT, "question": asked, "models": models}))
+
+
+def _model(origin: Origin) -> dict[str, str]:
+    return model_of(origin.kernels().source, Interpreter(origin.machine(), origin.constants(), normalize=origin.normalize))
 
 
 def _entries(system: Any, path: str) -> list[Any]:
