@@ -21,6 +21,8 @@ from fencepost.explorers.memory import default_memory
 from fencepost.explorers.verdict import Cause, Options, Verdict, cause_of, ended_by_signal, extended
 from fencepost.model.language.actions import Kind
 from fencepost.model.language.errors import UsageError
+from fencepost.model.language.fingerprint import ends, texts
+from fencepost.model.language.removal import Guard
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping
@@ -233,8 +235,10 @@ def _kept(question: Question, source: Source, options: Options, checkpoint: str 
     """
     limits = (options.budget, options.max_states, options.normalize, LEAST_STATES, TIMES)
     asked_for = [item.name for item in question.properties]
-    text = f"{question.name}\n{question.constants!r}\n{asked_for}\n{limits}\n{source.question(question.constants)}"
-    return Kept(checkpoint, text, resume=resume, begun=resume)
+    machine, asked = question.protocol.machine, question.properties
+    model = [source.question(question.constants), *texts(machine, asked), *ends(machine, asked)]
+    parts = (question.name, repr(question.constants), repr(asked_for), repr(limits), *model)
+    return Kept(checkpoint, "\n".join(parts), resume=resume, begun=resume)
 
 
 @dataclass(frozen=True)
@@ -256,7 +260,7 @@ class _Matrix:
 
         found, watch = self.question.protocol, self.watch
         kernels = kernels_of(self.question, source, watch)
-        finished = self.kept.recall_all([row.name for row in rows], "row", watch)
+        finished = self.kept.recall_all([row.name for row in rows if not self._is_refused(row)], "row", watch)
         ablation = Ablation(found.machine, self.question.constants, self.question.properties, self.options, kernels)
         with watch.busy(f"{found.name}: the whole protocol"):
             base = ablation.explore_whole()
@@ -276,6 +280,13 @@ class _Matrix:
         data["suspicions"] = suspicions(data) if whole and not data["not_run"] else {}
         return data
 
+    def _is_refused(self, row: Row) -> bool:
+        """Say whether the machine refuses a setting. Such a row is not kept: what it says is said at once, by the machine as it is."""
+        machine = self.question.protocol.machine
+        if machine.refuse is None or isinstance(row, Guard):
+            return False
+        return bool(machine.refuse(machine.constants(**row.values(self.question.constants))))
+
     def _rest(self, ablation: Any, waiting: tuple[Row, ...], finished: dict[str, RowData]) -> str:
         """Explore the rows that are not finished; return why that ended early, or an empty string."""
         from fencepost.api.matrix import row_data
@@ -285,7 +296,7 @@ class _Matrix:
 
         def done(row: Row, made: RowData) -> None:
             finished[row.name] = made
-            if cause_of(made["why"]) is not Cause.MEMORY:
+            if cause_of(made["why"]) is not Cause.MEMORY and not self._is_refused(row):
                 self.kept.keep(row.name, made)
             watch.spin(f"{found.name}: {len(finished)} of {of} rows, {row.name} last")
 

@@ -17,7 +17,8 @@ if TYPE_CHECKING:
 
     from fencepost.api.watching import Watch
 
-FORMAT = 2
+FORMAT = 3
+"""Rows of format 2 say nothing of the initial states that they are of."""
 
 
 def digest(parts: list[str]) -> str:
@@ -44,9 +45,13 @@ class Kept:
         self.held = hold(self.folder) if self.folder else None
 
     def _refuse_nothing(self, folder: Path) -> None:
-        marks = [_mark_in(file) for file in folder.glob("*.json")]
+        rows = {file: _row_in(file) for file in sorted(folder.glob("*.json"))}
+        marks = [row.get("mark") for row in rows.values()]
         if self.mark in marks:
             return
+        for file, row in rows.items():
+            if row.get("mark"):
+                self._look_at_format(file, str(row.get("row")), row)
         why = " for this question; what is there is an answer to another one" if any(marks) else ""
         raise UsageError(
             f"there is no checkpoint in {folder}{why}: run once with --checkpoint {folder}, or leave --resume out to begin afresh."
@@ -118,10 +123,10 @@ def slug(name: str) -> str:
     return re.sub(r"[^a-z0-9._=]+", "-", name.lower())
 
 
-def _mark_in(file: Path) -> object:
-    """Return what the row in a file is an answer to, or None where nothing says so."""
+def _row_in(file: Path) -> dict[str, Any]:
+    """Return what a file says of a row; nothing where it cannot be read."""
     try:
         with sealed.opened(file) as opened:
-            return sealed.object_in(opened.read()).get("mark")
+            return sealed.object_in(opened.read())
     except (OSError, sealed.BrokenSealError):
-        return None
+        return {}

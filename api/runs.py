@@ -148,8 +148,12 @@ class Runs:
 
     def _mark(self, run: Run) -> str:
         """Return all that the result of a run depends on."""
+        from fencepost.explorers.native.checkpoint import model_of
+        from fencepost.model.language.interpreter import Interpreter
+
         question = question_of(run)
-        models = [source.question(question.constants) for source in self._sources(run)]
+        plain = Interpreter(question.protocol.machine, question.constants, normalize=self.options.normalize)
+        models = [str(model_of(source, plain)) for source in self._sources(run)]
         return "\n".join([repr(run), *models, *map(_of_behaviours, question.properties)])
 
 

@@ -14,7 +14,7 @@ from fencepost.cli.commands.catalogue import choose_runs
 from fencepost.explorers.interrupts import BY_KEYBOARD
 from fencepost.invariants.catalogue import Profile, Run, runs
 from fencepost.invariants.protocols import PROTOCOLS, Protocol
-from fencepost.model.language import at_most, strong, weak
+from fencepost.model.language import action, at_most, strong, weak
 
 from tests.commands import fencepost
 from tests.machines import wanderer
@@ -178,6 +178,21 @@ def test_a_finished_run_is_not_taken_for_another_property_of_behaviours(
     monkeypatch.setitem(PROTOCOLS, "wanderer", walking_home())
     assert every.recalled(run) is not None
     monkeypatch.setitem(PROTOCOLS, "wanderer", walking_home(**changes))
+    assert every.recalled(run) is None
+
+
+@action()
+def on_the_way(s: wanderer.Walk, c: wanderer.C) -> None:
+    """One step from the start."""
+    s.place = 1
+
+
+def test_a_finished_run_is_not_taken_for_one_that_begins_elsewhere(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    run, every = Run("wanderer"), Runs((), Watch(), checkpoint=str(tmp_path), resume=True, workers=1, memory=None)
+    monkeypatch.setitem(PROTOCOLS, "wanderer", walking_home())
+    every.check(run)
+    elsewhere = replace(walking_home(), machine=replace(wanderer.MACHINE, initial=on_the_way))
+    monkeypatch.setitem(PROTOCOLS, "wanderer", elsewhere)
     assert every.recalled(run) is None
 
 

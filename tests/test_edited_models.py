@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import json
+import re
 from typing import TYPE_CHECKING
 
 import fencepost.api as f
 import pytest
+from fencepost.explorers import sealed
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -82,6 +85,81 @@ def test_a_checkpoint_of_a_model_that_was_edited_is_refused(
         f.check(model, compact=compact, checkpoint=folder, resume=True)
     model.write_text(MODEL)
     assert f.check(model, compact=compact, checkpoint=folder, resume=True).verdict.value == "holds"
+
+
+BEGINS = """
+from typing import Annotated
+
+from fencepost.model.language import Constants, Machine, Range, Record, action, always, bound, require, switch
+
+
+class C(Constants):
+    far = switch(default=False, meaning="it goes far")
+    fast = switch(default=False, meaning="it goes fast")
+
+
+class State(Record):
+    b: Annotated[int, Range(0, 5)]
+
+
+@action()
+def initial(s: State, c: C) -> None:
+    \"\"\"Where it begins.\"\"\"
+    s.b = 1 if c.far else 0
+
+
+@action()
+def go(s: State, c: C) -> None:
+    \"\"\"Go on.\"\"\"
+    require(s.b != 1)
+    require(s.b < 3)
+    s.b += 2
+
+
+@always
+def low(s: State, c: C) -> bool:
+    \"\"\"It does not get to 3.\"\"\"
+    return s.b != 3
+
+
+def refuse(c: C) -> str | None:
+    \"\"\"Say why constants do not go together.\"\"\"
+    return "not that fast" if c.fast > 1 else None
+
+
+MACHINE = Machine("begins", "a model that is edited", State, C, initial, (go,), refuse=refuse)
+PROPERTIES = (low,)
+"""
+
+
+@pytest.mark.parametrize("edit", [("else 0", "else 1"), ("1 if c.far", "3 if c.far")], ids=["all begin", "a setting begins"])
+def test_rows_of_a_model_that_begins_elsewhere_are_refused(model: Path, edit: tuple[str, str], tmp_path: Path) -> None:
+    folder = tmp_path / "rows"
+    model.write_text(BEGINS)
+    first = f.ablate(model, checkpoint=folder)
+    assert f.ablate(model, checkpoint=folder, resume=True).data["rows"] == first.data["rows"]
+    model.write_text(BEGINS.replace(*edit))
+    assert [row.purpose for row in f.ablate(model).rows] != [row.purpose for row in first.rows]
+    with pytest.raises(f.FencepostError, match="what is there is an answer to another one"):
+        f.ablate(model, checkpoint=folder, resume=True)
+
+
+def test_a_setting_that_the_machine_refuses_now_or_did_before_is_asked_again(model: Path, tmp_path: Path) -> None:
+    folder = tmp_path / "rows"
+    for text, purpose in ((BEGINS, "same-states"), (BEGINS.replace("> 1", "> 0"), "refused"), (BEGINS, "same-states")):
+        model.write_text(text)
+        found = f.ablate(model, checkpoint=folder, resume=folder.exists())
+        assert found.row("fast=on").purpose == purpose
+
+
+def test_rows_of_an_older_format_are_refused_by_name(model: Path, tmp_path: Path) -> None:
+    folder = tmp_path / "rows"
+    f.ablate(model, checkpoint=folder, guards=["go 1"])
+    file = folder / "go-1.json"
+    file.write_bytes(sealed.sealed({**json.loads(file.read_text()), "format": 2, "mark": "of an earlier version"}))
+    said = f"{file}: the row 'go 1' of the checkpoint has format 2, and this version of Fencepost reads format 3"
+    with pytest.raises(f.FencepostError, match=re.escape(said)):
+        f.ablate(model, checkpoint=folder, resume=True)
 
 
 @pytest.mark.parametrize("edit", EDITS.values(), ids=EDITS)

@@ -30,6 +30,10 @@ class Setting:
         """The setting as it is written on the command line: `elr=on`."""
         return self.condition
 
+    def values(self, constants: Constants) -> dict[str, int]:
+        """Return the values of all constants under this setting."""
+        return {**constants.values, self.constant: self.value}
+
 
 Row = Guard | Setting
 
