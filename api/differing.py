@@ -225,11 +225,12 @@ def _searched(side: Side, options: Options, watch: Watch) -> tuple[Search, Resul
 
 
 def _look_at_schemas(a: Side, b: Side) -> None:
-    from fencepost.explorers.evidence.observed import leaves_of
+    from fencepost.explorers.evidence.observed import leaves_of, lengths_of
     from fencepost.explorers.native.layout import layout_of
 
     one, other = (layout_of(side.found.machine.state, side.constants) for side in (a, b))
-    if one.dtype == other.dtype:
+    lengths = [lengths_of(side.found.machine.state, side.constants.values) for side in (a, b)]
+    if one.wide == other.wide and lengths[0] == lengths[1]:
         return
     only = set(leaves_of(one.state)) ^ set(leaves_of(other.state))
     fields = f"Fields of one only: {', '.join(sorted(only))}." if only else "Their arrays or numbers have different sizes."

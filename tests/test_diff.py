@@ -365,6 +365,22 @@ def test_what_cannot_be_compared_is_refused(arguments: list[str], says: str) -> 
     assert says in found.stderr
 
 
+@pytest.mark.parametrize(
+    "settings",
+    [("--a=left=2 right=3", "--b=left=3 right=2"), ("--b=used=1",), ("--b=top=200",), ("--b=room=200",)],
+)
+def test_states_of_other_sizes_are_not_compared(settings: tuple[str, ...]) -> None:
+    found = fencepost("diff", str(HERE / "benches.py"), *settings, "--quiet")
+    assert found.exit_code == 2
+    assert "different states, so they cannot be compared. Their arrays or numbers have different sizes." in found.stderr
+
+
+@pytest.mark.xdist_group("diff")
+def test_states_are_compared_where_only_the_ends_of_numbers_differ() -> None:
+    found = fencepost("diff", str(HERE / "benches.py"), "--b=most=1", "--quiet")
+    assert "all that the protocol keeps: no difference" in found.stdout
+
+
 @pytest.mark.xdist_group("replication-")
 def test_without_kip_903_a_member_joins_by_a_fetch_of_its_earlier_incarnation() -> None:
     from fencepost.invariants.catalogue import runs, values_of

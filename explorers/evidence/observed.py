@@ -17,10 +17,11 @@ from fencepost.model.language.ir import translate
 from fencepost.model.language.records import ArrayOf, BagOf, Nested, Record, fields
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Mapping
 
     from fencepost.explorers.evidence.space import Space
     from fencepost.model.language.actions import Property
+    from fencepost.model.language.records import FieldType
 
 Array = np.ndarray[Any, Any]
 OWN = ("budget",)
@@ -36,6 +37,19 @@ def everything(state: type[Record]) -> tuple[str, ...]:
 def leaves_of(state: type[Record]) -> tuple[str, ...]:
     """Return every field that holds numbers or messages, as a path."""
     return tuple(_leaves(state))
+
+
+def lengths_of(state: type[Record], values: Mapping[str, int]) -> tuple[int, ...]:
+    """Return the length of every array under these constants, in the order of fields."""
+    return tuple(length for _, field in fields(state) for length in _lengths(field, values))
+
+
+def _lengths(field: FieldType, values: Mapping[str, int]) -> Iterator[int]:
+    if isinstance(field, ArrayOf):
+        yield field.length.value(values)
+        yield from _lengths(field.element, values)
+    elif isinstance(field, Nested | BagOf):
+        yield from lengths_of(field.record, values)
 
 
 def choose_fields(state: type[Record], named: tuple[str, ...]) -> tuple[str, ...]:
