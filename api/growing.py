@@ -11,8 +11,8 @@ import time
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
-from fencepost.explorers.verdict import ended_by_signal
-from fencepost.model.language.errors import UsageError
+from fencepost.explorers.verdict import Cause, Reason, Verdict, cause_of, ended_by_signal
+from fencepost.model.language.errors import DomainError, ModelError, UsageError
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -137,9 +137,8 @@ class Growing:
                 if why:
                     break
         reached = [item for item in self.newest.bounds if item.reached]
-        given_up = [name for name, reason in self.given_up.items() if reason]
-        if not why and given_up:
-            why = f"{', '.join(given_up)} could not be raised further in the time that was left"
+        if not why:
+            why = self.why_not_further()
         return Growth(
             tuple(self.steps),
             self.bounds(),
@@ -150,6 +149,16 @@ class Growing:
             time.perf_counter() - began,
             why,
         )
+
+    def why_not_further(self) -> str:
+        """Return why the bounds that were given up are not raised further, an empty string if they have no room."""
+        values = {item.constant: item.value for item in self.steps}
+        late = [name for name, reason in self.given_up.items() if reason and cause_of(reason) is not Cause.ERROR]
+        wrong = [f"{name}={values[name]}" for name, reason in self.given_up.items() if reason and name not in late]
+        told = [f"the model goes wrong with {' and with '.join(wrong)}"] if wrong else []
+        if late:
+            told.append(f"{', '.join(late)} could not be raised further in the time that was left")
+        return "; ".join(told)
 
     def waiting(self) -> list[str]:
         """Return the bounds that are worth raising: they are reached, and have room."""
@@ -170,20 +179,31 @@ class Growing:
         except UsageError:
             self.given_up[name] = ""
             return ""
-        found = self.search(replace(self.question, constants=constants), seconds)
+        try:
+            found = self.search(replace(self.question, constants=constants), seconds)
+        except (DomainError, ModelError) as error:
+            self.given_up[name] = Reason(f"the model goes wrong: {str(error).splitlines()[0]}", Cause.ERROR)
+            self.steps.append(Raise(name, value, 0, 0.0, self.given_up[name]))
+            return ""
+        changed = self.changed(name, value, found)
         if not found.complete:
             self.given_up[name] = found.why_stopped
-            self.steps.append(Raise(name, value, found.distinct, found.seconds, found.why_stopped))
+            self.steps.append(Raise(name, value, found.distinct, found.seconds, found.why_stopped, changed))
             return found.why_stopped if ended_by_signal(found.why_stopped) else ""
-        changed = []
-        for item in found.properties:
-            verdict = str(item.verdict)
-            if item.name not in self.changes and verdict != self.verdicts[item.name]:
-                self.changes[item.name] = (name, value, verdict)
-                changed.append(item.name)
         self.newest = found
-        self.steps.append(Raise(name, value, found.distinct, found.seconds, "", tuple(changed)))
+        self.steps.append(Raise(name, value, found.distinct, found.seconds, "", changed))
         for item in found.properties:
             if item.name not in self.changes:
                 self.up_to[item.name] = self.bounds()
         return ""
+
+    def changed(self, name: str, value: int, found: Result) -> tuple[str, ...]:
+        """Note the verdicts that a raised bound changes, and return whose they are: what was not decided is no change."""
+        made = []
+        for item in found.properties:
+            verdict = str(item.verdict)
+            decided = item.verdict is not Verdict.UNDETERMINED
+            if decided and item.name not in self.changes and verdict != self.verdicts[item.name]:
+                self.changes[item.name] = (name, value, verdict)
+                made.append(item.name)
+        return tuple(made)

@@ -17,7 +17,7 @@ from fencepost.model.language.ir import translate
 from fencepost.model.language.subset import check
 
 from tests.commands import fencepost
-from tests.machines import errands, shifted
+from tests.machines import bucket, errands, shifted
 from tests.machines.errands import C, State
 
 if TYPE_CHECKING:
@@ -177,6 +177,30 @@ def test_growth_can_be_interrupted() -> None:
     asked = iter(range(10**9))
     found = api.check("kip320", replicas=2, grow=600, cancel=lambda: next(asked) > 20)
     assert found.growth is None or found.growth.why_stopped
+
+
+@pytest.mark.parametrize("engine", ["native", "plain"])
+def test_growth_keeps_the_answer_where_a_raised_bound_makes_the_model_go_wrong(engine: str) -> None:
+    found = api.check(bucket.MACHINE, bucket.PROPERTIES, engine=engine, grow=600)
+    assert (found.verdict, found.distinct, found.constants) == ("holds", 4, {"drops": 3})
+    growth = found.growth
+    assert growth is not None
+    assert growth.why_stopped == "the model goes wrong with drops=5"
+    assert [(item.value, item.changed) for item in growth.steps] == [(4, ()), (5, ("it-is-not-measured",))]
+    assert [(item.up_to, item.changes) for item in growth.stable] == [
+        ({"drops": 4}, ("drops", 5, "violated")),
+        ({"drops": 4}, None),
+    ]
+    assert growth.open == ("drops",)
+
+
+@pytest.mark.parametrize("engine", ["native", "plain"])
+def test_growth_says_how_the_model_goes_wrong_where_no_verdict_is_another(engine: str) -> None:
+    found = api.check(bucket.MACHINE, bucket.PROPERTIES[1:], engine=engine, grow=600)
+    assert found.verdict == "holds"
+    assert found.growth is not None
+    assert found.growth.why_stopped == "the model goes wrong with drops=5"
+    assert found.growth.steps[1].why_not.startswith("the model goes wrong: fall: State.inside: 5 is out of its domain 0..4.")
 
 
 def test_growth_of_the_catalogue_is_refused() -> None:

@@ -21,8 +21,8 @@ def print_growth(console: Console, growth: Growth) -> None:
     console.print(heading("bounds raised"), soft_wrap=True)
     for item in growth.steps:
         found = f"{item.distinct:,} states, {show_seconds(item.seconds)}"
-        changed = f": another verdict on {', '.join(item.changed)}" if item.changed else ""
-        end = f"unfinished after {found}: {item.why_not}" if item.why_not else f"{found}{changed}"
+        changed = f"{'; ' if item.why_not else ': '}another verdict on {', '.join(item.changed)}" if item.changed else ""
+        end = f"unfinished after {found}: {item.why_not}{changed}" if item.why_not else f"{found}{changed}"
         print_lines(console, f"{item.constant}={item.value}: {end}", indent=2)
     if not growth.steps:
         print_lines(console, "none", indent=2)
