@@ -375,6 +375,23 @@ def test_a_cost_that_does_not_fit_64_bits_does_no_harm_where_nobody_pays_it(engi
     assert (found.verdict, found.cost.worst, found.cost.best) == (Verdict.HOLDS, 3, 3)
 
 
+def shifted(before: maze.State, after: maze.State, c: maze.C) -> int:
+    """Return what does not fit 64 bits where a step leads to node 4, and goes wrong elsewhere."""
+    return 1 << (70 if after.at == 4 else -1 - before.at)
+
+
+@pytest.mark.parametrize("start", range(4))
+def test_a_cost_that_does_not_fit_64_bits_is_told_as_such_beside_costs_that_go_wrong_where_nobody_pays_them(start: int) -> None:
+    prop = at_most("costs", "It is cheap.", costs=shifted, when=maze.when, then=maze.then, fair=(weak(a),))
+    others = [node for node in range(4) if node != start]
+    graph = ", ".join([f"a {start}>4", *(f"b {source}>{target}" for source, target in zip([4, *others], others, strict=False))])
+    found = ask(plain, graph, prop, when=[start], starts=[start])
+    assert found.cost is not None
+    assert (found.verdict, found.cost.worst) == (Verdict.HOLDS, 2**70)
+    with pytest.raises(DomainError, match="a shift or a product does not fit 64 bits"):
+        ask(native, graph, prop, when=[start], starts=[start])
+
+
 # -- costs below 0
 
 BELOW: Any = maze.C.starts - 5

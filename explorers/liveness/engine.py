@@ -47,8 +47,6 @@ class Engine:
         self.search, self.properties, self.began = search, properties, began
         self.stop_asked = ""
         self.compiled: Compiled | None = None
-        self.code = 0
-        """The check that failed last where a cost was computed."""
 
     def judge(self, result: Result, order: tuple[Property, ...]) -> Result:
         """Return the result with these properties judged, in `order`; where that is cut short they are undetermined."""
@@ -113,7 +111,7 @@ class Engine:
         marks = self.marks(number, prop, args)
         whens = self.parents == -1 if prop.behaviour.when is None else marks & WHEN != 0
         begins = np.flatnonzero(whens & (marks & THEN == 0))
-        answer = analyse(self.rows, terms, marks, begins, self.depth, self.pause, partial(self.refuse, prop))
+        answer = analyse(self.rows, terms, marks, begins, self.depth, self.pause, partial(self.refuse, number, prop))
         if MOST_COST in (answer.worst, answer.best):
             raise DomainError(
                 f"property {prop.name!r}: a way costs 2**63 - 1 or more, which the native engine cannot add up in 64 bits. "
@@ -192,24 +190,36 @@ class Engine:
         while first < len(found):
             self.pause()
             edges = np.arange(first, min(first + CHUNK, len(found)))
-            before = self.graph.gather(np.searchsorted(self.rows.offsets, edges, side="right") - 1)
-            after = self.graph.gather(self.rows.targets[edges].astype(np.int64))
-            cost(checks, before, after, len(edges), self.c, found[first : first + len(edges)])
+            cost(checks, *self.both_sides(edges), len(edges), self.c, found[first : first + len(edges)])
             first += len(edges)
             if checks[0]:
                 first = int(edges[int(checks[1])]) + 1
-                found[first - 1], self.code = -1, int(checks[0])
+                found[first - 1] = -1
                 checks = kernels_of.checks(self.search.constants)
         return found
 
-    def refuse(self, prop: Property, edge: int) -> None:
+    def both_sides(self, edges: Array) -> tuple[Array, Array]:
+        """Return the rows before and after each of these edges."""
+        before = self.graph.gather(np.searchsorted(self.rows.offsets, edges, side="right") - 1)
+        return before, self.graph.gather(self.rows.targets[edges].astype(np.int64))
+
+    def check_failed(self, number: int, edge: int) -> int:
+        """Return the check that fails where the cost of an edge is computed, 0 if none does."""
+        assert self.compiled is not None
+        kernels_of = self.compiled.predicates
+        checks = kernels_of.checks(self.search.constants)
+        cost = getattr(kernels_of.module, f"cost_{number}")
+        cost(checks, *self.both_sides(np.array([edge])), 1, self.c, np.empty(1, np.int64))
+        return int(checks[0])
+
+    def refuse(self, number: int, prop: Property, edge: int) -> None:
         """The cost of a step that counts is below 0, or could not be computed: let the plain semantics say what is wrong."""
         key = self.graph.state(self.rows.source(edge))
         gone = {item.name for item in prop.behaviour.without}
         for transition in self.search.plain.transitions(key):
             if transition.step.action.name not in gone:
                 self.search.plain.cost(prop, key, transition)
-        blame(self.search, self.code)
+        blame(self.search, self.check_failed(number, edge) if callable(prop.behaviour.costs) else 0)
 
     # -- what is shown
 
