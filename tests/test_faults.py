@@ -175,6 +175,14 @@ def test_a_budget_that_begins_with_less_than_its_constant_is_not_counted(start: 
 
 
 def test_budgets_that_share_a_constant_are_not_counted_apart(tmp_path: Path) -> None:
+def test_a_budget_whose_constant_may_not_be_0_is_not_counted(tmp_path: Path) -> None:
+    text = PAIRS.replace("BOUND", "C.n").replace("START", "c.n").replace("n = bound(2, low=0", "n = bound(2, low=1")
+    machine, _ = load(text, tmp_path)
+    assert fault_kinds(machine) == {"floods": "m"}
+    with pytest.raises(UsageError, match=r"'crashes' cannot be counted: its budget ends at c[.]n, which is 1 or more, .*low=0"):
+        choose_kinds(machine, machine.set_constants({}), ())
+
+
     machine, _ = load(PAIRS.replace("BOUND", "C.n").replace("START", "c.n"), tmp_path)
     assert choose_kinds(machine, machine.set_constants({}), ()) == ("crashes", "floods")
     with pytest.raises(UsageError, match=r"'drills' cannot be counted: its budget ends at c[.]k, as does that of 'alarms'"):

@@ -78,7 +78,7 @@ class Tolerance:
 def fault_kinds(machine: Machine) -> dict[str, str]:
     """Return the kinds of faults that can be counted: by the name of the budget's field the constant that is its bound."""
     ends = _ends(machine)
-    return {name: next(iter(end.names)) for name, end in ends.items() if not _why_not(name, ends)}
+    return {name: next(iter(end.names)) for name, end in ends.items() if not _why_not(machine, name, ends)}
 
 
 def _ends(machine: Machine) -> dict[str, Linear]:
@@ -97,14 +97,26 @@ def _ends(machine: Machine) -> dict[str, Linear]:
     return found
 
 
-def _why_not(name: str, ends: Mapping[str, Linear]) -> str:
-    """Return why faults of this kind cannot be counted, an empty string if they can: their constant must be their number."""
+def _why_not(machine: Machine, name: str, ends: Mapping[str, Linear]) -> str:
+    """Return why faults of this kind cannot be counted, and what to write instead; an empty string if they can.
+
+    Their constant must be their number, and may be 0.
+    """
+    instead = f"Give its budget a constant of its own, such as Range(0, C.{name})"
     end = ends[name]
     text = end.source()[1:-1]
     if end.offset or any(factor != 1 or isinstance(term, Extreme) for term, factor in end.terms.items()) or len(end.terms) > 1:
-        return f"its budget ends at {text}, which is not a constant alone"
+        return f"its budget ends at {text}, which is not a constant alone. {instead}"
     shared = [other for other in ends if other != name and ends[other].names & end.names]
-    return f"its budget ends at {text}, as does that of {shared[0]!r}" if shared else ""
+    if shared:
+        return f"its budget ends at {text}, as does that of {shared[0]!r}. {instead}"
+    bound = next(iter(end.names))
+    least = machine.constants.declared()[bound].low
+    return (
+        f"its budget ends at {text}, which is {least} or more, so fewer are not tried. Declare {bound} with low=0"
+        if least > 0
+        else ""
+    )
 
 
 def choose_kinds(machine: Machine, constants: Constants, named: Sequence[str]) -> tuple[str, ...]:
@@ -118,12 +130,10 @@ def choose_kinds(machine: Machine, constants: Constants, named: Sequence[str]) -
             )
     chosen = wanted or tuple(name for name, end in ends.items() if end.value(constants.values) > 0)
     for name in chosen:
-        why = _why_not(name, ends)
+        why = _why_not(machine, name, ends)
         if why:
             others = f", or name others with --kind: {', '.join(known)}" if (known := fault_kinds(machine)) else ""
-            raise UsageError(
-                f"fault {name!r} cannot be counted: {why}. Give its budget a constant of its own, such as Range(0, C.{name}){others}."
-            )
+            raise UsageError(f"fault {name!r} cannot be counted: {why}{others}.")
     return chosen
 
 
