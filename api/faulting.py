@@ -182,7 +182,8 @@ class _Request:
         found, limits = self.question.protocol, self.options
         shown = (limits.budget, limits.max_states, limits.normalize, limits.compact, self.traces)
         parts = (self.question.constants, self.prop.name, self.kinds, self.costs, shown)
-        return [*texts(found.machine, found.properties), *ends(found.machine, found.properties), repr(parts)]
+        judged = found.compiled_with((self.prop,))
+        return [*texts(found.machine, judged), *ends(found.machine, judged), repr(parts)]
 
     def refuse_early(self, settings: list[Setting]) -> None:
         """Raise UsageError for what cannot be meant, before anything is compiled."""
@@ -248,7 +249,7 @@ class _Request:
         found = self.question.protocol
         kinds = choose_kinds(found.machine, constants, self.kinds)
         where = name_of(shown) if shown else ""
-        here = Question(found, constants, found.properties)
+        here = Question(found, constants, (self.prop,))
         kernels = kernels_of(here, source_of(here, self.options), watch)
 
         def tell(tried: tuple[int, ...]) -> None:

@@ -8,12 +8,13 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from fencepost import api
 from fencepost.api.fault_words import breaks_with, either, tolerated
 from fencepost.explorers.evidence.faults import choose_kinds, fault_kinds, spent, tolerance
 from fencepost.explorers.interrupts import BY_KEYBOARD
 from fencepost.explorers.native.compile import compiled
 from fencepost.explorers.verdict import Options, Reason, Verdict, out_of_memory
-from fencepost.invariants.protocols import PROTOCOLS
+from fencepost.invariants.protocols import PROTOCOLS, Protocol
 from fencepost.model.language.errors import UsageError
 from fencepost.model.language.interpreter import Interpreter
 
@@ -174,7 +175,6 @@ def test_a_budget_that_begins_with_less_than_its_constant_is_not_counted(start: 
         tolerance(machine, constants, fine, ("crashes",), {}, Options(workers=1), compiled(machine, constants, (fine,)))
 
 
-def test_budgets_that_share_a_constant_are_not_counted_apart(tmp_path: Path) -> None:
 def test_a_budget_whose_constant_may_not_be_0_is_not_counted(tmp_path: Path) -> None:
     text = PAIRS.replace("BOUND", "C.n").replace("START", "c.n").replace("n = bound(2, low=0", "n = bound(2, low=1")
     machine, _ = load(text, tmp_path)
@@ -183,6 +183,7 @@ def test_a_budget_whose_constant_may_not_be_0_is_not_counted(tmp_path: Path) -> 
         choose_kinds(machine, machine.set_constants({}), ())
 
 
+def test_budgets_that_share_a_constant_are_not_counted_apart(tmp_path: Path) -> None:
     machine, _ = load(PAIRS.replace("BOUND", "C.n").replace("START", "c.n"), tmp_path)
     assert choose_kinds(machine, machine.set_constants({}), ()) == ("crashes", "floods")
     with pytest.raises(UsageError, match=r"'drills' cannot be counted: its budget ends at c[.]k, as does that of 'alarms'"):
@@ -231,6 +232,16 @@ def test_costs_decide_what_is_cheapest() -> None:
         {"crashes": 1, "floods": 1},
         {"floods": 2},
     ]
+
+
+def test_a_property_on_request_is_asked(tmp_path: Path) -> None:
+    asked = vault.no_two_are_lost_at_once
+    protocol = Protocol(vault.MACHINE, (vault.a_copy_is_left,), on_request=(asked,))
+    usual = api.faults(vault.MACHINE, vault.PROPERTIES, prop=asked.name)
+    assert usual.settings[0].front
+    first = api.faults(protocol, prop=asked.name, checkpoint=tmp_path)
+    assert first.settings == usual.settings
+    assert api.faults(protocol, prop=asked.name, checkpoint=tmp_path, resume=True).settings == usual.settings
 
 
 def test_faults_that_happened_for_free_are_named_where_none_of_those_counted_did(tmp_path: Path) -> None:
