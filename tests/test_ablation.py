@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 from fencepost.counterexamples.replay import replay, write
 from fencepost.counterexamples.trace import trace_of
+from fencepost.explorers import plain
 from fencepost.explorers.evidence.ablation import Ablation, Outcome, Purpose, explore_rows
 from fencepost.explorers.evidence.rows import rows_of, settings
 from fencepost.explorers.native.compile import compiled
@@ -34,6 +35,8 @@ from tests.machines import (
     shifted,
     slips,
 )
+from tests.random_machines.engines import load
+from tests.test_hard_machines import HEAD, texts
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -278,6 +281,32 @@ def test_searches_that_reach_as_many_states_may_reach_others() -> None:
     assert same_states(one, two)
     other.partitions[3].rows["words"][0] ^= np.uint64(1)
     assert not same_states(one, other)
+
+
+SETTINGS = texts("settings.txt")
+
+
+def of_text(title: str, folder: Path, values: Mapping[str, int]) -> Ablation:
+    machine, properties = load(HEAD + SETTINGS[title], folder)
+    constants = machine.set_constants(values)
+    return Ablation(machine, constants, properties, ALONE, compiled(machine, constants, properties, masked=True))
+
+
+@pytest.mark.parametrize("title", SETTINGS)
+def test_a_setting_is_searched_and_compared_whatever_it_does_to_the_rows(title: str, tmp_path: Path) -> None:
+    purpose, _, setting = title.split(": ")
+    name, _, value = setting.partition("=")
+    ablation = of_text(title, tmp_path, {})
+    assert ablation.explore_whole().complete
+    [row] = settings(ablation.constants, {name: (int(value),)})
+    found = ablation.explore(row)
+    assert found.purpose == purpose
+    assert found.broken == ((ablation.properties[0].name,) if purpose == "needed" else ())
+    if not found.why:
+        there = plain.search(ablation.machine, ablation.constants.replace(**{name: int(value)}), ablation.properties)
+        assert found.result is not None
+        assert found.result.distinct == there.distinct
+    assert ("out of its domain" in found.why) is ("leaves a domain" in title)
 
 
 # -- traces without a guard

@@ -16,7 +16,7 @@ from fencepost.explorers.native.memory_layout import WORD, extent, field_of, rec
 from fencepost.explorers.native.spots import ArraySpots, BagSpots, Spots
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Iterator, Mapping, Sequence
 
     from fencepost.explorers.native.spots import Spot
     from fencepost.model.language.constants import Constants
@@ -119,6 +119,11 @@ class Layout:
         return tuple(found)
 
     @cached_property
+    def lengths(self) -> tuple[int, ...]:
+        """How many elements each array has."""
+        return tuple(self.numbers[place] for place in _lengths(self.shape))
+
+    @cached_property
     def bits(self) -> int:
         """Bits of a state that is kept."""
         return sum(leaf.bits for leaf in self.leaves)
@@ -197,6 +202,18 @@ class _Place(NamedTuple):
     def read(self, number: int) -> int:
         """Return the value that is kept in a row."""
         return (((number >> self.at) - self.low) & self.mask) + self.low
+
+
+def _lengths(shape: Any) -> Iterator[int]:
+    """Yield where the lengths of arrays are among the numbers that depend on constants."""
+    if isinstance(shape, ArraySpots):
+        yield shape.length
+        shape = shape.elements
+    elif isinstance(shape, BagSpots):
+        shape = shape.slots
+    if isinstance(shape, tuple):
+        for item in shape:
+            yield from _lengths(item)
 
 
 def _gathered(value: Any, place: Any) -> int:

@@ -19,7 +19,7 @@ from fencepost.model.language.interpreter import Interpreter
 from fencepost.model.language.removal import without
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable
+    from collections.abc import Callable, Iterable, Iterator
 
     from fencepost.explorers.native.compile import Kernels
     from fencepost.explorers.native.expansion import Worker
@@ -29,6 +29,7 @@ if TYPE_CHECKING:
     from fencepost.model.language.constants import Constants
     from fencepost.model.language.interpreter import Path, Step
     from fencepost.model.language.machine import Machine
+    from fencepost.model.language.records import Key
     from fencepost.model.language.removal import Guard
 
 NOWHERE = -1
@@ -154,13 +155,29 @@ def _numbers(kernels: Kernels) -> dict[tuple[str, int], int]:
 
 
 def same_states(one: Search, other: Search) -> bool:
-    """Say whether two searches of states of one layout, both complete and exact, reached the same states."""
+    """Say whether two searches of one machine, both complete and exact, reached the same states, whatever constants each has."""
+    here, there = one.layout, other.layout
     if one.distinct != other.distinct:
         return False
+    if here.wide != there.wide or here.lengths != there.lengths:
+        known = set(_keys(other))
+        return all(key in known for key in _keys(one))
+    if here.leaves != there.leaves:
+        return np.array_equal(_sorted(here.unpack(_rows(one))), _sorted(there.unpack(_rows(other))))
     return all(
         np.array_equal(_sorted(a.rows[: a.count]), _sorted(b.rows[: b.count]))
         for a, b in zip(one.partitions, other.partitions, strict=True)
     )
+
+
+def _rows(search: Search) -> np.ndarray[Any, Any]:
+    """Return the rows of all states."""
+    return np.concatenate([part.rows[: part.count] for part in search.partitions])
+
+
+def _keys(search: Search) -> Iterator[Key]:
+    """Yield the keys of all states."""
+    return (search.layout.decode(row) for part in search.partitions for row in part.rows[: part.count])
 
 
 def _sorted(rows: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
