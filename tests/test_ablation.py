@@ -16,7 +16,7 @@ from fencepost.explorers.native.masked import MaskedSearch, same_states
 from fencepost.explorers.verdict import Options, Verdict
 from fencepost.invariants.protocols import PROTOCOLS, Protocol
 from fencepost.model.language import Kind
-from fencepost.model.language.errors import DomainError, UsageError
+from fencepost.model.language.errors import DomainError, MismatchError, UsageError
 from fencepost.model.language.interpreter import Interpreter
 from fencepost.model.language.removal import Guard, find_guard, guards, without
 from fencepost.model.language.subset import check, guards_of
@@ -307,6 +307,15 @@ def test_a_setting_is_searched_and_compared_whatever_it_does_to_the_rows(title: 
         assert found.result is not None
         assert found.result.distinct == there.distinct
     assert ("out of its domain" in found.why) is ("leaves a domain" in title)
+
+
+def test_kernels_refuse_constants_that_they_have_no_room_for(tmp_path: Path) -> None:
+    ablation = of_text("needed: a larger shape: many=3", tmp_path, {"many": 2})
+    assert ablation.kernels.serve(ablation.constants.replace(many=1))
+    larger = ablation.constants.replace(many=3)
+    assert not ablation.kernels.serve(larger)
+    with pytest.raises(MismatchError, match=r"what was compiled has room for {'many': 2}, and was asked about C\(many=3\)"):
+        MaskedSearch(ablation.machine, larger, ablation.properties, ALONE, kernels=ablation.kernels)
 
 
 # -- traces without a guard

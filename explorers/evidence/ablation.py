@@ -8,8 +8,10 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 from enum import StrEnum
+from threading import Lock
 from typing import TYPE_CHECKING
 
+from fencepost.explorers.native.compile import compiled
 from fencepost.explorers.native.masked import MaskedSearch, same_states
 from fencepost.explorers.verdict import Verdict
 from fencepost.model.language.actions import Kind
@@ -85,6 +87,7 @@ class Ablation:
         self.properties = tuple(item for item in self.all_properties if item.kind is not Kind.SOMETIMES)
         self.running: list[MaskedSearch] = []
         self.stop_asked = ""
+        self.compiling = Lock()
 
     def explore_whole(self) -> Result:
         """Search the whole machine, which every row is compared with; its result must be complete."""
@@ -156,13 +159,22 @@ class Ablation:
             return Purpose.IMPLIED
         return Purpose.BOUND if search.left_steps == alone else Purpose.SAME
 
+    def _kernels_for(self, constants: Constants) -> Kernels:
+        """Return kernels that have room for these constants: those of the whole machine, or others that are compiled now."""
+        if self.kernels.serve(constants):
+            return self.kernels
+        source = self.kernels.source
+        judged = source.state_properties + source.step_properties
+        with self.compiling:
+            return compiled(self.machine, constants, judged, normalize=self.options.normalize, masked=True)
+
     def _with(self, setting: Setting) -> Outcome:
         values = {**self.constants.values, setting.constant: setting.value}
         constants = self.machine.constants(**values)
         reason = self.machine.refuse(constants) if self.machine.refuse else None
         if reason:
             return Outcome(setting, Purpose.REFUSED, why=reason)
-        search = MaskedSearch(self.machine, constants, self.properties, self._options(), kernels=self.kernels)
+        search = MaskedSearch(self.machine, constants, self.properties, self._options(), kernels=self._kernels_for(constants))
         try:
             result = self._run(search)
         except DomainError as error:

@@ -89,9 +89,19 @@ class Kernels:
         found[source.rows : source.rows + len(data)] = data
         return found
 
+    def serve(self, constants: Constants) -> bool:
+        """Say whether what was compiled has room for these constants."""
+        rooms = self.source.layout.rooms
+        return all(int(value) <= rooms[name] for name, value in constants.values.items())
+
     def layout(self, constants: Constants) -> Layout:
-        """Return how states are kept under these constants, which must be of the shape that was compiled."""
+        """Return how states are kept under these constants; raise MismatchError if what was compiled has no room for them."""
         layout = self.source.layout
+        if not self.serve(constants):
+            raise MismatchError(
+                f"what was compiled has room for {dict(layout.rooms)}, and was asked about {constants}. This is a defect of Fencepost: "
+                "please report it."
+            )
         return layout.at(evaluated(layout.depends, constants.values))
 
     def must_judge(self, properties: tuple[Property, ...]) -> None:
