@@ -309,6 +309,13 @@ def test_a_setting_is_searched_and_compared_whatever_it_does_to_the_rows(title: 
     assert ("out of its domain" in found.why) is ("leaves a domain" in title)
 
 
+def test_a_step_of_the_whole_machine_that_leaves_a_domain_is_an_error(tmp_path: Path) -> None:
+    ablation = of_text("undetermined: a step leaves a domain: n=7", tmp_path, {"n": 7})
+    with pytest.raises(DomainError, match=r"go: State.b: 6 is out of its domain 0..5") as error:
+        ablation.explore_whole()
+    assert [state[0] for state in error.value.states] == [0, 1, 2, 3, 4, 5]
+
+
 def test_kernels_refuse_constants_that_they_have_no_room_for(tmp_path: Path) -> None:
     ablation = of_text("needed: a larger shape: many=3", tmp_path, {"many": 2})
     assert ablation.kernels.serve(ablation.constants.replace(many=1))

@@ -131,7 +131,12 @@ class Ablation:
         try:
             return self._compared(guard, search, self._run(search))
         except DomainError as error:
-            return Outcome(guard, Purpose.UNDETERMINED, why=str(error))
+            return self._went_wrong(guard, error)
+
+    def _went_wrong(self, row: Row, error: DomainError) -> Outcome:
+        """Return what a search says of a row in which the model goes wrong: what was violated before that still counts."""
+        broken = self._broken(error.found) if error.found else ()
+        return Outcome(row, Purpose.NEEDED if broken else Purpose.UNDETERMINED, error.found, broken, why=str(error))
 
     def _compared(self, guard: Guard, search: MaskedSearch, result: Result) -> Outcome:
         """Return what a search without a guard says of it."""
@@ -178,7 +183,7 @@ class Ablation:
         try:
             result = self._run(search)
         except DomainError as error:
-            return Outcome(setting, Purpose.UNDETERMINED, why=str(error))
+            return self._went_wrong(setting, error)
         grown = not same_states(search, self.whole) if result.complete else None
         broken = self._broken(result)
         purpose = (

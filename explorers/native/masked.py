@@ -47,7 +47,7 @@ class Departure:
 class MaskedSearch(Search):
     """An exhaustive search of a machine that lacks a guard (None: of the whole machine). It keeps all states.
 
-    With `stop_on_violation` it ends after the level in which the last property that can fail has failed.
+    Where a guard is gone, a step that leaves a domain is refused; a step of the whole machine that does is an error. With `stop_on_violation` it ends after the level in which the last property that can fail has failed.
     """
 
     def __init__(
@@ -69,8 +69,8 @@ class MaskedSearch(Search):
         self.changed = machine if guard is None else without(machine, guard)
         self.plain = Interpreter(self.changed, constants, normalize=options.normalize, bounded=guard is not None)
         self.left, self.left_steps = NOWHERE, 0
-        self.fatal = np.array([ERROR, self.masks.hard], np.int64)
-        self.watched = np.array([*self.fatal, self.masks.first], np.int64)
+        self.watched = np.array([ERROR, self.masks.hard, self.masks.first], np.int64)
+        self.fatal = self.watched if guard is None else self.watched[:2]
 
     def slot(self, guard: Guard) -> int:
         """Return the slot that turns a guard off."""
@@ -81,7 +81,7 @@ class MaskedSearch(Search):
         worker.checks[self.off] = 1
         return worker
 
-    def _violated(self) -> bool:
+    def _is_enough(self) -> bool:
         can_fail = {item.name for item in self.properties if item.kind is not Kind.SOMETIMES}
         return can_fail <= set(self.position.found)
 

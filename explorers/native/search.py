@@ -118,7 +118,7 @@ class Search(Expansion):
         """Expand level after level; return why the search stopped, or an empty string."""
         while True:
             self.sure = dict(self.position.found)
-            if self.options.stop_on_violation and self._violated():
+            if self.options.stop_on_violation and self._is_enough():
                 return VIOLATED
             if self.options.max_depth is not None and self.position.depth >= self.options.max_depth:
                 return deep_enough(self.options.max_depth)
@@ -162,6 +162,10 @@ class Search(Expansion):
     def _violated(self) -> bool:
         bad = {item.name for item in self.properties if item.kind is not Kind.SOMETIMES}
         return bool(bad & set(self.position.found))
+
+    def _is_enough(self) -> bool:
+        """Say whether so much is violated that a search which is to stop then stops."""
+        return self._violated()
 
     def _limit(self, seconds: float) -> str:
         options = self.options
