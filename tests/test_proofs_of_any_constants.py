@@ -33,8 +33,11 @@ def each(machine: Machine, properties: tuple[Property, ...]) -> tuple[dict[str, 
     least: dict[str, int] = {}
     wrong = False
     for number in range(1, 10):
+        constants = machine.constants(n=number)
+        if machine.refuse is not None and machine.refuse(constants):
+            continue
         try:
-            found = plain(machine, machine.set_constants({"n": number}), properties, Options(workers=1))
+            found = plain(machine, constants, properties, Options(workers=1))
         except DomainError as error:
             wrong, judged = True, error.found.properties if error.found else ()
         else:
@@ -99,6 +102,15 @@ def test_the_ends_of_domains_are_reached(title: str, never: str, once: str, tmp_
     machine, properties = load(HEAD + CASES[title].replace(never, once), tmp_path)
     assert asked(machine, properties, depth=2).proof.verdict is Verdict.VIOLATED
     assert asked(machine, properties).proof.verdict is Verdict.VIOLATED
+
+
+def test_constants_that_the_machine_refuses_are_not_those_of_an_answer(tmp_path: Path) -> None:
+    machine, properties = load(HEAD + CASES["constants that do not go together"], tmp_path)
+    found = asked(machine, properties, depth=6).proof
+    assert (found.findings[0].why, found.history.constants["n"] > 6 if found.history else None) == ("fails after 5 steps", True)
+    pair = asked(machine, properties).proof.pair
+    assert pair is not None
+    assert pair.constants["n"] > 6
 
 
 def test_a_step_that_no_search_tries_is_no_violation(tmp_path: Path) -> None:

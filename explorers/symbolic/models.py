@@ -42,6 +42,8 @@ if TYPE_CHECKING:
     from fencepost.explorers.symbolic.system import Happening, System
     from fencepost.model.language.records import Key
 
+MOST_REFUSED = 100
+"""Constants that a machine refuses together, after which no others are looked for."""
 SIZES = (1, 2, 3, 5, 8)
 """Numbers that a small counterexample is first sought with."""
 
@@ -68,25 +70,41 @@ def smallest_model(system: System, asking: Asking, before: Rec, happened: Happen
     solver = asking.solver
     solver.push()
     solver.add(*(boolean(strict(system, place)) for place in (before, happened.after)), *strict_arguments(system, happened))
-    if asking.ask() != z3.sat:
+    if ask_allowed(system, asking) != z3.sat:
         solver.pop()
         return None
     numbers = [cell.value.term for _, cell in cells(before) if isinstance(cell, Cell) and isinstance(cell.value, Num)]
     numbers += [item.term for item in system.lifting.values.values() if isinstance(item, Num)]
     for size in SIZES:
         small = z3.And([term <= size for term in numbers])
-        if asking.ask(small) == z3.sat:
+        if ask_allowed(system, asking, small) == z3.sat:
             solver.add(small)
             break
     first = next(iter(system.initial())).after
     for (_, cell), (_, start) in zip(cells(before), cells(first), strict=True):
         for wish in _wishes(cell, start):
-            if asking.ask(wish) == z3.sat:
+            if ask_allowed(system, asking, wish) == z3.sat:
                 solver.add(boolean(wish))
-    asking.ask()
-    model = solver.model()
+    model = solver.model() if ask_allowed(system, asking) == z3.sat else None
     solver.pop()
     return model
+
+
+def ask_allowed(system: System, asking: Asking, *flags: Flag) -> Any:
+    """Return what z3 says where the constants are in their ranges; its model has none that the machine refuses together.
+
+    Those that it refuses are excluded for good; after too many of them the answer is unknown.
+    """
+    for _ in range(MOST_REFUSED):
+        said = asking.ask(*flags)
+        if said != z3.sat or system.machine.refuse is None or not system.lifting.names:
+            return said
+        number_of = number_under(asking.solver.model())
+        values = {name: number_of(value) for name, value in system.lifting.values.items()}
+        if not system.machine.refuse(system.machine.constants(**values)):
+            return said
+        asking.add(negate(both(*(equal(value, values[name]) for name, value in system.lifting.values.items()))))
+    return z3.unknown
 
 
 def _wishes(cell: Any, start: Any) -> Iterator[Flag]:

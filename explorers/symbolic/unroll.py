@@ -15,6 +15,7 @@ from fencepost.explorers.symbolic.asking import Asking
 from fencepost.explorers.symbolic.induction import state_properties, step_properties
 from fencepost.explorers.symbolic.models import (
     arguments,
+    ask_allowed,
     number_under,
     strict,
     strict_arguments,
@@ -115,7 +116,7 @@ class Chain:
     def _error_at_start(self, starts: list[Happening]) -> History | None:
         for found in starts:
             limits = (self.system.lifting.domain(), *strict_arguments(self.system, found), *strict_constants(self.system))
-            if found.cut is not False and self.asking.ask(found.cut, *limits) == z3.sat:
+            if found.cut is not False and ask_allowed(self.system, self.asking, found.cut, *limits) == z3.sat:
                 number_of = number_under(self.asking.solver.model())
                 constants = {name: number_of(value) for name, value in self.system.lifting.values.items()}
                 return History(constants, (), ())
@@ -175,7 +176,7 @@ class Chain:
 
     def failure(self, name: str, flag: Flag, number: int) -> Failure | str:
         """Return how a property can fail in a state; else what z3 says, unsat or unknown."""
-        said = self.asking.ask(flag, self.inside)
+        said = ask_allowed(self.system, self.asking, flag, self.inside)
         if said == z3.sat:
             found = self.history(self.asking.solver.model(), number + 1)
             return Failure(name, number, replace(found, violates=name))
@@ -201,7 +202,7 @@ class Chain:
             if happened.cut is False:
                 continue
             limits = (self.inside, *strict_arguments(self.system, happened)) if error else ()
-            said = self.asking.ask(happened.cut, *limits)
+            said = ask_allowed(self.system, self.asking, happened.cut, *limits) if error else self.asking.ask(happened.cut)
             if error and said == z3.sat:
                 return found, self.history(self.asking.solver.model(), len(self.states), happened)
             if said == z3.sat or (
