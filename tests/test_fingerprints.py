@@ -74,7 +74,11 @@ def low(s: State, c: C) -> bool:
     return s.x != 7
 
 
-MACHINE = Machine("held", "It is held.", State, C, initial, (one, two), normalize=tidy)
+def refuse(c):
+    return "these are refused." if c.n > 8 else None
+
+
+MACHINE = Machine("held", "It is held.", State, C, initial, (one, two), normalize=tidy, refuse=refuse)
 PROPERTIES = (low,)
 '''
 PARTS = {
@@ -142,6 +146,15 @@ def test_words_and_layout_change_nothing(tmp_path: Path, monkeypatch: pytest.Mon
     ]
     before = known_by(module(tmp_path / "before", [], monkeypatch))
     assert known_by(module(tmp_path / "after", words, monkeypatch)) == before
+
+
+def test_a_proof_is_made_again_where_other_constants_are_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    found = []
+    for name, refused in (("before", "c.n > 8"), ("again", "c.n > 8"), ("after", "c.n > 7")):
+        held = module(tmp_path / name, [("fingerprint_model", "c.n > 8", refused)], monkeypatch)
+        lifted = Settings({"n": None})
+        found.append(cached(held.MACHINE, held.MACHINE.set_constants({}), held.PROPERTIES, lifted).cached)
+    assert found == [False, True, False]
 
 
 def test_a_proof_is_made_again_without_what_it_took_for_granted(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

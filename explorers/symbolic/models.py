@@ -28,6 +28,7 @@ from fencepost.explorers.symbolic.terms import (
     both,
     either,
     equal,
+    implies,
     less,
     member,
     negate,
@@ -90,20 +91,21 @@ def smallest_model(system: System, asking: Asking, before: Rec, happened: Happen
     return model
 
 
-def ask_allowed(system: System, asking: Asking, *flags: Flag) -> Any:
+def ask_allowed(system: System, asking: Asking, *flags: Flag, inside: Flag = True) -> Any:
     """Return what z3 says where the constants are in their ranges; its model has none that the machine refuses together.
 
-    Those that it refuses are excluded for good; after too many of them the answer is unknown.
+    Those that it refuses are excluded where `inside` is asked for, and nowhere else; after too many the answer is unknown.
     """
     for _ in range(MOST_REFUSED):
-        said = asking.ask(*flags)
+        said = asking.ask(*flags, inside)
         if said != z3.sat or system.machine.refuse is None or not system.lifting.names:
             return said
         number_of = number_under(asking.solver.model())
         values = {name: number_of(value) for name, value in system.lifting.values.items()}
         if not system.machine.refuse(system.machine.constants(**values)):
             return said
-        asking.add(negate(both(*(equal(value, values[name]) for name, value in system.lifting.values.items()))))
+        refused = both(*(equal(value, values[name]) for name, value in system.lifting.values.items()))
+        asking.add(implies(inside, negate(refused)))
     return z3.unknown
 
 

@@ -116,11 +116,15 @@ class Chain:
     def _error_at_start(self, starts: list[Happening]) -> History | None:
         for found in starts:
             limits = (self.system.lifting.domain(), *strict_arguments(self.system, found), *strict_constants(self.system))
-            if found.cut is not False and ask_allowed(self.system, self.asking, found.cut, *limits) == z3.sat:
+            if found.cut is not False and self.ask_inside(found.cut, *limits) == z3.sat:
                 number_of = number_under(self.asking.solver.model())
                 constants = {name: number_of(value) for name, value in self.system.lifting.values.items()}
                 return History(constants, (), ())
         return None
+
+    def ask_inside(self, *flags: Flag) -> Any:
+        """Return what z3 says of constants that a run may have."""
+        return ask_allowed(self.system, self.asking, *flags, inside=self.inside)
 
     def _limit(self, state: Rec) -> None:
         self.asking.add(self.system.typed(state), implies(self.inside, strict(self.system, state)))
@@ -176,7 +180,7 @@ class Chain:
 
     def failure(self, name: str, flag: Flag, number: int) -> Failure | str:
         """Return how a property can fail in a state; else what z3 says, unsat or unknown."""
-        said = ask_allowed(self.system, self.asking, flag, self.inside)
+        said = self.ask_inside(flag)
         if said == z3.sat:
             found = self.history(self.asking.solver.model(), number + 1)
             return Failure(name, number, replace(found, violates=name))
@@ -201,8 +205,8 @@ class Chain:
         for happened in self.ways():
             if happened.cut is False:
                 continue
-            limits = (self.inside, *strict_arguments(self.system, happened)) if error else ()
-            said = ask_allowed(self.system, self.asking, happened.cut, *limits) if error else self.asking.ask(happened.cut)
+            limits = strict_arguments(self.system, happened)
+            said = self.ask_inside(happened.cut, *limits) if error else self.asking.ask(happened.cut)
             if error and said == z3.sat:
                 return found, self.history(self.asking.solver.model(), len(self.states), happened)
             if said == z3.sat or (
