@@ -18,7 +18,7 @@ from fencepost.invariants.protocols import PROTOCOLS
 from fencepost.model.language.actions import Kind
 from fencepost.model.language.constants import RUNTIME
 from fencepost.model.language.domains import Linear, Range
-from fencepost.model.language.errors import DisabledError, FencepostError, UsageError
+from fencepost.model.language.errors import DisabledError, FencepostError, ModelError, UsageError
 from fencepost.model.language.interpreter import Interpreter, Step
 from fencepost.model.language.records import ArrayOf, BagOf, Nested, Scalar, fields
 from fencepost.model.language.subset import check, guards_of
@@ -87,9 +87,9 @@ def preventions(trace: Trace, path: Path) -> list[Prevention]:
     for name, constant, value, is_usual in _alternatives(trace):
         try:
             constants = trace.protocol.machine.set_constants({**trace.constants.values, name: value})
-        except UsageError:
+            other = Interpreter(trace.protocol.machine, constants, normalize=trace.normalize)
+        except (UsageError, ModelError):
             continue  # settings that do not go together
-        other = Interpreter(trace.protocol.machine, constants, normalize=trace.normalize)
         ended = _replayed(trace, path, raws, other, guards)
         if ended is not None:
             setting = f"{name}={str(constant.show(value)).lower()}"
@@ -109,9 +109,9 @@ def is_prevented(
         for step in path.steps:
             last = other.apply(state, step)
             previous, state = state, last.after
+        return other.holds_step(prop, previous, last) if prop.over_steps and last else other.holds(prop, state)
     except FencepostError:
         return True
-    return other.holds_step(prop, previous, last) if prop.over_steps and last else other.holds(prop, state)
 
 
 def known_as(trace: Trace, found: list[Prevention]) -> list[Entry]:
@@ -172,10 +172,13 @@ def _replayed(trace: Trace, path: Path, raws: Sequence[Key], other: Interpreter,
     prop = trace.prop
     assert prop is not None
     assert last is not None
-    if prop.kind.over_behaviours:
-        found = shown(other, prop, trace.args, replace(path, states=tuple(states)))
-        return (first or Ending(0, None, (), found)) if isinstance(found, str) else None
-    holds = other.holds_step(prop, previous, last) if prop.over_steps else other.holds(prop, state)
+    try:
+        if prop.kind.over_behaviours:
+            found = shown(other, prop, trace.args, replace(path, states=tuple(states)))
+            return (first or Ending(0, None, (), found)) if isinstance(found, str) else None
+        holds = other.holds_step(prop, previous, last) if prop.over_steps else other.holds(prop, state)
+    except FencepostError:
+        return first
     return (first or Ending(0, None, (), "")) if holds else None
 
 

@@ -1,7 +1,8 @@
 """The violating values: for which leader, which member, which offset a property is false.
 
 The text of the property is evaluated once more at the end of the trace, and where it says `all` or `any`, what decided it
-is noted; helpers are followed. What is found is explained as it is named there: `leader=1, offset=0`.
+is noted; helpers are followed. What is found is explained as it is named there: `leader=1, offset=0`. Only what the
+property itself comes to is evaluated, and no error of an explanation hides what it explains.
 """
 
 from __future__ import annotations
@@ -9,6 +10,8 @@ from __future__ import annotations
 import ast
 import inspect
 import textwrap
+from collections import deque
+from contextlib import suppress
 from enum import IntEnum
 from functools import cache
 from types import CodeType, FunctionType
@@ -47,22 +50,26 @@ class ViolatingBinding(NamedTuple):
 
 
 def violating_binding(trace: Trace, path: Path) -> ViolatingBinding | None:
-    """Return for which values the property of a trace is violated at its end; None where no predicate is false there."""
+    """Return for which values the property of a trace is violated at its end; None where no predicate is false there.
+
+    Where the explanation itself fails, it ends with what has been found until then.
+    """
     prop = trace.prop
     if prop is None or not prop.kind.must_hold:
         return None
     explained = _Explained()
-    arguments = _arguments(trace, path, prop)
-    if prop.params:
-        every = trace.interpreter().values_of(prop.params)
-        values = next((item for item in every if not prop.function(*arguments, *item)), None)
-        if values is None:
-            return None
-        arguments += values
-        for (name, domain), value in zip(prop.params, values, strict=True):
-            explained.note(name, domain.show(value))
-    explained.call(prop.function, arguments, wanted=True)
-    return ViolatingBinding(tuple(explained.values.items()), explained.condition, explained.operands, explained.is_so)
+    with suppress(Exception):
+        arguments = _arguments(trace, path, prop)
+        if prop.params:
+            every = trace.interpreter().values_of(prop.params)
+            values = next((item for item in every if not prop.function(*arguments, *item)), None)
+            if values is None:
+                return None
+            arguments += values
+            for (name, domain), value in zip(prop.params, values, strict=True):
+                explained.note(name, domain.show(value))
+        explained.call(prop.function, arguments, wanted=True)
+    return explained.binding
 
 
 def violated_for(trace: Trace, path: Path) -> str:
@@ -74,9 +81,9 @@ def violated_for(trace: Trace, path: Path) -> str:
 def unmet(condition: str, scope: Scope) -> tuple[ViolatingBinding, list[tuple[str, Scope]]]:
     """Return why a condition is false among these names, and each part that decides it with the names that it reads."""
     explained = _Explained(alternatives=True)
-    _Frame(explained, scope, set(scope)).explain(_expression(condition), scope, wanted=True)
-    values = tuple(explained.values.items())
-    return ViolatingBinding(values, explained.condition, explained.operands, explained.is_so), explained.parts
+    with suppress(Exception):
+        _Frame(explained, scope, set(scope)).explain(_expression(condition), scope, wanted=True)
+    return explained.binding, explained.parts
 
 
 def _arguments(trace: Trace, path: Path, prop: Property) -> list[Any]:
@@ -102,6 +109,11 @@ class _Explained:
         self.parts: list[tuple[str, Scope]] = []
         """The parts that decide it, each with the names that it reads."""
 
+    @property
+    def binding(self) -> ViolatingBinding:
+        """What has been found out."""
+        return ViolatingBinding(tuple(self.values.items()), self.condition, self.operands, self.is_so)
+
     def call(self, function: Callable[..., Any], arguments: list[Any], *, wanted: bool) -> None:
         """Explain why a function does not return what is wanted."""
         node = _definition(function)
@@ -112,7 +124,8 @@ class _Explained:
         for name, value in frame.loops.items():
             self.note(name, value)
         if isinstance(frame.result, ast.Constant) and frame.test is not None:
-            frame.explain(frame.test, scope, wanted=not _value(frame.test, scope))
+            test, names = frame.test
+            frame.explain(test, names, wanted=not _value(test, names))
         elif frame.result is not None:
             frame.explain(frame.result, scope, wanted=wanted)
 
@@ -128,8 +141,8 @@ class _Frame:
         self.explained, self.scope, self.parameters = explained, scope, parameters
         self.loops: dict[str, str] = {}
         self.result: ast.expr | None = None
-        self.test: ast.expr | None = None
-        """What the last `if` asked, which decides a function that returns a constant."""
+        self.test: tuple[ast.expr, Scope] | None = None
+        """What the last `if` asked, and of which names: it decides a function that returns a constant."""
         self.left = ""
 
     def block(self, body: list[ast.stmt]) -> None:
@@ -145,7 +158,7 @@ class _Frame:
             case ast.Return(value=value):
                 self.result = value or ast.Constant(None)
             case ast.If():
-                self.test = node.test
+                self.test = node.test, dict(self.scope)
                 self.block(node.body if _value(node.test, self.scope) else node.orelse)
             case ast.For():
                 self.loop(node)
@@ -202,14 +215,11 @@ class _Frame:
 
     def indices(self, node: ast.expr, scope: Scope) -> None:
         """Note which element of an array is meant, where the text says it in other words than by a loop's variable."""
-        for item in ast.walk(node):
+        for item in _reached(node, scope):
             if isinstance(item, ast.GeneratorExp):
                 return
             if isinstance(item, ast.Subscript) and not isinstance(item.slice, ast.Constant):
-                try:
-                    index, text = _value(item.slice, scope), ast.unparse(item.slice)
-                except Exception:  # noqa: BLE001, S112 (a part that the condition did not come to may have no value)
-                    continue
+                index, text = _value(item.slice, scope), ast.unparse(item.slice)
                 names = {name.id for name in ast.walk(item.slice) if isinstance(name, ast.Name)}
                 if text not in self.parameters and not names <= self.explained.values.keys():
                     self.explained.note(
@@ -267,22 +277,43 @@ def _operands(node: ast.expr, scope: Scope) -> str:
     """Return a comparison with numbers for its operands, as far as it was asked; empty where they are none."""
     if not isinstance(node, ast.Compare) or any(isinstance(item, ast.In | ast.NotIn) for item in node.ops):
         return ""
-    made = ast.Compare(ast.Constant(0), [], [])
-    last: ast.expr | None = None
-    for operator, operand in zip((None, *node.ops), (node.left, *node.comparators), strict=True):
+    values = [value for _, value in _asked(node, scope)]
+    if not all(isinstance(value, int) for value in values):
+        return ""
+    left, *others = (ast.Constant(int(value)) for value in values)
+    return ast.unparse(ast.Compare(left, node.ops[: len(others)], list(others)))
+
+
+def _asked(node: ast.Compare, scope: Scope) -> Iterator[tuple[ast.expr, Any]]:
+    """Yield the operands that a chain of comparisons comes to, with their values: those up to the first that is false."""
+    last = _value(node.left, scope)
+    yield node.left, last
+    for operator, operand in zip(node.ops, node.comparators, strict=True):
         value = _value(operand, scope)
-        if not isinstance(value, int):
-            return ""
-        number = ast.Constant(int(value))
-        if operator is None or last is None:
-            made.left = number
-        else:
-            made.ops.append(operator)
-            made.comparators.append(number)
-            if not eval(ast.unparse(ast.Compare(last, [operator], [number]))):  # noqa: S307 (two numbers)
-                break
-        last = number
-    return ast.unparse(made)
+        yield operand, value
+        link = ast.Compare(ast.Name("last"), [operator], [ast.Name("value")])
+        if not eval(ast.unparse(link), {"last": last, "value": value}):  # noqa: S307 (two values)
+            return
+        last = value
+
+
+def _reached(node: ast.expr, scope: Scope) -> Iterator[ast.AST]:
+    """Yield an expression and the parts of it that its evaluation comes to, the outer ones first."""
+    waiting: deque[ast.AST] = deque([node])
+    while waiting:
+        item = waiting.popleft()
+        yield item
+        match item:
+            case ast.IfExp(test=test, body=body, orelse=orelse):
+                waiting += [test, body if _value(test, scope) else orelse]
+            case ast.BoolOp(op=op, values=values):
+                going_on = isinstance(op, ast.And)
+                ends = (place for place, part in enumerate(values, 1) if bool(_value(part, scope)) is not going_on)
+                waiting += values[: next(ends, None)]
+            case ast.Compare():
+                waiting += [operand for operand, _ in _asked(item, scope)]
+            case _:
+                waiting += ast.iter_child_nodes(item)
 
 
 def _value(node: ast.expr, scope: Scope) -> Any:

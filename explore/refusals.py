@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+from contextlib import suppress
 from enum import IntEnum
 from functools import cache
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -10,6 +11,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from fencepost.counterexamples.violating_binding import unmet
 from fencepost.model.language.constants import Constants
 from fencepost.model.language.errors import DisabledError, FencepostError
+from fencepost.model.language.interpreter import ARITHMETIC
 from fencepost.model.language.records import Record, Scalar, declared_class, fields
 
 if TYPE_CHECKING:
@@ -81,9 +83,14 @@ class Place(NamedTuple):
 
 
 def _read(condition: str, names: dict[str, Any]) -> Iterator[str]:
-    """Yield what a condition reads as `name=value`: fields in the words of their domains, and plain numbers."""
+    """Yield what a condition reads as `name=value`: fields in the words of their domains, and plain numbers.
+
+    What has no value is left out: the condition did not come to it.
+    """
     for place in _places(condition):
-        shown = _shown(place, names)
+        shown = None
+        with suppress(FencepostError, *ARITHMETIC):
+            shown = _shown(place, names)
         if shown is not None:
             yield f"{place.text}={shown}"
 

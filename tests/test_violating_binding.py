@@ -6,12 +6,18 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 from fencepost.counterexamples.reader import read
+from fencepost.counterexamples.render import FORMATS, render
 from fencepost.counterexamples.replay import follow
-from fencepost.counterexamples.trace import ARCHIVE
+from fencepost.counterexamples.trace import ARCHIVE, Trace
 from fencepost.counterexamples.violating_binding import ViolatingBinding, violated_for, violating_binding
+from fencepost.explore.setting import of_trace
+from fencepost.explore.view import refusals
+from fencepost.invariants.protocols import Protocol
 from fencepost.model.language import always, bits
+from fencepost.model.language.interpreter import Step
 from fencepost.model.language.records import Array
 
+from tests.machines import brink
 from tests.traces import lamps_trace, mailbox_trace
 
 if TYPE_CHECKING:
@@ -153,6 +159,53 @@ def test_what_a_chain_of_comparisons_does_not_come_to_is_not_asked() -> None:
     assert found.operands == "1 < 0"
 
 
+@always
+def chosen(s: Any, c: Any) -> bool:
+    """What is not chosen has an index too."""
+    return s.favourite == (s.count[s.favourite + 5] if s.favourite > 5 else s.count[s.favourite])
+
+
+@always
+def one_after_the_other(s: Any, c: Any) -> bool:
+    """An index in a part that is not asked."""
+    return (s.favourite > 5 and s.count[s.favourite + 5] > 0) == (s.favourite > 0 or s.count[s.favourite + 6] > 0)
+
+
+@always
+def changed_afterwards(s: Any, c: Any) -> bool:
+    """What decides is written over."""
+    lamp = s.favourite - 1
+    if s.count[lamp] > 0:
+        lamp = 9
+        return False
+    return lamp < 9
+
+
+def test_an_index_that_is_not_come_to_is_not_told() -> None:
+    found = judged(chosen)
+    assert (str(found), found.operands) == ("favourite=1", "1 == 0")
+    assert str(judged(one_after_the_other)) == ""
+
+
+def test_what_decides_is_told_with_the_values_that_it_had_then() -> None:
+    found = judged(changed_afterwards)
+    assert (str(found), found.condition, found.operands) == ("lamp=0", "s.count[lamp] > 0", "1 > 0")
+
+
+def test_an_explanation_that_fails_hides_no_violation() -> None:
+    hidden = 0
+
+    @always
+    def nowhere(s: Any, c: Any) -> bool:
+        """It has a name that is not in its module."""
+        return s.favourite == hidden
+
+    trace = lamps_trace(nowhere, (0b111, 0))
+    made = follow(trace)
+    assert violated_for(trace, made.path) == "nowhere is violated"
+    assert 'id="culprit"' not in render("html", made)
+
+
 def test_a_condition_that_holds_and_must_not_is_told_as_such_and_in_full() -> None:
     found = judged(none_twice)
     assert (str(found), found.is_so) == ("one=2, other=1", True)
@@ -191,3 +244,26 @@ def test_the_first_combination_that_brute_force_finds_is_the_culprit() -> None:
 def test_the_end_of_a_shown_trace_names_the_culprit() -> None:
     made = follow(lamps_trace(nested, (0b111, 0)))
     assert violated_for(made.trace, made.path) == "nested is violated for one=1, other=0"
+
+
+FALLEN = Protocol(brink.MACHINE, brink.PROPERTIES)
+
+
+@pytest.mark.parametrize(
+    ("prop", "operands"),
+    [(brink.stands, ""), (brink.is_near, "0 <= -1"), (brink.is_first, "-1 == 0")],
+    ids=("stands", "is-near", "is-first"),
+)
+def test_a_violation_is_shown_in_every_format_where_parts_of_it_have_no_value(prop: Property, operands: str) -> None:
+    made = follow(Trace("Down", FALLEN, brink.C(), prop, (Step(brink.fall, ()),)))
+    found = violating_binding(made.trace, made.path)
+    assert found is not None
+    assert (str(found), found.operands) == ("", operands)
+    for form in FORMATS:
+        assert render(form, made)
+
+
+def test_a_guard_that_is_not_asked_to_its_end_refuses_with_what_it_read() -> None:
+    setting = of_trace(Trace("Down", FALLEN, brink.C(), brink.is_near, (Step(brink.fall, ()),)))
+    fallen = setting.plain.apply(setting.initial(), Step(brink.fall, ())).after
+    assert [why["values"] for why in refusals(setting, fallen, "stay")] == [("s.stone=none",)]
