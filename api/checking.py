@@ -186,7 +186,7 @@ def notes_on(question: Question, options: Options, result: Result) -> tuple[str,
     told = (*version_notes(question), *answer_notes(question, result, normalize=options.normalize)) if question.version else ()
     own = machine.notes(question.constants) if machine.notes else ()
     notes = [*told, *(item for item in own if not told or not is_told(item, told)), *result.notes]
-    if result.engine != "plain" and options.checkpoint and not result.complete and result.distinct:
+    if result.kept and options.checkpoint:
         notes.append(
             f"what was searched is kept in {options.checkpoint}: the same command with --resume continues from there, with more time or memory."
         )

@@ -265,6 +265,8 @@ class Result:
     levels: tuple[int, ...] = ()
     omission: float = 0.0
     notes: tuple[str, ...] = field(default=())
+    kept: bool = False
+    """Whether a checkpoint was written from which the search goes on."""
 
     @cached_property
     def verdict(self) -> Verdict:

@@ -6,15 +6,15 @@ import json
 import re
 import signal
 import time
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 import pytest
+from fencepost.explorers.liveness.engine import Engine, StoppedError
+from fencepost.explorers.verdict import LEFT, out_of_memory
 
 from tests.commands import KIP101, KIP320, data_of, fencepost, fixed, start
 
-if TYPE_CHECKING:
-    from pathlib import Path
-
+WANDERER = str(Path(__file__).parent / "machines" / "wanderer.py")
 ENDLESS = ["check", "kip320", "--set", "log_size=4", "--set", "max_records=60"]
 
 
@@ -65,6 +65,38 @@ def test_a_checkpoint_is_resumed(tmp_path: Path) -> None:
     ]
     assert whole.pop("notes") == []
     assert fixed(resumed) == fixed(whole)
+
+
+def test_a_search_that_is_over_is_kept_where_its_behaviours_are_not_judged(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    asked = ["check", WANDERER, "--json"]
+    whole = data_of(fencepost(*asked))
+    checkpoint = ["--checkpoint", str(tmp_path / "kept")]
+
+    def cut_short(_: Engine) -> None:
+        raise StoppedError(out_of_memory(1))
+
+    with monkeypatch.context() as patch:
+        patch.setattr(Engine, "prepare", cut_short)
+        begun = data_of(fencepost(*asked, *checkpoint))
+    assert (begun["verdict"], begun["distinct"]) == ("undetermined", whole["distinct"])
+    assert begun["notes"][0].startswith(f"what was searched is kept in {tmp_path / 'kept'}: the same command with --resume")
+    resumed = data_of(fencepost(*asked, *checkpoint, "--resume"))
+    assert resumed.pop("notes")[0].startswith("the search went on from a checkpoint")
+    assert whole.pop("notes") == []
+    assert fixed(resumed) == fixed(whole)
+
+
+def test_nothing_is_said_to_be_kept_where_the_model_goes_wrong(tmp_path: Path) -> None:
+    file = tmp_path / "mine.py"
+    text = Path(WANDERER).read_text().replace("    require(s.place < c.far)\n", "", 1)
+    file.write_text(text.replace("0 <= s.place <= c.far", "s.place == 0"))
+    folder = tmp_path / "kept"
+    found = data_of(fencepost("check", str(file), "--checkpoint", str(folder), "--json"))
+    assert (found["verdict"], found["why_stopped"]) == ("violated", LEFT)
+    assert not [note for note in found["notes"] if "kept" in note]
+    assert not (folder / "manifest.json").exists()
 
 
 def test_a_checkpoint_of_another_question_is_refused_before_anything_is_compiled(tmp_path: Path) -> None:

@@ -184,6 +184,16 @@ def test_a_limit_leaves_what_is_not_decided_undetermined(context: SparkContext) 
     assert found.verdict == "undetermined"
 
 
+def test_a_search_that_ends_before_spark_begins_says_that_nothing_is_kept(context: SparkContext, tmp_path: Path) -> None:
+    kept = tmp_path / "kept"
+    found = explored(context, "kip320", {"replicas": 2}, max_states=1, checkpoint=str(kept))
+    assert not found.complete
+    assert not found.kept
+    assert found.notes[-1].endswith("it ran on the driver alone, and no checkpoint was written")
+    assert not kept.exists()
+    assert explored(context, "kip320", {"replicas": 2}, max_depth=12, checkpoint=str(kept)).kept
+
+
 COMMAND = ["check", "kip320", "--set", "replicas=2", "--engine", "spark", "--json"]
 APART = pytest.mark.xdist_group("spark-processes")
 """Tests that start Spark in processes of their own need not wait for those of this one."""

@@ -100,12 +100,9 @@ class Search(Expansion):
                     error.found = replace(self._result(LEFT), distinct=sum(self.position.levels), depth=self.position.depth)
                 raise
             self.position.seconds = earlier + time.perf_counter() - began
-        if why and self.options.checkpoint:
-            from fencepost.explorers.native.checkpoint import save
-
-            save(self)
+        kept = bool(why) and self.keep()
         try:
-            return self._result(why)
+            return replace(self._result(why), kept=kept)
         except MismatchError as error:
             if not self.options.resume:
                 raise
@@ -113,6 +110,14 @@ class Search(Expansion):
                 f"the checkpoint in {self.options.checkpoint} holds what no search of this model finds: {error} "
                 "Start afresh without --resume."
             ) from error
+
+    def keep(self) -> bool:
+        """Write a checkpoint if one was asked for; say whether it was."""
+        if self.options.checkpoint:
+            from fencepost.explorers.native.checkpoint import save
+
+            save(self)
+        return bool(self.options.checkpoint)
 
     def _levels(self, began: float) -> str:
         """Expand level after level; return why the search stopped, or an empty string."""
@@ -298,4 +303,7 @@ def search(
         return result
     from fencepost.explorers.liveness.engine import Engine
 
-    return Engine(made, of_behaviours, began).judge(result, properties)
+    judged = Engine(made, of_behaviours, began).judge(result, properties)
+    if result.complete and not judged.complete:
+        return replace(judged, kept=made.keep())
+    return judged

@@ -91,6 +91,8 @@ class Explore:
             result = native.run()
             if not native.paused:
                 note = "the search was over before a level was large enough for Spark: it ran on the driver alone"
+                if self.options.checkpoint and not result.complete:
+                    note = f"{note}, and no checkpoint was written"
                 return replace(result, engine="spark", notes=(*result.notes, note))
         with start() as context:
             if manifest is None:
@@ -110,7 +112,7 @@ class Explore:
             finally:
                 _clean(context, run)
             workers = context.defaultParallelism
-        return self._result(native, store, manifest, why, workers)
+        return replace(self._result(native, store, manifest, why, workers), kept=bool(why and self.options.checkpoint))
 
     def _result(self, native: Search, store: Store, manifest: Manifest, why: str, workers: int) -> Result:
         try:
