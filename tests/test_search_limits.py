@@ -7,15 +7,18 @@ from dataclasses import replace
 from itertools import accumulate, pairwise
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
 import pytest
-from fencepost.explorers.native import expansion
+from fencepost.explorers.native import expansion, store
+from fencepost.explorers.native.compile import compiled
+from fencepost.explorers.native.search import Search
 from fencepost.explorers.native.search import search as native
 from fencepost.explorers.plain import search as plain
 from fencepost.explorers.verdict import Verdict
 from fencepost.model.language import Kind
-from fencepost.model.language.errors import ModelError
+from fencepost.model.language.errors import ModelError, UsageError
 
-from tests.machines import grid
+from tests.machines import grid, lottery
 from tests.questions import ALONE, MACHINES, ask, case, found, group
 
 if TYPE_CHECKING:
@@ -101,3 +104,56 @@ def test_a_machine_without_an_initial_state_is_an_error() -> None:
     assert str(caught.value) == (
         "protocol 'grid' has no initial state for C(width=5, starts=1, noisy=False, resting=False, returning=False)."
     )
+
+
+# -- where a state may have very many successors
+
+
+@pytest.mark.parametrize("compact", [False, True])
+@group("kip320", {"replicas": 2})
+def test_a_search_with_room_for_few_successors_finds_the_same(compact: bool, monkeypatch: pytest.MonkeyPatch) -> None:  # noqa: FBT001
+    machine, properties = MACHINES["kip320"]
+    constants = machine.set_constants({"replicas": 2})
+    kernels = compiled(machine, constants, properties)
+
+    def made() -> tuple[Search, Any]:
+        search = Search(machine, constants, properties, replace(ALONE, compact=compact), kernels=kernels)
+        return search, found(search.run())
+
+    usual, expected = made()
+    assert (usual.batch, usual.batches) == (store.BATCH, store.ROUND)
+    per_batch = store.BATCH * kernels.source.most_successors * (usual.layout.dtype.itemsize + store.BESIDE)
+    for most, sizes in (
+        (7 * per_batch, (store.BATCH, 7)),
+        (per_batch, (store.BATCH, 1)),
+        (per_batch // 64, (8, 1)),
+        (1, (1, 1)),
+    ):
+        monkeypatch.setattr(store, "MOST_BYTES", most)
+        other, result = made()
+        assert (other.batch, other.batches) == sizes
+        assert result == expected
+        for one, two in zip(usual.partitions, other.partitions, strict=True):
+            if other.batch == usual.batch:
+                assert one.parents[: one.count].tolist() == two.parents[: two.count].tolist()
+                assert one.all_hashes()[: one.count].tolist() == two.all_hashes()[: two.count].tolist()
+
+
+@pytest.mark.parametrize("workers", [1, 2])
+def test_a_step_may_choose_from_millions(workers: int) -> None:
+    constants = lottery.MACHINE.set_constants({"last": 9_999_999})
+    result = native(lottery.MACHINE, constants, lottery.PROPERTIES, replace(ALONE, workers=workers))
+    few = found(plain(lottery.MACHINE, lottery.MACHINE.set_constants({}), lottery.PROPERTIES, ALONE))
+    assert found(result) == few | {"constants": {"last": 9_999_999}, "guards": result.guards}
+    assert [item.refused for item in result.guards] == [10_000_000, 2 * 9_999_998]
+
+
+def test_a_step_that_chooses_from_more_than_there_is_room_for_is_refused() -> None:
+    constants = lottery.MACHINE.set_constants({"last": 9_999_999_999})
+    with pytest.raises(UsageError, match="the parameters of action 'draw' have 10,000,000,000 combinations"):
+        native(lottery.MACHINE, constants, lottery.PROPERTIES, ALONE)
+
+
+def test_memory_that_the_system_does_not_give_is_said_so() -> None:
+    with pytest.raises(UsageError, match=r"there is no memory for 35,184,372,088,832 successors of 8 bytes"):
+        store.Buffers(np.dtype([("words", "<u8", (1,))]), 1, 1 << 45)

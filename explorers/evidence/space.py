@@ -6,7 +6,6 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from fencepost.explorers.native.compile import NO_PARENT
-from fencepost.explorers.native.store import BATCH
 from fencepost.model.language.errors import MismatchError
 
 if TYPE_CHECKING:
@@ -77,9 +76,9 @@ class Space:
         search = self.search
         worker, buffers = search._worker(), search._buffers
         nothing = np.full(max(1, len(search.kernels.source.step_properties)), -1, np.int64)
-        for first in range(0, self.states, BATCH):
+        for first in range(0, self.states, search.batch):
             count = search.module.expand(
-                checks, self.rows, first, min(first + BATCH, self.states), 0, c,
+                checks, self.rows, first, min(first + search.batch, self.states), 0, c,
                 buffers.rows[0], buffers.hashes[0], buffers.parents[0], 0,
                 worker.fired, worker.refused, nothing, worker.alive,
             )  # fmt: skip

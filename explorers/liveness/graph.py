@@ -14,7 +14,6 @@ from fencepost.explorers.liveness.behaviours import Rows
 from fencepost.explorers.native.blame import blame, explain
 from fencepost.explorers.native.compile import NO_PARENT
 from fencepost.explorers.native.expansion import Worker, WorkerPool
-from fencepost.explorers.native.store import BATCH, ROUND
 from fencepost.model.language.errors import MismatchError
 
 if TYPE_CHECKING:
@@ -42,25 +41,25 @@ class Graph:
         self.codes = np.zeros(FIRST_SLOTS, np.int64)
         self._known, self._edges = 0, 0
         self._table()
-        room = search._buffers.rows.shape[1]
-        self._code = np.empty((ROUND, room), np.int64)
-        self._found = np.empty((ROUND, room), np.int64)
-        self._degrees, self._place = np.zeros(BATCH, np.int64), np.empty(room, np.int64)
-        self._count = [0] * ROUND
+        batches, room = search._buffers.rows.shape
+        self._code = np.empty((batches, room), np.int64)
+        self._found = np.empty((batches, room), np.int64)
+        self._degrees, self._place = np.zeros(search.batch, np.int64), np.empty(room, np.int64)
+        self._count = [0] * batches
         self._nothing = np.full(1, -1, np.int64)
 
     def build(self) -> Rows:
         """Expand every state and return the graph."""
         search = self.search
         pieces = [
-            (owner, first, min(first + BATCH, part.count))
+            (owner, first, min(first + search.batch, part.count))
             for owner, part in enumerate(search.partitions)
-            for first in range(0, part.count, BATCH)
+            for first in range(0, part.count, search.batch)
         ]
         with WorkerPool([self._worker() for _ in range(search.workers)]) as pool:
-            for start in range(0, len(pieces), ROUND):
+            for start in range(0, len(pieces), search.batches):
                 self.pause()
-                taken = pieces[start : start + ROUND]
+                taken = pieces[start : start + search.batches]
                 states = sum(last - first for _, first, last in taken)
                 pool.share(len(taken), lambda worker, n, taken=taken: self._expand(worker, n, *taken[n]), states)  # type: ignore[misc]
                 for number, piece in enumerate(taken):
@@ -126,7 +125,7 @@ class Graph:
         guards = max(1, len(self.steps.source.guards))
         checks = self.steps.checks(self.search.constants)
         fired, refused = (np.zeros(n, np.int64) for n in (len(self.search.machine.actions), guards))
-        return Worker(checks, fired, refused, np.zeros(BATCH, np.uint8), self._nothing, self._nothing)
+        return Worker(checks, fired, refused, np.zeros(self.search.batch, np.uint8), self._nothing, self._nothing)
 
     # -- states
 

@@ -33,7 +33,7 @@ from fencepost.explorers.native.kernels import (
     STORED,
 )
 from fencepost.explorers.native.lower.shape import ERROR, STATE
-from fencepost.explorers.native.store import BATCH, ROUND, Buffers, Partition, Position, Progress, TooManyStates
+from fencepost.explorers.native.store import BATCH, ROUND, Buffers, Partition, Position, Progress, TooManyStates, sizes
 from fencepost.explorers.paths import with_late_faults
 from fencepost.explorers.verdict import ENOUGH
 from fencepost.model.language.errors import MismatchError
@@ -180,15 +180,18 @@ class Expansion:
         self.before_judging: tuple[list[int], dict[str, int]] | None = None
         """What was judged before a search was stopped inside a level: a resumed one judges the level as a whole."""
         self.workers = options.workers or processors()
-        self._buffers = Buffers(self.layout.dtype, ROUND, BATCH * kernels.source.most_successors)
+        most = kernels.source.most_successors
+        self.batch, self.batches = sizes(self.layout.dtype, most, BATCH, ROUND)
+        """States of a batch, and batches of a round."""
+        self._buffers = Buffers(self.layout.dtype, self.batches, self.batch * most)
         self.pool = WorkerPool([self._worker() for _ in range(self.workers)])
         self.tasks = np.zeros(2, np.int64)
         """The next of the tasks that workers share, which they count up, each in its compiled code; and how many pieces there are."""
-        self._pieces = np.zeros((ROUND, PIECE), np.int64)
+        self._pieces = np.zeros((self.batches, PIECE), np.int64)
         self._calls: dict[int, Calls] = {}
         self.fatal = self.watched = np.array([ERROR], np.int64)
         """Places of the check array: after a piece expanding stops where a watched one is not 0, and that is an error at a fatal one."""
-        self._found = np.zeros((ROUND, max(1, len(kernels.source.step_properties))), np.int64)
+        self._found = np.zeros((self.batches, max(1, len(kernels.source.step_properties))), np.int64)
 
     # -- states
 
@@ -229,11 +232,11 @@ class Expansion:
         for owner, (first, last) in enumerate(zip(self.position.starts, self.position.ends, strict=True)):
             base = self.partitions[owner].base
             found += [
-                (0, start, min(start + BATCH, last - base), owner + base * self.owners, 0, -1)
-                for start in range(first - base, last - base, BATCH)
+                (0, start, min(start + self.batch, last - base), owner + base * self.owners, 0, -1)
+                for start in range(first - base, last - base, self.batch)
             ]
         pieces = np.array(found, np.int64).reshape(-1, PIECE)
-        return [pieces[first : first + ROUND] for first in range(0, len(pieces), ROUND)]
+        return [pieces[first : first + self.batches] for first in range(0, len(pieces), self.batches)]
 
     def round(self, pieces: np.ndarray[Any, Any]) -> None:
         """Expand some pieces of a level and insert what follows."""
@@ -458,7 +461,7 @@ class Expansion:
             self._checks.copy(),
             np.zeros(len(self.machine.actions), np.int64),
             np.zeros(max(1, source.counters), np.int64),
-            np.zeros(BATCH, np.uint8),
+            np.zeros(self.batch, np.uint8),
             np.zeros(2, np.int64),
             self._buffers.new_queue(),
         )

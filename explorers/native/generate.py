@@ -14,6 +14,7 @@ from fencepost.explorers.native.lower.module import Module
 from fencepost.explorers.native.masks import Masks
 from fencepost.model.language import ir
 from fencepost.model.language.domains import InFlight, evaluated
+from fencepost.model.language.errors import UsageError
 from fencepost.model.language.records import BagOf, fields
 
 if TYPE_CHECKING:
@@ -21,6 +22,9 @@ if TYPE_CHECKING:
     from fencepost.explorers.native.lower.shape import Shape
     from fencepost.model.language.actions import Property
     from fencepost.model.language.constants import Constants
+
+MOST_SUCCESSORS = 1 << 28
+"""Successors of one state that there is room for."""
 
 
 @dataclass(frozen=True)
@@ -93,7 +97,10 @@ def source_of(
 
 
 def most_successors(module: Module) -> int:
-    """Return how many successors a state may have: every action with every combination of its parameters."""
+    """Return how many successors a state may have: every action with every combination of its parameters.
+
+    Raise UsageError for more than `MOST_SUCCESSORS`.
+    """
     total = 0
     for action in module.program.actions:
         combinations = 1
@@ -105,4 +112,10 @@ def most_successors(module: Module) -> int:
             else:
                 combinations *= module.shape.most(parameter.domain)
         total += combinations
+        if total > MOST_SUCCESSORS:
+            raise UsageError(
+                f"protocol {module.program.machine.name!r}: the parameters of action {action.name.replace('_', '-')!r} have "
+                f"{combinations:,} combinations, and a compiled state has room for {MOST_SUCCESSORS:,} successors. Give them smaller "
+                "domains, or ask with --engine plain."
+            )
     return total

@@ -12,7 +12,6 @@ import numpy as np
 from fencepost.explorers.native.blame import blame
 from fencepost.explorers.native.lower.shape import ERROR
 from fencepost.explorers.native.search import Search
-from fencepost.explorers.native.store import BATCH
 from fencepost.model.language.actions import Kind
 from fencepost.model.language.errors import DisabledError, DomainError, MismatchError
 from fencepost.model.language.interpreter import Interpreter
@@ -132,9 +131,9 @@ class MaskedSearch(Search):
         worker.checks[off] = 1
         buffers, nothing = self._buffers, np.full(max(1, len(self.kernels.source.step_properties)), -1, np.int64)
         for part in self.partitions:
-            for first in range(0, part.count, BATCH):
+            for first in range(0, part.count, self.batch):
                 self.module.expand(
-                    worker.checks, part.rows, first, min(first + BATCH, part.count), 0, self.c,
+                    worker.checks, part.rows, first, min(first + self.batch, part.count), 0, self.c,
                     buffers.rows[0], buffers.hashes[0], buffers.parents[0], 0,
                     worker.fired, worker.refused, nothing, worker.alive,
                 )  # fmt: skip

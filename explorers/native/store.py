@@ -32,6 +32,7 @@ from fencepost.explorers.native.kernels import (
     STORED,
     TABLE,
 )
+from fencepost.model.language.errors import UsageError
 
 if TYPE_CHECKING:
     from fencepost.explorers.native.compile import Kernels
@@ -53,10 +54,14 @@ _ADVICE = getattr(mmap, "MADV_HUGEPAGE", None)
 
 WORD = 8
 """Bytes of a word, of which rows are made."""
+BESIDE = 24
+"""Bytes of a successor beside its row: its hash, its parent, its place in the order, and that in a worker's queue."""
 BATCH = 512
 """States expanded into one buffer: their successors still fit a core's cache when they are inserted."""
 ROUND = 32
 """Batches expanded before their successors are inserted."""
+MOST_BYTES = 1 << 33
+"""Bytes that are reserved for the successors of a round: where a state may have very many, rounds and batches are smaller."""
 
 
 def reserved(count: int, dtype: np.dtype[Any] | type[Any]) -> np.ndarray[Any, Any]:
@@ -108,15 +113,34 @@ class Position:
     seconds: float = 0.0
 
 
+def sizes(row: np.dtype[Any], most_successors: int, batch: int, batches: int) -> tuple[int, int]:
+    """Return the states of a batch and the batches of a round, at most these: the successors of all have to have room.
+
+    A round has fewer batches first, since the order of states depends on the size of batches only.
+    """
+    each = max(1, most_successors) * (row.itemsize + BESIDE)
+    batches = max(1, min(batches, MOST_BYTES // (each * batch)))
+    return max(1, min(batch, MOST_BYTES // (each * batches))), batches
+
+
 class Buffers:
-    """Room for the successors of `batches` batches of states: arrays of shape (batches, room, ...)."""
+    """Room for the successors of `batches` batches of states: arrays of shape (batches, room, ...).
+
+    Raise UsageError where the system does not give so much memory.
+    """
 
     def __init__(self, row: np.dtype[Any], batches: int, room: int) -> None:
-        self.rows = reserved(batches * room, row).reshape(batches, room)
+        try:
+            self.rows = reserved(batches * room, row).reshape(batches, room)
+            self.hashes = np.empty((batches, room), np.uint64)
+            self.parents = np.empty((batches, room), np.uint32)
+            self.order = np.empty((batches, room), np.uint32)
+        except (MemoryError, OSError) as error:
+            raise UsageError(
+                f"there is no memory for {batches * room:,} successors of {row.itemsize} bytes, which a round of the search may have. "
+                "Give the parameters of actions smaller domains, or ask with --engine plain."
+            ) from error
         self.words = self.rows.view(np.uint64).reshape(batches, room, row.itemsize // WORD)
-        self.hashes = np.empty((batches, room), np.uint64)
-        self.parents = np.empty((batches, room), np.uint32)
-        self.order = np.empty((batches, room), np.uint32)
         self.starts = np.zeros((batches, OWNERS + 1), np.int64)
 
     def flat(self) -> tuple[np.ndarray[Any, Any], ...]:

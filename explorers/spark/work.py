@@ -19,7 +19,7 @@ import numpy as np
 from fencepost.explorers.native.expansion import UNDECIDED, count_bounds, insert
 from fencepost.explorers.native.kernels import OWNERS
 from fencepost.explorers.native.manifest import InvalidError, look_at_rows
-from fencepost.explorers.native.store import BATCH, Buffers, Partition
+from fencepost.explorers.native.store import BATCH, Buffers, Partition, sizes
 from fencepost.explorers.spark.mapped_partition import MappedPartition, locked
 from fencepost.explorers.spark.store import SOURCE_SHIFT, Block, Store
 from fencepost.model.language.errors import UsageError
@@ -158,8 +158,9 @@ def _expand(work: Work, kernels: Kernels, block: Block, outbox: _Outbox) -> Iter
     c, checks = kernels.constants(constants), kernels.checks(constants)
     count_bounds(source, checks, work.counting)
     fired, refused = np.zeros(len(work.origin.machine().actions), np.int64), np.zeros(max(1, source.counters), np.int64)
-    alive, ends = np.zeros(BATCH, np.uint8), np.zeros(2, np.int64)
-    buffers = Buffers(outbox.layout.dtype, 1, BATCH * source.most_successors)
+    batch, _ = sizes(outbox.layout.dtype, source.most_successors, BATCH, 1)
+    alive, ends = np.zeros(batch, np.uint8), np.zeros(2, np.int64)
+    buffers = Buffers(outbox.layout.dtype, 1, batch * source.most_successors)
     buffers.starts = np.zeros((1, len(outbox.boxes) + 1), np.int64)  # one array for good: partitions keep calls with it
     begin = 0
     for owner, (first, share) in enumerate(zip(block.firsts, block.shares, strict=True)):
@@ -167,8 +168,8 @@ def _expand(work: Work, kernels: Kernels, block: Block, outbox: _Outbox) -> Iter
         begin += share
         found = np.array([UNDECIDED if item.name in work.waiting else -1 for item in steps] or [-1], np.int64)
         ends[1] = -1
-        for start in range(0, share, BATCH):
-            last = min(start + BATCH, share)
+        for start in range(0, share, batch):
+            last = min(start + batch, share)
             alive[: last - start] = 0
             count = module.expand(
                 checks, rows, start, last, owner + first * OWNERS, c, buffers.rows[0],
