@@ -47,11 +47,11 @@ def as_declared(number: Linear | int) -> str:
 
 
 def in_class(module: str, owner: str, name: str, said: str) -> str:
-    """Return a message about a name in the body of a class with its place, where the text can be read."""
+    """Return a message about a name in the body of a class, or about the class, with its place, where the text can be read."""
     if "^" in said:
         return said  # a field of a record inside
     file = getattr(sys.modules.get(module), "__file__", None) or ""
-    found = at_line(file, [rf"\s*class {owner}\b", rf"\s+{name}\s*[:=]"], said)
+    found = at_line(file, [rf"\s*class {owner}\b", *([rf"\s+{name}\s*[:=]"] if name else [])], said)
     future = "from __future__ import annotations"
     return (at_line(file, [future], said) if found and future in said else found) or said
 

@@ -337,7 +337,7 @@ _FIELDS: dict[type, tuple[tuple[str, FieldType], ...]] = {}
 
 
 def fields(record: type[Record]) -> tuple[tuple[str, FieldType], ...]:
-    """Return the fields of a record class in order, with their types."""
+    """Return the fields of a record class in order, with their types; raise ModelError for one that has none, or no type."""
     if record in _FIELDS:
         return _FIELDS[record]
     found: list[tuple[str, FieldType]] = []
@@ -353,6 +353,9 @@ def fields(record: type[Record]) -> tuple[tuple[str, FieldType], ...]:
                 found.append((name, _field_type(f"{owner.__name__}.{name}", annotation, own)))
             except ModelError as error:
                 raise ModelError(pointed_at(owner, name, str(error))) from error
+    if not found:
+        said = f"record {record.__name__} has no field: declare one, such as `sent: bool`."
+        raise ModelError(in_class(record.__module__, record.__name__, "", said))
     _FIELDS[record] = tuple(found)
     return _FIELDS[record]
 

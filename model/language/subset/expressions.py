@@ -241,11 +241,7 @@ class Expressions:
                 self.scope.refuse(
                     node,
                     f"record {owner.record.__name__} has no field {node.attr!r}.{hint}".rstrip("."),
-                    f"write {names[0]!r}, its only field"
-                    if only
-                    else f"use one of: {', '.join(names)}"
-                    if names
-                    else f"declare it in class {owner.record.__name__}, which has no fields",
+                    f"write {names[0]!r}, its only field" if only else f"use one of: {', '.join(names)}",
                 )
             if node.attr.startswith("ghost_"):
                 self.scope.made.reads_ghost = self.scope.made.reads_ghost or node.attr
