@@ -17,8 +17,9 @@ if TYPE_CHECKING:
     from fencepost.model.language.interpreter import Interpreter
     from fencepost.model.language.records import Key, Record, Schema
 
-NUMBER = re.compile(r"0|-?[1-9][0-9]*", re.ASCII)
-WORD = re.compile(r"[A-Za-z0-9_-]+", re.ASCII)
+NUMBER = re.compile(r"0|-?[1-9][0-9]{0,39}", re.ASCII)
+WORD = re.compile(r"[^\s{}\[\],=]+")
+"""A name or a value: letters of any language, up to a sign of the message."""
 
 
 def arguments(plain: Interpreter, item: Action, label: str, text: str) -> tuple[Any, ...]:
@@ -95,10 +96,10 @@ def _scalar(what: str, domain: Domain, text: str, low: int, high: int) -> int:
         words = [word for word, number in domain.spellings().items() if low <= number <= high]
         guess = nearest(text, words) if words else ""
         raise UsageError(
-            f"{what} was given {text!r}, which is not one of its values.{guess} Write {describe(domain, low, high)}."
+            f"{what} was given {quoted(text)}, which is not one of its values.{guess} Write {describe(domain, low, high)}."
         )
     if not low <= value <= high:
-        raise UsageError(f"{what} was given {text!r}, which is out of its domain. Write {describe(domain, low, high)}.")
+        raise UsageError(f"{what} was given {quoted(text)}, which is out of its domain. Write {describe(domain, low, high)}.")
     return value
 
 
@@ -159,7 +160,7 @@ class _Message:
         self.top = self.top or record
         known, values = dict(fields(record)), dict[str, Any]()
         self.expect("{")
-        while not values or self.comes(","):
+        while known and (not values or self.comes(",")):
             name = self.word()
             if name not in known:
                 self.refuse(f"{name!r} is not a field of {record.__name__}{_question(nearest(name, list(known)))}")
@@ -187,9 +188,10 @@ class _Message:
         """Read `[value,...]` with as many values as the array is long."""
         self.expect("[")
         values: list[Any] = []
-        while not values or self.comes(","):
+        while not self.comes("]"):
+            if values:
+                self.expect(",")
             values.append(self.value(f"{name}[{len(values)}]", field.element))
-        self.expect("]")
         length = self.schema.length(field)
         if len(values) != length:
             self.refuse(f"field {name!r} has length {len(values)} instead of {length}")

@@ -18,9 +18,11 @@ def look_at_name(what: str, name: str) -> None:
 
 
 def look_at_spellings(what: str, names: Iterable[str]) -> None:
-    """Raise ModelError for two names that read the same on the command line, in JSON and in traces."""
+    """Raise ModelError for names that cannot be read again on the command line, in JSON and in traces, or of which two read the same."""
     seen: dict[str, str] = {}
     for name in names:
+        if not name.isidentifier():
+            raise ModelError(f"{what}: {name!r} is no name that a trace can hold: write one such as STAND_BY.")
         shown = name.lower().replace("_", "-")
         if shown in seen:
             raise ModelError(f"{what}: {seen[shown]!r} and {name!r} both read {shown!r} in a trace: rename one.")

@@ -1,0 +1,153 @@
+"""Whatever a model may hold is written into traces and read again: a walk over a machine of odd names and values."""
+
+from __future__ import annotations
+
+import json
+import random
+from contextlib import suppress
+from dataclasses import replace
+from enum import IntEnum
+from typing import TYPE_CHECKING, Any
+
+import pytest
+from fencepost.counterexamples.reader import read
+from fencepost.counterexamples.render import FORMATS, render
+from fencepost.counterexamples.replay import replay, rewrite, write
+from fencepost.counterexamples.trace import Trace, starting_points
+from fencepost.counterexamples.values import arguments, message
+from fencepost.invariants.protocols import Protocol
+from fencepost.model.language.domains import BitSet, Flag, Member, domain_of
+from fencepost.model.language.errors import DisabledError, DomainError, ModelError, UsageError
+from fencepost.model.language.interpreter import Step
+from fencepost.model.language.records import ArrayOf, Key, Nested, Record, Scalar, fields
+from fencepost.model.language.removal import guards
+
+from tests.machines import oddments
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from fencepost.model.language import Property
+
+FOUND = Protocol(oddments.MACHINE, oddments.PROPERTIES)
+
+
+def walked(seed: int, **changed: Any) -> Trace:
+    """Return a history of a dozen steps, each taken at random, under constants that are drawn too."""
+    draw = random.Random(seed)  # noqa: S311 (reproducible, not secret)
+    values = {
+        "plätze": draw.randint(1, 3),
+        "none": draw.choice((0, 0, 2)),
+        "lowest": draw.randint(-9, -2),
+        "schalter": draw.random() < 0.5,
+    }
+    trace = Trace("Alles ist anders", FOUND, oddments.MACHINE.set_constants(values), None, (), recorded="t-0, offsets 1 to 9")
+    trace = replace(trace, **changed)
+    plain = trace.interpreter()
+    start, state = draw.choice(list(starting_points(plain)))
+    steps: list[Step] = []
+    for _ in range(60):
+        step = draw.choice(list(plain.steps(draw.choice(plain.machine.actions), state)) or [None])
+        with suppress(DisabledError, DomainError):
+            if step is not None:
+                state = plain.apply(state, step).after
+                steps.append(step)
+    return replace(trace, steps=tuple(steps[:12]), initial=start.args)
+
+
+def goes_round(trace: Trace, file: Path) -> None:
+    """Assert that a trace is the same after writing and reading, in the states that every format tells too."""
+    made = write(file, trace)
+    found = read(file, lambda _: FOUND).trace
+    assert replace(found, steps=(), removed=trace.removed) == replace(trace, steps=())
+    assert [(step.action.name, step.args) for step in found.steps] == [(step.action.name, step.args) for step in trace.steps]
+    again = replay(file, lambda _: FOUND)
+    assert (again.path.states, again.text) == (made.path.states, file.read_text(encoding="utf-8"))
+    assert rewrite(file, lambda _: FOUND).text == made.text
+    data = json.loads(render("itf", again))
+    last = len(data["states"])
+    schema = made.trace.interpreter().schema
+    states = [from_itf(schema, oddments.Office, state) for state in data["states"]]
+    assert states == list(made.path.states[:last])
+    for form in FORMATS:
+        assert render(form, again)
+
+
+def from_itf(schema: Any, record: type[Record], data: Any) -> Key:
+    """Return the key of a record that is written as data of the Informal Trace Format."""
+    return tuple(_value(schema, field, data[name]) for name, field in fields(record))
+
+
+def _value(schema: Any, field: Any, data: Any) -> Any:
+    match field:
+        case Scalar(domain=Flag()):
+            return int(data)
+        case Scalar(domain=Member(enum=enum)):
+            return next(int(item) for item in enum if Member(enum).show(item) == data)
+        case Scalar(domain=BitSet()):
+            return sum(1 << int(item["#bigint"]) for item in data["#set"])
+        case Scalar():
+            return int(data["#bigint"])
+        case Nested():
+            return from_itf(schema, field.record, data)
+        case ArrayOf():
+            found = [_value(schema, field.element, item) for item in data]
+            clear = 0 if isinstance(field.element, Scalar) else schema.zero(field.element.record)
+            return tuple(found + [clear] * (schema.length(field) - len(found)))
+        case _:
+            items = [(from_itf(schema, field.record, item), int(count["#bigint"])) for item, count in data["#map"]]
+            return tuple(sorted(key for key, count in items for _ in range(count)))
+
+
+@pytest.mark.parametrize("seed", range(12))
+def test_a_history_of_odd_names_and_values_goes_round(seed: int, tmp_path: Path) -> None:
+    goes_round(walked(seed), tmp_path / "größe.trace")
+
+
+def test_what_is_left_out_of_the_model_or_the_folding_goes_round_too(tmp_path: Path) -> None:
+    for number, guard in enumerate(guards(oddments.MACHINE)):
+        goes_round(walked(number, removed=guard, normalize=False), tmp_path / "x.trace")
+
+
+SEND, LAY, LOOP = oddments.send, oddments.lay_aside, Step(oddments.loop, ())
+
+
+@pytest.mark.parametrize(
+    ("prop", "mood", "ja", "args"),
+    [
+        (oddments.nobody_is_low, oddments.Mood.FAR_BELOW, 0, ()),
+        (oddments.bleibt, oddments.Mood.NONE, 1, ()),
+        (oddments.wird_gross, oddments.Mood.GRÖSSER, 1, ()),
+        (oddments.kommt_an, oddments.Mood.loop, 0, (2, -4)),
+    ],
+)
+def test_what_a_property_shows_goes_round(prop: Property, mood: int, ja: int, args: tuple[int, ...], tmp_path: Path) -> None:
+    trace = Trace("Etwas", FOUND, oddments.C(), prop, (), initial=(-3, 3, 1), version="", args=args)
+    sent = Step(SEND, (int(mood), 2, 1, ja))
+    plain = trace.interpreter()
+    start = next(state for step, state in starting_points(plain) if step.args == trace.initial)
+    (parcel,) = plain.apply(start, sent).after[0]
+    steps = (sent, Step(LAY, (parcel,)), *((LOOP, LOOP) if args else ()))
+    goes_round(replace(trace, steps=steps, loop=3 if args else None), tmp_path / "x.trace")
+
+
+class Ping(Record):
+    """A message without content."""
+
+
+def test_a_message_without_fields_is_read() -> None:
+    assert message(walked(0).interpreter().schema, "it", Ping, "{}") == ()
+    with pytest.raises(UsageError, match="'}' is missing before 'x'"):
+        message(walked(0).interpreter().schema, "it", Ping, "{x=1}")
+
+
+def test_a_number_of_thousands_of_digits_is_refused_as_any_other() -> None:
+    plain = walked(0).interpreter()
+    with pytest.raises(UsageError, match="is not one of its values"):
+        arguments(plain, oddments.MACHINE.initial, "initial", f"größe={'9' * 5000} names={{}} where=0")
+
+
+@pytest.mark.parametrize("name", ["STAND BY", "A,B", "A=B", "{", "1"])
+def test_a_member_whose_name_no_trace_can_hold_is_refused(name: str) -> None:
+    with pytest.raises(ModelError, match="is no name that a trace can hold: write one such as STAND_BY"):
+        domain_of(IntEnum("Odd", {name: 0}))
