@@ -11,6 +11,7 @@ from fencepost.counterexamples.replay import follow
 from fencepost.counterexamples.shortening import Attempts, simpler, without
 from fencepost.counterexamples.trace import from_start
 from fencepost.explorers.native.compile import generate, is_cached, load
+from fencepost.explorers.native.masked import MaskedSearch
 from fencepost.explorers.native.search import search
 from fencepost.explorers.verdict import Options, ended_by_signal, refuse_behaviours
 from fencepost.explorers.walk.sample import Plan, sample
@@ -111,7 +112,8 @@ def source_of(trace: Trace) -> Source:
     """Return the text that is compiled for the shape of a trace's constants."""
     found = trace.protocol
     asked = () if trace.prop is None else (trace.prop,)
-    return generate(found.machine, trace.constants, found.compiled_with(asked), normalize=trace.normalize)
+    masked = trace.removed is not None
+    return generate(found.machine, trace.constants, found.compiled_with(asked), normalize=trace.normalize, masked=masked)
 
 
 class _Shrinking:
@@ -256,7 +258,7 @@ class _Shrinking:
         options = Options(
             workers=self.limits.workers,
             normalize=trace.normalize,
-            stop_on_violation=True,
+            stop_on_violation=trace.removed is None or (trace.prop is not None and trace.prop.kind.must_hold),
             deadlock=trace.prop is None,
             # a deadlock is seen when its level is expanded, a violation when its level is reached
             max_depth=max(1, levels + (trace.prop is None)),
@@ -264,7 +266,11 @@ class _Shrinking:
             memory=self.limits.memory,
         )
         asked = () if trace.prop is None else (trace.prop,)
-        result = search(trace.protocol.machine, trace.constants, asked, options, kernels=kernels)
+        machine, guard = trace.protocol.machine, trace.removed
+        if guard is None:
+            result = search(machine, trace.constants, asked, options, kernels=kernels)
+        else:
+            result = MaskedSearch(machine, trace.constants, asked, options, kernels=kernels, guard=guard).run()
         self.interrupted = self.interrupted or ended_by_signal(result.why_stopped)
         return result
 
@@ -277,9 +283,12 @@ class _Shrinking:
         return True
 
     def walk(self) -> bool:
-        """Walk at random under the lower constants, where a search does not reach; say whether a shorter trace was found."""
+        """Walk at random under the lower constants, where a search does not reach; say whether a shorter trace was found.
+
+        Walks have all guards, so there are none for a trace that lacks one.
+        """
         prop, length = self.trace.prop, len(self.trace.steps)
-        if prop is None or self.left <= 0 or self.interrupted:
+        if prop is None or self.trace.removed or self.left <= 0 or self.interrupted:
             return False
         self.tell("walking at random")
         trace = self.trace

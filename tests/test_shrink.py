@@ -20,10 +20,11 @@ from fencepost.explorers.walk.walker import Walker
 from fencepost.invariants.protocols import PROTOCOLS, Protocol
 from fencepost.model.cluster.machine import MACHINE as REPLICATION
 from fencepost.model.language.errors import DomainError, UsageError
-from fencepost.model.language.interpreter import Step
+from fencepost.model.language.interpreter import Interpreter, Step
+from fencepost.model.language.removal import find_guard
 
 from tests.commands import data_of, fencepost
-from tests.machines import dial, grid, lamps, mailbox
+from tests.machines import dial, grid, lamps, mailbox, stairs
 from tests.random_machines.engines import load
 from tests.traces import lamps_trace, mailbox_trace
 
@@ -423,3 +424,31 @@ def test_a_level_that_was_not_expanded_is_not_checked_for_deadlocks(tmp_path: Pa
     made = shrink(trace, LIMITS)
     assert (made.path.length, made.checked, made.shortest) == (6, 1, False)
     assert "None of up to 1 states exists" in made.reach
+
+
+@pytest.mark.parametrize(
+    ("prop", "states"), [(stairs.is_low, 4), (stairs.is_high, 4), (None, 5)], ids=("always", "sometimes", "deadlock")
+)
+def test_a_trace_that_lacks_a_guard_is_searched_without_the_guard(prop: Any, states: int) -> None:
+    guard = find_guard(stairs.MACHINE, "climb 1")
+    trace = Trace("Up", Protocol(stairs.MACHINE, stairs.PROPERTIES), stairs.C(), prop, (), removed=guard)
+    steps = (Step(trace.interpreter().machine.action("climb"), ()),) * (5 if prop is None else 4)
+    found = shrink(replace(trace, steps=steps), LIMITS)
+    assert (found.before, found.path.length, found.shortest) == (len(steps) + 1, states, True)
+    assert {step.action.name for step in found.trace.steps} == {"climb", "leap"}
+    plain = found.trace.interpreter()
+    assert shortest_of(plain, prop) == states
+
+
+def shortest_of(plain: Interpreter, prop: Any) -> int:
+    """Return the states of the shortest way, by looking at all of them."""
+    level, length = set(plain.initial_states()), 1
+    while True:
+        ends = [
+            state
+            for state in level
+            if (plain.holds(prop, state) is (prop is stairs.is_high) if prop else not list(plain.transitions(state)))
+        ]
+        if ends:
+            return length
+        level, length = {found.after for state in level for found in plain.transitions(state)}, length + 1
