@@ -124,8 +124,8 @@ class _Explained:
         for name, value in frame.loops.items():
             self.note(name, value)
         if isinstance(frame.result, ast.Constant) and frame.test is not None:
-            test, names = frame.test
-            frame.explain(test, names, wanted=not _value(test, names))
+            test, known = frame.test
+            frame.explain(test, known, wanted=not _value(test, known))
         elif frame.result is not None:
             frame.explain(frame.result, scope, wanted=wanted)
 
