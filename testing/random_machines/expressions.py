@@ -352,7 +352,7 @@ class Expressions:
             )
             return f"{self.choices.pick(['max', 'min'])}({self.number(inner, depth - 1)} for {target} in {source})"
         made = self.fold(scope, depth, ["max", "min"])
-        return f"{made[:4]}({made[4:-1]}), default={self.number(scope, depth - 2)})"
+        return f"{made[:4]}({made[4:-1]}), default={self.number(replace(scope, effects=False), depth - 2)})"
 
     def compared(self, scope: Scope, depth: int, orders: int) -> str:
         """Return a chain of comparisons."""

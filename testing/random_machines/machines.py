@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import TYPE_CHECKING
 
 from fencepost.testing.random_machines.expressions import LOCALS, Helper, Scope, one_in
@@ -124,7 +125,21 @@ class Author:
         more = ", normalize=normalize" if normal else ""
         parts.append(f'MACHINE = Machine("random", "A random machine", State, C, initial, ({", ".join(names)},){more})')
         parts.append(f"PROPERTIES = ({''.join(f'{name}, ' for name, _ in properties)})")
-        return "\n\n\n".join(part for part in parts if part) + "\n"
+        text = "\n\n\n".join(part for part in parts if part) + "\n"
+        text = self.with_two_bags(text) if self.has_bag and one_in(7, text) else text
+        return re.sub(r"\bt\b", "action", text) if one_in(13, text) else text
+
+    def with_two_bags(self, text: str) -> str:
+        """Return a machine with a second bag, to which a helper moves messages of the first."""
+        field = next(name for name, kind in self.records[2].fields if kind.domain is not None)
+        text = re.sub(r"(    box: (.*)\n)", r"\1    spare: \2\n", text)
+        size = next(kind.size for _, kind in self.state.fields if kind.bag)
+        lines = ["for m in one:", f"    x = m.{field}", f"    if x != c.b and len(other) < {size}:"]
+        lines += ["        one.remove(m)", f"        other.add({field}=x)"]
+        lines += ["for m in other:", f"    if m.{field} == c.n:", f"        m.{field} = 0"]
+        helper = "\n".join(["def sorts(one, other, c):", *indented(lines)])
+        text = text.replace("\n@action", f"\n{helper}\n\n\n@action", 1)
+        return re.sub(r"(def turns.*\n    .*\n(    require.*\n)?)", r"\1    sorts(s.box, s.spare, c)\n", text)
 
     def scope(self, *, effects: bool) -> Scope:
         """Return the scope of a function of the state."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING
 
-from fencepost.testing.random_machines.expressions import LOCALS, OURS, Expressions, Helper, Scope
+from fencepost.testing.random_machines.expressions import LOCALS, OURS, Expressions, Helper, Scope, one_in
 
 if TYPE_CHECKING:
     from fencepost.testing.random_machines.choices import Choices
@@ -246,6 +246,16 @@ class Statements:
                 if not body[-1].startswith(("return", "break", "continue"))
                 else body
             )
+        if (
+            self.expressions.queued(scope, source)
+            and kind is not None
+            and kind.record is self.classes["M"]
+            and one_in(2, body[0])
+        ):
+            less = "popleft" if one_in(3, body[-1]) else "clear"
+            changes = ("== 1", "add") if one_in(2, source + body[-1]) else ("> 1", less)
+            body = [f"if len({source}) {changes[0]}:", f"    {source}.{changes[1]}()", *body]
+            whole = whole if "reversed" in whole or one_in(3, body[-1]) else whole.replace(source, f"reversed({source})")
         for known in set(scope.numbers) & set(LOCALS) - scope.fixed:
             scope.numbers[known] = ""
         return [f"for {target} in {whole}:", *indented(body)]
