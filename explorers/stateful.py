@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from fencepost.explorers.walk.measures import divergence, faults_used
+from fencepost.explorers.walk.measures import divergence
 from fencepost.model.language.actions import Kind
 from fencepost.model.language.errors import UsageError
 
@@ -144,7 +144,7 @@ class Driver:
         target, walker = hypothesis().target, self.walker
         target(float(made.steps.max()), label="steps")
         target(
-            float(faults_used(walker.machine, walker.states(made.finals), walker.states(walker.initial)[0]).max()),
+            float(walker.faults(made).max()),
             label="faults used",
         )
         target(float(divergence(walker.machine, walker.states(made.finals)).max()), label="offsets at which logs differ")

@@ -594,3 +594,54 @@ def test_where_there_are_no_logs_the_longest_has_no_record(tmp_path: Path) -> No
     for logs, longest in ((0, 0), (2, 2)):
         found = sample(Walker(machine, machine.set_constants({"logs": logs}), properties), Plan(walks=20, depth=5, workers=1))
         assert (found.walks, found.verdict, found.deepest_log) == (20, Verdict.NOT_FOUND, longest)
+
+
+BUDGETS = '''"""Walks begin with other budgets."""
+
+from typing import Annotated
+
+from fencepost.model.language import Constants, Machine, Range, Record, action, always, require
+
+
+class C(Constants):
+    pass
+
+
+class State(Record):
+    given: Annotated[int, Range(0, 3)]
+    crashes_left: Annotated[int, Range(0, 3)]
+
+
+@action(count=Range(0, 3))
+def initial(s: State, c: C, count: int) -> None:
+    s.given = count
+    s.crashes_left = count
+
+
+@action()
+def crash(s: State, c: C) -> None:
+    require(s.crashes_left > 0)
+    s.crashes_left -= 1
+
+
+@always
+def fine(s: State, c: C) -> bool:
+    return s.crashes_left < 4
+
+
+MACHINE = Machine("budgets", "", State, C, initial, (crash,))
+PROPERTIES = (fine,)
+'''
+
+
+def test_faults_count_from_the_initial_state_of_each_walk(tmp_path: Path) -> None:
+    machine, properties = load(BUDGETS, tmp_path)
+    w = Walker(machine, machine.set_constants({}), properties)
+    made = w.walk(0, 60, seed=0, depth=5)
+    given = w.states(made.finals)["given"]
+    assert set(given.tolist()) == {0, 1, 2, 3}
+    assert w.faults(made).tolist() == given.tolist()
+    assert w.states(w.initial[made.begins])["given"].tolist() == given.tolist()
+    assert sample(w, Plan(walks=60, depth=5, workers=1)).most_faults == 3
+    followed = w.follow(np.array([[2, 1, 1, 1], [3, 1, 1, 1]]))
+    assert w.faults(followed).tolist() == [2, 3]

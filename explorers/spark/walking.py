@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from fencepost.explorers.verdict import Verdict
-from fencepost.explorers.walk.measures import deepest_log, faults_used
+from fencepost.explorers.walk.measures import deepest_log
 from fencepost.explorers.walk.walker import End, Walker
 from fencepost.model.language.actions import Kind
 
@@ -112,10 +112,7 @@ def rows_of(walker: Walker, made: Walks, cell: str, block: int, seconds: float) 
         pa.array(np.where(violated, shortest, 0), pa.int32()),
         pa.array(made.steps, pa.int32()),
         pa.array([ends[int(end)] for end in made.ends], pa.string()),
-        pa.array(
-            faults_used(walker.machine, walker.states(made.finals), walker.states(walker.initial)[0]).astype(np.int32),
-            pa.int32(),
-        ),
+        pa.array(walker.faults(made).astype(np.int32), pa.int32()),
         pa.array(deepest_log(walker.machine, walker.states(made.finals)).astype(np.int32), pa.int32()),
         _lists(pa.array(made.fired.astype(np.int32).ravel(), pa.int32()), np.full(count, made.fired.shape[1])),
         _lists(pa.array(made.kept[kept].view(np.int64), pa.int64()), kept.sum(axis=1)),

@@ -78,7 +78,7 @@ def walk(
     weights: I64s, schedule: U64ss, asked: I64s, asked_steps: I64s,
     rows: Rows, here: U64ss, out: Rows, successors: U64ss, hashes: U64s, parents: U32s, alive: U8s, enabled: I64s, refused: I64s,
     in_states: I64s, in_steps: I64s,
-    steps: I32s, ends: U8s, decided: I32ss, decided_steps: I32ss, fired: I32ss, final: U64ss, sketch: U8s, way: U64ss, kept: U64ss,
+    begins: I64s, steps: I32s, ends: U8s, decided: I32ss, decided_steps: I32ss, fired: I32ss, final: U64ss, sketch: U8s, way: U64ss, kept: U64ss,
     keep_bits: U64,
 ) -> I64:  # fmt: skip
     """Walk the walks first..last-1, as far as `depth` steps; return how many are complete.
@@ -99,6 +99,7 @@ def walk(
         at = number - first
         key = mix(np.uint64(seed) + np.uint64(GOLDEN) * (np.uint64(number) + np.uint64(1)))
         start = np.int64(schedule[at, 0] % np.uint64(initial.shape[0])) if scheduled else below(mix(key), initial.shape[0])
+        begins[at] = start
         place = 1
         for word in range(width):
             here[0, word] = initial[start, word]

@@ -18,13 +18,16 @@ LEFT = "_left"
 
 
 def faults_used(machine: Machine, states: np.ndarray[Any, Any], initial: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
-    """Return for each state in memory how much of all budgets is spent since the state `initial`; int64."""
+    """Return for each state in memory how much of all budgets is spent since its initial state; int64.
+
+    `initial` has the initial state of each, in memory too.
+    """
     spent = np.zeros(len(states), np.int64)
     for path in budgets(machine.state):
         left, whole = states, initial
         for name in path:
             left, whole = left[name], whole[name]
-        spent += int(whole) - left.astype(np.int64)
+        spent += whole.astype(np.int64) - left.astype(np.int64)
     return spent
 
 

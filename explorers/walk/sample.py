@@ -11,7 +11,7 @@ import numpy as np
 from fencepost.explorers.interrupts import Signals
 from fencepost.explorers.native.expansion import processors
 from fencepost.explorers.verdict import LEFT, VIOLATED, PropertyResult, Verdict, out_of_time, worst
-from fencepost.explorers.walk.measures import deepest_log, estimate, faults_used
+from fencepost.explorers.walk.measures import deepest_log, estimate
 from fencepost.explorers.walk.walker import REGISTERS, End
 from fencepost.model.language.actions import Kind
 from fencepost.model.language.errors import DomainError
@@ -114,9 +114,7 @@ class _Tally:
         """Take over a batch."""
         self.walks, self.steps, self.longest = len(made.steps), int(made.steps.sum()), int(made.steps.max(initial=0))
         self.stuck = int((made.ends == End.STUCK).sum())
-        self.faults = int(
-            faults_used(walker.machine, walker.states(made.finals), walker.states(walker.initial)[0]).max(initial=0)
-        )
+        self.faults = int(walker.faults(made).max(initial=0))
         self.log = int(deepest_log(walker.machine, walker.states(made.finals)).max(initial=0))
         self.fired, self.sketch = made.fired.sum(axis=0, dtype=np.int64), made.sketch
         self.count = (made.decided >= 0).sum(axis=0)

@@ -11,6 +11,7 @@ from fencepost.explorers.native.blame import blame, explain
 from fencepost.explorers.native.compile import Kernels, compiled
 from fencepost.explorers.verdict import refuse_behaviours
 from fencepost.explorers.walk.compile import WalkKernel
+from fencepost.explorers.walk.measures import faults_used
 from fencepost.model.language.actions import Kind
 from fencepost.model.language.errors import DomainError, UsageError
 from fencepost.model.language.interpreter import Interpreter
@@ -49,7 +50,7 @@ class End(IntEnum):
 class Walks:
     """The walks `first`, `first + 1`, ...; arrays with one element, or row, for each of them.
 
-    `steps` (int32) counts steps, `ends` (uint8) says why a walk ended, see `End`. `decided` (int32, a column for each property)
+    `begins` (int64) says which initial state a walk begins in, `steps` (int32) counts steps, `ends` (uint8) says why a walk ended, see `End`. `decided` (int32, a column for each property)
     is the number of steps after which a property was violated, or a witness reached, -1 if it was not; for a property over steps
     the step that decides it is one more. `fired` (int32, a column for each action) counts the steps of each action; `finals` are
     the last states as rows. `sketch` (uint8) is one for all walks together: the registers of a HyperLogLog of the states that steps led to;
@@ -57,6 +58,7 @@ class Walks:
     """
 
     first: int
+    begins: np.ndarray[Any, Any]
     steps: np.ndarray[Any, Any]
     ends: np.ndarray[Any, Any]
     decided: np.ndarray[Any, Any]
@@ -190,6 +192,7 @@ class Walker:
         decided, decided_steps = np.full((count, states), -1, np.int32), np.full((count, steps), -1, np.int32)
         made = Walks(
             first,
+            np.zeros(count, np.int64),
             np.zeros(count, np.int32),
             np.zeros(count, np.uint8),
             np.zeros((count, len(self.properties)), np.int32),
@@ -204,7 +207,7 @@ class Walker:
             rows, self._words(rows), out, self._words(out), np.empty(room, np.uint64), np.empty(room, np.uint32),
             np.zeros(1, np.uint8), np.zeros(len(self.machine.actions), np.int64), np.zeros(max(1, len(source.guards)), np.int64),
             np.zeros(states, np.int64), np.zeros(steps, np.int64),
-            made.steps, made.ends, decided, decided_steps, made.fired, self._words(finals), made.sketch, self._words(way),
+            made.begins, made.steps, made.ends, decided, decided_steps, made.fired, self._words(finals), made.sketch, self._words(way),
             made.kept, np.uint64(KEPT - 1),
         )  # fmt: skip
         for column, (over_steps, place) in enumerate(self._columns):
@@ -228,6 +231,10 @@ class Walker:
         if walks.code:
             raise self.error(walks)
         return walks
+
+    def faults(self, made: Walks) -> np.ndarray[Any, Any]:
+        """Return for each walk how much of all budgets it has spent; int64."""
+        return faults_used(self.machine, self.states(made.finals), self.states(self.initial[made.begins]))
 
     def states(self, rows: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
         """Return rows as states in memory, whose fields can be read by name."""
