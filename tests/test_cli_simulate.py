@@ -7,15 +7,12 @@ import re
 import shlex
 import signal
 import time
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 import psutil
 import pytest
 
 from tests.commands import data_of, fencepost, start
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 KIP279 = ["simulate", "kip279", "--seed", "0", "--walks", "20000"]
 KIP320 = ["simulate", "kip320", "--set", "replicas=2", "--walks", "500"]
@@ -211,3 +208,12 @@ PROPERTIES = (is_low,)
     assert "Shortened" not in done.stdout
     assert "Lowered: most 9 → 3" in done.stdout
     assert fencepost("replay", str(tmp_path / "t.trace"), "--model", str(file)).exit_code == 0
+
+
+@pytest.mark.parametrize(
+    ("weights", "told"), [((), "no action can"), (("--weight", "draw=0"), "no action that has a weight can")]
+)
+def test_walks_that_end_where_the_only_actions_have_no_weight_are_told_as_such(weights: tuple[str, ...], told: str) -> None:
+    model = str(Path(__file__).parent / "machines" / "two_ways.py")
+    done = fencepost("simulate", model, "--walks", "4", "--depth", "9", "--quiet", *weights)
+    assert f"4 walks ended where {told} happen" in " ".join(done.stdout.split())

@@ -69,7 +69,8 @@ def _reach(sample: SimulateResult) -> Iterator[tuple[str, Text | str]]:
     yield "walks", f"{sample.walks:,} of {plan.walks:,}, of at most {counted(plan.depth, 'step')}, seed {plan.seed}"
     if plan.weights:
         yield "weights", " ".join(f"{name}={weight}" for name, weight in plan.weights.items()) + ", all others 1"
-    ended = f"; {counted(sample.stuck, 'walk')} ended where no action can happen" if sample.stuck else ""
+    weighted = " that has a weight" if 0 in plan.weights.values() else ""
+    ended = f"; {counted(sample.stuck, 'walk')} ended where no action{weighted} can happen" if sample.stuck else ""
     yield "steps", f"{sample.steps:,}, the longest walk {counted(sample.longest, 'step')}{ended}"
     logs = f", logs of up to {counted(sample.deepest_log, 'record')}" if sample.deepest_log else ""
     faults = f", up to {sample.most_faults} of the budgets spent" if sample.most_faults else ""
