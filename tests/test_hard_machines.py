@@ -13,6 +13,7 @@ from fencepost.explorers.symbolic.proof import Settings, prove
 from fencepost.explorers.verdict import Options, Verdict
 from fencepost.explorers.walk.walker import Walker
 from fencepost.model.language.errors import DomainError, ModelError
+from fencepost.model.language.subset.program import MOST_DEEP
 
 from tests.random_machines.case import Case, said
 from tests.random_machines.comparisons import ALWAYS, SOMETIMES
@@ -82,6 +83,47 @@ def test_initial_states_find_room(monkeypatch: pytest.MonkeyPatch, tmp_path: Pat
     machine, properties = load(HEAD + CASES["many initial states"], tmp_path)
     found = native(machine, machine.set_constants({}), properties, Options(workers=1))
     assert (found.distinct, found.levels[0], found.properties[0].verdict) == (4096, 4096, Verdict.HOLDS)
+
+
+DEEP = """
+class State(Record):
+    n: Annotated[int, Range(0, 200)]
+    total: Annotated[int, Range(0, 9)]
+
+@action()
+def initial(s, c):
+    \"""All 0.\"""
+
+@action()
+def go(s, c):
+    \"""A sum, and a choice.\"""
+    require(s.n < 1)
+    s.n = {sum}
+    if s.n == 0:
+        s.total = 1
+{elifs}
+
+@always
+def low(s: State, c: C) -> bool:
+    \"""It is 0.\"""
+    return s.total == 0
+
+MACHINE = Machine("deep", "Deep.", State, C, initial, (go,))
+PROPERTIES = (low,)
+"""
+
+
+@pytest.mark.parametrize("more", [0, 1])
+def test_what_is_nested_deep_is_followed_or_refused(more: int, tmp_path: Path) -> None:
+    elifs = "\n".join(f"    elif s.n == {n}:\n        s.total = {n % 9}" for n in range(1, MOST_DEEP - 4 + more))
+    text = HEAD + DEEP.format(sum=" + ".join(["1"] * (MOST_DEEP - 4)), elifs=elifs)
+    if more:
+        with pytest.raises(ModelError, match=rf"this is nested more than {MOST_DEEP} deep: .*\n +if s\.n == 0:\n"):
+            load(text, tmp_path)
+        return
+    machine, properties = load(text, tmp_path)
+    case = Case(machine, properties, machine.set_constants({}), 0)
+    assert {name: how for name in ("whole", "symbolic") if (how := ASKED[name](case))} == {}
 
 
 @pytest.mark.parametrize("havoc", [False, True])

@@ -17,7 +17,7 @@ from fencepost.model.language.own_names import at_line, path_shown
 from fencepost.model.language.records import ArrayOf, BagOf, Nested, Record, Scalar, fields, pointed_at
 from fencepost.model.language.subset.kinds import CONSTS, INT, NOTHING, Arr, BagRef, Function, Queue, Rec, Type, say
 from fencepost.model.language.subset.numbers import look_at_numbers
-from fencepost.model.language.subset.scope import Scope
+from fencepost.model.language.subset.scope import Scope, refusal
 from fencepost.model.language.subset.statements import Statements
 
 if TYPE_CHECKING:
@@ -30,6 +30,8 @@ if TYPE_CHECKING:
 
 Named = TypeVar("Named")
 Looked = TypeVar("Looked")
+MOST_DEEP = 150
+"""Levels that a statement may be nested."""
 MOST_BOUNDS = 62
 """Bounds that a machine may have: compiled code keeps a set of them in a number."""
 
@@ -318,9 +320,21 @@ def _parse(python: Callable[..., Any]) -> ast.FunctionDef:
             caret, what, instead = "^" * len(line), f"{python.__name__}() is not a plain function", "write it with `def`"
         raise ModelError(f"{where}: {what}.\n  {line}\n  {caret}\nInstead, {instead}.")
     ast.increment_lineno(node, first - 1)
+    _look_at_depth(python, node)
     if isinstance(node.body[0], ast.Expr) and isinstance(node.body[0].value, ast.Constant):
         node.body = node.body[1:] or [ast.copy_location(ast.Pass(), node.body[0])]
     return node
+
+
+def _look_at_depth(python: Callable[..., Any], node: ast.FunctionDef) -> None:
+    """Refuse a statement that is nested deeper than engines can follow: each of them calls itself for what is inside."""
+    for statement in node.body:
+        level: list[ast.AST] = [statement]
+        for _ in range(MOST_DEEP):
+            level = [inner for item in level for inner in ast.iter_child_nodes(item)]
+        if level:
+            what = f"this is nested more than {MOST_DEEP} deep: each operand of a sum and each `elif` is one level"
+            raise refusal(python, statement, what, "write parts of it as helpers, or as statements of their own")
 
 
 def _check_guards(program: Program, made: Function) -> None:
