@@ -11,9 +11,10 @@ from dataclasses import fields
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+from fencepost.explorers.native import store
 from fencepost.explorers.native.compile import NO_PARENT
 from fencepost.explorers.native.layout import BITS
-from fencepost.explorers.native.store import MOST_STATES, Position
+from fencepost.explorers.native.store import Position
 from fencepost.model.language.records import ArrayOf, BagOf, Nested, Record, Scalar
 from fencepost.model.language.records import fields as fields_of
 
@@ -44,7 +45,7 @@ def position_in(manifest: dict[str, Any], search: Expansion) -> tuple[Position, 
     for base in bases:
         _numbers(base, 3)
     counts = [count for count, _, _ in bases]
-    _need(max(counts) <= MOST_STATES)
+    _need(max(counts) <= store.MOST_STATES)
     _levels(data, counts)
     _bases(data, bases, compact=search.options.compact)
     _counts(data, search, sum(counts))
