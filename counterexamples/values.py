@@ -160,7 +160,7 @@ class _Message:
         self.top = self.top or record
         known, values = dict(fields(record)), dict[str, Any]()
         self.expect("{")
-        while known and (not values or self.comes(",")):
+        while not values or self.comes(","):
             name = self.word()
             if name not in known:
                 self.refuse(f"{name!r} is not a field of {record.__name__}{_question(nearest(name, list(known)))}")

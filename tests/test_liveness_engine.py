@@ -17,7 +17,7 @@ from fencepost.explorers.liveness.behaviours import THEN, WHEN, Rows, Terms, ana
 from fencepost.explorers.native.search import search as native
 from fencepost.explorers.plain import search as plain
 from fencepost.explorers.verdict import Options, Reach, Verdict
-from fencepost.model.language import at_most, eventually, leads_to, strong, weak
+from fencepost.model.language import always, at_most, eventually, leads_to, strong, weak
 from fencepost.model.language.errors import DomainError, UsageError
 from fencepost.model.lineage import kip320
 
@@ -236,6 +236,29 @@ def test_an_error_in_a_predicate_is_told_by_the_plain_semantics() -> None:
     for search in (plain, native):
         with pytest.raises(DomainError, match="property 'wrong'"):
             search(mailbox.MACHINE, mailbox.MACHINE.set_constants({}), (prop,), Options(workers=1))
+
+
+@always
+def loses_nothing(s: mailbox.State, c: mailbox.C) -> bool:
+    """No loss is taken."""
+    return s.losses_left == c.losses
+
+
+def is_lost(s: mailbox.State, c: mailbox.C) -> bool:
+    """A loss is taken."""
+    return s.losses_left < c.losses
+
+
+def test_what_was_violated_before_is_told_beside_an_error_in_a_predicate() -> None:
+    stays = eventually("stays", "A loss is taken.", then=is_lost)
+    prop = eventually("wrong", "It shifts by less than nothing.", then=nowhere)
+    for search in (plain, native):
+        for found in ((loses_nothing, prop), (stays, prop)):
+            with pytest.raises(DomainError, match="property 'wrong'") as raised:
+                search(mailbox.MACHINE, mailbox.MACHINE.set_constants({}), found, Options(workers=1))
+            told = raised.value.found
+            assert not told.complete
+            assert [item.verdict for item in told.properties] == [Verdict.VIOLATED, Verdict.UNDETERMINED]
 
 
 # -- the kernels on graphs of their own

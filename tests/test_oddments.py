@@ -14,7 +14,7 @@ from fencepost.counterexamples.reader import read
 from fencepost.counterexamples.render import FORMATS, render
 from fencepost.counterexamples.replay import replay, rewrite, write
 from fencepost.counterexamples.trace import Trace, starting_points
-from fencepost.counterexamples.values import arguments, message
+from fencepost.counterexamples.values import arguments
 from fencepost.invariants.protocols import Protocol
 from fencepost.model.language.domains import BitSet, Flag, Member, domain_of
 from fencepost.model.language.errors import DisabledError, DomainError, ModelError, UsageError
@@ -129,16 +129,6 @@ def test_what_a_property_shows_goes_round(prop: Property, mood: int, ja: int, ar
     (parcel,) = plain.apply(start, sent).after[0]
     steps = (sent, Step(LAY, (parcel,)), *((LOOP, LOOP) if args else ()))
     goes_round(replace(trace, steps=steps, loop=3 if args else None), tmp_path / "x.trace")
-
-
-class Ping(Record):
-    """A message without content."""
-
-
-def test_a_message_without_fields_is_read() -> None:
-    assert message(walked(0).interpreter().schema, "it", Ping, "{}") == ()
-    with pytest.raises(UsageError, match="'}' is missing before 'x'"):
-        message(walked(0).interpreter().schema, "it", Ping, "{x=1}")
 
 
 def test_a_number_of_thousands_of_digits_is_refused_as_any_other() -> None:

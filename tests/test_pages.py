@@ -23,7 +23,7 @@ ROOT = Path(__file__).parent.parent
 DOCS = ROOT / "docs"
 WRITTEN = [ROOT / "README.md", ROOT / "ARCHITECTURE.md", *sorted(DOCS.rglob("*.md"))]
 BY_HAND = [file.relative_to(DOCS).as_posix() for file in sorted(DOCS.rglob("*.md")) if MARK in file.read_text()]
-ALL_LINES, LINES_OF_A_PAGE, BYTES_OF_FIGURES = 9_880, 700, 2_000_000
+ALL_LINES, LINES_OF_A_PAGE, BYTES_OF_FIGURES = 9_920, 700, 2_000_000
 
 
 def names(paths: list[Path]) -> list[str]:

@@ -95,7 +95,7 @@ PLANTED: dict[str, tuple[Callable[[pytest.MonkeyPatch], None], Callable[[Case], 
 """By pass: the defect, the comparison that finds it, and a word of the machines that it is about."""
 
 
-FIRST = {"checks": 19, "order of bags": 11, "liveness": 43}
+FIRST = {"masks": 243, "checks": 19, "order of bags": 11, "liveness": 43}
 """The machine that shows it, where those before it need not be searched again."""
 
 
@@ -114,5 +114,6 @@ def found(text: str, seed: int, ask: Callable[[Case], str], folder: Path) -> boo
 def test_a_planted_defect_is_found(name: str, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     plant, ask, word = PLANTED[name]
     plant(monkeypatch)
-    texts = ((numbered(seed), seed) for seed in range(FIRST.get(name, 0), SEEDS))
+    first = FIRST.get(name, 0)
+    texts = ((numbered(seed), seed) for seed in range(first, first + SEEDS))
     assert any(found(text, seed, ask, tmp_path) for text, seed in texts if word in text.partition("class State")[2])

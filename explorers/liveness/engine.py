@@ -15,7 +15,7 @@ from fencepost.explorers.liveness.generated import Compiled, compiled, family
 from fencepost.explorers.liveness.graph import Graph
 from fencepost.explorers.liveness.graph_paths import MOST_COST
 from fencepost.explorers.liveness.shown import confirmed
-from fencepost.explorers.liveness.summary import Finding, summary, with_behaviours
+from fencepost.explorers.liveness.summary import Finding, summary, tell_found, with_behaviours
 from fencepost.explorers.native.blame import blame
 from fencepost.explorers.verdict import Cause, PropertyResult, Reach, Reason, Result, Verdict, out_of_time
 from fencepost.model.language.actions import Kind
@@ -63,6 +63,9 @@ class Engine:
                     found[prop.name] = self.one(places[prop.name], prop)
             except StoppedError as error:
                 why = error.why
+            except DomainError as error:
+                tell_found(error, result, order, found)
+                raise
         made = with_behaviours(result, order, lambda prop: found.get(prop.name) or self.unknown(prop))
         seconds = time.perf_counter() - self.began
         return replace(made, complete=not why, why_stopped=why, seconds=max(result.seconds, seconds - self.compile_seconds))

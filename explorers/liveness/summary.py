@@ -5,11 +5,12 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING, NamedTuple
 
-from fencepost.explorers.verdict import Cost, PropertyResult, Reach, Verdict
+from fencepost.explorers.verdict import LEFT, Cost, PropertyResult, Reach, Verdict
 from fencepost.model.language.actions import Kind
+from fencepost.model.language.errors import DomainError
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Mapping
 
     from fencepost.explorers.verdict import Result
     from fencepost.model.language.actions import Property
@@ -67,8 +68,24 @@ def with_behaviours(result: Result, properties: tuple[Property, ...], judge: Cal
     They are judged on the graph of all states, so where the search did not finish nothing is known of them.
     """
     known = {item.name: item for item in result.properties}
-    for prop in properties:
-        if prop.kind.over_behaviours:
-            unknown = PropertyResult(prop.name, prop.kind, Verdict.UNDETERMINED)
-            known[prop.name] = judge(prop) if result.complete else unknown
+    try:
+        for prop in properties:
+            if prop.kind.over_behaviours:
+                unknown = PropertyResult(prop.name, prop.kind, Verdict.UNDETERMINED)
+                known[prop.name] = judge(prop) if result.complete else unknown
+    except DomainError as error:
+        tell_found(error, result, properties, known)
+        raise
     return replace(result, properties=tuple(known[prop.name] for prop in properties))
+
+
+def tell_found(
+    error: DomainError, result: Result, properties: tuple[Property, ...], known: Mapping[str, PropertyResult]
+) -> None:
+    """Let an error of a property of behaviours hold what was found before it, by the search and of those that are `known`, if that is a violation."""
+    told = {item.name: PropertyResult(item.name, item.kind, Verdict.UNDETERMINED) for item in properties}
+    told |= {item.name: item for item in result.properties} | dict(known)
+    if any(item.verdict is Verdict.VIOLATED for item in told.values()):
+        error.found = replace(
+            result, complete=False, why_stopped=LEFT, properties=tuple(told[item.name] for item in properties)
+        )
