@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import gc
 import json
 import sys
 import tempfile
@@ -10,6 +11,7 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from fencepost.explorers.native.llvm import aside
 from fencepost.figures.store import load as figures
 from fencepost.figures.store import save
 from fencepost.model.language.errors import ModelError
@@ -114,7 +116,12 @@ def main() -> int:
         return 0
     if given.order == "spark":
         return on_spark(given.seed, given.count)
-    rows = run(given.seed, given.count, given.seconds, given.file) if given.order == "run" else rows_in(given.files)
+    if given.order == "run":
+        gc.set_threshold(100_000, 50, 50)  # a machine makes many objects, and few of them in circles
+        aside.MOST = 1 << 20  # small modules are compiled here: they leave little memory behind
+        rows = run(given.seed, given.count, given.seconds, given.file)
+    else:
+        rows = rows_in(given.files)
     for row in rows:
         if row.get("differs"):
             say(f"machine {row['seed']}: {row['differs']}")
