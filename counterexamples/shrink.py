@@ -128,7 +128,7 @@ class _Shrinking:
         self.last: tuple[Constants, Result] | None = None
         """The last search that came to a result, and the constants that it was under."""
         self.wrong = ""
-        """What the model said where it went wrong under lower constants."""
+        """What the model said where it went wrong in a search."""
         self.interrupted = self.certain_before = False
 
     def run(self) -> Shrunk:
@@ -243,12 +243,10 @@ class _Shrinking:
         return range(int(trace.protocol.machine.constants.declared()[name].low), int(trace.constants.values[name]))
 
     def search_where_defined(self, trace: Trace, levels: int, seconds: float) -> Result | None:
-        """Search under the constants of a trace; None where the model goes wrong under these and they are not those given."""
+        """Search under the constants of a trace; None where the model goes wrong under these."""
         try:
             return self.search(trace, levels, seconds)
         except DomainError as error:
-            if trace.constants == self.given.constants:
-                raise
             self.wrong = str(error).splitlines()[0].rstrip(".")
             return None
 

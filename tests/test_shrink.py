@@ -367,6 +367,69 @@ def test_where_the_model_goes_wrong_under_the_only_constants_that_are_left_nothi
     )
 
 
+GOES_WRONG = """
+from typing import Annotated
+
+from fencepost.model.language import Constants, Machine, Range, Record, action, always, require
+
+
+class C(Constants):
+    \"\"\"Nothing depends on constants.\"\"\"
+
+
+class State(Record):
+    x: Annotated[int, Range(0, 6)]
+    aside: bool
+
+
+@action()
+def initial(s: State, c: C) -> None:
+    s.x = 0
+
+
+@action()
+def go(s: State, c: C) -> None:
+    require(not s.aside)
+    require(s.x < 6)
+    s.x += 1
+
+
+@action()
+def turn_aside(s: State, c: C) -> None:
+    require(s.x == 2)
+    s.aside = True
+
+
+@action()
+def go_wrong(s: State, c: C) -> None:
+    require(s.aside)
+    s.x = 7
+
+
+@always
+def is_small(s: State, c: C) -> bool:
+    return s.x < 6
+
+
+MACHINE = Machine("goes-wrong", "It goes wrong nearer to its first state than it violates anything.", State, C, initial, (go, turn_aside, go_wrong))
+PROPERTIES = (is_small,)
+"""
+
+
+def test_a_violation_is_told_where_a_search_for_a_shorter_one_goes_wrong(tmp_path: Path) -> None:
+    file = tmp_path / "model.py"
+    file.write_text(GOES_WRONG)
+    found = f.simulate(file, walks=50, depth=10, workers=1)
+    assert (found.verdict, found.trace and found.trace.length) == (Verdict.VIOLATED, 7)
+    assert found.trace is not None
+    made = f.shrink(found.trace, workers=1)
+    assert (made.path.length, made.checked) == (7, 0)
+    assert made.reach == (
+        "Whether a shorter one exists under these constants is not known (the model goes wrong under them: "
+        "go-wrong: State.x: 7 is out of its domain 0..6)."
+    )
+
+
 QUICK = """
 from typing import Annotated
 
