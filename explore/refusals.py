@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from fencepost.model.language.interpreter import Step
 
 NOT_IN_FLIGHT = "no such message is in flight"
-NO_ROOM = "a value would be out of its domain"
+NO_ROOM, WRONG = "a value would be out of its domain", "the model goes wrong"
 
 
 class Refusal(NamedTuple):
@@ -46,7 +46,8 @@ def refusal(setting: Setting, step: Step, error: FencepostError, *, explained: b
     """
     number = number_of(setting, step.action, error)
     if number < 0:
-        return Refusal(number, NOT_IN_FLIGHT if isinstance(error, DisabledError) else f"{NO_ROOM}: {error}")
+        why = NO_ROOM if setting.removed else WRONG
+        return Refusal(number, NOT_IN_FLIGHT if isinstance(error, DisabledError) else f"{why}: {error}")
     condition = setting.guards.texts(step.action)[number]
     bound = setting.guards.bounds[step.action.name][number] or ""
     if not explained:

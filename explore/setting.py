@@ -15,13 +15,14 @@ from fencepost.explore.links import Link, differing
 from fencepost.invariants.protocols import protocol
 from fencepost.model.language.errors import UsageError
 from fencepost.model.language.interpreter import Interpreter, Step
-from fencepost.model.language.removal import find_guard, without
+from fencepost.model.language.removal import find_guard, guards, without
 from fencepost.model.language.subset import Guards, check, guards_of
 
 if TYPE_CHECKING:
     from fencepost.invariants.protocols import Protocol
     from fencepost.model.language.actions import Action
     from fencepost.model.language.constants import Constants
+    from fencepost.model.language.machine import Machine
     from fencepost.model.language.records import Key
     from fencepost.model.language.removal import Guard
 
@@ -53,7 +54,8 @@ class Setting:
         """Return the name by which a guard is taken out, given its place among those that are left; empty if it is none."""
         if number < 0:
             return ""
-        out = {guard.number for guard in self.removed if guard.action == item.label and not guard.part}
+        taken_out = _taken_out(self.protocol.machine, self.removed)
+        out = {guard.number for guard in taken_out if guard.action == item.label and not guard.part}
         kept = (place for place in range(1, number + len(out) + 2) if place not in out)
         return f"{item.label} {list(kept)[number]}"
 
@@ -93,17 +95,28 @@ def set_up(link: Link) -> Setting:
     machine, declared = found.machine, found.machine.constants.declared()
     base = machine.version(link.version).values if link.version else {}
     constants = machine.set_constants({**base, **{name: declared[name].parse(text) for name, text in link.constants.items()}})
-    removed = [find_guard(machine, name) for name in link.removed]
-    for guard in sorted(removed, key=lambda item: (item.number, item.part), reverse=True):
+    removed = tuple(dict.fromkeys(find_guard(machine, name) for name in link.removed))
+    for guard in sorted(_taken_out(machine, removed), key=lambda item: (item.number, item.part), reverse=True):
         machine = without(machine, guard)  # the last guards of an action first, so that the others keep their numbers
-    plain = Interpreter(machine, constants, bounded=bool(removed))
-    return Setting(link, found, constants, tuple(removed), plain)
+    return Setting(link, found, constants, removed, Interpreter(machine, constants, bounded=True))
 
 
 def of_trace(trace: Trace) -> Setting:
     """Return the protocol of a trace, which may be a user's own, as the trace has it."""
     removed = (trace.removed,) if trace.removed else ()
-    return Setting(link_of(trace), trace.protocol, trace.constants, removed, trace.interpreter())
+    machine = without(trace.protocol.machine, trace.removed) if trace.removed else trace.protocol.machine
+    plain = Interpreter(machine, trace.constants, normalize=trace.normalize, bounded=True)
+    return Setting(link_of(trace), trace.protocol, trace.constants, removed, plain)
+
+
+def _taken_out(machine: Machine, removed: tuple[Guard, ...]) -> tuple[Guard, ...]:
+    """Return what is taken out: a guard as a whole in the place of its parts, where it is named too or they are all of them."""
+    found: list[Guard] = []
+    for whole in (item for item in guards(machine) if not item.part):
+        parts = [item for item in guards(machine) if item.part and (item.action, item.number) == (whole.action, whole.number)]
+        named = [item for item in parts if item in removed]
+        found += [whole] if whole in removed or (named and len(named) == len(parts)) else named
+    return tuple(found)
 
 
 def link_of(trace: Trace) -> Link:

@@ -14,6 +14,7 @@ from fencepost.counterexamples.violating_binding import violating_binding
 from fencepost.explore.refusals import number_of, refusal
 from fencepost.explore.setting import fault_of
 from fencepost.model.language.actions import Kind
+from fencepost.model.language.errors import DomainError
 from fencepost.model.language.interpreter import Path, Transition
 
 if TYPE_CHECKING:
@@ -26,15 +27,16 @@ if TYPE_CHECKING:
     from fencepost.model.language.records import Key
 
 View = dict[str, Any]
-VIOLATED, HOLDS, REACHED, NOT_HERE, NO_STEP, WHOLE = (
+VIOLATED, HOLDS, REACHED, NOT_HERE, NO_STEP, WHOLE, WRONG = (
     "violated",
     "holds",
     "reached",
     "not here",
     "no step yet",
     "whole behaviours",
+    "goes wrong",
 )
-"""What may be said of a property in one state. A property of whole behaviours is not decided by one."""
+"""What may be said of a property in one state. A property of whole behaviours is not decided by one. One that goes wrong has an error there."""
 
 PARAMETERS = {
     "kept": "how many records of its log it still has afterwards",
@@ -141,11 +143,17 @@ def properties(
     setting: Setting, asked: Iterable[Property], key: Key, before: Key | None = None, came: Transition | None = None
 ) -> list[View]:
     """Return what properties say of this state, and those over steps of the step that led there."""
-    return [
-        {"name": prop.name, "status": status, "values": _values(setting, prop, key, before, came) if status == VIOLATED else ""}
-        for prop in asked
-        for status in [_status(setting, prop, key, before, came)]
-    ]
+    return [_property(setting, prop, key, before, came) for prop in asked]
+
+
+def _property(setting: Setting, prop: Property, key: Key, before: Key | None, came: Transition | None) -> View:
+    """Return what a property says, with the values for which it is violated, or the error where it goes wrong."""
+    try:
+        status = _status(setting, prop, key, before, came)
+    except DomainError as error:
+        return {"name": prop.name, "status": WRONG, "values": str(error)}
+    values = _values(setting, prop, key, before, came) if status == VIOLATED else ""
+    return {"name": prop.name, "status": status, "values": values}
 
 
 def _status(setting: Setting, prop: Property, key: Key, before: Key | None, came: Transition | None) -> str:

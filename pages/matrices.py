@@ -174,7 +174,7 @@ def _whole(base: dict[str, Any]) -> dict[str, Any]:
 
 
 def _whole_row(row: dict[str, Any]) -> dict[str, Any]:
-    guard = re.fullmatch(r"(.+) (\d+)[a-z]?", row["row"])
+    guard = re.fullmatch(r"(.+) (\d+)[a-z]*", row["row"])
     about = (
         {"kind": "guard", "action": guard[1], "number": int(guard[2])}
         if guard

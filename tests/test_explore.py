@@ -11,6 +11,7 @@ import zipfile
 from typing import TYPE_CHECKING, Any
 from urllib.request import urlopen
 
+import fencepost.api as f
 import pytest
 from fencepost.api import replay
 from fencepost.counterexamples.reader import read
@@ -184,6 +185,22 @@ def test_without_a_guard_the_step_that_it_refused_can_be_taken() -> None:
     assert can >= could
 
 
+def test_a_guard_that_is_named_twice_or_by_all_its_parts_is_taken_out_once() -> None:
+    _, ask = asking()
+    base, parted = "#truncate-to-hwm?removed=", "leader-increase-high-watermark 3"
+
+    def seen(*names: str) -> Any:
+        found = ask("open", link=base + ",".join(names))
+        return found["about"]["removed"], found["views"][0]["actions"]
+
+    removed, actions = seen(f"{parted}a", f"{parted}b")
+    assert [item["name"] for item in removed] == [f"{parted}a", f"{parted}b"]
+    whole = seen(parted)
+    assert actions == whole[1]
+    assert seen(parted, parted) == whole
+    assert seen(f"{parted}b", parted)[1] == whole[1]
+
+
 def test_steps_are_refused_with_the_guard_and_unknown_ones_with_what_there_is() -> None:
     _, ask = asking()
     ask("open", link="#kip320?replicas=2")
@@ -294,6 +311,74 @@ def test_the_page_of_a_trace_holds_the_states_within_two_steps_and_says_where_it
     ends = sum(state["ends"] for state in data["states"])
     assert f"{len(data['states'])} states are in this file; at {ends} of them it ends." in made
     assert "import " not in made.rpartition("<script>")[2]
+
+
+GOES_WRONG = """
+from typing import Annotated
+
+from fencepost.model.language import Constants, Machine, Range, Record, action, always, require
+
+
+class C(Constants):
+    \"\"\"Nothing depends on constants.\"\"\"
+
+
+class State(Record):
+    x: Annotated[int, Range(0, 4)]
+    tens: Annotated[int, Range(0, 40)]
+
+
+@action()
+def initial(s: State, c: C) -> None:
+    s.x = 0
+
+
+@action()
+def go(s: State, c: C) -> None:
+    require(s.x < 4)
+    s.x += 1
+
+
+@action()
+def jump(s: State, c: C) -> None:
+    require(s.x == 2)
+    s.x += 3
+
+
+@always
+def is_small(s: State, c: C) -> bool:
+    return s.x < 2 and s.x << 1 - s.x >= 0
+
+
+@always
+def has_room(s: State, c: C) -> bool:
+    return s.x < 2 or s.x << 2 - s.x >= 0
+
+
+MACHINE = Machine("goes-wrong", "It goes wrong beyond what it violates.", State, C, initial, (go, jump))
+PROPERTIES = (is_small, has_room)
+"""
+
+
+def test_the_page_of_a_trace_says_where_a_property_or_a_step_goes_wrong_near_it(tmp_path: Path) -> None:
+    file = tmp_path / "model.py"
+    file.write_text(GOES_WRONG)
+    found = f.check(file, stop_on_violation=True, workers=1)
+    made = found.traces["is-small"].render("html")
+    data = json.loads("{" + made.partition("\nexplore({")[2].partition(");\n})();")[0])
+    texts = data["texts"]
+    wrong = [
+        item
+        for state in data["states"]
+        for item in (texts[number] for number in state["properties"])
+        if item["status"] == "goes wrong"
+    ]
+    assert [(item["name"], item["values"]) for item in wrong] == [
+        ("has-room", "property 'has-room': negative shift count"),
+        ("has-room", "property 'has-room': negative shift count"),
+    ]
+    refused = [why["guard"] for state in data["states"] for item in state["actions"] for why in texts[item]["cannot"]]
+    assert "the model goes wrong: jump: State.x: 5 is out of its domain 0..4" in " ".join(refused)
 
 
 def test_a_notebook_shows_the_explorer_of_a_history_in_a_frame() -> None:

@@ -73,7 +73,7 @@ export function each(refusals) {
 }
 
 const GROUPS = [["violated", "violated"], ["reached", "reached here"], ["holds", "hold here"], ["no step yet", "are about a step: take one"],
-  ["not here", "witnesses are not reached here"], ["whole behaviours", "are about whole behaviours: one state decides nothing"]];
+  ["not here", "witnesses are not reached here"], ["whole behaviours", "are about whole behaviours: one state decides nothing"], ["goes wrong", "go wrong here"]];
 
 export function properties(view, about) {
   const far = view.far ? `<p class="far">${view.far.steps ? `${many(view.far.steps, "step")} to a violation of <b>${text(view.far.property)}</b>` : `Here <b>${text(view.far.property)}</b> is violated`}`
@@ -87,7 +87,7 @@ export function properties(view, about) {
 }
 
 function one(item, about) {
-  const status = ["violated", "reached", "holds"].includes(item.status) ? item.status + (item.values ? ` for ${item.values}` : "") : "";
+  const status = ["violated", "reached", "holds"].includes(item.status) ? item.status + (item.values ? ` for ${item.values}` : "") : item.values;
   return `<li class="${item.status.replace(/ /g, "-")}"><details><summary><b>${text(item.name)}</b> <span class="status">${text(status)}</span></summary>`
     + `<p>${text(about.properties[item.name].sentence)}${about.places ? ` <a href="${about.places}${text(item.name)}">What keeps it, and its runs</a>` : ""}</p></details></li>`;
 }

@@ -45,7 +45,12 @@ class Guard:
     @property
     def name(self) -> str:
         """The guard in a few words, unique in its machine: `follower-fetch 1`, its parts `follower-fetch 1a`."""
-        return f"{self.action} {self.number}{LETTERS[self.part - 1] if self.part else ''}"
+        return f"{self.action} {self.number}{_letters(self.part)}"
+
+
+def _letters(number: int) -> str:
+    """Return a number from 1 on as letters: `a` to `z`, then `aa`; nothing for 0."""
+    return _letters((number - 1) // len(LETTERS)) + LETTERS[(number - 1) % len(LETTERS)] if number else ""
 
 
 _FOUND: dict[tuple[Action, ...], tuple[Guard, ...]] = {}
