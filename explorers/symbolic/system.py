@@ -67,7 +67,8 @@ class Happening:
     after: Rec
     checks: tuple[Check, ...]
     branches: int
-    message: Rec | None = None
+    messages: tuple[Rec, ...] = ()
+    """The messages among its arguments, as they were received."""
     raw: Rec | None = None
     """The state before `normalize`, where `after` is normalized: what step properties judge."""
     forgotten: tuple[str, ...] = ()
@@ -207,7 +208,7 @@ class System:
         present: Flag = True
         args: list[Any] = []
         values: list[Value] = []
-        message = None
+        messages: list[Rec] = []
         for (name, domain), chosen in zip(move.action.params, move.args, strict=True):
             if isinstance(domain, InFlight):
                 assert chosen is not None
@@ -216,6 +217,7 @@ class System:
                 bag.present[chosen] = True
                 message = clone(bag.slots[chosen])
                 message.origin = chosen
+                messages.append(message)
                 args.append(Refs(((True, message),)))
                 values.append(chosen)
             elif chosen is None:
@@ -240,7 +242,7 @@ class System:
             state,
             tuple(run.checks),
             run.branches,
-            clone(message) if message else None,
+            tuple(map(clone, messages)),
             forgotten=tuple(run.forgotten),
         )
 
@@ -257,8 +259,9 @@ class System:
             return True
         arguments: list[Any] = [Refs(((True, before),)), Refs(((True, happened.raw or happened.after),))]
         if prop.on is not None:
+            messages = iter(happened.messages)
             for (_, domain), value in zip(move.action.params, happened.args, strict=True):
-                arguments.append(Refs(((True, happened.message),)) if isinstance(domain, InFlight) else value)
+                arguments.append(Refs(((True, next(messages)),)) if isinstance(domain, InFlight) else value)
         return self._ask(prop, arguments)
 
     def _ask(self, prop: Property, arguments: list[Any]) -> Flag:
