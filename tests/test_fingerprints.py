@@ -26,6 +26,9 @@ from fingerprint_one import below, bounded
 from fingerprint_other import below as other_below
 from fingerprint_other import limited
 
+PASSED = (12, 11)
+LEFT = frozenset({14, 15})
+
 
 class C(Constants):
     n = bound(3, low=1, high=9, meaning="n")
@@ -64,7 +67,7 @@ def one(s, c):
 @action()
 def two(s, c):
     """The other goes up."""
-    require(limited(s.y) and other_below(s.y))
+    require(limited(s.y) and other_below(s.y) and s.x not in PASSED and s.y not in LEFT)
     s.y = changed(s.y, 1)
 
 
@@ -95,6 +98,8 @@ CHANGES: dict[str, list[tuple[str, str, str]]] = {
     "another normalize": [("fingerprint_model", "normalize=tidy", "normalize=order")],
     "another initial action": [("fingerprint_model", "C, initial, (one, two)", "C, one, (initial, two)")],
     "numbers of two modules": SWAPPED,
+    "a tuple of numbers": [("fingerprint_model", "(12, 11)", "(12, 1)")],
+    "a set of numbers": [("fingerprint_model", "{14, 15}", "{14}")],
     "functions of two modules": [
         ("fingerprint_model", "fingerprint_one import below, bounded", "fingerprint_one import below as other_below, bounded"),
         ("fingerprint_model", "fingerprint_other import below as other_below", "fingerprint_other import below"),
@@ -142,6 +147,7 @@ def test_what_changes_the_meaning_changes_the_fingerprint(
 def test_words_and_layout_change_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     words = [
         ("fingerprint_model", '"""Seven."""', '"""It begins with 7."""'),
+        ("fingerprint_model", "(12, 11)", "(11, 12,)"),
         ("fingerprint_other", "MOST = 7\n", "# the limit\nMOST = (7)\nUNUSED = 9\n"),
     ]
     before = known_by(module(tmp_path / "before", [], monkeypatch))

@@ -50,13 +50,15 @@ def texts(machine: Machine, properties: tuple[Property, ...]) -> list[str]:
 
 
 def _meanings(program: Program, made: Function, functions: dict[Callable[..., Any], str]) -> list[str]:
-    """Return what each name of a module in a function's body stands for: a number, a function of the model by its text, or its like by name."""
+    """Return what each name of a module in a function's body stands for: a number, several, a function of the model by its text, or its like by name."""
     scope = Scope(program, made)
     found = set()
     for node in (inner for statement in made.node.body for inner in ast.walk(statement)):
         item = scope.global_of(node) if isinstance(node, ast.Name | ast.Attribute) else None
         if isinstance(item, int):
             found.add(f"{ast.unparse(node)}={int(item)}")
+        elif isinstance(item, tuple | frozenset):
+            found.add(f"{ast.unparse(node)}={sorted(map(int, item))}")
         elif isinstance(item, FunctionType):
             found.add(f"{ast.unparse(node)} is {functions.get(item) or _named(item)}")
         elif isinstance(item, type | BuiltinFunctionType):
