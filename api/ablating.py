@@ -114,7 +114,8 @@ class AblateResult(Answer["MatrixData"]):
             }
             for item in self.rows
         ]
-        return pd.DataFrame(rows).set_index("row").astype(dict.fromkeys(("states", *self.asked), "Int64"))
+        columns = ["row", "purpose", "condition", "states", *self.asked]
+        return pd.DataFrame(rows, columns=columns).set_index("row").astype(dict.fromkeys(("states", *self.asked), "Int64"))
 
     def _repr_html_(self) -> str:
         rows = [(item.name, item.purpose, item.condition, ", ".join(item.broken)) for item in self.rows]

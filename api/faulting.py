@@ -94,7 +94,8 @@ class FaultsResult(Answer["FaultsData"]):
         import pandas as pd
 
         rows = [{**item.setting, "least": item.least, "undetermined": item.undetermined} for item in self.settings]
-        return pd.DataFrame(rows).astype({"least": "Int64"})
+        columns = None if rows else ["least", "undetermined"]
+        return pd.DataFrame(rows, columns=columns).astype({"least": "Int64"})
 
     def _repr_html_(self) -> str:
         rows = [

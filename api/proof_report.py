@@ -69,7 +69,7 @@ class ProveResult:
             {"property": item.name, "kind": str(item.kind), "verdict": str(item.verdict), "why": item.why}
             for item in self.proof.findings
         ]
-        return pd.DataFrame(rows).set_index("property")
+        return pd.DataFrame(rows, columns=["property", "kind", "verdict", "why"]).set_index("property")
 
     def _repr_html_(self) -> str:
         rows = [(item.name, item.verdict, item.why) for item in self.proof.findings]

@@ -190,7 +190,11 @@ class CheckResult(Result):
             }
             for item in self.properties
         ]
-        return pd.DataFrame(rows).set_index("property").astype({"length": "Int64"})
+        return (
+            pd.DataFrame(rows, columns=["property", "kind", "verdict", "length"])
+            .set_index("property")
+            .astype({"length": "Int64"})
+        )
 
     def _repr_html_(self) -> str:
         """Return a table of the properties, and the diagram of the first violation."""

@@ -99,7 +99,8 @@ class SimulateResult(Sample):
             }
             for item in self.properties
         ]
-        return pd.DataFrame(rows).set_index("property").astype({"length": "Int64"})
+        columns = ["property", "kind", "verdict", "walks", "length"]
+        return pd.DataFrame(rows, columns=columns).set_index("property").astype({"length": "Int64"})
 
     def _repr_html_(self) -> str:
         """Return what was walked, and the diagram of the shortest violation."""

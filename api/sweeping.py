@@ -88,7 +88,8 @@ class SweepResult(Answer["SweepData"]):
             }
             for item in self.cells
         ]
-        return pd.DataFrame(rows).astype({"shortest": "Int64"})
+        columns = None if rows else ["verdict", "walks", "violated", "shortest"]
+        return pd.DataFrame(rows, columns=columns).astype({"shortest": "Int64"})
 
     def _repr_html_(self) -> str:
         rows = [

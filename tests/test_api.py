@@ -100,6 +100,21 @@ def test_rows_are_frames() -> None:
     assert len(found.trace.to_frame()) == found.trace.length
 
 
+def test_a_frame_may_have_no_rows() -> None:
+    pytest.importorskip("pandas")
+    checked = f.check(mailbox.MACHINE, (), engine="plain", **SMALL)
+    walked = f.simulate(mailbox.MACHINE, (), walks=1, shrinks=False, **SMALL)
+    matrix = f.AblateResult({}, "mailbox", {}, ("answered",), 1, 1, (), (), "it was cancelled", {})  # type: ignore[typeddict-item]
+    frames = [item.to_frame() for item in (checked, walked, matrix, f.FaultsResult({}, "mailbox", "answered", (), ()))]  # type: ignore[typeddict-item]
+    assert [len(item) for item in frames] == [0, 0, 0, 0]
+    assert [list(item.columns) for item in frames] == [
+        ["kind", "verdict", "length"],
+        ["kind", "verdict", "walks", "length"],
+        ["purpose", "condition", "states", "answered"],
+        ["least", "undetermined"],
+    ]
+
+
 @pytest.mark.parametrize(
     ("what", "given", "error"),
     [
