@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import argparse
-import gc
 import json
 import sys
 import tempfile
@@ -11,7 +10,6 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from fencepost.explorers.native.llvm import aside
 from fencepost.figures.store import load as figures
 from fencepost.figures.store import save
 from fencepost.model.language.errors import ModelError
@@ -61,7 +59,7 @@ def on_spark(seed: int, count: int) -> int:
     return 1 if found["differences"] else 0
 
 
-def branches(file: Path, machines: int) -> dict[str, Any]:
+def branches(file: Path) -> dict[str, Any]:
     """Return how many branches of the engines ran, by part of them, from what `coverage json` wrote."""
     found = {name: [0, 0] for name in ENGINES}
     for path, measured in json.loads(file.read_text())["files"].items():
@@ -72,7 +70,6 @@ def branches(file: Path, machines: int) -> dict[str, Any]:
     ran, made = (sum(counts[at] for counts in found.values()) for at in (0, 1))
     return {
         "sources": sources(),
-        "machines": machines,
         "per cent": round(100 * ran / made, 1),
         "ran": ran,
         "branches": made,
@@ -88,6 +85,7 @@ def main() -> int:
     order.add_argument("--seed", type=int, default=0, help="the first machine")
     order.add_argument("--count", type=int, default=1000, help="how many")
     order.add_argument("--seconds", type=float, default=3600, help="end after so long")
+    order.add_argument("--workers", type=int, default=2, help="processes; 0 looks at all machines in this one")
     order.add_argument("--file", type=Path, default=Path("random_machines.jsonl"), help="a row for each machine")
     order = orders.add_parser("summary", help="write what runs saw to figures/trust.json")
     order.add_argument("files", type=Path, nargs="+", help="files of runs")
@@ -97,9 +95,9 @@ def main() -> int:
     order = orders.add_parser("spark", help="compare a few machines on Spark, and write what was seen to figures/trust.json")
     order.add_argument("--seed", type=int, default=0, help="the first machine")
     order.add_argument("--count", type=int, default=20, help="how many")
-    order = orders.add_parser("branches", help="write which branches a run took, as coverage tells it, to figures/trust.json")
+    order = orders.add_parser("branches", help="write which branches were taken, as coverage tells it, to figures/trust.json")
     order.add_argument("file", type=Path, help="what `coverage json` wrote")
-    order.add_argument("count", type=int, help="machines of the run")
+    order.add_argument("who", choices=["random machines take", "the suite takes"], help="whose they are")
     order = orders.add_parser("cover", help="print seeds of machines that have every construct between them")
     order.add_argument("count", type=int, help="machines that are drawn")
     given = parser.parse_args()
@@ -112,14 +110,12 @@ def main() -> int:
             say(cover(given.count, Path(folder)))
         return 0
     if given.order == "branches":
-        save("trust", {**figures("trust"), "branches that random machines take": branches(given.file, given.count)})
+        save("trust", {**figures("trust"), f"branches that {given.who}": branches(given.file)})
         return 0
     if given.order == "spark":
         return on_spark(given.seed, given.count)
     if given.order == "run":
-        gc.set_threshold(100_000, 50, 50)  # a machine makes many objects, and few of them in circles
-        aside.MOST = 1 << 20  # small modules are compiled here: they leave little memory behind
-        rows = run(given.seed, given.count, given.seconds, given.file)
+        rows = run(given.seed, given.count, given.seconds, given.file, given.workers)
     else:
         rows = rows_in(given.files)
     for row in rows:

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import gc
 import hashlib
+import itertools
 import json
+import multiprocessing
 import re
 import statistics
 import sys
@@ -11,6 +14,8 @@ import tempfile
 import time
 import traceback
 from collections import Counter
+from concurrent.futures import FIRST_COMPLETED, Future, ProcessPoolExecutor, wait
+from concurrent.futures.process import BrokenProcessPool
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -22,9 +27,11 @@ from tests.random_machines.comparisons import ALWAYS, SOMETIMES
 from tests.random_machines.engines import load
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Iterator
 
 ROOT = Path(__file__).parents[2]
+LIFE = 250
+"""Machines that one process looks at."""
 ENGINES = ("model/language", "explorers/native", "explorers/liveness", "explorers/symbolic", "explorers/walk")
 KINDS = {
     "index": r"is outside the array",
@@ -99,25 +106,45 @@ def rows_in(files: Iterable[Path]) -> list[dict[str, Any]]:
     ]
 
 
-def run(first: int, count: int, seconds: float, file: Path) -> list[dict[str, Any]]:
-    """Look at machines until all are done or time is up; return the rows, those of earlier runs included."""
+def run(first: int, count: int, seconds: float, file: Path, workers: int = 0) -> list[dict[str, Any]]:
+    """Look at machines until all are done or time is up, here or in other processes; return the rows, those of earlier runs included."""
     kept = rows_in([file])
     file.write_text("".join(json.dumps(row) + "\n" for row in kept))
     done = {row["seed"] for row in kept}
+    seeds = (seed for seed in range(first, first + count) if seed not in done)
     began = time.monotonic()
-    with tempfile.TemporaryDirectory() as folder, file.open("a") as out:
-        for seed in range(first, first + count):
-            if seed in done:
-                continue
-            if time.monotonic() - began > seconds:
-                break
-            row = look_at(seed, Path(folder))
+    in_time = itertools.takewhile(lambda _: time.monotonic() - began <= seconds, seeds)
+    with file.open("a") as out:
+        for row in _elsewhere(in_time, workers) if workers else map(_looked_at, in_time):
             out.write(json.dumps(row) + "\n")
             out.flush()
-            for path in Path(folder).iterdir():
-                if path.is_file():
-                    path.unlink()
     return rows_in([file])
+
+
+def _looked_at(seed: int) -> dict[str, Any]:
+    with tempfile.TemporaryDirectory() as folder:
+        return look_at(seed, Path(folder))
+
+
+def _elsewhere(seeds: Iterator[int], workers: int) -> Iterator[dict[str, Any]]:
+    """Yield the rows of machines that other processes look at; each process ends after a number of them, with what it has not freed."""
+    spawned = multiprocessing.get_context("spawn")
+    with ProcessPoolExecutor(workers, spawned, _own_process, max_tasks_per_child=LIFE) as pool:
+        waiting: dict[Future[dict[str, Any]], int] = {}
+        while True:
+            waiting |= {pool.submit(_looked_at, seed): seed for seed in itertools.islice(seeds, 2 * workers - len(waiting))}
+            if not waiting:
+                return
+            for ended in wait(waiting, return_when=FIRST_COMPLETED).done:
+                try:
+                    yield ended.result()
+                except BrokenProcessPool:
+                    sys.exit(f"One of the machines {sorted(waiting.values())} ended its process.")
+                del waiting[ended]
+
+
+def _own_process() -> None:
+    gc.set_threshold(100_000, 20, 20)  # a machine makes many objects, and few of them in circles
 
 
 def summary(rows: list[dict[str, Any]]) -> dict[str, Any]:
