@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 from fencepost.explorers.verdict import Verdict
 from fencepost.invariants.protocols import PROTOCOLS
 from fencepost.model.language.actions import Action, Kind
+from fencepost.model.language.errors import DomainError
 from fencepost.model.language.interpreter import Interpreter
 from fencepost.model.language.ir import translate
 from fencepost.model.language.ir.oversights import ModelWarning, oversights
@@ -25,6 +26,7 @@ if TYPE_CHECKING:
     from fencepost.model.language import Property
     from fencepost.model.language.ir import Program
     from fencepost.model.language.machine import Machine
+    from fencepost.model.language.records import Key
 
 MANY = 1_000
 """States in which a witness of an initial state is looked for on the plain semantics."""
@@ -107,8 +109,11 @@ def _happened(machine: Machine, fired: Mapping[str, int]) -> set[str]:
 
 
 def _only_initially(question: Question, prop: Property, *, normalize: bool) -> Iterator[ModelWarning]:
-    """Look for a state behind the initial ones that satisfies a witness too, among the nearest ones."""
-    plain = Interpreter(question.protocol.machine, question.constants, normalize=normalize)
+    """Look for a state behind the initial ones that satisfies a witness too, among the nearest ones.
+
+    The search may not have come there, so the model may go wrong there: no step leads out of its domains.
+    """
+    plain = Interpreter(question.protocol.machine, question.constants, normalize=normalize, bounded=True)
     level = list(dict.fromkeys(plain.initial_states()))
     seen = set(level)
     visited = 0
@@ -118,7 +123,7 @@ def _only_initially(question: Question, prop: Property, *, normalize: bool) -> I
             for transition in plain.transitions(state):
                 if transition.after in seen:
                     continue
-                if plain.holds(prop, transition.after):
+                if _satisfies(plain, prop, transition.after):
                     return
                 visited += 1
                 seen.add(transition.after)
@@ -128,6 +133,14 @@ def _only_initially(question: Question, prop: Property, *, normalize: bool) -> I
                     return
         level = following
     yield _witness(prop, "no other state does")
+
+
+def _satisfies(plain: Interpreter, prop: Property, state: Key) -> bool:
+    """Say whether a state satisfies a witness; one in which the witness goes wrong does not."""
+    try:
+        return plain.holds(prop, state)
+    except DomainError:
+        return False
 
 
 def _witness(prop: Property, others: str) -> ModelWarning:

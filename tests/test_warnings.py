@@ -14,6 +14,7 @@ from fencepost.model.language.ir import translate
 
 from tests.commands import data_of, fencepost
 from tests.machines import mailbox
+from tests.test_hard_machines import HEAD
 
 ROOT = Path(__file__).parent.parent
 CARELESS = ROOT / "tests" / "machines" / "careless.py"
@@ -258,3 +259,45 @@ def test_a_domain_of_numbers_that_begins_at_minus_one_is_warned_of_wherever_it_i
     ]  # fmt: skip
     strict = fencepost("check", str(file), "--engine", engine, "--strict", "--quiet")
     assert strict.exit_code != 0
+
+
+GOES_WRONG = '''
+class State(Record):
+    x: Annotated[int, Range(0, 9)]
+
+@action()
+def initial(s, c):
+    """0."""
+
+@action()
+def go(s, c):
+    """One more, as far as it goes."""
+    require(s.x < LIMIT)
+    s.x += 1
+
+@always
+def is_small(s, c) -> bool:
+    """It is small."""
+    return s.x < SMALL
+
+@sometimes
+def begins(s, c) -> bool:
+    """It begins with 0."""
+    return 3 >> 5 - s.x >= 0 and s.x == 0
+
+MACHINE = Machine("going", "It goes on.", State, C, initial, (go,))
+PROPERTIES = (is_small, begins)
+'''
+
+
+@pytest.mark.parametrize("engine", ["plain", "native"])
+@pytest.mark.parametrize(("limit", "small", "verdict"), [(9, 10, "holds"), (10, 3, "violated")])
+def test_a_model_that_goes_wrong_where_a_warning_is_looked_for_keeps_its_answer(
+    tmp_path: Path, engine: str, limit: int, small: int, verdict: str
+) -> None:
+    file = tmp_path / "going.py"
+    file.write_text(HEAD + GOES_WRONG.replace("LIMIT", str(limit)).replace("SMALL", str(small)))
+    found = check(file, engine=engine)
+    assert found.verdict == verdict
+    assert ("only-initially", "begins") in {(item.kind, item.about) for item in found.warnings}
+    assert found.to_dict()["verdict"] == verdict
