@@ -24,6 +24,7 @@ if TYPE_CHECKING:
 
     from fencepost.explorers.symbolic.models import Pair
     from fencepost.explorers.symbolic.proof import Proof, Settings
+    from fencepost.explorers.verdict import Result
     from fencepost.invariants.protocols import Protocol
     from fencepost.model.language import Constants, Machine, Property
     from fencepost.model.language.records import Key
@@ -155,6 +156,8 @@ def _settings(
 
 def explain(report: ProveResult, seconds: float, watch: Watch) -> ProveResult:
     """Confirm what z3 found on the plain semantics, and ask the exhaustive engine whether its first state can be reached."""
+    from fencepost.explorers.symbolic.proof import goes_wrong
+
     if report.proof.history is not None:
         path_of_history(report)
         return report
@@ -168,10 +171,13 @@ def explain(report: ProveResult, seconds: float, watch: Watch) -> ProveResult:
     pair = report.proof.pair
     if pair is None or not pair.action or report.proof.why_stopped:
         return report
-    if report.proof.broken[0].forgotten and not is_confirmed(report, pair):
-        why = f"{report.proof.broken[0].move} breaks the induction only if a loop without an end leaves what it may never leave"
+    try:
+        pair = replace(pair, after=confirm(report, pair))
+    except (MismatchError, DisabledError, DomainError) as error:
+        why = why_unconfirmed(report, error)
+        if not why:
+            raise
         return replace(report, reachable=why, proof=replace(report.proof, pair=None))
-    pair = replace(pair, after=confirm(report, pair))
     report = replace(report, proof=replace(report.proof, pair=pair))
     if seconds <= 0:
         return report
@@ -179,10 +185,15 @@ def explain(report: ProveResult, seconds: float, watch: Watch) -> ProveResult:
     with watch.busy(f"searching {report.found.name} for the state that breaks the induction"):
         try:
             with interruptible():
-                answer, violated, stopped = search_for(report.found, constants, pair.before, seconds, values_text(report))
+                answer, violated, stopped = search_for(report, constants, pair.before, seconds)
         except KeyboardInterrupt as signal:
             answer, violated = "", {}
             stopped = signal.why if isinstance(signal, Stopped) else BY_KEYBOARD
+        except DomainError as error:
+            if constants.values == report.constants.values:
+                return beside_error(report, error)
+            answer = f"it is not known to be reachable: with {values_text(report)} the model {goes_wrong(error)}"
+            violated, stopped = violated_in(error.found), ""
     report = replace(report, proof=replace(report.proof, why_stopped=stopped))
     if violated is None:
         why = f"a reachable state breaks it: {report.proof.broken[0].move}"
@@ -199,16 +210,10 @@ def beside_error(report: ProveResult, error: DomainError) -> ProveResult:
 
     Raises the error if nothing is violated.
     """
-    from fencepost.explorers.symbolic.induction import state_properties
     from fencepost.explorers.symbolic.proof import goes_wrong
 
-    found = {item.name: item.why for item in report.proof.findings if item.verdict is Verdict.VIOLATED}
-    plain = Interpreter(report.found.machine, report.constants)
-    for number, state in enumerate(error.states):
-        for prop in state_properties(report.properties):
-            with suppress(DomainError):
-                if prop.name not in found and not plain.holds(prop, state):
-                    found[prop.name] = f"fails after {counted(number, 'step')}"
+    known = {item.name: item.why for item in report.proof.findings if item.verdict is Verdict.VIOLATED}
+    found = violated_in(error.found) | violated_on_the_way(report, error) | known
     if not found:
         raise error
     findings = tuple(
@@ -220,13 +225,40 @@ def beside_error(report: ProveResult, error: DomainError) -> ProveResult:
     return replace(report, proof=replace(report.proof, findings=findings, pair=None))
 
 
-def is_confirmed(report: ProveResult, pair: Pair) -> bool:
-    """Say whether the step happens on the plain semantics and breaks what it should: after loops without an end it need not."""
-    try:
-        confirm(report, pair)
-    except (MismatchError, DisabledError, DomainError):
-        return False
-    return True
+def violated_on_the_way(report: ProveResult, error: DomainError) -> dict[str, str]:
+    """Return which properties are violated in the states and the steps that lead to an error, and after how many steps."""
+    plain = Interpreter(report.found.machine, report.constants)
+    found: dict[str, str] = {}
+    for number, state in enumerate(error.states):
+        for prop in report.properties:
+            with suppress(DomainError):
+                if prop.over_steps:
+                    before = error.states[number - 1]
+                    holds = not number or plain.holds_step(prop, before, plain.apply(before, error.steps[number - 1]))
+                else:
+                    holds = plain.holds(prop, state)
+                if not holds:
+                    found.setdefault(prop.name, f"fails after {counted(number, 'step')}")
+    return found
+
+
+def violated_in(result: Result | None) -> dict[str, str]:
+    """Return what a search found violated, and by which run; nothing if it told of none."""
+    return {
+        item.name: f"violated by a run of {item.path.length} states, which `fencepost check` shows"
+        for item in (result.properties if result else ())
+        if item.verdict is Verdict.VIOLATED and item.path is not None
+    }
+
+
+def why_unconfirmed(report: ProveResult, error: Exception) -> str:
+    """Return why a step need not happen on the plain semantics, or break what it should; nothing if that is a defect."""
+    first = report.proof.broken[0]
+    if first.forgotten:
+        return f"{first.move} breaks the induction only if a loop without an end leaves what it may never leave"
+    if report.settings.lifted and isinstance(error, DomainError):
+        return f"{first.move} breaks the induction only where it leaves a bound on the way that has any value in the proof"
+    return ""
 
 
 def confirm(report: ProveResult, pair: Pair) -> Key:
@@ -292,10 +324,8 @@ def look_for_errors(machine: Machine, constants: Constants) -> None:
             raise
 
 
-def search_for(
-    found: Protocol, constants: Constants, state: Key, seconds: float, condition: str = ""
-) -> tuple[str, dict[str, str] | None, str]:
-    """Search exhaustively for a state; `condition` names the constants of which the answer must speak.
+def search_for(report: ProveResult, constants: Constants, state: Key, seconds: float) -> tuple[str, dict[str, str] | None, str]:
+    """Search exhaustively for a state, under constants of which the answer speaks where some have any value in the proof.
 
     Returns what came of it, what is violated anyway (None if the state was reached), and the signal that ended it, if one did.
     """
@@ -304,8 +334,10 @@ def search_for(
     from fencepost.explorers.native.search import Search
     from fencepost.explorers.verdict import Options
 
-    judged = tuple(item for item in found.properties if not item.kind.over_behaviours)
-    search = Search(found.machine, constants, judged, Options(workers=1, budget=seconds, memory=default_memory()))
+    condition = values_text(report)
+    search = Search(
+        report.found.machine, constants, report.properties, Options(workers=1, budget=seconds, memory=default_memory())
+    )
     result = search.run()
     words = search.layout.words
     encoded = search.layout.encode([state])
@@ -319,11 +351,7 @@ def search_for(
     stopped = result.why_stopped if ended_by_signal(result.why_stopped) else ""
     if reached:
         return f"it is one of {number}{f' with {condition}' if condition else ''}", None, stopped
-    violated = {
-        item.name: f"violated by a run of {item.path.length} states, which `fencepost check` shows"
-        for item in result.properties
-        if item.verdict is Verdict.VIOLATED and item.path is not None
-    }
+    violated = violated_in(result)
     if result.complete:
         where = f"with {condition}" if condition else "under these constants"
         return f"it is none of the {number} {where}, so this step violates nothing there", violated, ""

@@ -10,6 +10,7 @@ import pytest
 import z3
 from fencepost.api.proof_report import ProveResult
 from fencepost.api.proving import explain
+from fencepost.api.proving import prove as asked
 from fencepost.explorers.symbolic.places import load
 from fencepost.explorers.symbolic.proof import Settings, prove
 from fencepost.explorers.symbolic.system import System
@@ -21,8 +22,12 @@ from fencepost.model.language.errors import DomainError, ModelError, UsageError
 from fencepost.model.language.interpreter import Interpreter, Step
 
 from tests.machines import stumbles
+from tests.random_machines.engines import load as load_model
+from tests.test_hard_machines import HEAD
 
 if TYPE_CHECKING:
+    from pathlib import Path
+
     from fencepost.explorers.symbolic.proof import Proof
     from fencepost.model.language import Action, Property
 
@@ -110,6 +115,96 @@ def test_a_violation_is_told_beside_an_error_in_a_property() -> None:
     found = proved(machine(stumbles.count), stumbles.not_one, stumbles.stumbles, depth=3)
     assert found.of("not-one").verdict is Verdict.VIOLATED
     assert "State.arr: index 4 is outside the array" in found.of("stumbles").why
+
+
+RISING = (
+    HEAD
+    + '''
+class State(Record):
+    x: Annotated[int, Range(0, 600)]
+    y: Annotated[int, Range(0, 4)]
+
+@action()
+def initial(s, c):
+    """0."""
+
+@action()
+def go(s, c):
+    """Up, without an end."""
+    s.x += 1
+    s.y = 4 if s.y == 3 else s.y
+
+@step()
+def seven(before, after, c):
+    """It does not come to 7."""
+    return after.x != 7
+
+@always
+def not_550(s: State, c: C) -> bool:
+    """It is not 550."""
+    return s.x != 550
+
+@always
+def calm(s: State, c: C) -> bool:
+    """It is not 4."""
+    return s.y != 4
+
+@always
+def far(s: State, c: C) -> bool:
+    """It goes wrong far from here."""
+    return 1 >> (560 - s.x) >= 0
+
+MACHINE = Machine("rising", "It rises.", State, C, initial, (go,))
+PROPERTIES = (seven, not_550, calm, far)
+'''
+)
+"""It ends with an error after 600 steps, beyond the states that are gone through."""
+
+
+@pytest.mark.parametrize("most", [5, 600], ids=str)
+def test_steps_that_violate_are_told_beside_an_error(most: int, tmp_path: Path) -> None:
+    made, properties = load_model(RISING.replace("Range(0, 600)", f"Range(0, {most})").replace("x != 7", "x != 3"), tmp_path)
+    found = asked(Protocol(made, properties), only=["seven", "calm"], reach=20, workers=1, cache=False).proof
+    assert (found.of("seven").verdict, found.of("seven").why) == (Verdict.VIOLATED, "fails after 3 steps")
+    assert found.of("calm").verdict is Verdict.UNDETERMINED
+
+
+def test_a_violation_is_told_where_the_search_for_a_state_goes_wrong(tmp_path: Path) -> None:
+    made, properties = load_model(RISING, tmp_path)
+    found = asked(Protocol(made, properties), only=["not-550", "calm"], reach=20, workers=1, cache=False).proof
+    assert (found.of("not-550").verdict, found.of("not-550").why) == (Verdict.VIOLATED, "fails after 550 steps")
+    assert "goes wrong after 600 steps: go: State.x: 601 is out of its domain" in found.of("calm").why
+    with pytest.raises(DomainError, match="601 is out of its domain"):
+        asked(Protocol(made, properties), only=["calm"], reach=20, workers=1, cache=False)
+
+
+def test_a_property_that_was_not_asked_about_ends_no_proof(tmp_path: Path) -> None:
+    made, properties = load_model(RISING.replace("s.x += 1", "require(s.x < 590)\n    s.x += 1"), tmp_path)
+    found = asked(Protocol(made, properties), only=["calm"], reach=20, workers=1, cache=False)
+    assert found.verdict is Verdict.UNDETERMINED
+    assert (
+        found.reachable == "it is none of the 591 reachable states under these constants, so this step violates nothing there"
+    )
+
+
+@pytest.mark.parametrize("least", [0, 1])
+def test_an_error_under_other_constants_in_the_search_for_a_state_is_told_as_such(least: int, tmp_path: Path) -> None:
+    text = RISING.replace("Range(0, 600)", "Range(0, 3)").replace("s.x += 1", "s.x += c.n > 1 or s.x < 2")
+    made, properties = load_model(text.replace("s.y == 3", f"s.y == 3 and c.n > {least}"), tmp_path)
+    constants = {"n": 1}
+    found = asked(
+        Protocol(made, properties), only=["calm"], constants=constants, unbounded=["n"], reach=20, workers=1, cache=False
+    )
+    assert found.verdict is Verdict.UNDETERMINED
+    assert ("with n=2 the model goes wrong after 3 steps: go: State.x: 4 is out" in found.reachable) == bool(least)
+
+
+def test_a_step_that_leaves_a_bound_on_its_way_is_no_error_unless_it_happens(tmp_path: Path) -> None:
+    text = RISING.replace("Range(0, 4)", "Range(0, C.n)").replace("s.x += 1", "require(s.y == c.n)\n    s.y += 1\n    s.y = 0")
+    made, properties = load_model(text.replace("4 if s.y == 3 else s.y", "0\n    s.x = 550"), tmp_path)
+    found = asked(Protocol(made, properties), only=["not-550"], unbounded=["n"], workers=1, cache=False)
+    assert (found.verdict, found.proof.pair) == (Verdict.UNDETERMINED, None)
+    assert found.reachable == "go breaks the induction only where it leaves a bound on the way that has any value in the proof"
 
 
 @pytest.mark.parametrize("way", WAYS, ids=str)

@@ -66,6 +66,8 @@ def _print_broken(console: Console, report: ProveResult) -> None:
     if len(proof.broken) > SHOWN:
         print_lines(console, f"and {len(proof.broken) - SHOWN} more", indent=2)
     if proof.pair is None or not proof.pair.action:
+        if report.reachable:
+            print_lines(console, f"{report.reachable}.")
         return
     console.print()
     console.print(heading(f"{report.summary}: from a state in which all of them hold"))
