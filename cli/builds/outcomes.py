@@ -11,6 +11,7 @@ from enum import StrEnum
 from typing import TYPE_CHECKING, Any
 
 from fencepost.api.quantities import counted
+from fencepost.model.language.actions import Kind
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping
@@ -96,7 +97,8 @@ def _said(report: Report, item: Mapping[str, Any]) -> str:
     name, verdict = item["name"], item["verdict"]
     if verdict == "violated":
         culprit = f" for {item['culprit']}" if item.get("culprit") else ""
-        return f"{name} is violated{culprit}: the shortest trace has {counted(item['length'], 'state')}"
+        size = "a trace of" if Kind(item["kind"]).over_behaviours else "the shortest trace has"
+        return f"{name} is violated{culprit}: {size} {counted(item['length'], 'state')}"
     if verdict == "unreached":
         return f"{name} is unreached: the search is complete, and no state or step shows this witness"
     if verdict == "undetermined":

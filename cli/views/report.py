@@ -81,7 +81,7 @@ def print_traces(console: Console, result: CheckResult, command: Callable[[str],
             if not brief:
                 console.print()
             brief = elsewhere = True
-            line = f"{what}: {_size(path)}: `{command(name)}` shows it"
+            line = f"{what}: {_size(trace)}: `{command(name)}` shows it"
             console.print(line, soft_wrap=True)
             continue
         if not (brief and path in shown):
@@ -91,7 +91,7 @@ def print_traces(console: Console, result: CheckResult, command: Callable[[str],
             console.print(heading(f"{trace.finding}: by the same steps as {shown[path]}"), soft_wrap=True)
             continue
         shown[path] = name or "the deadlock"
-        print_trace(console, trace.titled(f"{what}: {_size(path)}"), path)
+        print_trace(console, trace.titled(f"{what}: {_size(trace)}"), path)
     if elsewhere:
         print_lines(console, styled("`--all-traces` prints all of them.", "dim"))
 
@@ -108,9 +108,11 @@ def _ways(result: CheckResult, *, worst: bool) -> Iterator[tuple[Counterexample,
         yield result.end, "no action is enabled"
 
 
-def _size(path: Path) -> str:
+def _size(trace: Counterexample) -> str:
+    path, prop = trace.path, trace.trace.prop
     if path.loop is None:
-        return f"the shortest trace has {counted(path.length, 'state')}"
+        of_behaviours = prop is not None and prop.kind.over_behaviours
+        return f"{'a trace of' if of_behaviours else 'the shortest trace has'} {counted(path.length, 'state')}"
     end = "at whose end everything may stop" if path.loop == path.length - 1 else f"a loop from the {_nth(path.loop + 1)} on"
     return f"a trace of {counted(path.length, 'state')}, {end}"
 

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 from fencepost.api.quantities import counted, show_seconds
 from fencepost.cli.views.console import print_lines, styled
 from fencepost.explorers.verdict import Verdict
+from fencepost.model.language.actions import Kind
 
 if TYPE_CHECKING:
     from fencepost.api.contract import RunData
@@ -53,7 +54,7 @@ class RunTable:
         )
         self.console.print(line, soft_wrap=True)
         traces = [
-            f"{item['name']}: shortest trace {counted(item['length'], 'state')}"
+            f"{item['name']}: {'a trace of' if Kind(item['kind']).over_behaviours else 'shortest trace'} {counted(item['length'], 'state')}"
             for item in data["properties"]
             if item["verdict"] == "violated"
         ]
