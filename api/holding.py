@@ -7,10 +7,14 @@ lock.take(s, "client-releases", client=0)
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Mapping
+from numbers import Integral
 from typing import TYPE_CHECKING, Any
 
 from fencepost.api.targets import ask
 from fencepost.counterexamples.states import changes, parts
+from fencepost.counterexamples.values import describe
+from fencepost.explorers.parameters import values_of
 from fencepost.model.language.domains import InFlight
 from fencepost.model.language.errors import DisabledError, UsageError, nearest
 from fencepost.model.language.interpreter import Interpreter, Step
@@ -18,12 +22,12 @@ from fencepost.model.language.records import ArrayOf, BagOf, Channel, Record, Ro
 from fencepost.model.language.subset import check, guards_of
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
     from pathlib import Path
 
     from fencepost.invariants.protocols import Protocol
     from fencepost.model.language import Machine, Property
     from fencepost.model.language.actions import Action
+    from fencepost.model.language.domains import Domain
     from fencepost.model.language.records import FieldType, Key
 
 
@@ -31,7 +35,7 @@ class Held:
     """A state: its fields are read as a model reads them. Two are equal if their content is."""
 
     def __init__(self, hand: InHand, key: Key) -> None:
-        self._hand, self.key = hand, key
+        self._hand, self._key = hand, key
         self._record = hand.plain.schema.restore(key)
 
     def __getattr__(self, name: str) -> Any:
@@ -40,14 +44,14 @@ class Held:
         return getattr(self._record, name)
 
     def __eq__(self, other: object) -> bool:
-        return isinstance(other, Held) and self.key == other.key
+        return isinstance(other, Held) and self._key == other._key
 
     def __hash__(self) -> int:
-        return hash(self.key)
+        return hash(self._key)
 
     def __repr__(self) -> str:
         lines = []
-        for part in parts(self._hand.machine.state, self.key):
+        for part in parts(self._hand.machine.state, self._key):
             shown = [
                 f"{cell.name} {cell.text}" if cell.messages is None else f"{cell.name} {' '.join(cell.messages) or 'empty'}"
                 for cell in part.cells
@@ -58,7 +62,7 @@ class Held:
 
     def changes_to(self, after: Held) -> list[str]:
         """Return what is different in another state, a line each."""
-        found = changes(self._hand.machine.state, self.key, after.key)
+        found = changes(self._hand.machine.state, self._key, after._key)
         return [f"{item.label}.{item}" if item.label else str(item) for item in found]
 
 
@@ -79,19 +83,19 @@ class InHand:
         A record takes a dictionary, an array a list or a dictionary by index, a bag or a channel a list of messages. Words that
         traces use stand for numbers: `holder="none"`, `phase="holding"`.
         """
-        record = self.plain.schema.restore((start or self.initial()[0]).key)
+        record = self.plain.schema.restore((start or self.initial()[0])._key)
         _fill(record, self.machine.state, values)
         return Held(self, self.plain.schema.key(record))
 
     def steps(self, state: Held) -> list[str]:
         """Return every step that can be taken, as it reads in a trace."""
-        return [self.plain.show(item.step) for item in self.plain.transitions(state.key)]
+        return [self.plain.show(item.step) for item in self.plain.transitions(state._key)]
 
     def take(self, state: Held, action: str, /, **values: Any) -> Held:
         """Return the state after an action; raise UsageError with the guard that refuses it."""
         step = self._step(state, action, values)
         try:
-            return Held(self, self.plain.apply(state.key, step).after)
+            return Held(self, self.plain.apply(state._key, step).after)
         except DisabledError as error:
             raise UsageError(
                 f"{self.plain.show(step)} cannot be taken here: {self._refusal(step, error)}: take another step, or begin in another state."
@@ -101,7 +105,7 @@ class InHand:
         """Return why an action cannot be taken: the guard that refuses it. An empty string if it can be."""
         step = self._step(state, action, values)
         try:
-            self.plain.apply(state.key, step)
+            self.plain.apply(state._key, step)
         except DisabledError as error:
             return self._refusal(step, error)
         return ""
@@ -118,7 +122,7 @@ class InHand:
             raise UsageError(
                 f"property {prop.name!r} is about more than one state: ask about an @always or a @sometimes property."
             )
-        return self.plain.holds(prop, state.key)
+        return self.plain.holds(prop, state._key)
 
     def _refusal(self, step: Step, error: DisabledError) -> str:
         number = self.guards.refused(step.action, error)
@@ -140,18 +144,30 @@ class InHand:
     def _argument(self, item: Action, state: Held, name: str, value: Any) -> Any:
         domain = dict(item.params)[name]
         if not isinstance(domain, InFlight):
-            return _number(f"parameter {name!r}", domain.spellings(), value)
+            return self._parameter(item, name, domain, value)
         kind = self.plain.message_class(domain)
         if isinstance(value, Record):
             return key_of(value)
+        _look_at(f"parameter {name!r}", value, Mapping, "a dictionary of fields of a message in flight")
         found = [
             message
-            for message in getattr(self.plain.schema.restore(state.key), domain.bag)
+            for message in getattr(self.plain.schema.restore(state._key), domain.bag)
             if all(getattr(message, field) == _number(field, _words(kind, field), wanted) for field, wanted in value.items())
         ]
         if not found:
             raise UsageError(f"there is no message {value!r} in {domain.bag}: name fields of one that is in flight.")
         return key_of(found[0])
+
+    def _parameter(self, item: Action, name: str, domain: Domain, value: Any) -> int:
+        """Return a value of a parameter; raise UsageError where an explorer would never try it."""
+        number = _number(f"parameter {name!r}", domain.spellings(), value)
+        every = values_of(self.plain.schema, domain)
+        if number not in every:
+            raise UsageError(
+                f"parameter {name!r} of action {item.label!r} was given {value!r}, which is out of its domain: "
+                f"write {describe(domain, every.start, every.stop - 1)}."
+            )
+        return number
 
 
 def in_hand(
@@ -177,10 +193,18 @@ def _number(what: str, words: Mapping[str, int], value: Any) -> int:
         if value.lower() not in words:
             raise UsageError(f"{what} was given {value!r}: write a number, or one of: {', '.join(words) or 'none'}.")
         return words[value.lower()]
+    _look_at(what, value, Integral, "a whole number")
     return int(value)
 
 
+def _look_at(what: str, value: Any, kind: type, wanted: str) -> None:
+    """Raise UsageError where a value is of another kind than what is wanted."""
+    if not isinstance(value, kind):
+        raise UsageError(f"{what} was given {value!r}: write {wanted}.")
+
+
 def _fill(record: Any, kind: type[Record], values: Mapping[str, Any]) -> None:
+    _look_at(f"record {kind.__name__}", values, Mapping, "a dictionary of its fields")
     known = dict(fields(kind))
     for name, value in values.items():
         if name not in known:
@@ -201,10 +225,12 @@ def _fill_place(place: Any, field: FieldType, value: Any) -> None:
             place.remove(message)
         if isinstance(place, Channel):
             place.clear()
+        _look_at("what is in flight", value, Iterable, "a list of messages")
         for item in value:
             _fill(place.add(), field.record if isinstance(field, BagOf) else _message_of(field), item)
     elif isinstance(field, ArrayOf):
-        for index, item in value.items() if isinstance(value, dict) else enumerate(value):
+        _look_at("an array", value, Iterable, "a list, or a dictionary by index")
+        for index, item in value.items() if isinstance(value, Mapping) else enumerate(value):
             if isinstance(field.element, Scalar):
                 place[index] = _number(f"element {index}", field.element.domain.spellings(), item)
             else:

@@ -2,12 +2,19 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 import pytest
 from fencepost.api import in_hand
 from fencepost.model.first import MACHINE, PROPERTIES, Kind, Phase
 from fencepost.model.language.errors import UsageError
 
 from tests.machines import comforts
+from tests.random_machines.engines import load
+from tests.test_hard_machines import HEAD
+
+if TYPE_CHECKING:
+    from pathlib import Path
 
 LOCK = in_hand(MACHINE, PROPERTIES, clients=2)
 
@@ -68,6 +75,20 @@ def test_a_property_is_asked_about_one_state() -> None:
             lambda s: LOCK.take(s, "server-grants", m={"kind": "ask"}),
             "there is no message {'kind': 'ask'} in messages: name fields",
         ),
+        (
+            lambda s: LOCK.take(s, "client-asks", client=2),
+            "parameter 'client' of action 'client-asks' was given 2, which is out of its domain: write a number from 0 to 1.",
+        ),
+        (lambda s: LOCK.why_not(s, "client-asks", client=-1), "parameter 'client' of action 'client-asks' was given -1"),
+        (lambda s: LOCK.take(s, "client-asks", client=0.5), "parameter 'client' was given 0.5: write a whole number."),
+        (
+            lambda s: LOCK.take(s, "server-grants", m=1),
+            "parameter 'm' was given 1: write a dictionary of fields of a message in flight.",
+        ),
+        (lambda _: LOCK.state(holder=None), "State.holder was given None: write a whole number."),
+        (lambda _: LOCK.state(session=1), "an array was given 1: write a list, or a dictionary by index."),
+        (lambda _: LOCK.state(messages=1), "what is in flight was given 1: write a list of messages."),
+        (lambda _: LOCK.state(messages=["ask"]), "record Message was given 'ask': write a dictionary of its fields."),
         (lambda s: LOCK.holds(s, "one-hold"), "protocol 'lock' has no property 'one-hold'. Did you mean 'one-holds'?"),
         (lambda s: LOCK.holds(s, "who-waits-gets-it"), "property 'who-waits-gets-it' is about more than one state"),
     ],
@@ -76,6 +97,31 @@ def test_what_cannot_be_meant_is_refused(ask: object, says: str) -> None:
     with pytest.raises(UsageError) as caught:
         ask(LOCK.initial()[0])  # type: ignore[operator]
     assert str(caught.value).startswith(says)
+
+
+KEYED = """
+class State(Record):
+    key: Annotated[int, Range(0, 3)]
+
+@action()
+def initial(s, c):
+    \"\"\"It has a key.\"\"\"
+    s.key = 2
+
+@action()
+def go(s, c):
+    \"\"\"It has another one.\"\"\"
+    s.key = 3
+
+PROPERTIES = ()
+MACHINE = Machine("keyed", "It has a key.", State, C, initial, (go,))
+"""
+
+
+def test_a_field_has_the_value_of_the_state_whatever_it_is_called(tmp_path: Path) -> None:
+    hand = in_hand(*load(HEAD + KEYED, tmp_path))
+    [start] = hand.initial()
+    assert (start.key, hand.take(start, "go").key) == (2, 3)
 
 
 def test_arrays_of_arrays_and_channels_are_filled_too() -> None:
