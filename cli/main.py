@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 import traceback
-from contextlib import suppress
+from contextlib import contextmanager, suppress
 from importlib import import_module
 from importlib.metadata import version
 from io import TextIOWrapper
@@ -12,9 +12,10 @@ from typing import TYPE_CHECKING, Any, NoReturn
 
 import click
 from fencepost.cli.status import Exit
+from fencepost.cli.streams import settle_streams
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterator, Sequence
 
 
 LISTED = {
@@ -58,12 +59,25 @@ LISTED = {
 _PLACES = {name: place for group in LISTED.values() for name, (place, _) in group.items()}
 
 
+class _GoneError(Exception):
+    """Whoever read our output is gone. click would end a BrokenPipeError itself, with the status of a violation."""
+
+
+@contextmanager
+def _while_read() -> Iterator[None]:
+    try:
+        yield
+    except BrokenPipeError as error:
+        raise _GoneError from error
+
+
 class Commands(click.Group):
     """A group of commands that ends every error as one message on stderr with the exit status of the contract."""
 
     def main(self, args: Sequence[str] | None = None, prog_name: str | None = None, **extra: Any) -> NoReturn:  # type: ignore[override]
         """Run a command and end the process with its exit status."""
         sys.excepthook = sys.__excepthook__  # from here on interrupts are explained below
+        settle_streams()
         extra["standalone_mode"] = False
         status = Exit.AS_EXPECTED
         if isinstance(sys.stdout, TextIOWrapper):
@@ -71,7 +85,7 @@ class Commands(click.Group):
         try:
             status = Exit(super().main(args, prog_name or "fencepost", **extra) or 0)
             _flush()
-        except BrokenPipeError:
+        except _GoneError:
             _close()  # whoever read us had enough before there was an answer
             status = Exit.UNDETERMINED
         except (Exception, KeyboardInterrupt) as error:  # noqa: BLE001 (the last resort: no traceback for users)
@@ -79,6 +93,16 @@ class Commands(click.Group):
             if isinstance(error, OSError):
                 _close()
         sys.exit(status)
+
+    def make_context(self, info_name: str | None, args: list[str], *rest: Any, **extra: Any) -> click.Context:
+        """Read the words of a command, and answer `--help`."""
+        with _while_read():
+            return super().make_context(info_name, args, *rest, **extra)
+
+    def invoke(self, ctx: click.Context) -> Any:
+        """Run a command."""
+        with _while_read():
+            return super().invoke(ctx)
 
     def list_commands(self, ctx: click.Context) -> list[str]:  # noqa: ARG002 (as click calls it)
         """Return the names of all commands."""

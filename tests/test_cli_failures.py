@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import os
 import subprocess
 import sys
 from pathlib import Path
+from typing import Any
 
 import pytest
 from click.testing import CliRunner
@@ -65,6 +67,39 @@ def test_output_that_cannot_be_written_ends_with_status_2(command: list[str]) ->
         )
     assert done.stderr == "fencepost: the output cannot be written: No space left on device. Send it to where there is room.\n"
     assert done.returncode == 2
+
+
+VAULT = str(Path(__file__).parent / "machines/vault.py")
+TOLD = ["faults", VAULT, "--property", "a-copy-is-left"]
+"""A command that says on stderr what it does."""
+
+
+@pytest.mark.parametrize("number", [0, 1, 2])
+def test_a_stream_that_is_closed_changes_no_status(number: int) -> None:
+    assert _ended(TOLD, preexec_fn=lambda: os.close(number)) == (0, "")
+
+
+@pytest.mark.parametrize("stream", ["stdout", "stderr"])
+def test_a_reader_that_is_gone_changes_no_status(stream: str) -> None:
+    reading, writing = os.pipe()
+    os.close(reading)
+    assert _ended(TOLD, **{stream: writing}) == (0, "")
+    assert _ended(["check", "kip101", "--profile", "quick"], **{stream: writing}) == (3 if stream == "stdout" else 0, "")
+    os.close(writing)
+
+
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="the system has no full device")
+def test_notes_that_cannot_be_written_change_no_status() -> None:
+    with Path("/dev/full").open("w") as full:
+        assert _ended(TOLD, stderr=full) == (0, "")
+
+
+def _ended(command: list[str], **streams: Any) -> tuple[int, str]:
+    """Return the status of a command, and what it says of something unforeseen."""
+    streams = {"stdout": subprocess.DEVNULL, "stderr": subprocess.PIPE, **streams}
+    done = subprocess.run([sys.executable, "-m", "fencepost.cli", *command], text=True, check=False, **streams)  # noqa: S603
+    said = done.stderr or ""
+    return done.returncode, said if "unforeseen" in said or "Traceback" in said else ""
 
 
 def _fail_with(monkeypatch: pytest.MonkeyPatch, error: BaseException) -> None:

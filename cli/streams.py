@@ -1,0 +1,34 @@
+"""The streams of the command. Each of them is there, and no work ends because nobody can be told of it."""
+
+from __future__ import annotations
+
+import io
+import os
+import sys
+from typing import Any
+
+
+class _Notes(io.FileIO):
+    """Takes what is written to it, whether or not anybody gets it: the reader may be gone, or there may be no room."""
+
+    def write(self, content: Any, /) -> int:
+        """Write as far as that can be done."""
+        try:
+            return super().write(content) or len(content)
+        except OSError:
+            return len(content)
+
+
+def settle_streams() -> None:
+    """See that files of ours do not take the place of a stream that was closed, and that notes on stderr end nothing."""
+    for number in range(3):
+        try:
+            os.fstat(number)
+        except OSError:
+            os.set_inheritable(os.open(os.devnull, os.O_RDWR), True)
+    sys.stdout = sys.stdout or open(1, "w", encoding="utf-8", closefd=False)  # noqa: SIM115 (it stays open)
+    if sys.stderr is None or sys.stderr is sys.__stderr__:
+        said = io.BufferedWriter(_Notes(2, "w", closefd=False))
+        sys.stderr = io.TextIOWrapper(
+            said, getattr(sys.stderr, "encoding", None) or "utf-8", "backslashreplace", line_buffering=True, write_through=True
+        )
