@@ -190,6 +190,7 @@ def ablate(
         data = matrix.explore(rows, source, whole=not guards)
         if liveness:
             judge_liveness(question, data, options, watch)
+            data["suspicions"] = data["suspicions"] and suspicions(data)
     return AblateResult.of(data)
 
 

@@ -193,9 +193,13 @@ class _Request:
         found = self.question.protocol
         if not self.prop.kind.must_hold:
             known_ones = [item.name for item in found.properties if item.kind.must_hold]
+            why = (
+                "the fewest faults are found level by level, in a search that ends with the first violation, and this is judged on the graph of all states"
+                if self.prop.kind.over_behaviours
+                else "faults break what must hold in every state or step, and this is a witness"
+            )
             raise UsageError(
-                f"property {self.prop.name!r} is of kind {self.prop.kind}: the fewest faults are found level by level, in a search that ends with "
-                f"the first violation, and this is judged on the graph of all states. Name one of: {', '.join(known_ones) or 'none'}; or raise the "
+                f"property {self.prop.name!r} is of kind {self.prop.kind}: {why}. Name one of: {', '.join(known_ones) or 'none'}; or raise the "
                 "budgets one by one with `fencepost check`."
             )
         known = fault_kinds(found.machine)

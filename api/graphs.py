@@ -29,6 +29,8 @@ def graph_of(question: Question, most: int, *, normalize: bool = True, marked: b
     plain = Interpreter(question.protocol.machine, question.constants, normalize=normalize)
     numbers = {key: number for number, key in enumerate(plain.initial_states())}
     initial = len(numbers)
+    if initial > most:
+        raise _too_many(question, most)
     waiting = deque(numbers)
     steps = []
     while waiting:
@@ -36,10 +38,7 @@ def graph_of(question: Question, most: int, *, normalize: bool = True, marked: b
         for item in plain.transitions(before):
             if item.after not in numbers:
                 if len(numbers) == most:
-                    raise UsageError(
-                        f"protocol {question.name!r} has more than {most:,} states under these constants, too many for a graph: set smaller "
-                        "constants, or write a larger --max-states."
-                    )
+                    raise _too_many(question, most)
                 numbers[item.after] = len(numbers)
                 waiting.append(item.after)
             steps.append((numbers[before], numbers[item.after], plain.show(item.step)))
@@ -51,6 +50,13 @@ def graph_of(question: Question, most: int, *, normalize: bool = True, marked: b
     for before_number, after_number, action in steps:
         made.add_edge(before_number, after_number, label=action)
     return made
+
+
+def _too_many(question: Question, most: int) -> UsageError:
+    return UsageError(
+        f"protocol {question.name!r} has more than {most:,} states under these constants, too many for a graph: set smaller "
+        "constants, or write a larger --max-states."
+    )
 
 
 def _labels(question: Question, keys: list[Key]) -> Iterator[str]:

@@ -10,7 +10,7 @@ from fencepost.api.targets import Question, parse_setting
 from fencepost.explorers.verdict import Result, Verdict, ended_by_signal, extended
 from fencepost.invariants.protocols import Protocol
 from fencepost.model.language.actions import Kind
-from fencepost.model.language.errors import UsageError
+from fencepost.model.language.errors import DomainError, UsageError
 from fencepost.model.language.removal import find_guard, without
 
 if TYPE_CHECKING:
@@ -70,7 +70,11 @@ def judge_liveness(question: Question, data: MatrixData, options: Options, watch
         else:
             name, value = parse_setting(machine, "also", row["row"])
             values = constants.replace(**{name: value})
-        result = explore(Question(Protocol(machine, kept), values, kept), "native", options, watch)
+        try:
+            result = explore(Question(Protocol(machine, kept), values, kept), "native", options, watch)
+        except DomainError as error:
+            row["why"] = f"what must happen in the end was not judged: {error}"
+            continue
         row["liveness"] = _with(result, Verdict.VIOLATED)
         if row["liveness"]:
             row["purpose"] = "liveness"

@@ -12,6 +12,7 @@ from fencepost.explorers.evidence.ablation import Ablation
 from fencepost.explorers.interrupts import BY_KEYBOARD
 
 from tests.commands import data_of, fencepost
+from tests.test_hard_machines import HEAD
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -239,7 +240,9 @@ def test_a_guard_that_protects_only_what_must_happen_in_the_end_is_told_apart() 
     assert (rows["turn-back 1"]["purpose"], rows["turn-back 1"]["liveness"]) == ("liveness", ["comes-home"])
     assert (rows["wavering=on"]["purpose"], rows["wavering=on"]["liveness"]) == ("liveness", ["comes-home"])
     assert rows["walk 1"]["purpose"] == "bound"
+    assert "turn-back 1" not in found["suspicions"]["idle"]
     without = data_of(fencepost("ablate", WANDERER, "--json", "--quiet"))
+    assert "turn-back 1" in without["suspicions"]["idle"]
     assert next(row for row in without["rows"] if row["row"] == "turn-back 1")["purpose"] == "same-states"
 
 
@@ -254,6 +257,49 @@ def test_liveness_is_refused_where_nothing_must_happen_in_the_end() -> None:
     found = fencepost("ablate", PLANTED, "--liveness")
     assert found.exit_code == 2
     assert "has no leads-to properties" in found.stderr
+
+
+FAR = """
+class State(Record):
+    x: Annotated[int, Range(0, 5)]
+
+@action()
+def initial(s, c):
+    \"\"\"0.\"\"\"
+
+@action()
+def go(s, c):
+    \"\"\"On to 3.\"\"\"
+    require(s.x < 3)
+    require(s.x < 5)
+    s.x += 1
+
+@always
+def is_in_sight(s, c) -> bool:
+    \"\"\"It is in sight.\"\"\"
+    return s.x < 6
+
+def begins(s, c):
+    return s.x == 0
+
+def arrives(s, c):
+    return 1 << (3 - s.x) == 1
+
+arrives_at_3 = leads_to("arrives-at-3", "It comes to 3.", when=begins, then=arrives, fair=(weak(go),))
+PROPERTIES = (is_in_sight, arrives_at_3)
+MACHINE = Machine("far", "It goes to 3.", State, C, initial, (go,))
+"""
+
+
+def test_a_row_in_which_a_condition_of_behaviours_goes_wrong_keeps_the_matrix(tmp_path: Path) -> None:
+    file = tmp_path / "far.py"
+    file.write_text(HEAD + FAR)
+    found = data_of(fencepost("ablate", str(file), "--json", "--quiet", "--liveness"))
+    rows = {row["row"]: row for row in found["rows"]}
+    assert list(rows) == ["go 1", "go 2"]
+    assert (rows["go 1"]["purpose"], rows["go 1"]["grown"]) == ("nothing-broke", True)
+    assert rows["go 1"]["why"] == ("what must happen in the end was not judged: property 'arrives-at-3': negative shift count")
+    assert rows["go 2"]["purpose"] == "not-exercised"
 
 
 CLIMBER = '''"""A climber."""

@@ -46,6 +46,8 @@ def test_a_large_graph_is_refused() -> None:
     done = fencepost("graph", MODEL, *SMALL, "--max-states", "3")
     assert done.exit_code == 2
     assert "has more than 3 states under these constants" in done.stderr
+    several = fencepost("graph", "tests/machines/grid.py", "--set", "starts=3", "--max-states", "2")
+    assert "has more than 2 states under these constants" in several.stderr
 
 
 def test_an_unknown_format_is_refused() -> None:

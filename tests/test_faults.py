@@ -289,7 +289,10 @@ def test_what_was_tried_is_said_where_nothing_breaks() -> None:
 @pytest.mark.parametrize(
     ("arguments", "says"),
     [
-        (["--property", "one-copy-is-left"], "is of kind sometimes"),
+        (
+            ["--property", "one-copy-is-left"],
+            "is of kind sometimes: faults break what must hold in every state or step, and this is a witness.",
+        ),
         (["--property", "a-copy-is-left", "--kind", "crashs"], "has no fault 'crashs'. Did you mean 'crashes'?"),
         (["--property", "a-copy-is-left", "--cost", "crashes"], "write KIND=N"),
         (["--property", "a-copy-is-left", "--cost", "crashes=-1"], "write KIND=N"),

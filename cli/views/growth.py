@@ -32,7 +32,7 @@ def print_growth(console: Console, growth: Growth) -> None:
 def _lines(growth: Growth) -> Iterator[tuple[str, Text | str]]:
     """Yield what was learnt: (label, text)."""
     same = [item.name for item in growth.stable if item.changes is None]
-    if same:
+    if same and growth.bounds:
         told = "every verdict" if len(same) == len(growth.stable) else ", ".join(same)
         yield "stable", f"{told}, up to {_shown(growth.bounds)}"
     for item in growth.stable:
