@@ -11,7 +11,7 @@ from fencepost.explorers.native.compile import load
 from fencepost.explorers.native.generate import lowered
 from fencepost.explorers.native.llvm.objects import CHEAP
 from fencepost.explorers.plain import PlainSearch
-from fencepost.explorers.verdict import Options, deep_enough
+from fencepost.explorers.verdict import Options, deep_enough, ended_by_signal
 from fencepost.model.language import ir
 from fencepost.model.language.errors import DomainError, FencepostError, MismatchError, ModelError
 
@@ -201,6 +201,8 @@ def said(search: Callable[[], Result]) -> dict[str, Any]:
         return {"error": str(error), "raised": error}
     except MismatchError as error:
         return {"mismatch": str(error)}
+    if ended_by_signal(found.why_stopped):
+        raise KeyboardInterrupt
     return {
         "complete": found.complete,
         "distinct": found.distinct,
