@@ -21,7 +21,7 @@ PATIENCE = 5.0
 def write_text(path: Path, text: str) -> None:
     """Write a file that the user named; raise UsageError if that cannot be done."""
     try:
-        path.write_text(text, encoding="utf-8")
+        path.write_text(text, encoding="utf-8", errors="backslashreplace")  # a name of a file may hold any bytes
     except OSError as error:
         raise unwritable(path, error) from error
 

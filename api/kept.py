@@ -23,7 +23,7 @@ FORMAT = 3
 
 def digest(parts: list[str]) -> str:
     """Return a short name for texts: others have another one."""
-    return hashlib.sha256("\n".join(parts).encode()).hexdigest()[:16]
+    return hashlib.sha256(_bytes("\n".join(parts))).hexdigest()[:16]
 
 
 class Kept:
@@ -36,7 +36,7 @@ class Kept:
         if resume and not folder:
             raise UsageError("--resume was given without a checkpoint to continue from: write --checkpoint DIR --resume.")
         self.folder = Path(folder) if folder else None
-        self.mark = hashlib.sha256(question.encode()).hexdigest()
+        self.mark = hashlib.sha256(_bytes(question)).hexdigest()
         self.resume = resume
         if begun and self.folder:
             self._refuse_nothing(self.folder)
@@ -111,7 +111,7 @@ class Kept:
             raise UsageError(f"{file} cannot be written: {error.strerror or error}. Name a folder with room.") from error
 
     def _mark(self, own: str) -> str:
-        return hashlib.sha256(f"{self.mark}\n{own}".encode()).hexdigest() if own else self.mark
+        return hashlib.sha256(_bytes(f"{self.mark}\n{own}")).hexdigest() if own else self.mark
 
     def _file(self, name: str) -> Path:
         assert self.folder is not None
@@ -121,6 +121,11 @@ class Kept:
 def slug(name: str) -> str:
     """Return the name of a row as that of a file."""
     return re.sub(r"[^a-z0-9._=]+", "-", name.lower())
+
+
+def _bytes(text: str) -> bytes:
+    """Return a text as bytes; names of files in it may be no text."""
+    return text.encode("utf-8", "surrogateescape")
 
 
 def _row_in(file: Path) -> dict[str, Any]:

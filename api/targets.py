@@ -241,7 +241,7 @@ class _AsWritten(SourceFileLoader):
 
 def _run_file(path: Path) -> ModuleType:
     """Run a model file as a module; its neighbours can be imported, as if it were a script."""
-    name = USER_MODULE + path.stem
+    name = USER_MODULE + path.stem.encode("utf-8", "backslashreplace").decode()
     spec = importlib.util.spec_from_loader(name, _AsWritten(name, str(path.resolve()))) if path.suffix == ".py" else None
     if spec is None or spec.loader is None:
         raise UsageError(f"{path} is not a Python file: name a file that ends in .py.")

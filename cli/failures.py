@@ -13,6 +13,10 @@ from fencepost.model.language.errors import DomainError, FencepostError, Mismatc
 
 _NO_ROOM = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO, errno.EROFS)
 """What the system says when it cannot take what is printed."""
+_NAMED = (errno.ENAMETOOLONG, errno.EACCES, errno.EPERM, errno.ELOOP, errno.ENOTDIR, errno.EISDIR)
+"""What the system says when it refuses a file or a folder by its name."""
+LONGEST = 60
+"""Characters of a name that a message repeats."""
 
 
 def explain(error: BaseException) -> tuple[Exit, str]:
@@ -34,6 +38,10 @@ def explain(error: BaseException) -> tuple[Exit, str]:
         )
     if isinstance(error, OSError) and error.errno in _NO_ROOM:
         return Exit.BAD_INPUT, f"the output cannot be written: {error.strerror}. Send it to where there is room."
+    if isinstance(error, OSError) and error.errno in _NAMED and error.filename is not None:
+        name = os.fsdecode(error.filename)
+        shown = name if len(name) <= LONGEST else f"{name[: LONGEST - 3]}..."
+        return Exit.BAD_INPUT, f"{shown} cannot be used: {error.strerror}. Name another file or folder."
     return Exit.WRONG, _unforeseen(error)
 
 

@@ -4,8 +4,11 @@ from __future__ import annotations
 
 import io
 import os
+import re
 import sys
 from typing import Any
+
+SIZE = re.compile(r"[0-9]{1,4}", re.ASCII)
 
 
 class _Notes(io.FileIO):
@@ -20,7 +23,13 @@ class _Notes(io.FileIO):
 
 
 def settle_streams() -> None:
-    """See that files of ours do not take the place of a stream that was closed, and that notes on stderr end nothing."""
+    """See that files of ours do not take the place of a stream that was closed, and that notes on stderr end nothing.
+
+    What the environment says of the terminal's size is forgotten where no terminal can be of that size.
+    """
+    for name in ("COLUMNS", "LINES"):
+        if not SIZE.fullmatch(os.environ.get(name, "")):
+            os.environ.pop(name, None)
     for number in range(3):
         try:
             os.fstat(number)

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import importlib.util
 import os
+import shutil
 import subprocess
 import sys
 from pathlib import Path
@@ -92,6 +94,40 @@ def test_a_reader_that_is_gone_changes_no_status(stream: str) -> None:
 def test_notes_that_cannot_be_written_change_no_status() -> None:
     with Path("/dev/full").open("w") as full:
         assert _ended(TOLD, stderr=full) == (0, "")
+
+
+def test_a_name_that_the_system_refuses_is_bad_input() -> None:
+    for command in (["check", "a" * 300], ["check", "a" * 300 + ".py"], ["new", "a" * 300], ["audit", "a/" * 3000]):
+        result = CliRunner().invoke(run, command)
+        assert result.exit_code == 2
+        assert "File name too long. Name another file or folder." in result.stderr or "audit" in result.stderr
+        assert len(result.stderr) < 300
+
+
+@pytest.mark.parametrize("size", ["1000000000", "9" * 5000, "\u00b2", "-1", "wide"])
+def test_a_size_that_no_terminal_has_is_forgotten(size: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    usual = CliRunner(env={"COLUMNS": None, "LINES": None}).invoke(run, ["list", "kip101"])
+    monkeypatch.setenv("LINES", size)
+    monkeypatch.setenv("COLUMNS", size)
+    assert CliRunner().invoke(run, ["list", "kip101"]).output == usual.output
+
+
+def test_a_model_may_be_in_a_file_whose_name_is_no_text(tmp_path: Path) -> None:
+    model = os.fsdecode(bytes(tmp_path) + b"/v\xffau.py")
+    shutil.copy(VAULT, model)
+    report = tmp_path / "report.sarif"
+    statuses = [
+        CliRunner().invoke(run, [*command, *rest]).exit_code
+        for command, rest in (
+            (["check", model], ["--sarif", str(report)]),
+            (["ablate", model], ["--checkpoint", str(tmp_path / "rows")]),
+            (["faults", model], ["--property", "a-copy-is-left", "--json"]),
+        )
+    ]
+    assert statuses == [1, 1, 0]
+    assert "v\\udcffau.py" in report.read_text()
+    if importlib.util.find_spec("z3"):
+        assert CliRunner().invoke(run, ["prove", model, "--depth", "1"]).exit_code in (0, 1, 3)
 
 
 def _ended(command: list[str], **streams: Any) -> tuple[int, str]:
