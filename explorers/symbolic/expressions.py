@@ -130,7 +130,8 @@ def _binary(run: Walking, frame: Frame, node: nodes.Binary) -> Value:
         least, most = bounds(number(other))
         if least is not None and least >= terms.HUGE:
             run.check(frame, equal(one, 0), "a shift by more bits than there is room for")
-        elif most is not None and most > terms.FAR:
+            return 0
+        if most is not None and most > terms.FAR:
             raise UnknownOperation(f"a shift to the left by more than {terms.FAR:,} bits")
     return _OPERATORS[node.operator](one, other)
 

@@ -214,10 +214,17 @@ class Endless:
 
 
 def _is_quantified(index: Any) -> bool:
-    """Say whether an index has the variable of a "for all" in it."""
-    if z3.is_const(index):
-        return str(index).startswith("any.")
-    return any(_is_quantified(item) for item in index.children())
+    """Say whether an index has the variable of a "for all" in it. Parts of a term may stand in it many times over."""
+    seen, left = set(), [index]
+    while left:
+        item = left.pop()
+        if item.get_id() in seen:
+            continue
+        if z3.is_const(item) and str(item).startswith("any."):
+            return True
+        seen.add(item.get_id())
+        left += item.children()
+    return False
 
 
 @dataclass

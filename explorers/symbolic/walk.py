@@ -114,13 +114,20 @@ class Walk:
     def check_up_to(self, frame: Frame, node: nodes.Node, before: int, fold: Quantified) -> None:
         """Make the checks of a fold's body those of all numbers up to the first that decides: it looks at none after that.
 
-        A property has to be defined whatever the fold may skip, which is more than the plain semantics asks: what is proved so
-        holds there too. A step must not be cut for what is skipped, so there the first number that decides has a name.
+        For a property there is none before the number at hand. In a step the first number that decides has a name, which z3 finds easier.
         """
         made = [item for item in self.checks[before:] if item.passes is not True]
         del self.checks[before:]
-        if self.havoc_loops is None or not made:
-            self.checks += [item.for_all(fold.variable) for item in made]
+        if not made:
+            return
+        variable, (start, stop) = Num(fold.variable.term, None, None), fold.source
+        here = same(fold.body, fold.decides)
+        if self.havoc_loops is None:
+            self.variables += 1
+            other = Num(integer(f"any.{self.variables}"), None, None)
+            there = z3.substitute(boolean(here), (variable.term, other.term))
+            reached = for_all(other, either(at_most(variable, other), negate(there)))
+            self.checks += [replace(item, where=both(item.where, reached)).for_all(variable) for item in made]
             return
         if self.quantified:
             self.refuse(
@@ -129,10 +136,8 @@ class Walk:
                 "this may end with an error, in a loop without a bound inside of another one",
                 "leave the constant that bounds one of them bounded",
             )
-        variable, (start, stop) = Num(fold.variable.term, None, None), fold.source
         last = Num(integer(self.fresh_name()), None, None)
         decided = same(fold.whole, fold.decides)
-        here = same(fold.body, fold.decides)
         earlier = for_all(variable, either(less(variable, start), at_most(last, variable), negate(here)))
         at_last = z3.substitute(boolean(here), (variable.term, last.term))
         self.facts += [
