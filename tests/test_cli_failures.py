@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import importlib.util
-import json
 import os
 import shutil
 import subprocess
@@ -122,13 +121,13 @@ def test_a_model_may_be_in_a_file_whose_name_is_no_text(tmp_path: Path, monkeypa
     statuses = [
         CliRunner().invoke(run, [*command, *rest]).exit_code
         for command, rest in (
-            (["check", other], ["--sarif", str(report)]),
             (["ablate", model], ["--checkpoint", str(tmp_path / "rows")]),
             (["faults", model], ["--property", "a-copy-is-left", "--json"]),
         )
     ]
-    assert statuses == [1, 1, 0]
-    assert other in str(json.loads(report.read_text()))
+    assert statuses == [1, 0]
+    assert _ended(["check", other, "--sarif", str(report)]) == (1, "")
+    assert '"uri": "l%FF.py"' in report.read_text()
     if importlib.util.find_spec("z3"):
         assert CliRunner().invoke(run, ["prove", model, "--depth", "1"]).exit_code in (0, 1, 3)
 

@@ -8,9 +8,11 @@ from __future__ import annotations
 
 import hashlib
 import json
+import os
 from importlib.metadata import version
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
+from urllib.parse import quote
 
 from fencepost.cli.builds.outcomes import End, outcomes
 from fencepost.counterexamples.sources import near, place_of, promises
@@ -104,7 +106,7 @@ def _flow(found: Protocol, steps: Iterable[str]) -> Iterable[dict[str, Any]]:
 def _location(function: Callable[..., Any], message: str = "") -> dict[str, Any]:
     place = place_of(function)
     name = near(place.file)
-    uri = place.file.as_uri() if Path(name).is_absolute() else name
+    uri = place.file.as_uri() if Path(name).is_absolute() else quote(os.fsencode(name))
     found: dict[str, Any] = {
         "physicalLocation": {"artifactLocation": {"uri": uri}, "region": {"startLine": place.line}},
         "logicalLocations": [{"fullyQualifiedName": f"{function.__module__}.{function.__name__}", "kind": "function"}],
