@@ -20,6 +20,9 @@ if TYPE_CHECKING:
 FORMAT = 3
 """Rows of format 2 say nothing of the initial states that they are of."""
 
+PLAIN = re.compile(r"[a-z0-9._=/ -]*")
+"""Names of rows that are told apart by their letters and numbers alone."""
+
 
 def digest(parts: list[str]) -> str:
     """Return a short name for texts: others have another one."""
@@ -119,8 +122,9 @@ class Kept:
 
 
 def slug(name: str) -> str:
-    """Return the name of a row as that of a file."""
-    return re.sub(r"[^a-z0-9._=]+", "-", name.lower())
+    """Return the name of a row as that of a file; two names that would read alike there have their digests too."""
+    text = re.sub(r"[^a-z0-9._=]+", "-", name.lower())
+    return text if PLAIN.fullmatch(name) else f"{text}-{digest([name])}"
 
 
 def _bytes(text: str) -> bytes:

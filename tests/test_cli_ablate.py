@@ -259,6 +259,58 @@ def test_liveness_is_refused_where_nothing_must_happen_in_the_end() -> None:
     assert "has no leads-to properties" in found.stderr
 
 
+ALIKE = """
+class State(Record):
+    x: Annotated[int, Range(0, 2)]
+
+@action()
+def initial(s, c):
+    \"\"\"0.\"\"\"
+
+@action()
+def é(s, c):
+    \"\"\"Up.\"\"\"
+    require(s.x < 2)
+    s.x += 1
+
+@action()
+def ü(s, c):
+    \"\"\"Down.\"\"\"
+    require(s.x > 0)
+    s.x -= 1
+
+@action()
+def Up(s, c):
+    \"\"\"Up by 2.\"\"\"
+    require(s.x == 0)
+    s.x = 2
+
+@action()
+def up(s, c):
+    \"\"\"Up again.\"\"\"
+    require(s.x == 1)
+    s.x = 2
+
+@always
+def is_low(s, c) -> bool:
+    \"\"\"It is low.\"\"\"
+    return s.x < 3
+
+PROPERTIES = (is_low,)
+MACHINE = Machine("alike", "Names that are nearly alike.", State, C, initial, (é, ü, Up, up))
+"""
+
+
+def test_rows_whose_names_are_nearly_alike_are_kept_apart(tmp_path: Path) -> None:
+    file, folder = tmp_path / "alike.py", str(tmp_path / "rows")
+    file.write_text(HEAD + ALIKE, encoding="utf-8")
+    asked = ("ablate", str(file), "--json", "--quiet", "--checkpoint", folder)
+    first, again = data_of(fencepost(*asked)), fencepost(*asked, "--resume")
+    assert "4 of 4 rows from the checkpoint" in fencepost(*asked[:2], *asked[4:], "--resume").stderr
+    assert data_of(again)["rows"] == first["rows"]
+    assert [row["row"] for row in first["rows"]] == ["é 1", "ü 1", "Up 1", "up 1"]
+
+
 FAR = """
 class State(Record):
     x: Annotated[int, Range(0, 5)]
