@@ -7,7 +7,9 @@ import builtins
 import contextlib
 import json
 import keyword
+from dataclasses import replace
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import numpy as np
 import pytest
@@ -15,9 +17,15 @@ from fencepost.api.targets import find_protocol
 from fencepost.explorers import plain
 from fencepost.explorers.rules import rule_machine
 from fencepost.explorers.verdict import Options, Result
+from fencepost.model import first
+from fencepost.model.language import eventually
 from fencepost.model.language.errors import ModelError
+from fencepost.model.language.machine import Version
 
 from tests.commands import data_of, fencepost
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
 
 RESERVED = sorted({"match", "case", "type", *keyword.softkwlist} - {"_"})
 BUILTINS = sorted(name for name in dir(builtins) if not name.startswith("_") and name not in keyword.kwlist)
@@ -391,3 +399,21 @@ def test_two_names_that_read_alike_are_refused(change: tuple[str, str], says: st
     result = fencepost("check", str(path), "--engine", "plain")
     assert (result.exit_code, result.stdout) == (2, "")
     assert says in result.stderr
+
+
+TITLES = ["", " stands-off", "one\nname", "two  blanks", "bell\a"]
+
+
+ASKS: dict[str, Callable[[str], object]] = {
+    "machine": lambda name: replace(first.MACHINE, name=name),
+    "version": lambda name: replace(first.MACHINE, versions=(Version(name, "Today's.", {}),)),
+    "property": lambda name: eventually(name, "Somebody waits.", then=first.waits_no_longer, client=first.Client),
+}
+
+
+@pytest.mark.parametrize("name", TITLES)
+@pytest.mark.parametrize("part", ASKS)
+def test_a_name_that_no_trace_can_hold_is_refused(name: str, part: str) -> None:
+    assert ASKS[part]("a name")
+    with pytest.raises(ModelError, match=r"is named .*, which no trace can hold: write a text on one line"):
+        ASKS[part](name)
