@@ -177,11 +177,12 @@ class Counterexample:
         return {"property": self.prop or None, "finding": self.finding, "length": self.length, "steps": list(self.texts)}
 
     def to_frame(self) -> pd.DataFrame:
-        """Return a row for each state: the step that led there, and every field."""
+        """Return a row for each state: the step that led there, and every field, also one that is called `step`."""
         import pandas as pd
 
-        rows = [{"step": self.texts[state.number - 1] if state.number else "", **state.fields} for state in self.states]
-        return pd.DataFrame(rows).rename_axis("state")
+        made = pd.DataFrame([dict(state.fields) for state in self.states]).rename_axis("state")
+        made.insert(0, "step", ["", *self.texts], allow_duplicates=True)
+        return made
 
     def __str__(self) -> str:
         return self.render("text")

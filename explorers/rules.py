@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from fencepost.explorers.parameters import values_of
 from fencepost.explorers.stateful import ViolatedError, hypothesis
+from fencepost.explorers.verdict import refuse_behaviours
 from fencepost.model.language.actions import Kind
 from fencepost.model.language.domains import Domain, InFlight
 from fencepost.model.language.errors import DisabledError
@@ -27,9 +28,11 @@ OURS = "do_"
 def rule_machine(machine: Machine, constants: Constants, properties: tuple[Property, ...]) -> Any:
     """Return a RuleBasedStateMachine: rules draw an action's parameters, and do nothing where a guard refuses.
 
-    Its class attributes `calls` and `steps` count the rules that were run, and those of them that did something.
+    Its class attributes `calls` and `steps` count the rules that were run, and those of them that did something. Raises UsageError for a
+    property of whole behaviours.
     """
     hypothesis()
+    refuse_behaviours(properties, "a run of rules has an end")
     from hypothesis import stateful
 
     plain = Interpreter(machine, constants)

@@ -16,6 +16,8 @@ from fencepost.explorers.verdict import Cause
 
 from tests.commands import data_of, fencepost, fixed
 from tests.machines import mailbox
+from tests.random_machines.engines import load
+from tests.test_hard_machines import HEAD
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -98,6 +100,37 @@ def test_rows_are_frames() -> None:
     assert list(found.to_frame().index) == [item.name for item in found.properties]
     assert found.trace is not None
     assert len(found.trace.to_frame()) == found.trace.length
+
+
+STEPPED = """
+class State(Record):
+    step: Annotated[int, Range(0, 3)]
+
+@action()
+def initial(s, c):
+    \"\"\"Step 0.\"\"\"
+
+@action()
+def go(s, c):
+    \"\"\"The next step.\"\"\"
+    s.step += 1
+
+@always
+def is_early(s, c) -> bool:
+    \"\"\"It is early.\"\"\"
+    return s.step < 2
+
+PROPERTIES = (is_early,)
+MACHINE = Machine("stepped", "It counts steps.", State, C, initial, (go,))
+"""
+
+
+def test_a_field_called_step_stands_beside_the_steps(tmp_path: Path) -> None:
+    pytest.importorskip("pandas")
+    found = f.check(*load(HEAD + STEPPED, tmp_path), engine="plain", stop_on_violation=True)
+    frame = found.traces["is-early"].to_frame()
+    assert list(frame.columns) == ["step", "step"]
+    assert frame.to_numpy().tolist() == [["", "0"], ["go", "1"], ["go", "2"]]
 
 
 def test_a_frame_may_have_no_rows() -> None:

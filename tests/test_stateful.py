@@ -12,6 +12,7 @@ from fencepost.explorers.rules import rule_machine
 from fencepost.explorers.stateful import PROFILES, Driver, Profile, ViolatedError, profile, try_schedules
 from fencepost.explorers.walk.walker import Walker
 from fencepost.invariants.protocols import PROTOCOLS, Protocol
+from fencepost.model import first
 from fencepost.model.language.errors import UsageError
 
 from tests.machines import dial, grid, lamps, mailbox
@@ -161,3 +162,10 @@ def test_without_hypothesis_one_message_says_what_to_install(monkeypatch: pytest
     assert str(caught.value) == (
         'Hypothesis was asked to choose schedules, but it is not installed: run `pip install "fencepost[hypothesis]"`.'
     )
+
+
+def test_rules_refuse_what_must_happen_in_the_end() -> None:
+    with pytest.raises(
+        UsageError, match="'who-waits-gets-it' is about whole behaviours, which never end: a run of rules has an end"
+    ):
+        rule_machine(first.MACHINE, first.MACHINE.set_constants({}), first.PROPERTIES)
