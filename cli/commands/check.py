@@ -30,7 +30,7 @@ from fencepost.cli.views.display import Display
 from fencepost.cli.views.report import print_page
 from fencepost.explorers.verdict import Cause, Verdict
 from fencepost.invariants.catalogue import Profile
-from fencepost.model.language.errors import ModelError
+from fencepost.model.language.errors import FencepostError, ModelError
 
 if TYPE_CHECKING:
     from fencepost.api.contract import CheckData
@@ -132,7 +132,7 @@ def print_stage(request: Request, stage: str) -> Exit:
 
 
 def run_checks(request: Request) -> Exit:
-    """Check the named protocols, one after the other."""
+    """Check the named protocols, one after the other; an error ends it, after what was found before is told."""
     expected, questions, limits = request.expect, request.questions(), request.limits()
     file = Path(request.trace) if request.trace else None
     builds = request.builds()
@@ -141,9 +141,16 @@ def run_checks(request: Request) -> Exit:
     data: list[CheckData] = []
     reports: list[Report] = []
     why = ""
+    wrong: FencepostError | None = None
     with Display(quiet=request.quiet) as display:
         for question in questions:
-            result = explored(question, progress=display, **limits)
+            try:
+                result = explored(question, progress=display, **limits)
+            except FencepostError as error:
+                if not ends:
+                    raise
+                wrong, why = error, f"{question.name} ended in an error"
+                break
             why = result.why_stopped
             files = _write(result, file, display) if file else {}
             if request.json or builds:
@@ -164,6 +171,8 @@ def run_checks(request: Request) -> Exit:
         builds.write(reports, [question.name for question in questions[len(reports) :]], why)
     if request.json:
         print_json(data[0] if len(questions) == 1 else {"format": FORMAT, "runs": data})
+    if wrong is not None:
+        raise wrong
     if refused:
         raise ModelError("\n".join(refused))
     return worst_exit(ends)
