@@ -207,6 +207,10 @@ class Row(Record):
     """An array that is an element of another one: a record with one field, `items`, which models do not see."""
 
     __slots__ = ()
+    __hash__ = None
+
+    def __eq__(self, other: object) -> bool:
+        return bool(self.items == other) if isinstance(other, Array) else super().__eq__(other)
 
     def __getitem__(self, index: Any) -> Any:
         return self.items[index]
@@ -289,13 +293,23 @@ def is_channel(record: type[Record]) -> bool:
     return issubclass(record, Channel)
 
 
-def _row(annotation: Any) -> type[Record]:
-    return _RecordMeta("Row", (Row,), {"__annotations__": {"items": annotation}, "__module__": __name__})
+_MADE: dict[tuple[type[Record], ArrayOf], type[Record]] = {}
+"""The classes of rows and channels, by what they hold: fields of one type are of one class."""
 
 
-def _channel(message: Any, size: Size) -> type[Record]:
+def _made(kind: type[Record], items: ArrayOf, annotations: dict[str, Any]) -> type[Record]:
+    if (kind, items) not in _MADE:
+        _MADE[kind, items] = _RecordMeta(kind.__name__, (kind,), {"__annotations__": annotations, "__module__": __name__})
+    return _MADE[kind, items]
+
+
+def _row(items: ArrayOf, annotation: Any) -> type[Record]:
+    return _made(Row, items, {"items": annotation})
+
+
+def _channel(items: ArrayOf, message: Any, size: Size) -> type[Record]:
     annotations = {"items": Annotated[Array[message], size], "items_end": Annotated[int, Range(0, size.length)]}
-    return _RecordMeta("Channel", (Channel,), {"__annotations__": annotations, "__module__": __name__})
+    return _made(Channel, items, annotations)
 
 
 def _outside(label: str, index: Any, length: int) -> str:
@@ -384,9 +398,9 @@ def _field_type(label: str, annotation: Any, own: OwnNames) -> FieldType:
                 raise ModelError(f"{label}: a {origin.__name__.lower()} holds messages, and those are records: {_AS_RECORD}.")
             element = _field_type(label, within, own)
             if origin is Array and isinstance(element, ArrayOf):
-                return ArrayOf(Nested(_row(within)), linear(size.length))
+                return ArrayOf(Nested(_row(element, within)), linear(size.length))
             if origin is Channel and isinstance(element, Nested):
-                return Nested(_channel(within, size))
+                return Nested(_channel(ArrayOf(element, linear(size.length)), within, size))
             if origin is Array and isinstance(element, Scalar | Nested):
                 return ArrayOf(element, linear(size.length))
             if origin is Bag and isinstance(element, Nested):
