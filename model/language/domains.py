@@ -95,6 +95,12 @@ class Linear:
 
     __gt__ = __le__ = __ge__ = __lt__
 
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Linear) and (self.terms, self.offset) == (other.terms, other.offset)
+
+    def __hash__(self) -> int:
+        return hash((frozenset(self.terms.items()), self.offset))
+
 
 class Extreme(str):
     """The greatest or the least of some sums of constants: what stands in a sum in the place of a constant's name."""
