@@ -104,6 +104,15 @@ def test_the_ends_of_domains_are_reached(title: str, never: str, once: str, tmp_
     assert asked(machine, properties).proof.verdict is Verdict.VIOLATED
 
 
+def test_a_fold_inside_of_another_one_ends_at_what_decides(tmp_path: Path) -> None:
+    text = CASES["properties that are decided before they would go wrong"]
+    found = "any(s.a[i] <= k for i in range(c.n))"
+    machine, properties = load(
+        HEAD + text.replace("any(s.a[i] == 0 for i in range(c.n))", f"all({found} for k in range(c.n))"), tmp_path
+    )
+    assert asked(machine, properties, depth=2).proof.verdict is Verdict.NOT_FOUND
+
+
 def test_constants_that_the_machine_refuses_are_not_those_of_an_answer(tmp_path: Path) -> None:
     machine, properties = load(HEAD + CASES["constants that do not go together"], tmp_path)
     found = asked(machine, properties, depth=6).proof
