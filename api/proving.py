@@ -5,6 +5,7 @@ from __future__ import annotations
 import importlib.util
 from contextlib import suppress
 from dataclasses import replace
+from math import prod
 from typing import TYPE_CHECKING, Any
 
 from fencepost.api.places import errors_of_models
@@ -13,9 +14,11 @@ from fencepost.api.quantities import counted
 from fencepost.api.targets import Question, ask
 from fencepost.api.watching import Event, Watch, watched
 from fencepost.explorers.interrupts import BY_KEYBOARD, Stopped, cancelled_by, interruptible, stop_if_cancelled
+from fencepost.explorers.parameters import values_of
 from fencepost.explorers.verdict import Verdict, ended_by_signal
 from fencepost.invariants.theorems import WIDEST, select
-from fencepost.model.language.errors import DisabledError, DomainError, MismatchError, UsageError
+from fencepost.model.language.domains import InFlight
+from fencepost.model.language.errors import DisabledError, DomainError, MismatchError, ModelError, UsageError
 from fencepost.model.language.interpreter import Interpreter, Step
 
 if TYPE_CHECKING:
@@ -26,11 +29,13 @@ if TYPE_CHECKING:
     from fencepost.explorers.symbolic.proof import Proof, Settings
     from fencepost.explorers.verdict import Result
     from fencepost.invariants.protocols import Protocol
-    from fencepost.model.language import Constants, Machine, Property
+    from fencepost.model.language import Action, Constants, Machine, Property
     from fencepost.model.language.records import Key
 
 FIRST_STATES = 500
 """States that are gone through for a step that ends with an error."""
+MOST_VALUES = 100_000
+"""Values that the parameters of an action may have together if it is among those steps."""
 
 
 def look_for_z3() -> None:
@@ -194,6 +199,8 @@ def explain(report: ProveResult, seconds: float, watch: Watch) -> ProveResult:
                 return beside_error(report, error)
             answer = f"it is not known to be reachable: with {values_text(report)} the model {goes_wrong(error)}"
             violated, stopped = violated_in(error.found), ""
+        except (ModelError, UsageError) as error:
+            answer, violated, stopped = f"no search can look for it: {str(error).partition('. ')[0]}", {}, ""
     report = replace(report, proof=replace(report.proof, why_stopped=stopped))
     if violated is None:
         why = f"a reachable state breaks it: {report.proof.broken[0].move}"
@@ -303,9 +310,13 @@ def look_for_errors(machine: Machine, constants: Constants) -> None:
     """Take the first steps of a machine on the plain semantics: raises DomainError if one ends with an error.
 
     A proof says nothing of steps that end with one, and one with lifted constants has lifted their bounds too. Errors that are
-    found at once are reported at once, as by `check`.
+    found at once are reported at once, as by `check`. Actions whose parameters have too many values are left out.
     """
     plain = Interpreter(machine, constants)
+    few = [item for item in (machine.initial, *machine.actions) if values_together(plain, item) <= MOST_VALUES]
+    if machine.initial not in few:
+        return
+    plain = Interpreter(replace(machine, actions=tuple(few[1:])), constants)
     parents: dict[Key, tuple[Key, Step] | None] = dict.fromkeys(plain.initial_states())
     waiting = list(parents)
     for state in waiting:
@@ -322,6 +333,12 @@ def look_for_errors(machine: Machine, constants: Constants) -> None:
                 steps.insert(0, parent[1])
             error.states, error.steps = tuple(states), tuple(steps)
             raise
+
+
+def values_together(plain: Interpreter, action: Action) -> int:
+    """Return how many values the parameters of an action have together, messages not counted."""
+    ranges = [values_of(plain.schema, domain) for _, domain in action.params if not isinstance(domain, InFlight)]
+    return prod(max(0, item.stop - item.start) for item in ranges)
 
 
 def search_for(report: ProveResult, constants: Constants, state: Key, seconds: float) -> tuple[str, dict[str, str] | None, str]:

@@ -199,6 +199,31 @@ def test_an_error_under_other_constants_in_the_search_for_a_state_is_told_as_suc
     assert ("with n=2 the model goes wrong after 3 steps: go: State.x: 4 is out" in found.reachable) == bool(least)
 
 
+VAST = """
+    require(s.x == 5 and x == 7)
+    s.x = 550
+
+@action()
+def stay(s, c):
+    require(s.x < 3)
+    s.x += 1
+"""
+
+
+def test_a_parameter_with_very_many_values_ends_no_proof(tmp_path: Path) -> None:
+    text = RISING.replace("@action()\ndef go(s, c):", "@action(x=Range(0, 4000000000000))\ndef go(s, c, x):")
+    text = text.replace("\n    s.x += 1\n    s.y = 4 if s.y == 3 else s.y\n", VAST).replace("(go,)", "(go, stay)")
+    made, properties = load_model(text, tmp_path)
+    found = asked(Protocol(made, properties), only=["not-550"], unbounded=["n"], reach=20, workers=1, cache=False)
+    assert found.verdict is Verdict.UNDETERMINED
+    assert (
+        "no search can look for it: protocol 'rising': the parameters of action 'go' have 4,000,000,000,001" in found.reachable
+    )
+    made, properties = load_model(text.replace("s.x < 3", "s.x < 900").replace("+= 1", "+= 200"), tmp_path)
+    with pytest.raises(DomainError, match="stay: State.x: 800 is out of its domain"):
+        asked(Protocol(made, properties), only=["calm"], unbounded=["n"], reach=20, workers=1, cache=False)
+
+
 def test_a_step_that_leaves_a_bound_on_its_way_is_no_error_unless_it_happens(tmp_path: Path) -> None:
     text = RISING.replace("Range(0, 4)", "Range(0, C.n)").replace("s.x += 1", "require(s.y == c.n)\n    s.y += 1\n    s.y = 0")
     made, properties = load_model(text.replace("4 if s.y == 3 else s.y", "0\n    s.x = 550"), tmp_path)
