@@ -220,7 +220,7 @@ def test_a_parameter_with_very_many_values_ends_no_proof(tmp_path: Path) -> None
         "no search can look for it: protocol 'rising': the parameters of action 'go' have 4,000,000,000,001" in found.reachable
     )
     made, properties = load_model(text.replace("s.x < 3", "s.x < 900").replace("+= 1", "+= 200"), tmp_path)
-    with pytest.raises(DomainError, match="stay: State.x: 800 is out of its domain"):
+    with pytest.raises(DomainError, match=r"stay: State.x: 800 is out of its domain"):
         asked(Protocol(made, properties), only=["calm"], unbounded=["n"], reach=20, workers=1, cache=False)
 
 
