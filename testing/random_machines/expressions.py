@@ -293,6 +293,9 @@ class Expressions:
         """Return `==` or `!=` of two records, one of which may be written out, or of two arrays."""
         word = self.choices.pick(["==", "!="])
         kind = self.choices.pick(["P", "R", "[]"])
+        rows = self.rows(scope)
+        if rows and one_in(2, f"{len(self.choices.made)}"):
+            return f"({rows[0]} {word} {rows[-1]})"
         if kind == "[]":
             return self.alike(scope, depth)
         one, other = self.record(scope, kind, depth - 1), self.record(scope, kind, depth - 1)
@@ -303,6 +306,18 @@ class Expressions:
             other = self.written(scope, record, lambda _: self.number(scope, depth - 1))
         pair = [one, other] if self.choices.chance(70) else [other, one]
         return f"({pair[0]} {word} {pair[1]})"
+
+    def rows(self, scope: Scope) -> list[str]:
+        """Return an array and a row of an array of arrays, both of one type, if there are such."""
+        known = [(f"{text}.{name}", kind) for text, record in self.records(scope) for name, kind in record.fields]
+        lines = [(text, kind.text) for text, kind in known if text.endswith(".line")]
+        return [
+            found
+            for line, wanted in lines
+            for text, kind in known
+            if kind.row is not None and kind.element is not None and kind.element.text == wanted
+            for found in (line, f"{text}[0]")
+        ]
 
     def alike(self, scope: Scope, depth: int) -> str:
         """Return `==` of two arrays of one type."""

@@ -161,9 +161,11 @@ def records(choices: Choices) -> list[Record]:
     if choices.chance(50):
         state.fields.append((fresh(), Type(record=outer)))
     if choices.chance(40):
-        state.fields.append(
-            (fresh(), array(choices, array(choices, Type(record=inner) if choices.chance(30) else scalar(choices))))
-        )
+        name = fresh()
+        matrix = array(choices, array(choices, Type(record=inner) if choices.chance(30) else scalar(choices)))
+        state.fields.append((name, matrix))
+        if matrix.element is not None and sum(map(ord, matrix.text)) % 5 == 1:
+            state.fields.append(("line", matrix.element))
     if choices.chance(40):
         state.fields.append(("pipe", channel(choices, message, choices.below(4))))
     if choices.chance(15):
