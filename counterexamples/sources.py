@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import inspect
 import re
-from functools import cache
+from functools import cache, lru_cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -42,7 +42,7 @@ def near(file: Path) -> str:
     return file.relative_to(Path.cwd()).as_posix() if file.is_relative_to(Path.cwd()) else file.as_posix()
 
 
-@cache
+@lru_cache(1024)
 def place_of(function: Callable[..., Any]) -> Place:
     """Return where a function is defined: the line of its `def`, below the decorators, or that of a lambda."""
     lines, first = inspect.getsourcelines(function)

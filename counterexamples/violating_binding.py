@@ -13,7 +13,7 @@ import textwrap
 from collections import deque
 from contextlib import suppress
 from enum import IntEnum
-from functools import cache
+from functools import lru_cache
 from types import CodeType, FunctionType
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -320,12 +320,12 @@ def _value(node: ast.expr, scope: Scope) -> Any:
     return eval(_code(node), scope)  # noqa: S307 (the user's own text)
 
 
-@cache
+@lru_cache(1024)
 def _code(node: ast.expr) -> CodeType:
     return compile(ast.Expression(node), "<property>", "eval")
 
 
-@cache
+@lru_cache(1024)
 def _expression(condition: str) -> ast.expr:
     return ast.parse(condition, mode="eval").body
 
@@ -335,7 +335,7 @@ def _is_readable(function: Any) -> bool:
     return isinstance(function, FunctionType) and function.__module__ != bits.__name__
 
 
-@cache
+@lru_cache(1024)
 def _definition(function: Callable[..., Any]) -> ast.FunctionDef:
     node = ast.parse(textwrap.dedent(inspect.getsource(function))).body[0]
     assert isinstance(node, ast.FunctionDef)

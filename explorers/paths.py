@@ -7,7 +7,7 @@ story, then what strikes.
 
 from __future__ import annotations
 
-from functools import cache
+from functools import lru_cache
 from itertools import pairwise
 from operator import attrgetter
 from typing import TYPE_CHECKING
@@ -43,7 +43,7 @@ def with_late_faults(plain: Interpreter, path: Path, prop: Property) -> Path:
     return Path(path.start, tuple(order.steps), tuple(order.states))
 
 
-@cache
+@lru_cache(64)
 def _budgets(state: type[Record]) -> tuple[str, ...]:
     """Return the fields that hold what is left of a budget; without any, no step is a fault."""
     return tuple(".".join(name) for name in budgets(state))

@@ -1,13 +1,17 @@
 """Machines whose code once read or wrote where no state is: each is searched in a process of its own, which must not be ended."""
 
+import gc
 import os
 import subprocess
 import sys
+import typing
+import weakref
 from pathlib import Path
 from typing import Annotated
 
 import pytest
 from fencepost.explorers.native.search import search as native
+from fencepost.explorers.paths import _budgets
 from fencepost.explorers.plain import search as plain
 from fencepost.explorers.verdict import Options
 from fencepost.model.language import (
@@ -25,6 +29,9 @@ from fencepost.model.language import (
     shape,
 )
 from fencepost.model.language.errors import FencepostError, ModelError
+from fencepost.testing.random_machines import numbered
+
+from tests.random_machines.engines import load
 
 Large = Annotated[int, Range(0, 10**12)]
 
@@ -215,3 +222,22 @@ def test_a_state_that_is_too_large_for_compiled_code_is_refused() -> None:
         "protocol 'too-large': a state takes 400,008 bytes in memory, and compiled code has room for 349,525. "
         "Give its arrays and bags fewer elements, or write --engine plain."
     )
+
+
+def test_a_machine_that_nobody_has_any_more_is_freed(tmp_path: Path) -> None:
+    def records() -> list[weakref.ref[type]]:
+        machine, properties = load(numbered(37), tmp_path)
+        plain(machine, machine.set_constants({}), properties[:1], Options(max_states=20))
+        module = sys.modules.pop(machine.state.__module__)
+        return [
+            weakref.ref(item) for item in vars(module).values() if isinstance(item, type) and item.__module__ == module.__name__
+        ]
+
+    classes = records()
+    _budgets.cache_clear()
+    for forget in typing._cleanups:  # type: ignore[attr-defined]
+        forget()
+    gc.collect()  # classes of rows and channels go, and with them what they are known by
+    gc.collect()
+    assert len(classes) > 3
+    assert [item() for item in classes if item() is not None] == []

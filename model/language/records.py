@@ -16,6 +16,7 @@ from dataclasses import dataclass
 from enum import Enum
 from types import UnionType
 from typing import TYPE_CHECKING, Annotated, Any, Generic, TypeVar
+from weakref import WeakValueDictionary
 
 from fencepost.model.language.domains import BitSet, Domain, Linear, Range, Size, domain_of, linear
 from fencepost.model.language.errors import DomainError, ModelError, nearest
@@ -293,14 +294,16 @@ def is_channel(record: type[Record]) -> bool:
     return issubclass(record, Channel)
 
 
-_MADE: dict[tuple[type[Record], ArrayOf], type[Record]] = {}
+_MADE: WeakValueDictionary[tuple[type[Record], ArrayOf], type[Record]] = WeakValueDictionary()
 """The classes of rows and channels, by what they hold: fields of one type are of one class."""
 
 
 def _made(kind: type[Record], items: ArrayOf, annotations: dict[str, Any]) -> type[Record]:
-    if (kind, items) not in _MADE:
-        _MADE[kind, items] = _RecordMeta(kind.__name__, (kind,), {"__annotations__": annotations, "__module__": __name__})
-    return _MADE[kind, items]
+    made: type[Record] | None = _MADE.get((kind, items))
+    if made is None:
+        made = _RecordMeta(kind.__name__, (kind,), {"__annotations__": annotations, "__module__": __name__})
+        _MADE[kind, items] = made
+    return made
 
 
 def _row(items: ArrayOf, annotation: Any) -> type[Record]:
@@ -347,13 +350,11 @@ def _assign(target: Record, source: Any, label: str) -> None:
             setattr(target, name, value)
 
 
-_FIELDS: dict[type, tuple[tuple[str, FieldType], ...]] = {}
-
-
 def fields(record: type[Record]) -> tuple[tuple[str, FieldType], ...]:
     """Return the fields of a record class in order, with their types; raise ModelError for one that has none, or no type."""
-    if record in _FIELDS:
-        return _FIELDS[record]
+    kept: tuple[tuple[str, FieldType], ...] | None = vars(record).get("_fields")
+    if kept is not None:
+        return kept
     found: list[tuple[str, FieldType]] = []
     for owner in reversed(record.__mro__):
         for name, annotation in inspect.get_annotations(owner).items():
@@ -370,8 +371,9 @@ def fields(record: type[Record]) -> tuple[tuple[str, FieldType], ...]:
     if not found:
         said = f"record {record.__name__} has no field: declare one, such as `sent: bool`."
         raise ModelError(in_class(record.__module__, record.__name__, "", said))
-    _FIELDS[record] = tuple(found)
-    return _FIELDS[record]
+    made = tuple(found)
+    record._fields = made  # type: ignore[attr-defined]  # kept as long as the class
+    return made
 
 
 def pointed_at(record: type[Record], name: str, said: str) -> str:
