@@ -5,7 +5,7 @@ from __future__ import annotations
 import shutil
 import tempfile
 import time
-from contextlib import ExitStack
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
@@ -17,7 +17,7 @@ from fencepost.explorers.interrupts import cancelled_by
 from fencepost.model.language.errors import UsageError
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable, Iterator, Sequence
 
     import pandas as pd
     from fencepost.api.contract import AuditData, AuditFinding
@@ -136,6 +136,21 @@ def _folder(output: Path | None, *, resume: bool) -> Path:
     return output.absolute()
 
 
+@contextmanager
+def _told() -> Iterator[None]:
+    """Tell what Spark could not do in one sentence: no room for what it keeps, a file of the audit that is not what was written."""
+    from fencepost.explorers.spark.session import first_cause
+    from py4j.protocol import Py4JError
+    from pyspark.errors import PySparkException
+
+    try:
+        yield
+    except (Py4JError, PySparkException) as error:
+        raise UsageError(
+            f"a Spark job failed: {first_cause(str(error))} Where it lacks room or memory, give it more; else name another --output."
+        ) from error
+
+
 def _written(history: Recorded, file: Path) -> dict[str, Any]:
     """Look for a recorded history in the model, and write the way as a trace."""
     from fencepost.audit.fitting import fitted
@@ -159,13 +174,13 @@ def _audited(
 ) -> AuditData:
     """Read, judge and sum up."""
     from fencepost.audit.pipeline import history_of, judge
-    from fencepost.audit.reading import MANIFEST, read
+    from fencepost.audit.reading import read
     from fencepost.audit.report import report
     from fencepost.explorers.spark.session import spark
 
     began = time.perf_counter()
     with watch.busy("reading the log"):
-        reading = read(paths, folder, *classes, resume=resume and (folder / MANIFEST).exists())
+        reading = read(paths, folder, *classes, resume=resume)
     if not reading.parts:
         told = "; ".join(note.text for note in reading.every_note) or "its files are empty"
         raise UsageError(
@@ -175,6 +190,7 @@ def _audited(
     with ExitStack() as stack:
         with watch.busy(f"starting Spark with master {cluster.shown}"):
             context = stack.enter_context(spark(cluster))
+        stack.enter_context(_told())
         from pyspark.sql import SparkSession
 
         sql = SparkSession(context)

@@ -4,45 +4,53 @@ from __future__ import annotations
 
 import json
 import re
+from functools import partial
 from typing import TYPE_CHECKING
 
-from fencepost.audit.logs import Note, with_run
+from fencepost.audit.logs import Note, add_run
+from fencepost.audit.shapes import fits
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
     from pathlib import Path
 
-BATCH = re.compile(r"baseOffset: (\d+) lastOffset: (\d+) .*?partitionLeaderEpoch: (-?\d+) .*?isControl: (\w+)")
+BATCH = re.compile(r"baseOffset: (\d{1,18}) lastOffset: (\d{1,18}) ", re.ASCII)
+EPOCH = re.compile(r"partitionLeaderEpoch: (-?\d{1,9})\b", re.ASCII)
+CONTROL = re.compile(r"isControl: (\w+)")
 VALID = re.compile(r"isvalid: (\w+)")
-RECORD = re.compile(r"^\|? ?offset: (\d+) .*?(?:CreateTime|LogAppendTime): (-?\d+) .*?payload: ?(.*)$")
+RECORD = re.compile(r"\|? ?offset: (\d{1,18}) ", re.ASCII)
+TIME = re.compile(r"(?:CreateTime|LogAppendTime): (-?\d{1,18}) ", re.ASCII)
+PAYLOAD = "payload:"
 MOST = 5
 """Lines that are shown of those that are no line of the tool."""
+LONGEST = 1 << 24
+"""Characters of a line."""
 
 
 def lines(path: Path, number: int, runs: list[list[int]], notes: list[Note], after: int = -1) -> Iterator[bytes]:
     """Yield a line for each record after an offset; runs of offsets and what could not be understood are added to the lists."""
     last, epoch, control = -1, -1, False
     with path.open(encoding="utf-8", errors="replace") as opened:
-        for at, line in enumerate(opened, 1):
-            batch = BATCH.search(line)
-            record = RECORD.match(line.rstrip("\n"))
+        for at, line in enumerate(iter(partial(opened.readline, LONGEST), ""), 1):
+            batch = _batch(line)
+            record = _record(line.rstrip("\n"))
             if batch:
-                last, epoch, control = int(batch[2]), int(batch[3]), batch[4] == "true"
+                first, last, epoch, control = batch
                 valid = VALID.search(line)
                 if valid and valid[1] != "true":
-                    notes.append(Note("damaged", f"{path}, line {at}: the tool says that the batch at {batch[1]} is not valid"))
+                    _note(notes, "damaged", f"{path}, line {at}: the tool says that the batch at {first} is not valid")
                 if control:
-                    runs[:] = with_run(runs, int(batch[1]), last)
+                    add_run(runs, first, last)
             elif record and not control:
-                found = _payload(record[3])
+                offset, time, payload = record
+                found = _payload(payload)
                 if found is None:
-                    notes.append(Note("refused", f"{path}, line {at}: no record of the metadata log: {record[3][:60]!r}"))
+                    _note(notes, "refused", f"{path}, line {at}: no record of the metadata log: {payload[:60]!r}")
                     continue
                 kind, version, about, fields = found
-                offset = int(record[1])
-                runs[:] = with_run(runs, offset, offset)
+                add_run(runs, offset, offset)
                 if offset > after:
-                    yield f"{number}\t{offset}\t{max(last, offset)}\t{epoch}\t{record[2]}\t{kind}\t{version}\t{about}\t{fields}\n".encode()
+                    yield f"{number}\t{offset}\t{max(last, offset)}\t{epoch}\t{time}\t{kind}\t{version}\t{about}\t{fields}\n".encode()
             elif (
                 not batch
                 and not record
@@ -52,13 +60,41 @@ def lines(path: Path, number: int, runs: list[list[int]], notes: list[Note], aft
                 _strange(path, at, line, notes)
 
 
+def _batch(line: str) -> tuple[int, int, int, bool] | None:
+    """Return the first and the last offset of a batch, its epoch, and whether it is a control batch; each is looked for once."""
+    found = BATCH.search(line)
+    epoch = EPOCH.search(line, found.end()) if found else None
+    control = CONTROL.search(line, epoch.end()) if epoch else None
+    return (int(found[1]), int(found[2]), int(epoch[1]), control[1] == "true") if found and epoch and control else None
+
+
+def _record(line: str) -> tuple[int, int, str] | None:
+    """Return the offset of a record, its time, and what it holds."""
+    found = RECORD.match(line)
+    time = TIME.search(line, found.end()) if found else None
+    at = line.find(PAYLOAD, time.end()) if time else -1
+    return (int(found[1]), int(time[1]), line[at + len(PAYLOAD) :].removeprefix(" ")) if found and time and at >= 0 else None
+
+
 def _payload(text: str) -> tuple[str, int, str, str] | None:
     try:
         found = json.loads(text)
-        about = f"{found['data'].get('topicId', '')}\t{found['data'].get('partitionId', -1)}"
-        return str(found["type"]), int(found["version"]), about, json.dumps(found["data"], separators=(",", ":"))
-    except (ValueError, KeyError, TypeError, AttributeError):
+        kind, version, data = found["type"], found["version"], found["data"]
+        if not fits(kind, version, data):
+            return None
+        about = f"{data.get('topicId', '')}\t{data.get('partitionId', -1)}"
+        return kind, version, about, json.dumps(data, separators=(",", ":"))
+    except (ValueError, KeyError, TypeError, RecursionError):
         return None
+
+
+def _note(notes: list[Note], what: str, text: str) -> None:
+    """Add a note; of many of a kind the last ones are counted."""
+    same = [note for note in notes if note.what == what]
+    if len(same) < MOST:
+        notes.append(Note(what, text))
+    else:
+        same[-1].count += 1
 
 
 def _strange(path: Path, at: int, line: str, notes: list[Note]) -> None:

@@ -130,8 +130,9 @@ def histories(sql: SparkSession, rows: DataFrame, around: Surroundings, count: i
         "snapshot",
         f.regexp_replace(fields, r'^\{"partitionId":\d+,"topicId":"[^"]*",?', "{").alias("text"),
     )
-    for first, last in around.aborted:
-        named = named.where(~f.col("offset").between(first, last))
+    if around.aborted:
+        aborted = f.broadcast(sql.createDataFrame(around.aborted, "first bigint, last bigint"))
+        named = named.join(aborted, named["offset"].between(aborted["first"], aborted["last"]), "left_anti")
     tasks = max(2 * sql.sparkContext.defaultParallelism, count // ROWS_OF_A_TASK)
     brought = named.repartition(tasks, "topic_id", "partition")
     ordered = brought.sortWithinPartitions("topic_id", "partition", "offset", "snapshot")
@@ -230,8 +231,10 @@ def history_of(sql: SparkSession, reading: Reading, settings: Settings, name: st
 def _kept(folder: Path, stands: dict[str, Any]) -> Disagreement | None:
     """Return what an earlier run has said of these records; None if it has not, or said it of others."""
     try:
-        kept = sealed.unsealed(sealed.object_in((folder / JUDGED).read_bytes()))
+        with sealed.opened(folder / JUDGED) as opened:
+            kept = sealed.unsealed(sealed.object_in(opened.read()))
     except (OSError, sealed.BrokenSealError):
         return None
+    count, first = kept.get("count"), kept.get("first")
     same = all(kept.get(name) == value for name, value in stands.items())
-    return Disagreement(kept["count"], kept["first"]) if same else None
+    return Disagreement(count, first) if same and type(count) is int and type(first) is int else None

@@ -5,6 +5,7 @@ from __future__ import annotations
 import io
 import json
 import os
+import re
 import subprocess
 import tempfile
 from contextlib import ExitStack
@@ -13,7 +14,7 @@ from pathlib import Path
 from typing import IO, TYPE_CHECKING, Any, cast
 
 from fencepost.audit.dumped import lines
-from fencepost.audit.logs import File, Note, files_in, identity, with_run
+from fencepost.audit.logs import File, Note, add_run, files_in, identity
 from fencepost.conformance.kafka import RELEASES, compiled, located, tool
 from fencepost.explorers import sealed
 from fencepost.model.language.errors import UsageError
@@ -26,6 +27,7 @@ if TYPE_CHECKING:
 FORMAT = 1
 MANIFEST = "records.json"
 RECORDS = "records"
+PART = re.compile(r"part-\d{5,}\.parquet", re.ASCII)
 SOURCES = Path(__file__).parent / "java"
 NEWEST = list(RELEASES)[-1]
 """The release whose classes decode if none is asked for: each reads what all earlier ones have written."""
@@ -70,26 +72,45 @@ class Reading:
 
 def earlier(folder: Path) -> Reading:
     """Return what an earlier run has read into a folder; raise UsageError if that is not known."""
+    refused = UsageError(f"{folder} has no readable {MANIFEST} of an audit: leave out --resume and name another folder.")
     try:
-        data = sealed.unsealed(sealed.object_in((folder / MANIFEST).read_bytes()))
-        files = [File.of(item) for item in data["files"]]
-    except (OSError, sealed.BrokenSealError, KeyError, TypeError) as error:
-        raise UsageError(
-            f"{folder} has no readable {MANIFEST} of an audit: leave out --resume and name another folder."
-        ) from error
+        with sealed.opened(folder / MANIFEST) as opened:
+            data = sealed.unsealed(sealed.object_in(opened.read()))
+        files, parts = [File.of(item) for item in data["files"]], list(data["parts"])
+        known = all(PART.fullmatch(name) and (folder / RECORDS / name).is_file() for name in parts)
+    except (OSError, sealed.BrokenSealError, KeyError, TypeError, AttributeError) as error:
+        raise refused from error
     if data.get("format") != FORMAT:
         raise UsageError(f"the audit in {folder} has another format than this version of Fencepost reads: name another folder.")
-    return Reading(folder, files, list(data["parts"]))
+    if not known or [item.number for item in files] != list(range(len(files))):
+        raise refused
+    return Reading(folder, files, parts)
+
+
+def _parts_in(folder: Path) -> list[Path]:
+    """Return the Parquet files of an audit, which may be removed; raise UsageError where anything else is in their place."""
+    records = folder / RECORDS
+    try:
+        if not records.is_symlink():
+            records.mkdir(parents=True, exist_ok=True)
+            found = list(records.iterdir())
+            if all(PART.fullmatch(item.name) and item.is_file() for item in found):
+                return found
+    except FileExistsError:
+        pass
+    raise UsageError(f"{records} is not a folder of an audit's records: name another --output.")
 
 
 def read(paths: Sequence[Path], folder: Path, kafka: str | None, jars: Path | None, *, resume: bool) -> Reading:
     """Read what of a log is not read yet."""
-    reading = earlier(folder) if resume else Reading(folder)
+    begun = resume and not (folder / MANIFEST).exists()  # and ended before anything was known
+    if begun and {item.name for item in folder.iterdir()} - {RECORDS, f"{MANIFEST}.new"}:
+        raise UsageError(f"{folder} holds no audit: leave out --resume and name another folder.")
+    reading = earlier(folder) if resume and not begun else Reading(folder)
     found, reading.notes = files_in(paths)
-    (folder / RECORDS).mkdir(parents=True, exist_ok=True)
-    for stray in (folder / RECORDS).iterdir():
-        if stray.name not in reading.parts:
-            stray.unlink()
+    for part in _parts_in(folder):
+        if part.name not in reading.parts:
+            part.unlink()
     known = {item.path: item for item in reading.files}
     wanted = []
     for path, kind, end in found:
@@ -256,7 +277,7 @@ def take_notes(files: dict[int, File], notes: Iterable[dict[str, Any]]) -> None:
         kind, name = note["note"], f"{item.path}"
         if kind == "run":
             if item.number in begun and note["after"] > 0:
-                item.runs = with_run(item.runs, begun[item.number], note["after"] - 1)
+                add_run(item.runs, begun[item.number], note["after"] - 1)
             begun[item.number] = note["offset"]
         elif kind == "damaged":
             text = f"{name}: a batch of {note['bytes']:,} bytes at position {note['position']:,} is damaged: {note['why']}"
@@ -273,7 +294,7 @@ def _read_to(item: File, note: dict[str, Any], begun: dict[int, int]) -> None:
     item.position = note["position"]
     item.records += note["records"]
     if item.number in begun and note["last"] >= begun[item.number]:
-        item.runs = with_run(item.runs, begun[item.number], note["last"])
+        add_run(item.runs, begun[item.number], note["last"])
     left, grown = note["size"] - note["position"], note["grown"] - note["size"]
     if note["failed"]:
         item.notes.append(Note("unreadable", f"{item.path} cannot be read: {note['failed']}"))

@@ -6,9 +6,11 @@ There is little of it beside the partitions' own records, so that it is gathered
 from __future__ import annotations
 
 import json
+import re
 from bisect import bisect_right
 from collections import defaultdict
 from dataclasses import dataclass, field
+from operator import itemgetter
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from fencepost.audit.judging import Rules
@@ -41,6 +43,7 @@ SHRINK_OPENS_BEFORE = 12
 TOPIC, BROKER = 2, 4
 """Types of resources in a ConfigRecord."""
 FOREVER = 1 << 62
+WHOLE = re.compile(r"[0-9]{1,9}", re.ASCII)
 TOGETHER = 1000
 """Milliseconds between the records of one event, such as a broker that is fenced and the partitions that it leaves."""
 
@@ -191,12 +194,10 @@ class Surroundings:
             since[(is_own, kind)] = (offset, time)
             if kind == "removed":  # the configurations of a topic go with it, without records of their own
                 values = {key: item for key, item in values.items() if not key[0]}
-            min_isr = values.get((True, MIN_ISR)) or values.get((False, MIN_ISR)) or self.min_isr
+            min_isr = _whole(values.get((True, MIN_ISR))) or _whole(values.get((False, MIN_ISR))) or self.min_isr
             unclean = values.get((True, UNCLEAN)) or values.get((False, UNCLEAN)) or "false"
             level = values.get((False, METADATA_FEATURE))
-            rules = Rules(
-                int(min_isr), bool(values.get((False, ELR_FEATURE))), level is not None and level < SHRINK_OPENS_BEFORE
-            )
+            rules = Rules(min_isr, bool(values.get((False, ELR_FEATURE))), level is not None and level < SHRINK_OPENS_BEFORE)
             removed = topic is not None and offset == topic.removed
             own_value = bool(values.get((True, UNCLEAN)))
             whose = "of the topic" if own_value else "of the cluster"
@@ -217,7 +218,8 @@ class Surroundings:
 
     def is_unknown_between(self, first: int, end: int) -> bool:
         """Say whether offsets are missing between two."""
-        return any(gap_first > first and gap_end < end for gap_first, gap_end in self.gaps)
+        at = bisect_right(self.gaps, first, key=itemgetter(0))
+        return at < len(self.gaps) and self.gaps[at][1] < end
 
 
 def gathered(events: Iterable[Event], *, gaps: list[tuple[int, int]], end: int, until: int, min_isr: int) -> Surroundings:
@@ -227,7 +229,8 @@ def gathered(events: Iterable[Event], *, gaps: list[tuple[int, int]], end: int, 
     ordered = sorted(events, key=lambda event: (event.offset, event.snapshot))
     made.aborted = _aborted(ordered)
     for event in ordered:
-        if any(first <= event.offset <= last for first, last in made.aborted):
+        at = bisect_right(made.aborted, event.offset, key=itemgetter(0)) - 1
+        if at >= 0 and event.offset <= made.aborted[at][1]:
             continue
         fields = json.loads(event.fields)
         if event.type in _TAKEN:
@@ -239,13 +242,20 @@ def gathered(events: Iterable[Event], *, gaps: list[tuple[int, int]], end: int, 
 
 
 def _aborted(events: list[Event]) -> list[tuple[int, int]]:
-    found, begun = [], -1
+    found, begun = list[tuple[int, int]](), -1
     for event in events:
         if event.type == "BEGIN_TRANSACTION_RECORD":
             begun = event.offset
         elif event.type == "ABORT_TRANSACTION_RECORD" and begun >= 0:
+            if found and found[-1][0] == begun:
+                found.pop()
             found.append((begun, event.offset))
     return found
+
+
+def _whole(text: str | None) -> int | None:
+    """Return what a configuration means as a number; None where it is none, which Kafka's controller would not have taken."""
+    return int(text) if text is not None and WHOLE.fullmatch(text) else None
 
 
 def _register(made: Surroundings, _: Any, event: Event, fields: dict[str, Any]) -> None:

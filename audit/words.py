@@ -9,6 +9,9 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from fencepost.audit.history import Brokers
 
+EARLIEST, LATEST = -62_135_596_800_000, 253_402_300_799_000
+"""The first and the last second of which a date can be told, in milliseconds."""
+
 
 @lru_cache(maxsize=1 << 14)
 def shown(brokers: Brokers) -> str:
@@ -23,9 +26,14 @@ def seconds(milliseconds: int) -> str:
     return f"{milliseconds / 60_000:.0f} min" if milliseconds < 7_200_000 else f"{milliseconds / 3_600_000:.1f} h"
 
 
+def moment(milliseconds: int) -> datetime:
+    """Return a time of the log, in UTC; the first or the last one that there is for one that is none."""
+    return datetime.fromtimestamp(min(max(milliseconds, EARLIEST), LATEST) / 1000, UTC)
+
+
 def when(milliseconds: int) -> str:
-    """Return a time of the log, in UTC."""
-    return datetime.fromtimestamp(milliseconds / 1000, UTC).strftime("%Y-%m-%d %H:%M:%S")
+    """Return a time of the log as text."""
+    return moment(milliseconds).strftime("%Y-%m-%d %H:%M:%S")
 
 
 def clock(milliseconds: int) -> str:

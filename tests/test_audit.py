@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 import json
+import time
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -15,16 +16,18 @@ from fencepost.audit.following import Row, follow
 from fencepost.audit.history import SAME_LEADER, Change, Core
 from fencepost.audit.judging import Rules, electable, judged, standing, with_inactive, with_stale
 from fencepost.audit.logs import File, Note, chosen, files_in, gaps, overlaps
-from fencepost.audit.reading import take_notes
+from fencepost.audit.reading import Reading, read, take_notes
 from fencepost.audit.recorded import Recorded, recorded
 from fencepost.audit.surroundings import Event, gathered
+from fencepost.audit.words import when
 from fencepost.cli.builds.audit_sarif import sarif
 from fencepost.cli.views.audit import print_audit
 from fencepost.cli.views.console import results
+from fencepost.explorers import sealed
 from fencepost.invariants.protocols import PROTOCOLS
 from fencepost.model.language.errors import UsageError
 
-from tests.audits import findings
+from tests.audits import findings, followed, table
 from tests.commands import fencepost
 
 if TYPE_CHECKING:
@@ -550,3 +553,150 @@ def test_the_page_has_a_timeline_and_says_the_same_as_the_report() -> None:
     ):
         assert part in text
     assert page({**data, "findings": [], "sorts": [], "histories": []}).count("<script") == 0
+
+
+# -- what nobody's controller has written
+
+
+BATCH = "baseOffset: 0 lastOffset: 9 count: 10 partitionLeaderEpoch: 1 isControl: false isvalid: true\n"
+OF_TYPES: dict[str, dict[str, Any]] = {
+    "PARTITION_RECORD": {
+        "partitionId": 0,
+        "topicId": "id",
+        "leader": 1,
+        "leaderEpoch": 0,
+        "partitionEpoch": 0,
+        "leaderRecoveryState": 0,
+        **{name: [1, 2, 3] for name in ("replicas", "isr", "removingReplicas", "addingReplicas", "eligibleLeaderReplicas")},
+    },
+    "PARTITION_CHANGE_RECORD": {"partitionId": 0, "topicId": "id", "isr": [1, 2], "leader": 2, "lastKnownElr": [1]},
+    "REGISTER_BROKER_RECORD": {"brokerId": 1, "brokerEpoch": 1, "fenced": True, "inControlledShutdown": False},
+    "UNREGISTER_BROKER_RECORD": {"brokerId": 1},
+    "FENCE_BROKER_RECORD": {"id": 1},
+    "BROKER_REGISTRATION_CHANGE_RECORD": {"brokerId": 1, "fenced": 1, "inControlledShutdown": 1},
+    "TOPIC_RECORD": {"name": "t", "topicId": "id"},
+    "REMOVE_TOPIC_RECORD": {"topicId": "id"},
+    "CONFIG_RECORD": {"resourceType": 2, "resourceName": "t", "name": "min.insync.replicas", "value": "2"},
+    "CLEAR_ELR_RECORD": {"topicName": "t"},
+    "FEATURE_LEVEL_RECORD": {"name": "metadata.version", "featureLevel": 7},
+}
+ODD = (None, "x", "\ud800", -1, 1 << 31, 1 << 70, 1.5, float("inf"), [], {}, [["a"]], [None], True, [1 << 40], "\t\n", "9" * 50)
+
+
+def audited(text: str, folder: Path) -> Reading:
+    """Return what is read of a dump, after its partitions were followed."""
+    (folder / "dump.txt").write_text(text, encoding="utf-8", errors="surrogatepass")
+    found = read([folder / "dump.txt"], folder / "read", None, None, resume=False)
+    rows = table(found)
+    if rows:
+        for row in followed(found, rows):
+            assert when(row.time)
+    return found
+
+
+def record(offset: object, payload: str, time: object = 1) -> str:
+    return f"| offset: {offset} CreateTime: {time} keySize: -1 payload: {payload}\n"
+
+
+@pytest.mark.parametrize("kind", OF_TYPES)
+def test_records_are_what_kafka_can_have_written_or_are_told(kind: str, tmp_path: Path) -> None:
+    pytest.importorskip("pyarrow")
+    known = [json.dumps({"type": name, "version": 0, "data": OF_TYPES[name]}) for name in ("TOPIC_RECORD", "PARTITION_RECORD")]
+    made = [
+        json.dumps({"type": kind, "version": 0, "data": data})
+        for name in OF_TYPES[kind]
+        for data in [{**OF_TYPES[kind], name: value} for value in ODD]
+        + [{key: value for key, value in OF_TYPES[kind].items() if key != name}]
+    ]
+    for number, payload in enumerate(made):
+        (tmp_path / str(number)).mkdir()
+        audited(BATCH + "".join(map(record, itertools.count(), [*known, payload, known[1]])), tmp_path / str(number))
+
+
+@pytest.mark.parametrize(
+    "payload",
+    [
+        "[" * 100_000,
+        '{"type":"A","version":0,"data":' + '{"a":' * 5000 + "1" + "}" * 5001,
+        '{"type":"A","version":1e400,"data":{}}',
+        '{"type":"A","version":99999,"data":{}}',
+        '{"type":"A\\tB\\nC","version":0,"data":{}}',
+        '{"type":"A","version":0,"data":{"partitionId":"x"}}',
+        '{"type":"A","version":0,"data":{"topicId":"a\\tb"}}',
+        '{"type":"A","version":0,"data":{"x":' + "9" * 5000 + "}}",
+    ],
+)
+def test_what_is_no_record_is_told(payload: str, tmp_path: Path) -> None:
+    pytest.importorskip("pyarrow")
+    found = audited(BATCH + record(0, payload), tmp_path)
+    assert [note.what for note in found.every_note] == ["refused"]
+
+
+def test_numbers_and_times_that_no_log_has_are_told(tmp_path: Path) -> None:
+    pytest.importorskip("pyarrow")
+    payload = json.dumps({"type": "PARTITION_RECORD", "version": 0, "data": OF_TYPES["PARTITION_RECORD"]})
+    for number, text in enumerate(
+        (
+            record("9" * 25, payload), record(0, payload, "9" * 5000), BATCH.replace("Epoch: 1", f"Epoch: {'9' * 20}"),
+            record(0, payload, "9" * 18), record(0, payload, "-" + "9" * 18),
+        )
+    ):  # fmt: skip
+        (tmp_path / str(number)).mkdir()
+        audited(BATCH + text, tmp_path / str(number))
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "baseOffset: 1 lastOffset: 1 " * 20_000,
+        "baseOffset: 1 lastOffset: 1 partitionLeaderEpoch: 1 " * 5_000,
+        "| offset: 1 " + "CreateTime: 1 " * 100_000,
+        "".join(record(2 * number, '{"type":"A","version":0,"data":{}}') for number in range(30_000)),
+        "nothing\n" * 100_000,
+        record(0, "{") * 30_000,
+    ],
+)
+def test_a_line_and_a_log_are_read_in_a_time_that_grows_with_them(text: str, tmp_path: Path) -> None:
+    pytest.importorskip("pyarrow")
+    began = time.monotonic()
+    found = audited(text, tmp_path)
+    assert time.monotonic() - began < 10
+    assert len(found.every_note) <= 5
+
+
+def test_nothing_but_an_audit_is_removed_from_the_folder_of_one(tmp_path: Path) -> None:
+    pytest.importorskip("pyarrow")
+    (tmp_path / "dump.txt").write_text(BATCH + record(0, '{"type":"A","version":0,"data":{}}'))
+    mine = tmp_path / "mine/records/diary.txt"
+    mine.parent.mkdir(parents=True)
+    mine.write_text("dear")
+    (tmp_path / "linked").mkdir()
+    (tmp_path / "linked/records").symlink_to(mine.parent)
+    (tmp_path / "beside/records").mkdir(parents=True)
+    (tmp_path / "beside/histories").mkdir()
+    for name in ("mine", "linked", "beside"):
+        with pytest.raises(UsageError, match="name another"):
+            read([tmp_path / "dump.txt"], tmp_path / name, None, None, resume=True)
+    assert mine.read_text() == "dear"
+    (tmp_path / "begun/records").mkdir(parents=True)
+    (tmp_path / "begun/records/part-00000.parquet").touch()
+    assert read([tmp_path / "dump.txt"], tmp_path / "begun", None, None, resume=True).added == 1
+
+
+def test_a_manifest_of_an_audit_that_says_what_none_says_is_refused(tmp_path: Path) -> None:
+    pytest.importorskip("pyarrow")
+    (tmp_path / "dump.txt").write_text(BATCH + record(0, '{"type":"A","version":0,"data":{}}'))
+    read([tmp_path / "dump.txt"], tmp_path / "read", None, None, resume=False)
+    manifest = tmp_path / "read/records.json"
+    said = sealed.unsealed(sealed.object_in(manifest.read_bytes()))
+    (item,) = said["files"]
+    for name, odd in itertools.product(item, (None, "x", -1, 1 << 80, [], {}, [["a"]], [[1]], [{}])):
+        if type(odd) is type(item[name]) and odd in ([], "x"):
+            continue  # which it may say
+        manifest.write_bytes(sealed.sealed({**said, "files": [{**item, name: odd}]}))
+        with pytest.raises(UsageError, match=r"no readable records\.json"):
+            read([tmp_path / "dump.txt"], tmp_path / "read", None, None, resume=True)
+    for parts in (["../../dump.txt"], ["part-00009.parquet"], [1], 1, None, [["a"]]):
+        manifest.write_bytes(sealed.sealed({**said, "parts": parts}))
+        with pytest.raises(UsageError, match=r"no readable records\.json"):
+            read([tmp_path / "dump.txt"], tmp_path / "read", None, None, resume=True)

@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 import importlib.util
-from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any
 
 from fencepost.audit.findings import SEVERITIES
-from fencepost.audit.words import when
+from fencepost.audit.words import moment, when
 from fencepost.cli.views.audit import EACH, KINDS, LEGEND, LIMITS, VERDICTS, headline, lines_of, looked_at, named, ranked
 from fencepost.model.language.errors import UsageError
 
 if TYPE_CHECKING:
+    from datetime import datetime
+
     from fencepost.api.contract import AuditData, AuditFinding, AuditHistory, AuditSort
 
 COLOURS = {"critical": "#b71c1c", "high": "#e65100", "medium": "#f9a825", "low": "#90a4ae"}
@@ -121,4 +122,4 @@ def _lines(data: AuditData, history: AuditHistory) -> list[dict[str, Any]]:
 
 
 def _time(milliseconds: int) -> datetime:
-    return datetime.fromtimestamp(milliseconds / 1000, UTC).replace(tzinfo=None)
+    return moment(milliseconds).replace(tzinfo=None)
