@@ -78,9 +78,9 @@ def templates(count: int, seed: int) -> list[Template]:
     made: list[Template] = []
     number = 0
     while len(made) < count:
-        states = [plain._read(initial)]
+        states = [plain.read(initial)]
         chance = random.Random(f"{seed} {number}")  # noqa: S311 (no secret)
-        states += [plain._read(step.after) for step in walk(plain, initial, STEPS, chance)]
+        states += [plain.read(step.after) for step in walk(plain, initial, STEPS, chance)]
         number += 1
         found = _template(states)
         if sum(item.change is not None for item in found.happenings) >= 4:
