@@ -43,7 +43,7 @@ class Link:
         """The link, with its `#`."""
         pairs = [(VERSION, self.version), *self.constants.items(), (REMOVED, BETWEEN_GUARDS.join(self.removed))]
         pairs += [(START, self.start), (STEPS, BETWEEN_STEPS.join(self.steps))]
-        asked = urlencode([pair for pair in pairs if pair[1]], quote_via=quote_plus, safe=PLAIN)
+        asked = urlencode([pair for pair in pairs if pair[1]], errors="replace", quote_via=quote_plus, safe=PLAIN)
         return f"#{self.protocol}?{asked}" if asked else f"#{self.protocol}"
 
 

@@ -6,9 +6,11 @@ import fcntl
 import hashlib
 import os
 import shutil
+import sys
 import tempfile
 from contextlib import contextmanager
 from functools import partial
+from http import HTTPStatus
 from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
 from importlib import import_module
 from pathlib import Path
@@ -41,12 +43,29 @@ class Handler(SimpleHTTPRequestHandler):
     def log_message(self, format: str, *args: Any) -> None:  # noqa: A002 (as its base has it)
         """Say nothing of each file."""
 
+    def send_head(self) -> Any:
+        """Begin the answer; what cannot be the name of a file is not found."""
+        try:
+            return super().send_head()
+        except ValueError:
+            self.send_error(HTTPStatus.NOT_FOUND)
+            return None
+
+
+class Server(ThreadingHTTPServer):
+    """Serves several files at a time, and says nothing of a browser that does not wait for one."""
+
+    def handle_error(self, request: Any, client_address: Any) -> None:
+        """Tell what failed, unless it is that the other end is gone."""
+        if not isinstance(sys.exception(), OSError):
+            super().handle_error(request, client_address)
+
 
 @contextmanager
 def server(folder: Path, port: int = 0) -> Iterator[ThreadingHTTPServer]:
     """Listen on this machine; raise UsageError if the port is taken."""
     try:
-        made = ThreadingHTTPServer((HOST, port), partial(Handler, directory=str(folder)))
+        made = Server((HOST, port), partial(Handler, directory=str(folder)))
     except OSError as error:
         raise UsageError(
             f"port {port} of {HOST} cannot be used: {error.strerror}. Give another --port, or none for any that is free."

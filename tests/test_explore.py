@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import json
 import random
+import socket
+import struct
 import subprocess
 import sys
 import threading
@@ -476,3 +478,33 @@ def test_a_page_that_is_served_survives_another_version_and_goes_when_nobody_hol
             assert again == other
     with prepared() as last:
         assert [folder.name for folder in last.parent.iterdir()] == ["explorer-third"]
+
+
+def test_requests_that_no_browser_sends_get_an_answer_and_say_nothing_on_the_terminal(
+    tmp_path: Path, capfd: pytest.CaptureFixture[str]
+) -> None:
+    (tmp_path / "secret").write_text("SECRET")
+    page_of = tmp_path / "page"
+    page_of.mkdir()
+    (page_of / "large.bin").write_bytes(bytes(20_000_000))
+    names = ("/../secret", "/%2e%2e/secret", "/..%2fsecret", f"/{tmp_path}/secret", "/%00", "/a%00b", "/%ff", "/" + "a" * 300)
+    with server(page_of) as made:
+        threading.Thread(target=made.serve_forever, daemon=True).start()
+        for name in names:
+            with socket.create_connection((HOST, made.server_port), 10) as asking:
+                asking.sendall(f"GET {name} HTTP/1.0\r\n\r\n".encode())
+                assert asking.makefile("rb").readline().split()[1] == b"404", name
+        with socket.create_connection((HOST, made.server_port), 10) as asking:
+            asking.sendall(b"GET /large.bin HTTP/1.0\r\n\r\n")
+            asking.recv(1000)
+            asking.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
+        with urlopen(f"http://{HOST}:{made.server_port}/large.bin") as answer:
+            assert len(answer.read()) == 20_000_000
+        made.shutdown()
+    assert capfd.readouterr() == ("", "")
+
+
+def test_a_link_of_signs_that_are_no_text_is_refused_or_opened() -> None:
+    for key in ("version", "start", "removed", "steps", "replicas"):
+        answer = Session().answer(json.dumps({"ask": "open", "link": f"#kip320?{key}=\ud800"}))
+        assert {"error", "views"} & set(json.loads(answer))
