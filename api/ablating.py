@@ -13,6 +13,7 @@ from fencepost.api.patience import eventual_properties, judge_liveness, with_saf
 from fencepost.api.places import errors_of_models
 from fencepost.api.quantities import counted
 from fencepost.api.results import Answer, table
+from fencepost.api.shaped import is_row
 from fencepost.api.suspicions import suspicions
 from fencepost.api.targets import Question, ask, parse_setting
 from fencepost.api.watching import Event, Watch, watched
@@ -240,7 +241,7 @@ def _kept(question: Question, source: Source, options: Options, checkpoint: str 
     machine, asked = question.protocol.machine, question.properties
     model = [source.question(question.constants), *texts(machine, asked), *ends(machine, asked)]
     parts = (question.name, repr(question.constants), repr(asked_for), repr(limits), *model)
-    return Kept(checkpoint, "\n".join(parts), resume=resume, begun=resume)
+    return Kept(checkpoint, "\n".join(parts), is_row, resume=resume, begun=resume)
 
 
 @dataclass(frozen=True)

@@ -17,6 +17,7 @@ from fencepost.api.kept import Kept, digest
 from fencepost.api.places import errors_of_models
 from fencepost.api.quantities import counted
 from fencepost.api.results import FORMAT, Answer, table
+from fencepost.api.shaped import is_point
 from fencepost.api.targets import Question, ask
 from fencepost.api.traces import trace_of_path
 from fencepost.api.watching import Event, Watch, watched
@@ -162,7 +163,7 @@ def faults(
     request.refuse_early(settings)
     if request.traces:
         make_sure_folder(request.traces)
-    kept = Kept(checkpoint, digest(request.texts()), resume=resume, begun=resume)
+    kept = Kept(checkpoint, digest(request.texts()), is_point, resume=resume, begun=resume)
     with cancelled_by(cancel):
         return FaultsResult.of(request.grid(settings, kept, watched(progress)))
 

@@ -13,7 +13,7 @@ from fencepost.explorers import sealed
 from fencepost.model.language.errors import UsageError
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Callable, Mapping
 
     from fencepost.api.watching import Watch
 
@@ -30,15 +30,17 @@ def digest(parts: list[str]) -> str:
 
 
 class Kept:
-    """The finished rows in a folder. `question` is all that the rows depend on: another question finds none of them.
+    """The finished rows in a folder, each JSON that `fits`. `question` is all that the rows depend on: another question finds none of them.
 
     With `begun` the folder must hold a row of this question already.
     """
 
-    def __init__(self, folder: str | Path | None, question: str, *, resume: bool, begun: bool = False) -> None:
+    def __init__(
+        self, folder: str | Path | None, question: str, fits: Callable[[Any], bool], *, resume: bool, begun: bool = False
+    ) -> None:
         if resume and not folder:
             raise UsageError("--resume was given without a checkpoint to continue from: write --checkpoint DIR --resume.")
-        self.folder = Path(folder) if folder else None
+        self.folder, self.fits = Path(folder) if folder else None, fits
         self.mark = hashlib.sha256(_bytes(question)).hexdigest()
         self.resume = resume
         if begun and self.folder:
@@ -77,9 +79,13 @@ class Kept:
             return None
         except (OSError, sealed.BrokenSealError) as error:
             raise self._damaged(file, name) from error
-        if row.get("row") != name or not isinstance(row.get("found"), dict):
+        if row.get("row") != name:
             raise self._damaged(file, name)
-        return row["found"] if row.get("mark") == self._mark(own) else None
+        if row.get("mark") != self._mark(own):
+            return None
+        if not self.fits(row.get("found")):
+            raise self._damaged(file, name, "it says what no search does")
+        return row["found"]
 
     @staticmethod
     def _look_at_format(file: Path, name: str, stored: Mapping[str, object]) -> None:
@@ -97,10 +103,9 @@ class Kept:
         return found
 
     @staticmethod
-    def _damaged(file: Path, name: str) -> UsageError:
+    def _damaged(file: Path, name: str, why: str = "its checksum does not fit what it says") -> UsageError:
         return UsageError(
-            f"{file}: the row {name!r} of the checkpoint is damaged: its checksum does not fit what it says. Remove this file, or "
-            "start afresh without --resume."
+            f"{file}: the row {name!r} of the checkpoint is damaged: {why}. Remove this file, or start afresh without --resume."
         )
 
     def keep(self, name: str, found: Mapping[str, object], own: str = "") -> None:

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 from fencepost.api.checking import answer, with_memory_explained
 from fencepost.api.files import make_sure_folder
 from fencepost.api.kept import Kept, slug
+from fencepost.api.shaped import is_run
 from fencepost.api.targets import Question
 from fencepost.api.traces import archived
 from fencepost.explorers.interrupts import interruptible
@@ -76,7 +77,7 @@ class Runs:
         self.usual_memory = limits["memory"] is None
         made = Options(**limits)
         self.options = replace(made, memory=default_memory()) if self.usual_memory else made
-        self.kept = Kept(checkpoint, "", resume=resume)
+        self.kept = Kept(checkpoint, "", is_run, resume=resume)
         self.budget = self.left = self.options.budget
 
     def out_of_time(self) -> Reason | None:

@@ -139,11 +139,11 @@ def test_a_folder_without_rows_of_this_question_is_no_checkpoint(tmp_path: Path)
 
 
 def test_a_table_of_many_questions_begins_with_an_empty_folder(tmp_path: Path) -> None:
-    kept = Kept(str(tmp_path), "a question", resume=True)
+    kept = Kept(str(tmp_path), "a question", bool, resume=True)
     assert kept.recall("a row") is None
     kept.keep("a row", {"rows": {1: 0.1, 10: 2}})
     assert kept.recall("a row") == {"rows": {"1": 0.1, "10": 2}}
-    assert Kept(str(tmp_path), "another one", resume=True).recall("a row") is None
+    assert Kept(str(tmp_path), "another one", bool, resume=True).recall("a row") is None
 
 
 def test_single_rows_can_be_asked_for() -> None:
