@@ -17,28 +17,44 @@ import random
 import re
 import resource
 import shutil
+import socket
 import sys
 import tempfile
+import threading
 import time
 import traceback
 from collections import Counter
+from functools import partial
+from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from fencepost.api.targets import choose_constants, find_protocol
+from fencepost.audit.reading import read
+from fencepost.audit.words import when
+from fencepost.cli.status import Exit
+from fencepost.counterexamples.lines import Lines
+from fencepost.counterexamples.reader import read_lines
 from fencepost.counterexamples.replay import replay, replay_text
+from fencepost.explore.links import Link
+from fencepost.explore.serving import HOST, Handler, Server
+from fencepost.explore.session import Session, described
+from fencepost.explorers import sealed
 from fencepost.explorers.native.llvm import libraries
 from fencepost.explorers.native.search import search
 from fencepost.explorers.sealed import BrokenSealError, object_in, unsealed
+from fencepost.explorers.spark import sweep as sweeping
 from fencepost.explorers.symbolic import cache
 from fencepost.explorers.verdict import Options
 from fencepost.figures.store import load, save
 from fencepost.model.language.errors import FencepostError
 
+from tests.audits import followed, table
+from tests.commands import fencepost
 from tests.machines import grid
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterator
 
 ROOT = Path(__file__).parents[1]
 LONGEST, MOST = 5.0, 1 << 30
@@ -77,6 +93,77 @@ def edited(draw: random.Random, content: bytes) -> bytes:
     return bytes(made)
 
 
+ODD: list[Any] = [
+    *(None, True, -1, 0, 1 << 31, 1 << 62, 1 << 70, -1 << 70, 1.5, "", "x", "\ud800", "\x00", "../../x", "9" * 50),
+    *([], {}, [None], [[1]], {"a": 1}, [0] * 1000),
+]
+
+
+def otherwise(draw: random.Random, data: Any) -> Any:
+    """Return JSON with one part of it removed, added, or another one."""
+    made = json.loads(json.dumps(data))
+    at, key = draw.choice(list(places(made)))
+    if draw.random() < 0.2:
+        del at[key]
+    elif draw.random() < 0.1 and isinstance(at, dict):
+        at["more"] = draw.choice(ODD)
+    else:
+        at[key] = draw.choice(ODD)
+    return made
+
+
+def places(data: Any) -> Iterator[tuple[Any, Any]]:
+    """Yield every part of JSON, as what it is in and its key there."""
+    if isinstance(data, dict | list):
+        for key in data if isinstance(data, dict) else range(len(data)):
+            yield data, key
+            yield from places(data[key])
+
+
+def sealed_anew(data: dict[str, Any]) -> bytes:
+    """Return JSON with the checksum that fits it, as whoever knows how it is made can write it."""
+    return json.dumps({**data, sealed.SUM: sealed.checksum(data)}).encode()
+
+
+def turned(draw: random.Random, content: bytes) -> bytes:
+    """Return bytes of the same number, some of them others."""
+    made = bytearray(content)
+    for _ in range(draw.choice((1, 1, 2, 8))):
+        if made:
+            at = draw.randrange(len(made)) & ~7
+            made[at : at + 8] = draw.choice((0, 1, (1 << 64) - 1, 1 << 63, draw.getrandbits(64))).to_bytes(8, "little")
+    return bytes(made[: len(content)])
+
+
+ABLATION = ["ablate", str(ROOT / "tests/machines/planted.py"), "--quiet", "--workers", "1"]
+BATCH = "baseOffset: 0 lastOffset: 9 count: 10 partitionLeaderEpoch: 1 isControl: false isvalid: true\n"
+PARTITION = {
+    "partitionId": 0,
+    "topicId": "id",
+    "replicas": [1, 2],
+    "isr": [1, 2],
+    "leader": 1,
+    "leaderEpoch": 0,
+    "partitionEpoch": 0,
+}
+RECORDS = (
+    ("FEATURE_LEVEL_RECORD", {"name": "metadata.version", "featureLevel": 7}),
+    ("REGISTER_BROKER_RECORD", {"brokerId": 1, "brokerEpoch": 1, "fenced": True, "inControlledShutdown": False}),
+    ("BROKER_REGISTRATION_CHANGE_RECORD", {"brokerId": 1, "brokerEpoch": 1, "fenced": -1, "inControlledShutdown": 1}),
+    ("TOPIC_RECORD", {"name": "t", "topicId": "id"}),
+    ("CONFIG_RECORD", {"resourceType": 2, "resourceName": "t", "name": "min.insync.replicas", "value": "2"}),
+    ("PARTITION_RECORD", PARTITION),
+    ("PARTITION_CHANGE_RECORD", {"partitionId": 0, "topicId": "id", "isr": [2], "leader": 2, "lastKnownElr": [1]}),
+    ("FENCE_BROKER_RECORD", {"id": 1, "epoch": 1}),
+    ("CLEAR_ELR_RECORD", {"topicName": "t"}),
+    ("REMOVE_TOPIC_RECORD", {"topicId": "id"}),
+)
+DUMP = BATCH + "".join(
+    f"| offset: {offset} CreateTime: 1 keySize: -1 payload: {json.dumps({'type': kind, 'version': 0, 'data': data})}\n"
+    for offset, (kind, data) in enumerate(RECORDS)
+)
+
+
 class Hostile:
     """Everything that reads a file, with a file for each."""
 
@@ -97,7 +184,29 @@ class Hostile:
             "proof of the cache": self.proof,
             "constants": self.settings,
             "sealed rows": self.rows,
+            "checkpoint, sealed anew": self.checkpoint_anew,
+            "rows, sealed anew": self.rows_anew,
+            "link": self.link,
+            "request": self.request,
         }
+        rows = folder / "rows"
+        done = fencepost(*ABLATION, "--checkpoint", str(rows))
+        self.row_files = sorted(rows.glob("*.json"))
+        assert self.row_files, done.output
+        self.links = [Link("kip320", "", {"replicas": "2"}, (), "", ()).text]
+        for text in self.traces:
+            with contextlib.suppress(FencepostError):
+                self.links.append(described(read_lines(Lines("trace", text.decode())).trace)["link"])
+        (folder / "page").mkdir()
+        (folder / "page/index.html").write_text("page")
+        self.server = Server((HOST, 0), partial(Handler, directory=str(folder / "page")))
+        threading.Thread(target=self.server.serve_forever, daemon=True).start()
+        if find_spec("pyarrow"):
+            self.readers |= {"dump of a log": self.dump, "audit": self.audit, "sweep": self.sweep}
+            self.dumped = DUMP.encode()
+            (folder / "dump.txt").write_bytes(self.dumped)
+            read([folder / "dump.txt"], folder / "audit", None, None, resume=False)
+            self.swept = {"format": sweeping.FORMAT, "question": {"seed": 0, "weights": {}}, "models": {"{}": {"model": "x"}}}
 
     def ask(self, options: Options) -> None:
         """Search the small grid."""
@@ -122,6 +231,91 @@ class Hostile:
         path = copy / "manifest.json" if self.draw.random() < 0.5 else self.draw.choice(files)
         path.write_bytes(edited(self.draw, path.read_bytes()))
         self.ask(Options(workers=1, checkpoint=str(copy), resume=True))
+
+    def checkpoint_anew(self) -> None:
+        """Resume a search from a checkpoint whose checksums fit what was edited."""
+        copy = self.folder / "copy"
+        shutil.rmtree(copy, ignore_errors=True)
+        shutil.copytree(self.kept, copy)
+        manifest = sealed.unsealed(object_in((copy / "manifest.json").read_bytes()))
+        if self.draw.random() < 0.5:
+            manifest = otherwise(self.draw, manifest)
+        else:
+            path = self.draw.choice(sorted(copy.rglob("*.bin")))
+            content = edited(self.draw, path.read_bytes()) if self.draw.random() < 0.3 else turned(self.draw, path.read_bytes())
+            path.write_bytes(content)
+            manifest["files"][path.stem] = {"bytes": len(content), "sha256": hashlib.sha256(content).hexdigest()}
+        (copy / "manifest.json").write_bytes(sealed_anew(manifest))
+        self.ask(Options(workers=1, checkpoint=str(copy), resume=True))
+
+    def rows_anew(self) -> None:
+        """Go on with finished rows whose checksums fit what was edited, and show them."""
+        path = self.draw.choice(self.row_files)
+        whole = path.read_bytes()
+        path.write_bytes(sealed_anew(otherwise(self.draw, sealed.unsealed(object_in(whole)))))
+        try:
+            done = fencepost(*ABLATION, "--checkpoint", str(path.parent), "--resume", *self.draw.choice(([], ["--json"])))
+        finally:
+            path.write_bytes(whole)
+        if done.exit_code == Exit.WRONG:
+            raise AssertionError(done.stderr)
+
+    def link(self) -> None:
+        """Open a link in the explorer, and take in a trace."""
+        text = edited(self.draw, self.draw.choice(self.links).encode()).decode("utf-8", "replace")
+        Session().answer(json.dumps({"ask": "open", "link": text}))
+
+    def request(self) -> None:
+        """Ask the explorer's server for something."""
+        whole = b"GET /index.html HTTP/1.1\r\nHost: 127.0.0.1\r\nRange: bytes=0-9\r\n\r\n"
+        asked = edited(self.draw, whole if self.draw.random() < 0.5 else whole.replace(b"index.html", b"../a.trace"))
+        said = io.StringIO()
+        with (
+            contextlib.redirect_stderr(said),
+            socket.create_connection((HOST, self.server.server_port), LONGEST) as asking,
+            contextlib.suppress(ConnectionError),
+        ):
+            asking.sendall(asked)
+            asking.shutdown(socket.SHUT_WR)
+            assert b"protocol:" not in asking.makefile("rb").read(), "a file outside of the page was sent"
+        assert not said.getvalue(), said.getvalue()
+
+    def dump(self) -> None:
+        """Read what Kafka's tool prints of a metadata log, and follow its partitions."""
+        path, into = self.folder / "dump.txt", self.folder / "read"
+        shutil.rmtree(into, ignore_errors=True)
+        path.write_bytes(edited(self.draw, self.dumped) if self.draw.random() < 0.5 else self.records())
+        found = read([path], into, None, None, resume=False)
+        rows = table(found)
+        if rows:
+            for row in followed(found, rows):
+                when(row.time)
+
+    def records(self) -> bytes:
+        """Return the dump with another record in it."""
+        lines = DUMP.splitlines(keepends=True)
+        at = self.draw.randrange(1, len(lines))
+        start, _, payload = lines[at].partition("payload: ")
+        lines[at] = f"{start}payload: {json.dumps(otherwise(self.draw, json.loads(payload)))}\n"
+        return "".join(lines).encode()
+
+    def audit(self) -> None:
+        """Go on with an audit whose manifest has the checksum that fits what was edited."""
+        copy = self.folder / "audit copy"
+        shutil.rmtree(copy, ignore_errors=True)
+        shutil.copytree(self.folder / "audit", copy)
+        manifest = copy / "records.json"
+        manifest.write_bytes(sealed_anew(otherwise(self.draw, sealed.unsealed(object_in(manifest.read_bytes())))))
+        (self.folder / "dump.txt").write_bytes(self.dumped)
+        read([self.folder / "dump.txt"], copy, None, None, resume=True)
+
+    def sweep(self) -> None:
+        """Read the manifest of a sweep."""
+        folder = self.folder / "sweep"
+        folder.mkdir(exist_ok=True)
+        text = json.dumps(self.swept).encode() if self.draw.random() < 0.1 else sealed_anew(otherwise(self.draw, self.swept))
+        (folder / sweeping.MANIFEST).write_bytes(edited(self.draw, text) if self.draw.random() < 0.5 else text)
+        sweeping._manifest(str(folder))
 
     def cached_object(self) -> None:
         """Read an object of the cache, which is loaded only if it is whole."""

@@ -15,10 +15,11 @@ from typing import TYPE_CHECKING
 
 import pytest
 from fencepost.api import files
+from fencepost.explorers import sealed
 from fencepost.explorers.cache_folder import content
 from fencepost.explorers.native.llvm import libraries
 
-from tests import kills, troubles
+from tests import hostile, kills, troubles
 from tests.commands import KIP320, data_of, fencepost
 
 if TYPE_CHECKING:
@@ -127,6 +128,31 @@ def test_hostile_input_is_taken_or_refused() -> None:
     done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False)  # noqa: S603 (our own program)
     assert done.returncode == 0, done.stderr
     assert json.loads(done.stdout)["inputs"] == 70
+
+
+@pytest.mark.parametrize(
+    "command",
+    [
+        ["ablate", str(ROOT / "tests/machines/planted.py"), "--workers", "1"],
+        ["faults", VAULT, "--property", "a-copy-is-left", "--grid", "copies=1,2"],
+        ["check", "kip101", "--profile", "quick"],
+    ],
+)
+def test_finished_rows_that_say_what_no_search_does_are_refused(command: list[str], tmp_path: Path) -> None:
+    """With a checksum that fits: whoever knows how it is made can write it."""
+    asked = [*command, "--quiet", "--checkpoint", str(tmp_path)]
+    usual = fencepost(*asked).exit_code
+    draw = random.Random(0)  # noqa: S311 (no secret)
+    statuses = set()
+    for _ in range(25):
+        path = draw.choice(sorted(tmp_path.glob("*.json")))
+        whole = path.read_bytes()
+        path.write_bytes(hostile.sealed_anew(hostile.otherwise(draw, sealed.unsealed(sealed.object_in(whole)))))
+        done = fencepost(*asked, "--resume", *draw.choice(([], ["--json"])))
+        statuses.add(done.exit_code)
+        assert done.exit_code != 4, done.stderr
+        path.write_bytes(whole)
+    assert {2, usual} <= statuses
 
 
 def test_a_search_that_is_killed_again_and_again_ends_with_the_same_answer(tmp_path: Path) -> None:
