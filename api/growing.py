@@ -55,6 +55,7 @@ class Growth:
 
     `bounds` are the greatest that were searched to the end, all at once. `settled` are those that are not reached there any
     more, `open` those that are, `off` those that are 0 and stayed so. `why_stopped` is empty where nothing was left to raise.
+    After a check that did not end nothing is `settled`, and nothing is `stable`.
     """
 
     steps: tuple[Raise, ...]
@@ -137,15 +138,17 @@ class Growing:
                 if why:
                     break
         reached = [item for item in self.newest.bounds if item.reached]
+        beyond = [item for item in self.newest.bounds if not item.reached and self.newest.complete]
+        verdicts = self.verdicts if self.newest.complete else {}
         if not why:
             why = self.why_not_further()
         return Growth(
             tuple(self.steps),
             self.bounds(),
-            tuple(item.constant for item in self.newest.bounds if not item.reached),
+            tuple(item.constant for item in beyond),
             tuple(item.constant for item in reached if item.value),
             tuple(item.constant for item in reached if not item.value),
-            tuple(Stable(name, word, self.up_to[name], self.changes.get(name)) for name, word in self.verdicts.items()),
+            tuple(Stable(name, word, self.up_to[name], self.changes.get(name)) for name, word in verdicts.items()),
             time.perf_counter() - began,
             why,
         )

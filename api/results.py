@@ -15,6 +15,8 @@ from fencepost.api.counterexample import Counterexample, Histories
 from fencepost.api.traces import trace_of_path
 from fencepost.api.warned import warnings_of
 from fencepost.explorers.verdict import Cause, Result, Verdict
+from fencepost.model.language.ir import translate
+from fencepost.model.language.ir.unshared import unshared_bounds
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
@@ -73,6 +75,12 @@ class CheckResult(Result):
     def bounds_reached(self) -> tuple[BoundCount, ...]:
         """The bounds that cut off a step which all guards of the protocol let happen: what holds, holds below them."""
         return tuple(item for item in self.bounds if item.reached)
+
+    @cached_property
+    def bounds_unshared(self) -> frozenset[str]:
+        """The bounds that nothing but their own guards depends on: larger values of one that was not reached add no state."""
+        found = self.question.protocol
+        return unshared_bounds(translate(found.machine, found.every_property)) if self.bounds else frozenset()
 
     @cached_property
     def violated(self) -> tuple[PropertyResult, ...]:

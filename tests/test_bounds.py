@@ -14,10 +14,11 @@ from fencepost.invariants.protocols import PROTOCOLS
 from fencepost.model.language import Machine, Range, action, fits, require
 from fencepost.model.language.errors import DomainError, ModelError, UsageError
 from fencepost.model.language.ir import translate
+from fencepost.model.language.ir.unshared import unshared_bounds
 from fencepost.model.language.subset import check
 
 from tests.commands import fencepost
-from tests.machines import bucket, errands, shifted
+from tests.machines import bucket, errands, shelf, shifted
 from tests.machines.errands import C, State
 
 if TYPE_CHECKING:
@@ -201,6 +202,45 @@ def test_growth_says_how_the_model_goes_wrong_where_no_verdict_is_another(engine
     assert found.growth is not None
     assert found.growth.why_stopped == "the model goes wrong with drops=5"
     assert found.growth.steps[1].why_not.startswith("the model goes wrong: fall: State.inside: 5 is out of its domain 0..4.")
+
+
+def test_larger_values_of_a_bound_that_only_its_guards_read_add_no_state() -> None:
+    found = api.check(shelf.MACHINE, shelf.PROPERTIES)
+    assert [item.constant for item in found.bounds if item.reached] == []
+    larger = {
+        name: api.check(shelf.MACHINE, shelf.PROPERTIES, constants={name: 5}).distinct
+        for name in shelf.MACHINE.constants.declared()
+    }
+    assert {name for name, distinct in larger.items() if distinct > found.distinct} == {"layers", "labels", "places"}
+    assert found.bounds_unshared == {"books", "notes", "cracks"}
+
+
+@pytest.mark.parametrize(("name", "values"), SMALL, ids=lambda item: item if isinstance(item, str) else "")
+def test_larger_values_add_no_state_of_a_protocol_either(name: str, values: dict[str, int]) -> None:
+    found = PROTOCOLS[name].machine
+    few = native(found, found.set_constants(values))
+    free = unshared_bounds(translate(found))
+    for item in few.bounds:
+        if item.constant in free and not item.reached:
+            more = native(found, found.set_constants({**values, item.constant: item.value + 1}))
+            assert more.levels == few.levels
+
+
+def test_a_page_says_of_which_bounds_larger_values_may_add_states() -> None:
+    page = " ".join(fencepost("check", shelf.__file__, "--grow", "10s").stdout.split())
+    free = "books=3, notes=3, cracks=3: larger values add no state"
+    read = (
+        "layers=3, labels=3, places=3, slips=3, visitors=3: the model reads them elsewhere too, so larger values may add states"
+    )
+    assert f"not reached {free}; {read}" in page
+    assert "settled not reached any more: books, notes, cracks: larger values add no state; layers, labels, places," in page
+
+
+def test_after_a_check_that_did_not_end_nothing_is_settled() -> None:
+    growth = api.check(shelf.MACHINE, shelf.PROPERTIES, max_states=2, grow=10).growth
+    assert growth is not None
+    assert (growth.settled, growth.stable) == ((), ())
+    assert growth.why_stopped.startswith("the check itself did not end")
 
 
 def test_growth_of_the_catalogue_is_refused() -> None:

@@ -8,15 +8,15 @@ from fencepost.api.quantities import show_seconds
 from fencepost.cli.views.console import heading, print_lines, print_rows, styled
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Container, Iterator, Mapping
 
     from fencepost.api.growing import Growth
     from rich.console import Console
     from rich.text import Text
 
 
-def print_growth(console: Console, growth: Growth) -> None:
-    """Print what raising the bounds has shown."""
+def print_growth(console: Console, growth: Growth, unshared: Container[str]) -> None:
+    """Print what raising the bounds has shown; of `unshared` bounds that are not reached, larger values add no state."""
     console.print()
     console.print(heading("bounds raised"), soft_wrap=True)
     for item in growth.steps:
@@ -26,10 +26,10 @@ def print_growth(console: Console, growth: Growth) -> None:
         print_lines(console, f"{item.constant}={item.value}: {end}", indent=2)
     if not growth.steps:
         print_lines(console, "none", indent=2)
-    print_rows(console, [(styled(name, "dim"), text) for name, text in _lines(growth)])
+    print_rows(console, [(styled(name, "dim"), text) for name, text in _lines(growth, unshared)])
 
 
-def _lines(growth: Growth) -> Iterator[tuple[str, Text | str]]:
+def _lines(growth: Growth, unshared: Container[str]) -> Iterator[tuple[str, Text | str]]:
     """Yield what was learnt: (label, text)."""
     same = [item.name for item in growth.stable if item.changes is None]
     if same and growth.bounds:
@@ -40,7 +40,7 @@ def _lines(growth: Growth) -> Iterator[tuple[str, Text | str]]:
             constant, value, verdict = item.changes
             yield item.name, styled(f"{item.verdict} up to {_shown(item.up_to)}; {verdict} with {constant}={value}", "yellow")
     if growth.settled:
-        yield "settled", f"{', '.join(growth.settled)}: not reached any more, so larger values add no state"
+        yield "settled", f"not reached any more: {beyond_bounds({name: name for name in growth.settled}, unshared)}"
     if growth.open:
         yield "still reached", ", ".join(growth.open)
     if growth.off:
@@ -48,6 +48,17 @@ def _lines(growth: Growth) -> Iterator[tuple[str, Text | str]]:
     largest = f"; {', '.join(growth.open)}: the largest value that is declared" if growth.open else ""
     why = f"unfinished: {growth.why_stopped}" if growth.why_stopped else f"nothing is left to raise{largest}"
     yield "growth", f"{why} ({show_seconds(growth.seconds)} in all)"
+
+
+def beyond_bounds(shown: Mapping[str, str], unshared: Container[str]) -> str:
+    """Return what is known of larger values of bounds that were not reached; `shown` is each by name."""
+    free = [text for name, text in shown.items() if name in unshared]
+    read = [text for name, text in shown.items() if name not in unshared]
+    told = [f"{', '.join(free)}: larger values add no state"] if free else []
+    if read:
+        them = "it" if len(read) == 1 else "them"
+        told.append(f"{', '.join(read)}: the model reads {them} elsewhere too, so larger values may add states")
+    return "; ".join(told)
 
 
 def _shown(bounds: Mapping[str, int]) -> str:

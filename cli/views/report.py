@@ -6,14 +6,14 @@ from typing import TYPE_CHECKING
 
 from fencepost.api.quantities import counted, show_rate, show_seconds, show_size
 from fencepost.cli.views.console import heading, print_hanging, print_lines, print_rows, results, styled, verdict_text
-from fencepost.cli.views.growth import print_growth
+from fencepost.cli.views.growth import beyond_bounds, print_growth
 from fencepost.cli.views.traces import print_trace
 from fencepost.explorers.verdict import Verdict
 from fencepost.model.language.actions import Kind
 from fencepost.model.language.interpreter import Path
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Sequence
+    from collections.abc import Callable, Iterator
 
     from fencepost.api.counterexample import Counterexample
     from fencepost.api.results import CheckResult
@@ -58,7 +58,7 @@ def print_page(
     console.print()
     print_rows(console, [(styled(name, "dim"), text) for name, text in (*reach(result), *_compiling(result, verbose=verbose))])
     if result.growth is not None:
-        print_growth(console, result.growth)
+        print_growth(console, result.growth, result.bounds_unshared)
     if coverage:
         print_coverage(console, result)
     print_traces(console, result, command)
@@ -240,7 +240,7 @@ def reach(result: CheckResult) -> Iterator[tuple[str, Text | str]]:
     if result.deadlocks:
         hint = "" if result.deadlock else "; --deadlock shows the way to one"
         yield "ends", f"{counted(result.deadlocks, 'state')} without a successor, normal where budgets are used up{hint}"
-    yield from bounds(result.bounds, complete=result.complete)
+    yield from _bounds(result)
     dead = [name for name, fired in result.fired.items() if not fired]
     if dead:
         yield "never fired", styled(", ".join(dead) + ("" if result.complete else " (so far)"), "yellow")
@@ -254,13 +254,11 @@ def _compiling(result: Result, *, verbose: bool) -> Iterator[tuple[str, str]]:
         yield "compiled", f"{item.tier} code: " + ("kept from an earlier time" if item.kept else f"in {took}{when}")
 
 
-def bounds(counts: Sequence[BoundCount], *, complete: bool) -> Iterator[tuple[str, Text | str]]:
+def _bounds(result: CheckResult) -> Iterator[tuple[str, Text | str]]:
     """Yield the lines that say which bounds cut a search short: (label, text)."""
-    if not counts:
-        return
-    reached = [item for item in counts if item.reached and item.value]
-    off = [item for item in counts if item.reached and not item.value]
-    beyond = [item for item in counts if not item.reached]
+    reached = [item for item in result.bounds if item.reached and item.value]
+    off = [item for item in result.bounds if item.reached and not item.value]
+    beyond = {item.constant: f"{item.constant}={item.value}" for item in result.bounds if not item.reached}
     if reached:
         yield "bounds reached", styled("; ".join(map(_bound, reached)), "yellow")
     if off:
@@ -269,8 +267,8 @@ def bounds(counts: Sequence[BoundCount], *, complete: bool) -> Iterator[tuple[st
             ", ".join(f"{item.constant}=0" for item in off) + ": steps of this kind were possible, and none was taken",
         )
     if beyond:
-        far = "larger values add no state" if complete else "so far"
-        yield "not reached", ", ".join(f"{item.constant}={item.value}" for item in beyond) + f": {far}"
+        told = beyond_bounds(beyond, result.bounds_unshared) if result.complete else f"{', '.join(beyond.values())}: so far"
+        yield "not reached", told
 
 
 def _bound(item: BoundCount) -> str:

@@ -110,13 +110,13 @@ def _sums(program: Program) -> Iterator[Linear | int]:
     yield from _sums_of_record(program.machine.state, set())
     for action in (program.initial, *program.actions):
         for item in action.parameters:
-            yield from _sums_of(item.domain)
+            yield from sums_of(item.domain)
     for prop in program.asked:
         for _, domain in prop.params:
-            yield from _sums_of(domain)
+            yield from sums_of(domain)
         if prop.eventual is not None:
             for _, domain in prop.eventual.params:
-                yield from _sums_of(domain)
+                yield from sums_of(domain)
             costs = prop.eventual.costs
             yield from () if costs is None or callable(costs) else (cost for _, cost in costs)
             yield from () if prop.eventual.bound is None else (prop.eventual.bound,)
@@ -133,7 +133,7 @@ def _sums_of_record(record: type[Record], seen: set[type]) -> Iterator[Linear | 
 def _sums_of_field(field: FieldType, seen: set[type]) -> Iterator[Linear | int]:
     match field:
         case Scalar():
-            yield from _sums_of(field.domain)
+            yield from sums_of(field.domain)
         case Nested():
             yield from _sums_of_record(field.record, seen)
         case ArrayOf():
@@ -144,7 +144,8 @@ def _sums_of_field(field: FieldType, seen: set[type]) -> Iterator[Linear | int]:
             yield from _sums_of_record(field.record, seen)
 
 
-def _sums_of(domain: Domain | InFlight) -> Iterator[Linear | int]:
+def sums_of(domain: Domain | InFlight) -> Iterator[Linear | int]:
+    """Yield the sums of constants that a domain depends on."""
     for name in ("low", "high", "count"):
         value = getattr(domain, name, None)
         if isinstance(value, Linear):
