@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 NAME = re.compile(r"[A-Z0-9_]{1,80}", re.ASCII)
 ID = re.compile(r"[A-Za-z0-9_+/=-]{0,80}", re.ASCII)
 """A topic's id, in base 64."""
-MOST_BROKERS = 100_000
+MOST_BROKERS = 1000
 """Brokers that a list may name."""
 
 
@@ -29,7 +29,7 @@ def _text(value: object) -> bool:
 
 
 def _brokers(value: object) -> bool:
-    return isinstance(value, list) and len(value) <= MOST_BROKERS and all(map(_INT32, value))
+    return isinstance(value, list) and len(value) <= MOST_BROKERS and all(_INT32(broker) and broker >= 0 for broker in value)
 
 
 def _or_null(shape: Shape) -> Shape:

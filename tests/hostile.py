@@ -95,7 +95,7 @@ def edited(draw: random.Random, content: bytes) -> bytes:
 
 ODD: list[Any] = [
     *(None, True, -1, 0, 1 << 31, 1 << 62, 1 << 70, -1 << 70, 1.5, "", "x", "\ud800", "\x00", "../../x", "9" * 50),
-    *([], {}, [None], [[1]], {"a": 1}, [0] * 1000),
+    *([], {}, [None], [[1]], {"a": 1}, [0] * 1000, [-1], list(range(1000))),
 ]
 
 

@@ -580,7 +580,26 @@ OF_TYPES: dict[str, dict[str, Any]] = {
     "CLEAR_ELR_RECORD": {"topicName": "t"},
     "FEATURE_LEVEL_RECORD": {"name": "metadata.version", "featureLevel": 7},
 }
-ODD = (None, "x", "\ud800", -1, 1 << 31, 1 << 70, 1.5, float("inf"), [], {}, [["a"]], [None], True, [1 << 40], "\t\n", "9" * 50)
+ODD = (
+    None,
+    "x",
+    "\ud800",
+    -1,
+    1 << 31,
+    1 << 70,
+    1.5,
+    float("inf"),
+    [],
+    {},
+    [["a"]],
+    [None],
+    True,
+    [1 << 40],
+    [-1],
+    list(range(20_000)),
+    "\t\n",
+    "9" * 50,
+)
 
 
 def audited(text: str, folder: Path) -> Reading:
