@@ -11,15 +11,18 @@ from typing import Any
 SIZE = re.compile(r"[0-9]{1,4}", re.ASCII)
 
 
-class _Notes(io.FileIO):
-    """Takes what is written to it, whether or not anybody gets it: the reader may be gone, or there may be no room."""
+class _Notes(io.TextIOWrapper):
+    """Takes what is written to it, whether or not anybody gets it: the reader may be gone, or there may be no room.
 
-    def write(self, content: Any, /) -> int:
+    Nothing is held back: what an interrupt comes into would else be written twice.
+    """
+
+    def write(self, text: str, /) -> int:
         """Write as far as that can be done."""
         try:
-            return super().write(content) or len(content)
+            return super().write(text)
         except OSError:
-            return len(content)
+            return len(text)
 
 
 def settle_streams() -> None:
@@ -37,7 +40,6 @@ def settle_streams() -> None:
             os.set_inheritable(os.open(os.devnull, os.O_RDWR), True)
     sys.stdout = sys.stdout or open(1, "w", encoding="utf-8", closefd=False)  # noqa: SIM115 (it stays open)
     if sys.stderr is None or sys.stderr is sys.__stderr__:
-        said = io.BufferedWriter(_Notes(2, "w", closefd=False))
-        sys.stderr = io.TextIOWrapper(
-            said, getattr(sys.stderr, "encoding", None) or "utf-8", "backslashreplace", line_buffering=True, write_through=True
-        )
+        encoding = getattr(sys.stderr, "encoding", None) or "utf-8"
+        unbuffered: Any = io.FileIO(2, "w", closefd=False)
+        sys.stderr = _Notes(unbuffered, encoding, "backslashreplace", write_through=True)
