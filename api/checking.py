@@ -21,7 +21,7 @@ from fencepost.api.watching import Event, Watch, watched
 from fencepost.explorers.interrupts import BY_KEYBOARD, Stopped, cancelled_by
 from fencepost.explorers.memory import DEFAULT_SHARE, default_memory, peak_memory
 from fencepost.explorers.verdict import Cause, Options, PropertyResult, Result, Verdict, cause_of, extended, make_sure_number
-from fencepost.model.language.errors import DomainError, FencepostError, UsageError, nearest
+from fencepost.model.language.errors import DomainError, FencepostError, UnkeptError, UsageError, nearest
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping
@@ -99,7 +99,11 @@ def check(
     growth = None
     with cancelled_by(cancel) if cancel else nullcontext(), alone_in(options.checkpoint):
         began = time.perf_counter()
-        found = explore(question, engine, options, watch, cluster)
+        try:
+            found = explore(question, engine, options, watch, cluster)
+        except UnkeptError as error:
+            error.found = error.found and answer(question, options, error.found)
+            raise
         if grow is not None:
             growth = grown(question, found, grow, partial(larger, engine, options, watch, cluster), began=began)
     if memory is None:

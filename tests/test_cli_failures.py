@@ -4,17 +4,23 @@ from __future__ import annotations
 
 import importlib.util
 import os
+import resource
 import shutil
+import signal
 import subprocess
 import sys
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import pytest
 from click.testing import CliRunner
 from fencepost.cli.commands import check as checking
 from fencepost.cli.main import run
+from fencepost.counterexamples.trace import ARCHIVE
 from fencepost.model.language.errors import MismatchError
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
 
 
 def test_a_contradiction_of_engines_ends_with_status_4(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -130,6 +136,46 @@ def test_a_model_may_be_in_a_file_whose_name_is_no_text(tmp_path: Path, monkeypa
     assert '"uri": "l%FF.py"' in report.read_text()
     if importlib.util.find_spec("z3"):
         assert CliRunner().invoke(run, ["prove", model, "--depth", "1"]).exit_code in (0, 1, 3)
+
+
+def full(most: int) -> Callable[[], None]:
+    """Let no file of a process grow over so many bytes, as on a disk that has only so much room."""
+
+    def limited() -> None:
+        signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
+        resource.setrlimit(resource.RLIMIT_FSIZE, (most, most))
+
+    return limited
+
+
+@pytest.mark.parametrize("room", [0, 100])
+def test_a_trace_that_has_no_room_to_be_rewritten_stays_as_it_is(room: int, tmp_path: Path) -> None:
+    file = tmp_path / "a.trace"
+    text = (ARCHIVE / "kip101-weak-isr.trace").read_bytes().replace(b"----", b"# mine\n----", 1)
+    file.write_bytes(text)
+    assert _ended(["replay", "--rewrite", str(file)], preexec_fn=full(room)) == (2, "")
+    assert file.read_bytes() == text
+    assert list(tmp_path.iterdir()) == [file]
+    assert _ended(["replay", "--rewrite", str(file)]) == (0, "")
+    assert b"# mine" in file.read_bytes()
+
+
+LAMPS = VAULT.replace("vault", "lamps")
+
+
+@pytest.mark.parametrize("json", [[], ["--json"]])
+@pytest.mark.parametrize(
+    "option",
+    [["--trace", "a.trace"], ["--junit", "a.xml"], ["--sarif", "a.json"], ["--max-states", "6", "--checkpoint", "kept"]],
+)
+def test_what_was_found_is_told_where_there_is_no_room_to_keep_it(option: list[str], json: list[str], tmp_path: Path) -> None:
+    reading, writing = os.pipe()
+    command = ["check", LAMPS, "--quiet", *json, *option]
+    status, _ = _ended(command, preexec_fn=full(10), stdout=writing, cwd=tmp_path)
+    os.close(writing)
+    with os.fdopen(reading) as told:
+        assert "some-lamp-is-dark" in told.read()
+    assert status == 2
 
 
 def _ended(command: list[str], **streams: Any) -> tuple[int, str]:

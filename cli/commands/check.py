@@ -30,7 +30,7 @@ from fencepost.cli.views.display import Display
 from fencepost.cli.views.report import print_page
 from fencepost.explorers.verdict import Cause, Verdict
 from fencepost.invariants.catalogue import Profile
-from fencepost.model.language.errors import FencepostError, ModelError
+from fencepost.model.language.errors import FencepostError, ModelError, UnkeptError, UsageError
 
 if TYPE_CHECKING:
     from fencepost.api.contract import CheckData
@@ -146,13 +146,16 @@ def run_checks(request: Request) -> Exit:
         for question in questions:
             try:
                 result = explored(question, progress=display, **limits)
+            except UnkeptError as error:
+                wrong, result = error, error.found
             except FencepostError as error:
                 if not ends:
                     raise
                 wrong, why = error, f"{question.name} ended in an error"
                 break
             why = result.why_stopped
-            files = _write(result, file, display) if file else {}
+            files, unwritten = _write(result, file, display) if file else ({}, None)
+            wrong = wrong or unwritten
             if request.json or builds:
                 data.append(result.to_dict(files, expected))
             if builds:
@@ -168,7 +171,10 @@ def run_checks(request: Request) -> Exit:
                 ends.append(Exit.UNDETERMINED)
                 break
     if builds:
-        builds.write(reports, [question.name for question in questions[len(reports) :]], why)
+        try:
+            builds.write(reports, [question.name for question in questions[len(reports) :]], why)
+        except UsageError as error:
+            wrong = error
     if request.json:
         print_json(data[0] if len(questions) == 1 else {"format": FORMAT, "runs": data})
     if wrong is not None:
@@ -199,16 +205,19 @@ def _print(request: Request, result: CheckResult, *, first: bool) -> None:
     )
 
 
-def _write(result: CheckResult, file: Path, display: Display) -> dict[str, str]:
-    """Write the first violation's trace, say where it is and how to replay it; return the file by property."""
+def _write(result: CheckResult, file: Path, display: Display) -> tuple[dict[str, str], FencepostError | None]:
+    """Write the first violation's trace, say where it is and how to replay it; return the file by property, or why there is none."""
     trace = result.trace
     if trace is None:
         display.note(f"nothing is violated: {file} was not written")
-        return {}
-    trace.save(file)
+        return {}, None
+    try:
+        trace.save(file)
+    except UsageError as error:
+        return {}, error
     own = f" --model {result.question.file}" if result.question.file else ""
     display.note(f"the trace of {trace.prop} is in {file}: `fencepost replay {file}{own}` replays it")
-    return {trace.prop: str(file)}
+    return {trace.prop: str(file)}, None
 
 
 def _diagram(result: CheckResult, prop: str) -> str:

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 from fencepost.explorers import sealed
 from fencepost.explorers.native import parts
 from fencepost.explorers.native.manifest import InvalidError, files_in, look_at_parents, look_at_rows, position_in
-from fencepost.model.language.errors import UsageError
+from fencepost.model.language.errors import UnkeptError, UsageError
 
 if TYPE_CHECKING:
     from fencepost.explorers.native.expansion import Expansion
@@ -58,7 +58,7 @@ def save(search: Expansion) -> Path:
         if there:
             parts.remove(folder / there)
     except OSError as error:
-        raise UsageError(
+        raise UnkeptError(
             f"the checkpoint could not be written to {folder}: {error.strerror}. Name a folder with room."
         ) from error
     return folder

@@ -31,7 +31,7 @@ from fencepost.explorers.verdict import (
     out_of_time,
 )
 from fencepost.model.language.actions import Kind
-from fencepost.model.language.errors import DomainError, MismatchError, UsageError
+from fencepost.model.language.errors import DomainError, MismatchError, UnkeptError, UsageError
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -100,7 +100,11 @@ class Search(Expansion):
                     error.found = replace(self._result(LEFT), distinct=sum(self.position.levels), depth=self.position.depth)
                 raise
             self.position.seconds = earlier + time.perf_counter() - began
-        kept = bool(why) and self.keep()
+        try:
+            kept = bool(why) and self.keep()
+        except UnkeptError as error:
+            error.found = self._result(why)
+            raise
         try:
             return replace(self._result(why), kept=kept)
         except MismatchError as error:
@@ -293,7 +297,7 @@ def search(
     began = time.perf_counter()
     try:
         result = made.run()
-    except DomainError as error:
+    except (DomainError, UnkeptError) as error:
         found = error.found
         error.found = found and with_behaviours(found, properties, lambda prop: found.of(prop.name))
         raise
@@ -305,5 +309,9 @@ def search(
 
     judged = Engine(made, of_behaviours, began).judge(result, properties)
     if result.complete and not judged.complete:
-        return replace(judged, kept=made.keep())
+        try:
+            return replace(judged, kept=made.keep())
+        except UnkeptError as error:
+            error.found = judged
+            raise
     return judged

@@ -16,6 +16,12 @@ class UsageError(FencepostError, ValueError):
     """The user asked for something that does not exist or cannot be done (exit status 2)."""
 
 
+class UnkeptError(UsageError):
+    """What was found cannot be kept where that was asked for. `found` is what was found: it is told all the same."""
+
+    found: Any = None
+
+
 class ModelError(FencepostError, TypeError):
     """The text of a model is outside the language (exit status 2)."""
 
