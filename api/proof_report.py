@@ -132,14 +132,14 @@ def bounded_of(constants: Constants, settings: Settings) -> str:
 
 def trace_of(report: ProveResult) -> Trace:
     """Return the run that z3 found as a trace."""
-    from fencepost.counterexamples.trace import Trace, from_start
+    from fencepost.counterexamples.trace import Trace
 
     history, path = report.proof.history, path_of_history(report)
     assert history is not None
     prop = next(item for item in report.properties if item.name == history.violates)
     constants = report.found.machine.set_constants(history.constants)
-    made = Trace(f"{report.found.name}: {report.summary}", report.found, constants, prop, path.steps)
-    return from_start(made, path)
+    title = f"{report.found.name}: {report.summary}"
+    return Trace(title, report.found, constants, prop, path.steps, initial=history.first or None)
 
 
 def pair_trace(report: ProveResult) -> tuple[Trace, Path]:

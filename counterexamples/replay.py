@@ -12,7 +12,6 @@ from fencepost.counterexamples.history import states_text
 from fencepost.counterexamples.lines import Lines
 from fencepost.counterexamples.reader import read, read_lines
 from fencepost.counterexamples.recorded import changes_since, first_difference
-from fencepost.counterexamples.trace import starting_points
 from fencepost.explorers.liveness.shown import shown
 from fencepost.explorers.verdict import Reach, Verdict
 from fencepost.invariants.protocols import protocol as named_protocol
@@ -137,7 +136,7 @@ class _Replaying:
         wanted = self.trace.initial
         if wanted is None:
             return self.plain.initial_states()[0]
-        return next(state for step, state in starting_points(self.plain) if step.args == wanted)
+        return self.plain.begin(wanted)
 
     def path(self) -> Path:
         """Return the history so far."""

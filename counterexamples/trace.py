@@ -273,10 +273,9 @@ def from_start(trace: Trace, path: Path) -> Trace:
 
 def starting_points(plain: Interpreter) -> Iterator[tuple[Step, Key]]:
     """Yield every step of the initial action that is enabled, with the state that it gives."""
-    zero = plain.schema.key(plain.schema.new())
-    for step in plain.steps(plain.machine.initial, zero):
+    for step in plain.steps(plain.machine.initial, plain.zero):
         try:
-            yield step, plain.apply(zero, step).after
+            yield step, plain.begin(step.args)
         except DisabledError:
             continue
 

@@ -124,6 +124,6 @@ def test_constants_that_the_machine_refuses_are_not_those_of_an_answer(tmp_path:
 
 def test_a_step_that_no_search_tries_is_no_violation(tmp_path: Path) -> None:
     machine, properties = load(HEAD + CASES["a parameter that begins at none"], tmp_path)
-    history = History({"n": 1}, (0,), (("go", (-1,)),), properties[0].name)
+    history = History({"n": 1}, (), (0,), (("go", (-1,)),), properties[0].name)
     with pytest.raises(MismatchError, match="a step with a=none, which is out of its domain"):
         replay(machine, history, properties)

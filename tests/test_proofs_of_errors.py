@@ -224,6 +224,21 @@ def test_a_parameter_with_very_many_values_ends_no_proof(tmp_path: Path) -> None
         asked(Protocol(made, properties), only=["calm"], unbounded=["n"], reach=20, workers=1, cache=False)
 
 
+@pytest.mark.parametrize("way", [{}, {"depth": 2}, {"k": 2}], ids=str)
+def test_an_initial_action_with_very_many_values_is_violated_or_goes_wrong(way: dict[str, Any], tmp_path: Path) -> None:
+    text = RISING.replace(
+        '@action()\ndef initial(s, c):\n    """0."""', "@action(x=Range(0, 4000000000000))\ndef initial(s, c, x):\n    s.x = x"
+    )
+    small = text.replace("    s.x = x", "    require(x >= 3999999999999)\n    s.x = x - 3999999999449")
+    made, properties = load_model(small.replace("s.x += 1", "require(s.x < 590)\n    s.x += 1"), tmp_path)
+    found = asked(Protocol(made, properties), only=["not-550"], reach=20, workers=1, cache=False, **way)
+    assert found.verdict is Verdict.VIOLATED
+    assert bool(way) == ("initial: x=3999999999999\n" in found.text)
+    made, properties = load_model(text, tmp_path)
+    with pytest.raises(DomainError, match=r"initial x=.*: State.x: .* is out of its domain 0..600"):
+        asked(Protocol(made, properties), only=["calm"], reach=20, workers=1, cache=False, **way)
+
+
 def test_a_step_that_leaves_a_bound_on_its_way_is_no_error_unless_it_happens(tmp_path: Path) -> None:
     text = RISING.replace("Range(0, 4)", "Range(0, C.n)").replace("s.x += 1", "require(s.y == c.n)\n    s.y += 1\n    s.y = 0")
     made, properties = load_model(text.replace("4 if s.y == 3 else s.y", "0\n    s.x = 550"), tmp_path)

@@ -154,6 +154,13 @@ def test_a_step_that_chooses_from_more_than_there_is_room_for_is_refused() -> No
         native(lottery.MACHINE, constants, lottery.PROPERTIES, ALONE)
 
 
+@pytest.mark.parametrize("search", [native, plain], ids=["native", "plain"])
+def test_an_initial_action_with_more_values_than_are_tried_is_refused(search: Any) -> None:
+    machine = replace(lottery.MACHINE, initial=lottery.draw, actions=(lottery.initial,))
+    with pytest.raises(UsageError, match="the parameters of action 'draw' have 10,000,000,000 combinations, of which at most"):
+        search(machine, machine.set_constants({"last": 9_999_999_999}), lottery.PROPERTIES, ALONE)
+
+
 def test_memory_that_the_system_does_not_give_is_said_so() -> None:
     with pytest.raises(UsageError, match=r"there is no memory for 35,184,372,088,832 successors of 8 bytes"):
         store.Buffers(np.dtype([("words", "<u8", (1,))]), 1, 1 << 45)

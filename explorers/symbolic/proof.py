@@ -14,7 +14,7 @@ from fencepost.explorers.symbolic.pool import apart, over
 from fencepost.explorers.symbolic.replays import replay
 from fencepost.explorers.symbolic.system import System
 from fencepost.explorers.symbolic.terms import negate
-from fencepost.explorers.symbolic.unroll import Failure, History, Reached, bounded, over_steps
+from fencepost.explorers.symbolic.unroll import Failure, History, Reached, bounded, error_at_start, over_steps
 from fencepost.explorers.verdict import Verdict, refuse_behaviours, worst
 from fencepost.model.language.actions import Kind
 from fencepost.model.language.errors import DomainError, UsageError
@@ -223,11 +223,14 @@ def _inductive(
 
 def _make_sure_it_starts(machine: Machine, constants: Constants, settings: Settings) -> None:
     """Raise what the plain semantics does if there is no initial state, or if one ends with an error."""
-    said = []
-    for found in System(machine, constants).starts():
+    system = System(machine, constants)
+    starts = False
+    for found in system.starts():
         asking = Asking(settings.timeout)
-        said += [asking.ask(found.happens) != z3.unsat, found.cut is not False and asking.ask(found.cut) == z3.sat]
-    if not any(said[::2]) or any(said[1::2]):
+        starts |= asking.ask(found.happens) != z3.unsat
+        if found.cut is not False and asking.ask(found.cut) == z3.sat:
+            replay(machine, error_at_start(system, asking.solver.model(), found), ())
+    if not starts:
         Interpreter(machine, constants).initial_states()
 
 

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from fencepost.explorers.parameters import values_of
 from fencepost.model.language.domains import InFlight
-from fencepost.model.language.errors import DomainError, MismatchError
+from fencepost.model.language.errors import DisabledError, DomainError, MismatchError
 from fencepost.model.language.interpreter import Interpreter, Path, Step
 
 if TYPE_CHECKING:
@@ -24,8 +24,12 @@ def replay(machine: Machine, history: History, properties: tuple[Property, ...])
     plain = Interpreter(machine, machine.set_constants(history.constants))
     for name, args in history.steps:
         look_at_arguments(plain, Step(machine.action(name), args))
-    starts = plain.initial_states()  # raises what a start ends with
-    if history.start not in starts:
+    look_at_arguments(plain, Step(machine.initial, history.first))
+    try:
+        initially = plain.begin(history.first) == history.start  # raises what a start ends with
+    except DisabledError:
+        initially = False
+    if not initially:
         raise MismatchError("z3 found a run from a state that is not initial on the plain semantics. Please report this.")
     prop = next((item for item in properties if item.name == history.violates), None)
     states, steps, last = [history.start], [], None

@@ -38,6 +38,8 @@ class History:
     """A run that z3 found, plain: the constants, the first state and the steps by action name with their arguments."""
 
     constants: dict[str, int]
+    first: tuple[Any, ...]
+    """The arguments of the initial action."""
     start: Key
     steps: tuple[tuple[str, tuple[Any, ...]], ...]
     violates: str = ""
@@ -81,6 +83,10 @@ class Reached:
         return min((item.history for item in self.failures if item.history), key=lambda item: len(item.steps), default=None)
 
 
+_FIRST = z3.Int("choice0")
+"""Which of the initial actions a chain begins with, if it begins with one."""
+
+
 @dataclass
 class Chain:
     """States in a row, the steps between them, and a solver that knows both.
@@ -91,6 +97,7 @@ class Chain:
 
     system: System
     asking: Asking
+    starts: list[Happening] = field(default_factory=list)
     states: list[Rec] = field(default_factory=list)
     steps: list[list[Happening]] = field(default_factory=list)
     choices: list[Any] = field(default_factory=list)
@@ -105,21 +112,24 @@ class Chain:
         self.states.append(state)
         error = None
         if initially:
-            starts = self.system.starts()
-            error = self._error_at_start(starts)
-            limits = [implies(self.inside, both(*strict_arguments(self.system, found))) for found in starts]
-            pairs = zip(starts, limits, strict=True)
-            self.asking.add(either(*(both(found.happens, agree(state, found.after), limit) for found, limit in pairs)))
+            self.starts = self.system.starts()
+            error = self._error_at_start()
+            self._choose(_FIRST, self.starts, state)
         self._limit(state)
         return error
 
-    def _error_at_start(self, starts: list[Happening]) -> History | None:
-        for found in starts:
+    def _choose(self, choice: Any, ways: list[Happening], after: Rec) -> None:
+        """Assume that one of several ways is taken, and leads to a state."""
+        self.asking.add(choice >= 0, choice < len(ways))
+        for index, item in enumerate(ways):
+            limit = implies(self.inside, both(*strict_arguments(self.system, item)))
+            self.asking.add(z3.Implies(choice == index, boolean(both(item.happens, agree(after, item.after), limit))))
+
+    def _error_at_start(self) -> History | None:
+        for found in self.starts:
             limits = (self.system.lifting.domain(), *strict_arguments(self.system, found), *strict_constants(self.system))
             if found.cut is not False and self.ask_inside(found.cut, *limits) == z3.sat:
-                number_of = number_under(self.asking.solver.model())
-                constants = {name: number_of(value) for name, value in self.system.lifting.values.items()}
-                return History(constants, (), ())
+                return error_at_start(self.system, self.asking.solver.model(), found)
         return None
 
     def ask_inside(self, *flags: Flag) -> Any:
@@ -135,10 +145,7 @@ class Chain:
         before, after = self.states[-1], self.system.state(f"s{number}.")
         choice = z3.Int(f"choice{number}")
         found = self.ways()
-        self.asking.add(choice >= 0, choice < len(found))
-        for index, item in enumerate(found):
-            limit = implies(self.inside, both(*strict_arguments(self.system, item)))
-            self.asking.add(z3.Implies(choice == index, boolean(both(item.happens, agree(after, item.after), limit))))
+        self._choose(choice, found, after)
         self.states.append(after)
         self.steps.append(found)
         self.choices.append(choice)
@@ -197,7 +204,8 @@ class Chain:
             assert found.move.action is not None
             steps.append((found.move.action.name, arguments(model, self.states[number], found)))
         constants = {name: number_of(value) for name, value in self.system.lifting.values.items()}
-        return History(constants, key_under(self.states[0], value_of, number_of), tuple(steps))
+        first = tuple(map(number_of, self.starts[value_of(_FIRST)].args))
+        return History(constants, first, key_under(self.states[0], value_of, number_of), tuple(steps))
 
     def cuts(self, error: bool = True) -> tuple[list[str], History | None]:  # noqa: FBT001, FBT002
         """Return what a step out of the last state may leave the bounds with, and a run that ends so on the plain semantics too."""
@@ -216,6 +224,13 @@ class Chain:
                     item.what for item in happened.checks if self.asking.ask(happened.present, negate(item.passes)) != z3.unsat
                 ]
         return found, None
+
+
+def error_at_start(system: System, model: Any, found: Happening) -> History:
+    """Return a run that ends with an error before there is a state."""
+    number_of = number_under(model)
+    constants = {name: number_of(value) for name, value in system.lifting.values.items()}
+    return History(constants, tuple(map(number_of, found.args)), (), ())
 
 
 def bounded(system: System, depth: int, timeout: float) -> Reached:

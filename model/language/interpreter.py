@@ -5,12 +5,13 @@ from __future__ import annotations
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import product
+from math import prod
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from fencepost.model.language.actions import Kind
 from fencepost.model.language.bounds import refusing
 from fencepost.model.language.domains import NONE, Domain, InFlight
-from fencepost.model.language.errors import DisabledError, DomainError, FencepostError, MismatchError, ModelError
+from fencepost.model.language.errors import DisabledError, DomainError, FencepostError, MismatchError, ModelError, UsageError
 from fencepost.model.language.records import Key, Schema, fields, key_of
 
 if TYPE_CHECKING:
@@ -26,6 +27,9 @@ ARITHMETIC = (ValueError, OverflowError, MemoryError)
 """What Python raises for a shift by a negative number, and for one by more bits than it has room for."""
 
 NO_ROOM = "a number has too many digits"
+
+MOST_COMBINATIONS = 1 << 28
+"""Combinations of its parameters that an action may be tried with."""
 
 
 class Step(NamedTuple):
@@ -82,11 +86,19 @@ class Interpreter:
 
     def initial_states(self) -> list[Key]:
         """Return the different initial states, in order of their parameters."""
-        zero = self.schema.key(self.schema.new())
-        found = {item.after: None for item in self._fire(self.machine.initial, zero)}
+        found = {item.after: None for item in self._fire(self.machine.initial, self.zero)}
         if not found:
             raise ModelError(f"protocol {self.machine.name!r} has no initial state for {self.constants}.")
         return list(found)
+
+    def begin(self, args: tuple[Any, ...]) -> Key:
+        """Return the initial state with these parameters; raise DisabledError if a guard refuses them."""
+        return self.apply(self.zero, Step(self.machine.initial, args)).after
+
+    @cached_property
+    def zero(self) -> Key:
+        """The state in which every field is 0, out of which the initial action leads."""
+        return self.schema.key(self.schema.new())
 
     def transitions(self, before: Key) -> Iterator[Transition]:
         """Yield every transition out of a state, action by action."""
@@ -245,6 +257,12 @@ class Interpreter:
     def steps(self, item: Action, before: Key) -> Iterator[Step]:
         """Yield the action with every value of its parameters, whether enabled or not."""
         choices = [self._values(item, name, domain, before) for name, domain in item.params]
+        combinations = prod(map(len, choices))
+        if combinations > MOST_COMBINATIONS:
+            raise UsageError(
+                f"protocol {self.machine.name!r}: the parameters of action {item.label!r} have {combinations:,} combinations, of which "
+                f"at most {MOST_COMBINATIONS:,} are tried. Give them smaller domains."
+            )
         for args in product(*choices):
             yield Step(item, args)
 
