@@ -11,7 +11,9 @@ import threading
 import time
 from concurrent.futures import ProcessPoolExecutor
 from enum import IntEnum
+from itertools import count
 from pathlib import Path
+from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -21,7 +23,7 @@ from fencepost.cli.views.console import results
 from fencepost.cli.views.proving import print_report
 from fencepost.explorers.cache_folder import keep
 from fencepost.explorers.interrupts import BY_KEYBOARD, Stopped, interruptible
-from fencepost.explorers.symbolic import cache
+from fencepost.explorers.symbolic import asking, cache
 from fencepost.explorers.symbolic.asking import Asking
 from fencepost.explorers.symbolic.cache import cached
 from fencepost.explorers.symbolic.pool import apart, over
@@ -159,11 +161,21 @@ def test_what_z3_cannot_say_in_time_is_undetermined(monkeypatch: pytest.MonkeyPa
 
 
 def test_z3_is_given_no_more_time_than_it_may_have() -> None:
-    asking = Asking(timeout=0.05)
+    asked = Asking(timeout=0.05)
     x, y, z = z3.Ints("x y z")
-    asking.add(x * x * x + y * y * y == z * z * z, x > 1, y > 1, z > 1)
-    assert asking.ask() == z3.unknown
-    assert asking.seconds < 5
+    asked.add(x * x * x + y * y * y == z * z * z, x > 1, y > 1, z > 1)
+    assert asked.ask() == z3.unknown
+    assert asked.seconds < 5
+
+
+def test_a_counterexample_is_made_small_in_the_time_of_one_question(monkeypatch: pytest.MonkeyPatch) -> None:
+    whole = register("first-is-empty")
+    clock = SimpleNamespace(monotonic=count(0, 1_000).__next__, process_time=time.process_time)
+    monkeypatch.setattr(asking, "time", clock)
+    hurried = register("first-is-empty")
+    assert whole.pair is not None
+    assert hurried.pair is not None
+    assert whole.queries > hurried.queries
 
 
 def test_proofs_are_kept_by_the_text_of_what_they_are_about(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -66,7 +66,7 @@ def smallest_model(system: System, asking: Asking, before: Rec, happened: Happen
     """Return a model of what is assumed whose state is small and as near to an initial state as can be; None if there is none.
 
     The constants are in their ranges and every value in the domain that these give, before the step, in its arguments and
-    after it, so that the plain semantics takes it.
+    after it, so that the plain semantics takes it. What makes it small takes no longer than one question may.
     """
     solver = asking.solver
     solver.push()
@@ -74,6 +74,18 @@ def smallest_model(system: System, asking: Asking, before: Rec, happened: Happen
     if ask_allowed(system, asking) != z3.sat:
         solver.pop()
         return None
+    model = solver.model()
+    with asking.together():
+        _make_small(system, asking, before)
+    if ask_allowed(system, asking) == z3.sat:
+        model = solver.model()
+    solver.pop()
+    return model
+
+
+def _make_small(system: System, asking: Asking, before: Rec) -> None:
+    """Assume that numbers are small, and values as they are initially, wherever that can be in the time that there is."""
+    solver = asking.solver
     numbers = [cell.value.term for _, cell in cells(before) if isinstance(cell, Cell) and isinstance(cell.value, Num)]
     numbers += [item.term for item in system.lifting.values.values() if isinstance(item, Num)]
     for size in SIZES:
@@ -86,9 +98,6 @@ def smallest_model(system: System, asking: Asking, before: Rec, happened: Happen
         for wish in _wishes(cell, start):
             if ask_allowed(system, asking, wish) == z3.sat:
                 solver.add(boolean(wish))
-    model = solver.model() if ask_allowed(system, asking) == z3.sat else None
-    solver.pop()
-    return model
 
 
 def ask_allowed(system: System, asking: Asking, *flags: Flag, inside: Flag = True) -> Any:
