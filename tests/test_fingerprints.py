@@ -27,6 +27,7 @@ from fingerprint_other import below as other_below
 from fingerprint_other import limited
 
 PASSED = (12, 11)
+TOP = 8
 LEFT = frozenset({14, 15})
 
 
@@ -77,8 +78,12 @@ def low(s: State, c: C) -> bool:
     return s.x != 7
 
 
+def most():
+    return TOP
+
+
 def refuse(c):
-    return "these are refused." if c.n > 8 else None
+    return "these are refused." if c.n > most() else None
 
 
 MACHINE = Machine("held", "It is held.", State, C, initial, (one, two), normalize=tidy, refuse=refuse)
@@ -156,11 +161,17 @@ def test_words_and_layout_change_nothing(tmp_path: Path, monkeypatch: pytest.Mon
 
 def test_a_proof_is_made_again_where_other_constants_are_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     found = []
-    for name, refused in (("before", "c.n > 8"), ("again", "c.n > 8"), ("after", "c.n > 7")):
-        held = module(tmp_path / name, [("fingerprint_model", "c.n > 8", refused)], monkeypatch)
+    for name, was, refused in (
+        ("before", "c.n > most()", "c.n > most()"),
+        ("again", "c.n > most()", "c.n > most()"),
+        ("after", "c.n > most()", "c.n >= most()"),
+        ("number", "TOP = 8", "TOP = 7"),
+        ("helper", "return TOP", "return TOP - 2"),
+    ):
+        held = module(tmp_path / name, [("fingerprint_model", was, refused)], monkeypatch)
         lifted = Settings({"n": None})
         found.append(cached(held.MACHINE, held.MACHINE.set_constants({}), held.PROPERTIES, lifted).cached)
-    assert found == [False, True, False]
+    assert found == [False, True, False, False, False]
 
 
 def test_a_proof_is_made_again_without_what_it_took_for_granted(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -3,18 +3,17 @@
 from __future__ import annotations
 
 import hashlib
-import inspect
 import pickle
 import sys
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import z3
 from fencepost.explorers.cache_folder import cache_folder, content, keep
 from fencepost.explorers.symbolic.proof import Proof, Settings, prove
 from fencepost.model import language
-from fencepost.model.language.fingerprint import ends, texts
+from fencepost.model.language.fingerprint import ends, plain_texts, texts
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -35,7 +34,7 @@ def cached(
     tell: Callable[[int, int], None] | None = None,
 ) -> Proof:
     """Return a proof from the cache, or make it now and keep it. What z3 could not say in time is asked again."""
-    engine = "\n".join([*ends(machine, properties), text_of(machine.refuse), engine_version()])
+    engine = "\n".join([*ends(machine, properties), *plain_texts(machine.refuse), engine_version()])
     file = cache_folder() / "proofs" / digest(machine, constants, properties, settings, engine=engine)
     found = _kept(file)
     if found is not None:
@@ -45,14 +44,6 @@ def cached(
         pickled = pickle.dumps(made)
         keep(file, hashlib.sha256(pickled).digest() + pickled)
     return made
-
-
-def text_of(refuse: Callable[..., Any] | None) -> str:
-    """Return the text of what refuses constants, which a proof shows none of; nothing where there is none."""
-    try:
-        return inspect.getsource(refuse) if refuse is not None else ""
-    except (OSError, TypeError):
-        return repr(refuse)
 
 
 def _kept(file: Path) -> Proof | None:

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import ast
-from types import BuiltinFunctionType, FunctionType
+import inspect
+from types import BuiltinFunctionType, CodeType, FunctionType, ModuleType
 from typing import TYPE_CHECKING, Any
 
 from fencepost.model.language.domains import Member
@@ -79,6 +80,49 @@ def ends(machine: Machine, properties: tuple[Property, ...]) -> list[str]:
         *sorted({f"{item.enum.__name__}: {item.enum.__members__}" for item in domains if isinstance(item, Member)}),
         *(f"{name}: {item.low}..{item.high}" for name, item in machine.constants.declared().items()),
     ]
+
+
+def plain_texts(function: object) -> list[str]:
+    """Return what decides what a function outside of the language does, such as `refuse`: its text, and what it names."""
+    found = []
+    functions = [function]
+    for item in functions:
+        if not isinstance(item, FunctionType):
+            found.append(repr(item))
+            continue
+        found.append(f"{_named(item)}: {_source(item)}")
+        for name, value in _globals_of(item):
+            found.append(f"{name} is {_named(value) if isinstance(value, FunctionType) else _value(value)}")
+            if isinstance(value, FunctionType) and value not in functions:
+                functions.append(value)
+    return found
+
+
+def _globals_of(function: FunctionType) -> Iterator[tuple[str, Any]]:
+    """Yield what the names of a function, and of those inside it, stand for; of a module, what it has of these names."""
+    codes = [function.__code__]
+    for code in codes:
+        codes += [item for item in code.co_consts if isinstance(item, CodeType)]
+        for name in code.co_names:
+            item = function.__globals__.get(name)
+            if isinstance(item, ModuleType):
+                yield from ((f"{name}.{inner}", vars(item)[inner]) for inner in code.co_names if inner in vars(item))
+            elif item is not None:
+                yield name, item
+
+
+def _source(function: FunctionType) -> str:
+    try:
+        return inspect.getsource(function)
+    except (OSError, TypeError):
+        return repr(function)
+
+
+def _value(item: Any) -> str:
+    """Return a number, a text or several as they are, an enum with its members, anything else by its class."""
+    if isinstance(item, type):
+        return f"{_named(item)} {getattr(item, '__members__', '')}"
+    return repr(item) if isinstance(item, int | str | tuple | frozenset) else _named(type(item))
 
 
 def _domains(record: type[Record]) -> Iterator[Domain]:
