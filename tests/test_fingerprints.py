@@ -10,6 +10,7 @@ import pytest
 from fencepost.explorers.symbolic.cache import cached, digest
 from fencepost.explorers.symbolic.proof import Settings
 from fencepost.explorers.verdict import Verdict
+from fencepost.model.language.fingerprint import ends
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -22,8 +23,9 @@ from typing import Annotated
 
 from fencepost.model.language import Constants, Machine, Range, Record, action, always, bound, require
 from fencepost.model.language.bits import with_member as changed
-from fingerprint_one import below, bounded
+from fingerprint_one import Mood, below, bounded
 from fingerprint_other import below as other_below
+from fingerprint_other import Mood as OtherMood
 from fingerprint_other import limited
 
 PASSED = (12, 11)
@@ -38,6 +40,8 @@ class C(Constants):
 class State(Record):
     x: Annotated[int, Range(0, 15)]
     y: Annotated[int, Range(0, 15)]
+    mood: Mood
+    other: OtherMood
 
 
 def tidy(s, c):
@@ -91,8 +95,8 @@ PROPERTIES = (low,)
 '''
 PARTS = {
     "fingerprint_model": MODEL,
-    "fingerprint_one": "MOST = 3\n\n\ndef below(x):\n    return x < 4\n\n\ndef bounded(x):\n    return x < MOST\n",
-    "fingerprint_other": "MOST = 7\n\n\ndef below(x):\n    return x < 8\n\n\ndef limited(x):\n    return x < MOST\n",
+    "fingerprint_one": "from enum import IntEnum\n\nMOST = 3\nMood = IntEnum('Mood', 'A B', start=0)\n\n\ndef below(x):\n    return x < 4\n\n\ndef bounded(x):\n    return x < MOST\n",
+    "fingerprint_other": "from enum import IntEnum\n\nMOST = 7\nMood = IntEnum('Mood', 'A B C', start=0)\n\n\ndef below(x):\n    return x < 8\n\n\ndef limited(x):\n    return x < MOST\n",
 }
 SWAPPED = [
     ("fingerprint_one", "MOST = 3", "MOST = 7"),
@@ -105,8 +109,12 @@ CHANGES: dict[str, list[tuple[str, str, str]]] = {
     "numbers of two modules": SWAPPED,
     "a tuple of numbers": [("fingerprint_model", "(12, 11)", "(12, 1)")],
     "a set of numbers": [("fingerprint_model", "{14, 15}", "{14}")],
+    "enums of two modules": [
+        ("fingerprint_model", "fingerprint_one import Mood,", "fingerprint_one import Mood as OtherMood,"),
+        ("fingerprint_model", "fingerprint_other import Mood as OtherMood", "fingerprint_other import Mood"),
+    ],
     "functions of two modules": [
-        ("fingerprint_model", "fingerprint_one import below, bounded", "fingerprint_one import below as other_below, bounded"),
+        ("fingerprint_model", "fingerprint_one import Mood, below,", "fingerprint_one import Mood, below as other_below,"),
         ("fingerprint_model", "fingerprint_other import below as other_below", "fingerprint_other import below"),
     ],
     "a function of the language": [
@@ -138,7 +146,8 @@ def module(folder: Path, changes: list[tuple[str, str, str]], monkeypatch: pytes
 
 
 def known_by(held: ModuleType) -> str:
-    return digest(held.MACHINE, held.MACHINE.set_constants({}), held.PROPERTIES, Settings(), engine="")
+    engine = "\n".join(ends(held.MACHINE, held.PROPERTIES))
+    return digest(held.MACHINE, held.MACHINE.set_constants({}), held.PROPERTIES, Settings(), engine=engine)
 
 
 @pytest.mark.parametrize("changes", CHANGES.values(), ids=CHANGES)

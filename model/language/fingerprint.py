@@ -77,7 +77,7 @@ def ends(machine: Machine, properties: tuple[Property, ...]) -> list[str]:
     params = [item.params for item in (machine.initial, *machine.actions)] + [item.params for item in properties]
     domains = [*_domains(machine.state), *(domain for some in params for _, domain in some)]
     return [
-        *sorted({f"{item.enum.__name__}: {item.enum.__members__}" for item in domains if isinstance(item, Member)}),
+        *(f"{item.enum.__name__}: {item.enum.__members__}" for item in domains if isinstance(item, Member)),
         *(f"{name}: {item.low}..{item.high}" for name, item in machine.constants.declared().items()),
     ]
 
