@@ -438,6 +438,31 @@ def test_ctrl_c_ends_what_other_processes_think_about(way: str) -> None:
     assert time.monotonic() - began < 30
 
 
+def no_memory(*_: Any) -> Any:
+    raise MemoryError
+
+
+def killed(*_: Any) -> Any:
+    os.kill(os.getpid(), signal.SIGKILL)
+
+
+@pytest.mark.parametrize("way", [{"workers": 2}, {"k": 2}, {"depth": 3}, {"everywhere": True}], ids=str)
+@pytest.mark.parametrize("end", [no_memory, killed])
+def test_where_memory_runs_out_nothing_is_proved_and_the_reason_is_told(
+    way: dict[str, Any], end: Callable[..., Any], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    here, whole = os.getpid(), Asking.ask
+
+    def ask(self: Asking, *flags: Any) -> Any:
+        return whole(self, *flags) if os.getpid() == here else end()
+
+    monkeypatch.setattr(Asking, "ask", ask)
+    found = register(*BOTH, **way)
+    assert {item.verdict for item in found.findings} == {Verdict.UNDETERMINED}
+    assert found.why_stopped.startswith("memory ran out")
+    assert found.gave_up
+
+
 def test_an_error_in_another_process_is_raised_here() -> None:
     def fail(_: object) -> None:
         raise ModelError("line 3")

@@ -5,7 +5,11 @@ from __future__ import annotations
 import multiprocessing
 import signal
 from concurrent.futures import ProcessPoolExecutor, as_completed
+from concurrent.futures.process import BrokenProcessPool
 from typing import TYPE_CHECKING, Any, TypeVar
+
+from fencepost.explorers.interrupts import Stopped
+from fencepost.explorers.verdict import Cause, Reason
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -14,6 +18,9 @@ if TYPE_CHECKING:
 T = TypeVar("T")
 _ASK: dict[str, Callable[[int], Any]] = {}
 """What a process that was forked is asked: terms of z3 cannot be sent, numbers and answers can."""
+
+
+NO_MEMORY = Reason("memory ran out, or somebody ended a process in which z3 thinks", Cause.MEMORY)
 
 
 def over(
@@ -26,8 +33,21 @@ def over(
     """Return the answers to all jobs, in their order; `tell(done, all)` is called as each is finished.
 
     `done` gets every answer as soon as there is one. Whatever is raised here ends the processes, whatever they think about.
+    Raises Stopped where memory ran out.
     """
-    done = {} if done is None else done
+    try:
+        return _over(jobs, ask, workers, tell, {} if done is None else done)
+    except (MemoryError, BrokenProcessPool):
+        raise Stopped(NO_MEMORY) from None
+
+
+def _over(
+    jobs: Sequence[int],
+    ask: Callable[[int], T],
+    workers: int,
+    tell: Callable[[int, int], None] | None,
+    done: dict[int, T],
+) -> list[T]:
     if workers < 2 or len(jobs) < 2 or "fork" not in multiprocessing.get_all_start_methods():
         for number, job in enumerate(jobs, 1):
             done[job] = ask(job)
@@ -55,7 +75,7 @@ def over(
 def apart(ask: Callable[[Callable[[Any], None]], T], update: Callable[[Any], None]) -> T:
     """Return what `ask(tell)` returns, from a process of its own; `update` is called with its progress.
 
-    Whatever is raised here ends that process: z3 does not always hear that it is to stop.
+    Whatever is raised here ends that process: z3 does not always hear that it is to stop. Raises Stopped where memory ran out.
     """
     if "fork" not in multiprocessing.get_all_start_methods():
         return ask(update)
@@ -73,8 +93,8 @@ def apart(ask: Callable[[Callable[[Any], None]], T], update: Callable[[Any], Non
             if kind == "raised":
                 raise value
             update(value)
-    except EOFError:
-        raise MemoryError from None
+    except (MemoryError, EOFError):
+        raise Stopped(NO_MEMORY) from None
     finally:
         if process.pid is not None:
             process.kill()
