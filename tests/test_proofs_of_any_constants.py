@@ -122,6 +122,15 @@ def test_constants_that_the_machine_refuses_are_not_those_of_an_answer(tmp_path:
     assert pair.constants["n"] > 6
 
 
+@pytest.mark.parametrize("way", [{"depth": 4}, {"k": 5}], ids=str)
+def test_a_violation_is_told_where_the_model_goes_wrong_under_other_constants(way: dict[str, Any], tmp_path: Path) -> None:
+    machine, properties = load(HEAD + CASES["an error under other constants than those that are given"], tmp_path)
+    found = asked(machine, properties, **way).proof.findings[0]
+    assert (found.verdict, found.why) == (Verdict.VIOLATED, "fails after 3 steps")
+    with pytest.raises(DomainError, match=r"with n=5, go: State.a: index 3 is outside the array"):
+        asked(machine, properties, depth=2)
+
+
 def test_a_step_that_no_search_tries_is_no_violation(tmp_path: Path) -> None:
     machine, properties = load(HEAD + CASES["a parameter that begins at none"], tmp_path)
     history = History({"n": 1}, (), (0,), (("go", (-1,)),), properties[0].name)

@@ -368,7 +368,8 @@ def _runs(system: System, depth: int, timeout: float) -> Reached:
     """Return what runs of so many steps say, every one that z3 found replayed on the plain semantics.
 
     Raises DomainError if one of them ends with an error there, in a step or in a property, unless another one violates a
-    property: then both are told. Where constants are lifted, their bounds are too, so runs under the constants as they are come first.
+    property: then both are told. Where constants are lifted, their bounds are too, so runs under the constants as they are come first,
+    and what those violate counts whatever is said of others.
     """
     first = Reached(-1)
     if system.lifting.names:
@@ -378,12 +379,15 @@ def _runs(system: System, depth: int, timeout: float) -> Reached:
             return replace(first, depth=-1)
         if first.wrong:
             return first
-    reached = _replayed(system, bounded(system, depth, timeout))
+    reached = _replayed(system, bounded(system, depth, timeout), first.failures)
     return replace(reached, queries=first.queries + reached.queries, seconds=first.seconds + reached.seconds)
 
 
-def _replayed(system: System, reached: Reached) -> Reached:
-    """Return what was reached, each of its runs replayed; raise DomainError where one ends with an error and none violates anything."""
+def _replayed(system: System, reached: Reached, known: tuple[Failure, ...]) -> Reached:
+    """Return what was reached and what is known to fail, each run replayed.
+
+    Raises DomainError where one ends with an error and none violates anything.
+    """
     sure, errors = [], []
     for item in (*reached.failures, reached.error):
         history = item.history if isinstance(item, Failure) else item
@@ -391,12 +395,30 @@ def _replayed(system: System, reached: Reached) -> Reached:
             if history is not None:
                 replay(system.machine, history, system.properties)
         except DomainError as error:
-            errors.append(error)
+            errors.append(_with_constants(system, history, error))
         else:
             sure += [item] if isinstance(item, Failure) else []
-    if errors and not any(item.history for item in sure):
+    shown = {item.name: item for item in (*known, *sure) if item.history}
+    if errors and not shown:
         raise errors[-1]
-    return replace(reached, failures=tuple(sure), wrong=goes_wrong(errors[-1]) if errors else "")
+    failures = {item.name: item for item in sure} | shown
+    return replace(
+        reached,
+        failures=tuple(failures.values()),
+        unknown={name: depth for name, depth in reached.unknown.items() if name not in shown},
+        wrong=goes_wrong(errors[-1]) if errors else "",
+    )
+
+
+def _with_constants(system: System, history: History | None, error: DomainError) -> DomainError:
+    """Return an error of a run that says which constants have other values there than they were given."""
+    given = system.constants.values
+    others = [f"{name}={value}" for name, value in (history.constants if history else {}).items() if value != given[name]]
+    if not others:
+        return error
+    told = DomainError(f"with {' '.join(others)}, {error}")
+    told.states, told.steps, told.__cause__ = error.states, error.steps, error
+    return told
 
 
 def goes_wrong(error: DomainError) -> str:
