@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import os
 from dataclasses import dataclass, field, replace
+from functools import partial
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
+from fencepost.api.arguments import call
 from fencepost.api.engines import kernels_of, source_of
 from fencepost.api.kept import Kept
-from fencepost.api.patience import eventual_properties, judge_liveness, with_safety
-from fencepost.api.places import errors_of_models
+from fencepost.api.patience import LATER, eventual_properties, judge_liveness, judge_whole, with_safety
 from fencepost.api.quantities import counted
 from fencepost.api.results import Answer, table
 from fencepost.api.shaped import is_row
@@ -19,7 +20,7 @@ from fencepost.api.targets import Question, ask, parse_setting
 from fencepost.api.watching import Event, Watch, watched
 from fencepost.explorers.interrupts import Signals, cancelled_by
 from fencepost.explorers.memory import default_memory
-from fencepost.explorers.verdict import Cause, Options, Verdict, cause_of, ended_by_signal, extended
+from fencepost.explorers.verdict import Cause, Options, Reason, Verdict, cause_of, ended_by_signal, extended
 from fencepost.model.language.actions import Kind
 from fencepost.model.language.errors import UsageError
 from fencepost.model.language.fingerprint import ends, texts
@@ -35,6 +36,7 @@ if TYPE_CHECKING:
     from fencepost.explorers.evidence.rows import Row
     from fencepost.explorers.native.generate import Source
     from fencepost.explorers.spark.session import Cluster
+    from fencepost.explorers.verdict import Result
     from fencepost.invariants.protocols import Protocol
     from fencepost.model.language import Constants, Machine, Property
 
@@ -105,18 +107,11 @@ class AblateResult(Answer["MatrixData"]):
         """Return a row for each guard and setting, with the length of the shortest violation of each property."""
         import pandas as pd
 
-        rows = [
-            {
-                "row": item.name,
-                "purpose": item.purpose,
-                "condition": item.condition,
-                "states": item.distinct,
-                **{name: item.cells[name].length if name in item.cells else None for name in self.asked},
-            }
-            for item in self.rows
-        ]
-        columns = ["row", "purpose", "condition", "states", *self.asked]
-        return pd.DataFrame(rows, columns=columns).set_index("row").astype(dict.fromkeys(("states", *self.asked), "Int64"))
+        rows = [(item.purpose, item.condition, item.distinct) for item in self.rows]
+        lengths = [[item.cells[name].length if name in item.cells else None for name in self.asked] for item in self.rows]
+        own = pd.DataFrame(rows, columns=["purpose", "condition", "states"]).astype({"states": "Int64"})
+        found = pd.DataFrame(lengths, columns=list(self.asked)).astype("Int64")
+        return pd.concat([own, found], axis="columns").set_axis(pd.Index([item.name for item in self.rows], name="row"))
 
     def _repr_html_(self) -> str:
         rows = [(item.name, item.purpose, item.condition, ", ".join(item.broken)) for item in self.rows]
@@ -139,7 +134,7 @@ def _row(data: RowData) -> MatrixRow:
     )
 
 
-@errors_of_models()
+@call
 def ablate(
     what: Machine | Protocol | Question | str | Path,
     properties: Iterable[Property] | None = None,
@@ -188,9 +183,10 @@ def ablate(
     watch = watched(progress)
     matrix = _Matrix(question, options, watch, kept, cluster, memory // workers if memory and cluster else 0)
     with cancelled_by(cancel):
-        data = matrix.explore(rows, source, whole=not guards)
-        if liveness:
-            judge_liveness(question, data, options, watch)
+        behaviours = partial(judge_whole, question, options, watch) if liveness else None
+        data, judged = matrix.explore(rows, source, behaviours, whole=not guards)
+        if judged is not None:
+            judge_liveness(question, data, judged, options, watch)
             data["suspicions"] = data["suspicions"] and suspicions(data)
     return AblateResult.of(data)
 
@@ -256,8 +252,13 @@ class _Matrix:
     row_memory: int
     """Bytes for each row on the cluster; 0: a share of what the executor's machine has."""
 
-    def explore(self, rows: tuple[Row, ...], source: Source, *, whole: bool) -> MatrixData:
-        """Explore the whole machine, then every row that is not finished, here or on a cluster; return the matrix."""
+    def explore(
+        self, rows: tuple[Row, ...], source: Source, behaviours: Callable[[], Result] | None, *, whole: bool
+    ) -> tuple[MatrixData, Result | None]:
+        """Explore the whole machine, then every row that is not finished, here or on a cluster; return the matrix.
+
+        Where the whole machine's behaviours are judged, that comes before the rows, and what was found of them is returned too.
+        """
         from fencepost.api.matrix import refuse_unfinished, whole_data
         from fencepost.explorers.evidence.ablation import Ablation
 
@@ -269,19 +270,21 @@ class _Matrix:
             base = ablation.explore_whole()
         data = whole_data(found, ablation, base)
         if ended_by_signal(base.why_stopped):
-            return _nothing_run(data, rows, extended(base.why_stopped, " while the whole protocol was searched"))
+            return _nothing_run(data, rows, extended(base.why_stopped, " while the whole protocol was searched")), None
         refuse_unfinished(found, base)
+        judged = behaviours() if behaviours else None
+        if judged is not None and ended_by_signal(judged.why_stopped):
+            return _nothing_run(data, rows, extended(judged.why_stopped, LATER)), judged
         if all(base.of(item.name).verdict is Verdict.VIOLATED for item in ablation.properties):
-            return _nothing_run(
-                data, rows, "the whole protocol violates every property that was asked, so there is none left to lose"
-            )
+            why = "the whole protocol violates every property that was asked, so there is none left to lose"
+            return _nothing_run(data, rows, why), judged
         ablation.options = replace(self.options, max_states=self.options.max_states or max(LEAST_STATES, TIMES * base.distinct))
         why = self._rest(ablation, tuple(row for row in rows if row.name not in finished), finished)
         data["rows"] = [finished[row.name] for row in rows if row.name in finished]
         data["not_run"] = [row.name for row in rows if row.name not in finished]
         data["why_stopped"] = why
         data["suspicions"] = suspicions(data) if whole and not data["not_run"] else {}
-        return data
+        return data, judged
 
     def _is_refused(self, row: Row) -> bool:
         """Say whether the machine refuses a setting. Such a row is not kept: what it says is said at once, by the machine as it is."""
@@ -316,8 +319,13 @@ class _Matrix:
             return ""
         from fencepost.api import remote_rows
 
-        plan = remote_rows.plan_of(self.question, ablation, self.row_memory)
-        return remote_rows.explore_on(self.cluster, plan, waiting, done, watch)
+        plan, known = remote_rows.plan_of(self.question, ablation, self.row_memory), len(finished)
+        try:
+            return remote_rows.explore_on(self.cluster, plan, waiting, done, watch)
+        except UsageError as error:
+            if len(finished) == known:
+                raise
+            return Reason(str(error).rstrip("."), Cause.ERROR)
 
 
 def _nothing_run(data: MatrixData, rows: tuple[Row, ...], why: str) -> MatrixData:

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from fencepost.api.advice_words import ELR_SHOWN, KINDS, told
 from fencepost.api.applying import findings_of
+from fencepost.api.arguments import call
 from fencepost.api.crash_table import cell_of, cells, lost_with, outcome, released
 from fencepost.api.exploring import opened
 from fencepost.api.quantities import counted
@@ -73,6 +74,7 @@ class AdviceResult(Answer["AdviceData"]):
         return self.point is not None and not self.point["undetermined"]
 
 
+@call
 def advise(
     replicas: int = 3,
     min_isr: int = 1,

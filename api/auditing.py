@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
 
+from fencepost.api.arguments import call
 from fencepost.api.files import write_text
 from fencepost.api.results import Answer, table
 from fencepost.api.watching import Event, watched
@@ -68,6 +69,7 @@ class AuditResult(Answer["AuditData"]):
         return table(f"audit: {self.verdict}", ("severity", "partition", "finding", "what"), rows)
 
 
+@call
 def audit(
     *paths: str | Path,
     output: str | Path | None = None,
@@ -81,8 +83,8 @@ def audit(
     kafka: str | None = None,
     jars: str | Path | None = None,
     cluster: Cluster | None = None,
-    progress: Callable[[Event], None] | Watch | None = None,
-    cancel: Any = None,
+    progress: Watch | Callable[[Event], None] | None = None,
+    cancel: Callable[[], bool] | None = None,
 ) -> AuditResult:
     """Read the metadata log of a cluster, follow every partition through it, and say what broke an invariant or came near a loss.
 
@@ -92,6 +94,7 @@ def audit(
     `trace` is a file to which the history of a `partition`, such as "orders-3", is written up to the offset `until`, as a trace of
     `replication` with what the brokers must have done in between.
     """
+    from fencepost.audit.findings import SEVERITIES
     from fencepost.audit.pipeline import Settings
     from fencepost.audit.report import Asked
     from fencepost.explorers.spark.session import Cluster, look_for_java, look_for_spark
@@ -100,6 +103,8 @@ def audit(
     look_for_java()
     if not paths:
         raise UsageError("no log was given: name a folder __cluster_metadata-0, or a file with what kafka-dump-log.sh prints.")
+    if severity not in SEVERITIES:
+        raise UsageError(f"severity was given {severity!r}: write one of {', '.join(SEVERITIES)}.")
     if (partition is None) is not (trace is None) or (until is not None and trace is None):
         raise UsageError(
             "--partition, --trace and --until go together: write --partition TOPIC-NUMBER --trace FILE [--until OFFSET]."

@@ -9,6 +9,7 @@ from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from fencepost.api.advice import against
+from fencepost.api.arguments import call
 from fencepost.api.engines import kernels_of, source_of
 from fencepost.api.files import alone_in
 from fencepost.api.growing import grow as grown
@@ -20,7 +21,7 @@ from fencepost.api.version_notes import answer_notes, is_told, version_notes
 from fencepost.api.watching import Event, Watch, watched
 from fencepost.explorers.interrupts import BY_KEYBOARD, Stopped, cancelled_by
 from fencepost.explorers.memory import DEFAULT_SHARE, default_memory, peak_memory
-from fencepost.explorers.verdict import Cause, Options, PropertyResult, Result, Verdict, cause_of, extended, make_sure_number
+from fencepost.explorers.verdict import Cause, Options, PropertyResult, Result, Verdict, cause_of, extended
 from fencepost.model.language.errors import DomainError, FencepostError, UnkeptError, UsageError, nearest
 
 if TYPE_CHECKING:
@@ -40,6 +41,7 @@ ENGINES = {
 }
 
 
+@call
 def check(
     what: Machine | Protocol | Question | str | Path,
     properties: Iterable[Property] | None = None,
@@ -81,7 +83,6 @@ def check(
         else ask(what, properties, constants=constants, version=version, only=only, more=more)
     )
     choose_engine(engine)
-    make_sure_number("grow", grow, 0, fractions=True)
     options = Options(
         workers=workers,
         compact=compact,

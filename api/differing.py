@@ -7,8 +7,8 @@ import re
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, cast
 
+from fencepost.api.arguments import call
 from fencepost.api.engines import kernels_of, source_of
-from fencepost.api.places import errors_of_models
 from fencepost.api.results import FORMAT, Answer, table
 from fencepost.api.targets import Question, ask, find_protocol, parse_setting
 from fencepost.api.watching import Event, Watch, watched
@@ -114,7 +114,7 @@ def _one_side(data: OnlyData | None) -> OnlyOneSide | None:
     return OnlyOneSide(data["side"], data["length"], tuple(data["steps"])) if data else None
 
 
-@errors_of_models()
+@call
 def diff(
     what: Machine | Protocol | Question | str | Path,
     properties: Iterable[Property] | None = None,

@@ -8,13 +8,14 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
+from fencepost.api.arguments import call
 from fencepost.api.counterexample import Counterexample
 from fencepost.api.engines import kernels_of, source_of
 from fencepost.api.fault_words import name_of, one_of, words_of
 from fencepost.api.files import make_sure_folder
 from fencepost.api.grids import axes_from, settings_of
 from fencepost.api.kept import Kept, digest
-from fencepost.api.places import errors_of_models
+from fencepost.api.places import placed
 from fencepost.api.quantities import counted
 from fencepost.api.results import FORMAT, Answer, table
 from fencepost.api.shaped import is_point
@@ -24,7 +25,7 @@ from fencepost.api.watching import Event, Watch, watched
 from fencepost.explorers.interrupts import cancelled_by
 from fencepost.explorers.memory import default_memory
 from fencepost.explorers.verdict import Cause, Options, cause_of
-from fencepost.model.language.errors import UsageError, nearest
+from fencepost.model.language.errors import DomainError, ModelError, UsageError, nearest
 from fencepost.model.language.fingerprint import ends, texts
 
 if TYPE_CHECKING:
@@ -37,6 +38,7 @@ if TYPE_CHECKING:
     from fencepost.explorers.evidence.faults import Breaking, Tolerance
     from fencepost.invariants.protocols import Protocol
     from fencepost.model.language import Constants, Machine, Property
+    from fencepost.model.language.errors import FencepostError
 
 
 @dataclass(frozen=True)
@@ -94,9 +96,9 @@ class FaultsResult(Answer["FaultsData"]):
         """Return a row for each setting: its constants, and the cost of the cheapest faults that break the property."""
         import pandas as pd
 
-        rows = [{**item.setting, "least": item.least, "undetermined": item.undetermined} for item in self.settings]
-        columns = None if rows else ["least", "undetermined"]
-        return pd.DataFrame(rows, columns=columns).astype({"least": "Int64"})
+        rows = [(item.least, item.undetermined) for item in self.settings]
+        found = pd.DataFrame(rows, columns=["least", "undetermined"]).astype({"least": "Int64"})
+        return pd.concat([pd.DataFrame([dict(item.setting) for item in self.settings]), found], axis="columns")
 
     def _repr_html_(self) -> str:
         rows = [
@@ -110,7 +112,7 @@ class FaultsResult(Answer["FaultsData"]):
         return table(f"{self.protocol}: {self.prop}", ("setting", "fewest faults", "which"), rows)
 
 
-@errors_of_models()
+@call
 def faults(
     what: Machine | Protocol | Question | str | Path,
     properties: Iterable[Property] | None = None,
@@ -222,6 +224,7 @@ class _Request:
         """Return what every point tolerates. After a point that was ended from outside no other one is begun."""
         points: list[PointData] = []
         not_run: list[str] = []
+        errors: list[FencepostError] = []
         allowed = [item for item in settings if item.constants is not None]
         finished = kept.recall_all([name_of(item.shown) for item in allowed], "setting", watch)
         for item in allowed:
@@ -232,12 +235,19 @@ class _Request:
             known: PointData | None = finished.get(name)
             if known is None:
                 assert item.constants is not None
-                known = self.point(item.constants, item.shown, watch)
+                try:
+                    known = self.point(item.constants, item.shown, watch)
+                except (DomainError, ModelError, UsageError) as error:
+                    errors.append(error)
+                    points.append(self.undecided(item.constants, item.shown, error))
+                    continue
                 # A limit of memory is no part of the question: with more of it the setting may be decided.
                 out_of_memory = any(cause_of(item["why"]) is Cause.MEMORY for item in known["unknown"])
                 if not known["interrupted"] and not out_of_memory:
                     kept.keep(name, known)
             points.append(known)
+        if errors and len(errors) == len(points):
+            raise errors[0]
         return {
             "format": FORMAT,
             "protocol": self.question.name,
@@ -277,6 +287,31 @@ class _Request:
             "searches": result.searches,
             "states": result.states,
             "omission": result.omission,
+        }
+
+    def undecided(self, constants: Constants, shown: Values, error: FencepostError) -> PointData:
+        """Return what is known of a setting that cannot be asked, or in which the model goes wrong: why, as JSON."""
+        from fencepost.explorers.evidence.faults import choose_kinds, fault_kinds
+
+        machine = self.question.protocol.machine
+        kinds = choose_kinds(machine, constants, self.kinds)
+        bounds = fault_kinds(machine)
+        most = {name: int(getattr(constants, bounds[name])) for name in kinds}
+        said = placed(error).partition("\n")[0].rstrip(".")
+        why = f"the model goes wrong: {said}" if isinstance(error, DomainError) else said
+        return {
+            "setting": shown,
+            "constants": dict(constants.shown),
+            "kinds": list(kinds),
+            "most": most,
+            "least": None,
+            "undetermined": True,
+            "interrupted": False,
+            "unknown": [{"faults": most, "why": why}],
+            "front": [],
+            "searches": 0,
+            "states": 0,
+            "omission": 0.0,
         }
 
     def breaking(self, shown: Values, result: Tolerance, item: Breaking) -> BreakingData:

@@ -11,6 +11,7 @@ from collections.abc import Iterable, Mapping
 from numbers import Integral
 from typing import TYPE_CHECKING, Any
 
+from fencepost.api.arguments import call
 from fencepost.api.targets import ask
 from fencepost.counterexamples.states import changes, parts
 from fencepost.counterexamples.values import describe
@@ -25,7 +26,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from fencepost.invariants.protocols import Protocol
-    from fencepost.model.language import Machine, Property
+    from fencepost.model.language import Constants, Machine, Property
     from fencepost.model.language.actions import Action
     from fencepost.model.language.domains import Domain
     from fencepost.model.language.records import FieldType, Key
@@ -170,15 +171,17 @@ class InHand:
         return number
 
 
+@call
 def in_hand(
     what: Machine | Protocol | str | Path,
     properties: Iterable[Property] | None = None,
     *,
+    constants: Mapping[str, Any] | Constants | None = None,
     version: str = "",
-    **constants: Any,
+    **more: Any,
 ) -> InHand:
     """Return a protocol under given constants, to be tried by hand: its name, its file, or a machine with its properties."""
-    question = ask(what, properties, version=version, constants=constants)
+    question = ask(what, properties, constants=constants, version=version, more=more)
     machine = question.protocol.machine
     return InHand(machine, question.protocol.properties, Interpreter(machine, question.constants))
 

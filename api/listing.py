@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+from fencepost.api.arguments import call
 from fencepost.api.results import FORMAT, table
 from fencepost.api.targets import find_protocol
 from fencepost.invariants.protocols import PROTOCOLS
@@ -55,6 +56,7 @@ class Protocols:
         return table("Protocols", ("name", "what it is"), rows)
 
 
+@call
 def list_protocols(name: str = "") -> Protocols:
     """Return all protocols, or the one that is named, or that a file defines."""
     return Protocols((find_protocol(name),) if name else tuple(PROTOCOLS.values()))

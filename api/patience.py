@@ -46,19 +46,20 @@ def with_safety(question: Question) -> Question:
     return replace(question, properties=(*safety, *question.properties))
 
 
-def judge_liveness(question: Question, data: MatrixData, options: Options, watch: Watch) -> None:
+def judge_whole(question: Question, options: Options, watch: Watch) -> Result:
+    """Judge what must happen in the end on the whole machine."""
+    return explore(Question(question.protocol, question.constants, eventual_properties(question)), "native", options, watch)
+
+
+def judge_liveness(question: Question, data: MatrixData, whole: Result, options: Options, watch: Watch) -> None:
     """Give the purpose `liveness` to guards without which, and settings with which, something does not happen in the end.
 
-    Where a step would leave a domain, nothing is asked: such steps are not a behaviour. After a signal no row is judged any more.
+    `whole` is what the whole machine does. Where a step would leave a domain, nothing is asked: such steps are not a behaviour. After a signal no row is judged any more.
     """
     found, constants = question.protocol, question.constants
     if ended_by_signal(data["why_stopped"]):
         return
-    asked = eventual_properties(question)
-    base = explore(Question(found, constants, asked), "native", options, watch)
-    holding = _with(base, Verdict.HOLDS)
-    if ended_by_signal(base.why_stopped):
-        data["why_stopped"] = extended(base.why_stopped, LATER)
+    asked, holding = eventual_properties(question), _with(whole, Verdict.HOLDS)
     data["liveness"] = {"asked": [item.name for item in asked], "holding": holding}
     kept = tuple(item for item in asked if item.name in holding)
     for row in data["rows"]:

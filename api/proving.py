@@ -8,7 +8,7 @@ from dataclasses import replace
 from math import prod
 from typing import TYPE_CHECKING, Any
 
-from fencepost.api.places import errors_of_models
+from fencepost.api.arguments import call
 from fencepost.api.proof_report import ProveResult, path_of_history, values_text
 from fencepost.api.quantities import counted
 from fencepost.api.targets import Question, ask
@@ -46,7 +46,7 @@ def look_for_z3() -> None:
         )
 
 
-@errors_of_models()
+@call
 def prove(
     what: Machine | Protocol | Question | str | File,
     properties: Iterable[Property] | None = None,

@@ -7,21 +7,22 @@ from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from fencepost.api.arguments import call
 from fencepost.api.counterexample import Counterexample
-from fencepost.api.places import errors_of_models
 from fencepost.api.quantities import counted, show_seconds
 from fencepost.api.targets import lookup_in
 from fencepost.api.watching import Event, Watch, watched
 from fencepost.counterexamples import replay as replaying
 from fencepost.counterexamples.shrink import Limits, Shrunk
 from fencepost.counterexamples.shrink import shrink as shorten
+from fencepost.counterexamples.trace import Trace
 from fencepost.explorers.interrupts import cancelled_by
+from fencepost.model.language.errors import UsageError
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
     from fencepost.api.contract import ShrinkData
-    from fencepost.counterexamples.trace import Trace
     from fencepost.explorers.verdict import Verdict
 
 BUDGET, MEMORY = 60.0, 2 << 30
@@ -78,7 +79,7 @@ class ShrinkResult(Shrunk):
         return f"<p>{self.summary}</p>{self.counterexample._repr_html_()}"
 
 
-@errors_of_models()
+@call
 def replay(file: str | Path, *, model: str | Path | None = None, rewrite: bool = False) -> ReplayResult:
     """Replay a trace file, whose protocol is in the file `model` if it is one of your own; with `rewrite`, write its states again.
 
@@ -89,14 +90,14 @@ def replay(file: str | Path, *, model: str | Path | None = None, rewrite: bool =
     return ReplayResult(made.trace, made.path, made.verdict)
 
 
-@errors_of_models()
+@call
 def replay_text(text: str, *, model: str | Path | None = None) -> ReplayResult:
     """Replay a trace that is given as text, as tests that were pasted have it; see `replay`."""
     made = replaying.replay_text(text, lookup_in(str(model) if model else None))
     return ReplayResult(made.trace, made.path, made.verdict)
 
 
-@errors_of_models()
+@call
 def shrink(
     what: str | Path | Counterexample | Trace,
     *,
@@ -113,6 +114,8 @@ def shrink(
     """
     if isinstance(what, str | Path):
         what = replay(what, model=model)
+    if not isinstance(what, Counterexample | Trace):
+        raise UsageError(f"shrink() was given {what!r}: write a counterexample, or the path of a trace file.")
     trace = what.trace if isinstance(what, Counterexample) else what
     watch = watched(progress)
     try:

@@ -7,9 +7,10 @@ from html import escape
 from typing import TYPE_CHECKING, Any
 
 from fencepost.api.advice import against
+from fencepost.api.arguments import call
 from fencepost.api.counterexample import Counterexample
 from fencepost.api.engines import kernels_of, source_of
-from fencepost.api.places import errors_of_models, placed
+from fencepost.api.places import placed
 from fencepost.api.results import FORMAT
 from fencepost.api.shrinking import ShrinkResult, shrink
 from fencepost.api.targets import Question, ask
@@ -110,7 +111,7 @@ class SimulateResult(Sample):
         )
 
 
-@errors_of_models()
+@call
 def simulate(
     what: Machine | Protocol | Question | str | Path,
     properties: Iterable[Property] | None = None,
@@ -141,9 +142,7 @@ def simulate(
         if isinstance(what, Question)
         else ask(what, properties, constants=constants, version=version, only=only, more=more, walks=True)
     )
-    for name, value, least in (("walks", walks, 1), ("depth", depth, 1), ("workers", workers, 0)):
-        make_sure_number(name, value, least)
-    make_sure_number("budget", budget, 0, fractions=True)
+    make_sure_number("depth", depth, 1)
     plan = Plan(seed, walks, depth, dict(weights or {}), workers, budget, stop_on_violation)
     watch = watched(progress)
     with cancelled_by(cancel):

@@ -10,10 +10,10 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
+from fencepost.api.arguments import call
 from fencepost.api.counterexample import Counterexample
 from fencepost.api.engines import kernels_of, source_of
 from fencepost.api.grids import Setting, axes_from, settings_of
-from fencepost.api.places import errors_of_models
 from fencepost.api.results import FORMAT, Answer, table
 from fencepost.api.simulating import DEPTH, WALKS, shortened
 from fencepost.api.targets import Question, ask
@@ -78,18 +78,9 @@ class SweepResult(Answer["SweepData"]):
         """Return a row for each cell."""
         import pandas as pd
 
-        rows = [
-            {
-                **item.constants,
-                "verdict": str(item.verdict),
-                "walks": item.walks,
-                "violated": item.violated,
-                "shortest": item.shortest,
-            }
-            for item in self.cells
-        ]
-        columns = None if rows else ["verdict", "walks", "violated", "shortest"]
-        return pd.DataFrame(rows, columns=columns).astype({"shortest": "Int64"})
+        rows = [(str(item.verdict), item.walks, item.violated, item.shortest) for item in self.cells]
+        found = pd.DataFrame(rows, columns=["verdict", "walks", "violated", "shortest"]).astype({"shortest": "Int64"})
+        return pd.concat([pd.DataFrame([dict(item.constants) for item in self.cells]), found], axis="columns")
 
     def _repr_html_(self) -> str:
         rows = [
@@ -131,7 +122,7 @@ class _Shown:
     file: str
 
 
-@errors_of_models()
+@call
 def sweep(
     what: Machine | Protocol | Question | str | Path,
     properties: Iterable[Property] | None = None,

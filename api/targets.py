@@ -5,26 +5,26 @@ from __future__ import annotations
 import ast
 import importlib.util
 import sys
-from collections.abc import Mapping
 from dataclasses import dataclass
 from importlib.machinery import SourceFileLoader
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NoReturn
 
 from fencepost.api.advice import in_place_of, instead_of, told
+from fencepost.api.arguments import refuse_taken
 from fencepost.api.kafka_names import by_meaning, meant
 from fencepost.api.places import USER_MODULE, near, of_model, placed, pointed_at_line
 from fencepost.invariants.protocols import PROTOCOLS, Protocol, protocol
 from fencepost.model.language.actions import Action, Property
+from fencepost.model.language.constants import Constants
 from fencepost.model.language.errors import FencepostError, ModelError, UsageError, nearest
 from fencepost.model.language.machine import Machine, described
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable
+    from collections.abc import Callable, Iterable, Iterator, Mapping
     from types import ModuleType
 
     from fencepost.invariants.run import Run
-    from fencepost.model.language.constants import Constants
 
 
 @dataclass(frozen=True)
@@ -68,15 +68,44 @@ def ask(
         what, version, only = run.protocol, version or run.version, tuple(only) or run.properties
         settings = (*(f"{name}={int(value)}" for name, value in run.constants.items()), *settings)
     found = _protocol(what, properties)
-    values = constants
-    if values is None or isinstance(values, Mapping):
-        given = {**(values or {}), **(more or {})}
-        texts = [f"{name}={str(value).lower() if isinstance(value, bool) else value}" for name, value in given.items()]
+    refuse_taken(found.machine, constants)
+    if isinstance(constants, Constants):
+        _look_at_record(found.machine, constants, more or {}, version)
+        values = constants
+    else:
+        texts = [
+            f"{name}={str(value).lower() if isinstance(value, bool) else value}" for name, value in _together(constants, more)
+        ]
         switches = (*((name, True) for name in on), *((name, False) for name in off))
         values = choose_constants(found.machine, version or None, (*texts, *settings), switches)
     file = str(what) if isinstance(what, str | Path) and is_file(str(what)) else ""
     chosen = (only,) if isinstance(only, str) else tuple(only)
     return Question(found, values, chosen_of(found, chosen, walks=walks), version, file)
+
+
+def _together(constants: Mapping[str, Any] | None, more: Mapping[str, Any] | None) -> Iterator[tuple[str, Any]]:
+    """Yield constants by name that were given in a mapping and by name; raise UsageError for one that has two values."""
+    one, other = constants or {}, more or {}
+    for name in one.keys() & other.keys():
+        if one[name] != other[name]:
+            raise UsageError(
+                f"constant {name!r} was given {one[name]!r} in constants= and {other[name]!r} by name: write one of them."
+            )
+    yield from {**one, **other}.items()
+
+
+def _look_at_record(machine: Machine, constants: Constants, more: Mapping[str, Any], version: str) -> None:
+    """Raise UsageError for constants of another machine, and for what is given beside all constants."""
+    if not isinstance(constants, machine.constants):
+        raise UsageError(
+            f"constants= was given a record of {type(constants).__name__}, which is not that of protocol {machine.name!r}: "
+            "write its own, or a dictionary."
+        )
+    if more or version:
+        beside = next(iter(more), "version")
+        raise UsageError(
+            f"constants= was given all constants, and {beside}= beside them: write constants={{...}} with some by name."
+        )
 
 
 def run_called(name: str) -> Run | None:

@@ -14,6 +14,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+from fencepost.api.arguments import call
 from fencepost.model.language.errors import ExpectationError, UndeterminedError, UsageError
 
 if TYPE_CHECKING:
@@ -43,6 +44,7 @@ class Search:
     trace: Path | None = None
 
 
+@call
 def check(
     what: Machine | Protocol | str | Path,
     properties: Iterable[Property] | None = None,

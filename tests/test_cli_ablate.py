@@ -354,6 +354,16 @@ def test_a_row_in_which_a_condition_of_behaviours_goes_wrong_keeps_the_matrix(tm
     assert rows["go 2"]["purpose"] == "not-exercised"
 
 
+def test_behaviours_of_the_whole_machine_are_judged_before_its_rows(tmp_path: Path) -> None:
+    """Rows take hours where the machine is large: what goes wrong without them is told at once."""
+    file = tmp_path / "far.py"
+    file.write_text(HEAD + FAR.replace("3 - s.x", "2 - s.x"))
+    found = fencepost("ablate", str(file), "--liveness")
+    assert (found.exit_code, found.stdout) == (2, "")
+    assert "property 'arrives-at-3': negative shift count" in found.stderr
+    assert "rows" not in found.stderr
+
+
 CLIMBER = '''"""A climber."""
 from typing import Annotated
 from fencepost.model.language import Constants, Machine, Range, Record, action, always, bound, require

@@ -12,9 +12,9 @@ from itertools import pairwise, product
 from typing import TYPE_CHECKING
 
 from fencepost.explorers.native.search import search
-from fencepost.explorers.verdict import Result, Verdict, ended_by_signal
+from fencepost.explorers.verdict import Cause, Reason, Result, Verdict, ended_by_signal
 from fencepost.model.language.domains import Extreme, Range, linear
-from fencepost.model.language.errors import UsageError, nearest
+from fencepost.model.language.errors import DomainError, UsageError, nearest
 from fencepost.model.language.interpreter import Interpreter
 from fencepost.model.language.records import Nested, Scalar, fields
 
@@ -163,20 +163,34 @@ def tolerance(
     kernels: Kernels,
     tell: Callable[[Faults], None] | None = None,
 ) -> Tolerance:
-    """Return all minimal faults of these kinds that break a property; other budgets are as the constants set them."""
+    """Return all minimal faults of these kinds that break a property; other budgets are as the constants set them.
+
+    Where the model goes wrong with some faults, it does with more of them: these are unknown. Raises the DomainError where nothing else is known.
+    """
     bounds = [fault_kinds(machine)[name] for name in kinds]
     most = tuple(int(constants.values[name]) for name in bounds)
     front: list[Breaking] = []
     unknown: list[tuple[Faults, str]] = []
     results: dict[Faults, Result] = {}
+    wrong: dict[Faults, DomainError] = {}
     for place, faults in enumerate((most, *in_order(most, kinds, costs))):
         if any(_covers(item.faults, faults) for item in front):
             continue
-        if faults not in results:
+        if place and any(_covers(item, faults) for item in wrong if item != most):
+            continue
+        if faults not in results and faults not in wrong:
             if tell is not None:
                 tell(faults)
             limited = with_faults(machine, constants, kinds, faults)
-            results[faults] = search(machine, limited, (prop,), replace(options, stop_on_violation=True), kernels=kernels)
+            try:
+                results[faults] = _searched(machine, limited, prop, options, kernels)
+            except DomainError as error:
+                wrong[faults] = error
+        if faults in wrong:
+            if place:
+                said = str(wrong[faults]).partition("\n")[0].rstrip(".")
+                unknown.append((faults, Reason(f"the model goes wrong: {said}", Cause.ERROR)))
+            continue
         result = results[faults]
         violated = result.of(prop.name).verdict is Verdict.VIOLATED
         interrupted = ended_by_signal(result.why_stopped)
@@ -186,8 +200,21 @@ def tolerance(
             unknown.append((faults, result.why_stopped))
         if interrupted or (not violated and result.complete and faults == most):
             break
+    if wrong and not results:
+        raise next(iter(wrong.values()))
     states, omission = (sum(getattr(item, name) for item in results.values()) for name in ("distinct", "omission"))
     return Tolerance(constants, kinds, most, tuple(front), tuple(unknown), len(results), states, min(1.0, omission))
+
+
+def _searched(machine: Machine, constants: Constants, prop: Property, options: Options, kernels: Kernels) -> Result:
+    """Search up to the first violation; raise DomainError where the model goes wrong before there is one."""
+    try:
+        return search(machine, constants, (prop,), replace(options, stop_on_violation=True), kernels=kernels)
+    except DomainError as error:
+        found: Result | None = error.found
+        if found is None or found.of(prop.name).verdict is not Verdict.VIOLATED:
+            raise
+        return found
 
 
 def spent(machine: Machine, schema: Schema, path: Path) -> dict[str, int]:
