@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
@@ -95,12 +96,13 @@ class Runs:
         from fencepost.explorers.native.checkpoint import discard
 
         loaded = self._compiled(run)
+        began = time.perf_counter()
         with interruptible(f"preparing {run.name}"):
             made = judge(run, replace(self._options_for(run), budget=self.left), self.watch.telling(run.name))
         del loaded
         result = made.result
         if self.left is not None:
-            self.left -= result.seconds
+            self.left -= time.perf_counter() - began  # the seconds of a result are also those before it was resumed
         if cause_of(result.why_stopped) is Cause.BUDGET:
             result = replace(result, why_stopped=self._whole_budget())
         if self.usual_memory:
@@ -142,20 +144,23 @@ class Runs:
 
     def _sources(self, run: Run) -> list[Source]:
         """Return every module that a run needs."""
+        from fencepost.explorers.judge import is_compact
         from fencepost.explorers.native.build import sources_of
 
-        graph = not (run.compact or self.options.compact)
+        graph = not is_compact(run, self.options)
         return sources_of(run.protocol, values_of(run), run.properties, normalize=self.options.normalize, graph=graph)
 
     def _mark(self, run: Run) -> str:
         """Return all that the result of a run depends on."""
+        from fencepost.explorers.judge import is_compact
         from fencepost.explorers.native.checkpoint import model_of
         from fencepost.model.language.interpreter import Interpreter
 
         question = question_of(run)
         plain = Interpreter(question.protocol.machine, question.constants, normalize=self.options.normalize)
         models = [str(model_of(source, plain)) for source in self._sources(run)]
-        return "\n".join([repr(run), *models, *map(_of_behaviours, question.properties)])
+        kept = "fingerprints" if is_compact(run, self.options) else "states"
+        return "\n".join([repr(run), kept, *models, *map(_of_behaviours, question.properties)])
 
 
 def _of_behaviours(prop: Property) -> str:

@@ -42,17 +42,22 @@ def judge(run: Run, options: Options, tell: Callable[[Progress], None] | None = 
     """Explore one run and compare."""
     found = protocol(run.protocol)
     constants = found.machine.set_constants(values_of(run))
-    compact = run.compact or options.compact
     source = source_of(run.protocol, values_of(run), run.properties, normalize=options.normalize)
     result = search(
         found.machine,
         constants,
         found.select(run.properties),
-        replace(options, compact=compact),
+        replace(options, compact=is_compact(run, options)),
         kernels=begin(source),
         tell=tell,
     )
     return Judgement(run, result, tuple(_differences(run, result)))
+
+
+def is_compact(run: Run, options: Options) -> bool:
+    """Say whether a run keeps fingerprints; states are kept where whole behaviours are judged on them, whatever the options say."""
+    over_behaviours = any(item.kind.over_behaviours for item in protocol(run.protocol).select(run.properties))
+    return run.compact or (options.compact and not over_behaviours)
 
 
 def _differences(run: Run, result: Result) -> Iterator[str]:
