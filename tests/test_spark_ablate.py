@@ -120,6 +120,28 @@ def test_a_matrix_that_was_interrupted_on_spark_says_so_and_goes_on(tmp_path: Pa
     assert ablating.exit_of_matrix(data_of(fencepost(*asked, "--resume"))) == 0
 
 
+def test_a_job_that_fails_leaves_the_rows_that_are_finished(monkeypatch: pytest.MonkeyPatch) -> None:
+    from fencepost.api import remote_rows
+
+    def broken(cluster: Any, plan: Any, rows: Any, done: Any, display: Any) -> str:
+        del cluster, display
+        for row in rows[:ended]:
+            done(row, remote_rows.row_there(plan, row))
+        raise UsageError("a Spark job failed: an executor has no room.")
+
+    monkeypatch.setattr(remote_rows, "explore_on", broken)
+    asked = ("ablate", PLANTED, "--json", "--quiet", "--master", "local[2]")
+    ended = 2
+    found = fencepost(*asked)
+    data = data_of(found)
+    assert (found.exit_code, len(data["rows"])) == (3, 2)
+    assert data["why_stopped"] == "a Spark job failed: an executor has no room"
+    ended = 0
+    found = fencepost(*asked)
+    assert (found.exit_code, found.stdout) == (2, "")
+    assert "a Spark job failed: an executor has no room." in found.stderr
+
+
 # -- tasks
 
 

@@ -24,7 +24,7 @@ from fencepost.explorers.spark.session import Cluster, spark
 from fencepost.explorers.verdict import LEFT, Options
 from fencepost.invariants.catalogue import runs_of
 from fencepost.invariants.protocols import LINEAGE, protocol
-from fencepost.model.language.errors import DomainError
+from fencepost.model.language.errors import DomainError, UsageError
 
 from tests.commands import start
 from tests.machines import comforts
@@ -282,6 +282,37 @@ def test_a_search_goes_on_where_a_limit_stopped_it(context: SparkContext, stoppe
     shutil.copytree(stopped, tmp_path / "kept")
     found = resumed(context, tmp_path / "kept")
     assert (found.distinct, found.generated, found.depth) == (5973, 11733, 18)
+
+
+def test_a_small_budget_often_enough_comes_to_the_end(context: SparkContext, stopped: Path, tmp_path: Path) -> None:
+    shutil.copytree(stopped, tmp_path / "kept")
+    for times in range(1, 10):
+        found = explored(context, "kip320", {"replicas": 2}, checkpoint=str(tmp_path / "kept"), resume=True, budget=0)
+        if found.complete:
+            break
+        assert (found.depth, found.kept) == (10 + times, True)
+    assert (found.complete, found.distinct, found.generated, found.depth) == (True, 5973, 11733, 18)
+
+
+def test_a_violation_is_told_where_a_job_fails_later(context: SparkContext, monkeypatch: pytest.MonkeyPatch) -> None:
+    from fencepost.explorers.spark.exchange import Exchange
+
+    run = Exchange.run
+
+    def failing(exchange: Exchange, send: Any, receive: Any) -> list[bytes]:
+        if send.args[0].level == last:
+            raise RuntimeError("an executor has no room.")
+        return run(exchange, send, receive)
+
+    monkeypatch.setattr(Exchange, "run", failing)
+    last = 13
+    found = explored(context, "kip101", {"replicas": 2})
+    assert (found.complete, found.depth, str(found.verdict)) == (False, 13, "violated")
+    assert found.why_stopped.startswith("a Spark job failed at level 13: ")
+    assert found.why_stopped.endswith("With --checkpoint DIR what was searched before it would be kept")
+    last = 10
+    with pytest.raises(UsageError, match=r"a Spark job failed at level 10: .*With --checkpoint DIR what was searched"):
+        explored(context, "kip101", {"replicas": 2})
 
 
 @pytest.mark.parametrize("name", ["level-0010/00001.block", "level-0009/00000.block"])

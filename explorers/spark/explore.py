@@ -32,7 +32,7 @@ from fencepost.explorers.spark.outcome import result_of
 from fencepost.explorers.spark.session import first_cause
 from fencepost.explorers.spark.store import Store
 from fencepost.explorers.spark.work import Expanded, Received, Work, partition_folders, receive, send
-from fencepost.explorers.verdict import LEFT, VIOLATED, deep_enough, enough_states, out_of_time
+from fencepost.explorers.verdict import LEFT, VIOLATED, Cause, Reason, deep_enough, enough_states, out_of_time
 from fencepost.model.language.actions import Kind
 from fencepost.model.language.errors import DomainError, MismatchError, UsageError
 
@@ -109,6 +109,10 @@ class Explore:
                 if self._violated(manifest):
                     error.found = self._result(native, store, manifest, LEFT, context.defaultParallelism)
                 raise
+            except UsageError as error:
+                if not self._violated(manifest):
+                    raise
+                why = Reason(str(error).rstrip("."), Cause.ERROR)
             finally:
                 _clean(context, run)
             workers = context.defaultParallelism
@@ -126,10 +130,13 @@ class Explore:
 
     def _levels(self, exchange: Exchange, work: Work, manifest: Manifest, native: Search) -> str:
         store, began = Store(work.store), time.perf_counter() - manifest.seconds
+        earlier = manifest.seconds if self.options.resume else 0.0
+        advanced = not self.options.resume  # as on one machine: a small budget, often enough, comes to the end
         while manifest.levels[-1]:
-            why = self._limit(manifest, native, time.perf_counter() - began)
+            why = self._limit(manifest, native, time.perf_counter() - began - earlier if advanced else 0.0)
             if why:
                 return why
+            advanced = True
             waiting = tuple(item.name for item in self.properties if item.name not in manifest.found)
             counting = still_counted(native.kernels.source, manifest.refused)
             now = replace(work, level=manifest.level, waiting=waiting, counting=counting)
@@ -161,10 +168,12 @@ class Explore:
         try:
             return [pickle.loads(answer) for answer in exchange.run(partial(send, work), partial(receive, work))]  # noqa: S301 (from our own tasks)
         except Exception as error:
-            raise UsageError(
-                f"a Spark job failed at level {work.level}: {first_cause(str(error))} What was searched before it is kept in {work.store}; "
-                "with --checkpoint, --resume continues from there."
-            ) from error
+            kept = (
+                f"What was searched before it is kept in {work.store}; --resume continues from there."
+                if self.options.checkpoint
+                else "With --checkpoint DIR what was searched before it would be kept."
+            )
+            raise UsageError(f"a Spark job failed at level {work.level}: {first_cause(str(error))} {kept}") from error
 
     def _take(self, manifest: Manifest, answers: list[Received], native: Search) -> None:
         """Add a level's answers to the manifest; raise the error that a partition met, which leaves the manifest as it was."""
