@@ -7,10 +7,12 @@ from typing import TYPE_CHECKING
 import pytest
 from fencepost.explorers.liveness import calls
 from fencepost.explorers.native import layout, masked, tiers
+from fencepost.explorers.native.compile import Kernels
 from fencepost.explorers.native.compile import load as load_kernels
 from fencepost.explorers.native.generate import lowered
 from fencepost.explorers.native.llvm.objects import CHEAP
 from fencepost.explorers.native.lower import bags, lanes
+from fencepost.explorers.symbolic import expressions, terms
 from fencepost.model.language import ir
 from fencepost.model.language.errors import ModelError
 from fencepost.model.language.ir import nodes, ranges
@@ -72,6 +74,16 @@ def columns(patch: pytest.MonkeyPatch) -> None:
     )
 
 
+def layouts(patch: pytest.MonkeyPatch) -> None:
+    """States are packed as under the constants that the code was compiled for."""
+    patch.setattr(Kernels, "layout", lambda self, _: self.source.layout)
+
+
+def proofs(patch: pytest.MonkeyPatch) -> None:
+    """The prover takes each difference for a sum."""
+    patch.setitem(expressions._OPERATORS, nodes.BinaryOp.SUBTRACT, terms.plus)
+
+
 def tiering(case: Case) -> str:
     """Compare a search that changes over to code which compares otherwise."""
     assert case.kernels.level == CHEAP
@@ -91,11 +103,13 @@ PLANTED: dict[str, tuple[Callable[[pytest.MonkeyPatch], None], Callable[[Case], 
     "tiering": (lambda _: None, tiering, "<"),
     "liveness": (liveness, comparisons.whole, "leads_to("),
     "columns": (columns, comparisons.successors, "<"),
+    "other constants": (layouts, comparisons.constants, "C.k"),
+    "proofs": (proofs, comparisons.proof, "@always"),
 }
 """By pass: the defect, the comparison that finds it, and a word of the machines that it is about."""
 
 
-FIRST = {"masks": 243, "checks": 19, "order of bags": 11, "liveness": 43}
+FIRST = {"masks": 37, "checks": 18, "order of bags": 65, "liveness": 117, "proofs": 39}
 """The machine that shows it, where those before it need not be searched again."""
 
 

@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import ast
+import os
 import re
+import subprocess
+import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -24,20 +27,20 @@ from tests.typed import Machinery, row_of
 if TYPE_CHECKING:
     from fencepost.model.language.ir import nodes
 
-TOGETHER = (12, 191, 74, 88, 131, 154, 179, 50)
+TOGETHER = (11, 49, 14, 17, 236, 125, 32, 9, 219)
 """Machines that have every construct between them: `python -m tests.random_machines cover` finds such."""
 WRONG = {
-    "index": 80,
-    "NONE as an index": 153,
-    "value": 70,
-    "shift by a negative number": 316,
-    "number too long": 369,
-    "full bag": 354,
-    "no such message": 258,
-    "full channel": 314,
-    "empty channel": 901,
-    "no such message in a channel": 1312,
-    "negative cost": 4384,
+    "index": 8,
+    "NONE as an index": 40,
+    "value": 18,
+    "shift by a negative number": 145,
+    "number too long": 143,
+    "full bag": 156,
+    "no such message": 38,
+    "full channel": 93,
+    "empty channel": 15,
+    "no such message in a channel": 1222,
+    "negative cost": 529,
 }
 """A machine for each kind of runtime error."""
 ask = with_folder(compare_typed)
@@ -127,6 +130,17 @@ def test_a_run_goes_on_where_it_was_broken_off(tmp_path: Path) -> None:
     assert summary(again)["differences"] == 0
 
 
+def test_a_number_is_the_same_machine_in_every_process() -> None:
+    ask = "from fencepost.testing.random_machines import numbered; print([numbered(seed) for seed in range(40)])"
+    said = {
+        subprocess.run(  # noqa: S603 (our own code)
+            [sys.executable, "-c", ask], capture_output=True, check=True, env={**os.environ, "PYTHONHASHSEED": seed}
+        ).stdout
+        for seed in "12"
+    }
+    assert len(said) == 1
+
+
 def test_a_machine_is_drawn_again_from_what_was_chosen() -> None:
     choices = Choices(seed=7)
     text = machine_text(choices)
@@ -147,7 +161,7 @@ def test_a_planted_defect_is_found_and_made_small(monkeypatch: pytest.MonkeyPatc
         true_add(self, frame, item)
 
     monkeypatch.setattr(Machinery, "add", add)
-    seed = next(seed for seed in (13, *range(60)) if ask(numbered(seed)))
+    seed = next(seed for seed in (45, *range(60)) if ask(numbered(seed)))
     choices = Choices(seed=seed)
     whole = machine_text(choices)
     small = machine_text(Choices(shrink(choices.made, lambda given: bool(ask(machine_text(Choices(given)))), 25)))

@@ -13,16 +13,21 @@ from fencepost.explorers.verdict import Verdict
 from fencepost.invariants.protocols import Protocol
 from fencepost.model.language.errors import DomainError
 from fencepost.model.language.ir.nodes import BinaryOp
-from fencepost.testing.random_machines.choices import Choices
-from fencepost.testing.random_machines.machines import machine_text
+from fencepost.testing.random_machines import numbered
 
+from tests.random_machines.case import Case
 from tests.random_machines.engines import compare_symbolic, load, with_folder
+from tests.random_machines.proofs import proof
 from tests.test_hard_machines import HEAD
 
 if TYPE_CHECKING:
     from pathlib import Path
 
+    from fencepost.model.language import Machine, Property
+
 SEEDS = 8
+PROVED = (4, 25, 50)
+"""Small machines, of which something is proved, violated, or not found."""
 ask = with_folder(compare_symbolic)
 SHIFTED = '''
 class State(Record):
@@ -50,9 +55,22 @@ PROPERTIES = (fine,)
 
 @pytest.mark.parametrize("first", range(0, SEEDS, 4))
 def test_a_random_machine_means_the_same_to_the_symbolic_engine(first: int) -> None:
-    found = {seed: ask(machine_text(Choices(seed=seed))) for seed in range(first, first + 4)}
+    found = {seed: ask(numbered(seed)) for seed in range(first, first + 4)}
     assert {seed: how for seed, how in found.items() if how} == {}
     assert sum(how is None for how in found.values()) <= 1, "most of what is drawn is in the language"
+
+
+def test_what_is_proved_of_a_random_machine_is_what_the_plain_search_says() -> None:
+    said = set()
+
+    def differs(machine: Machine, properties: tuple[Property, ...]) -> str:
+        case = Case(machine, properties, machine.set_constants({}), 0)
+        how = proof(case)
+        said.update(case.notes & set(Verdict))
+        return how
+
+    assert {seed: how for seed in PROVED if (how := with_folder(differs)(numbered(seed)))} == {}
+    assert said >= {Verdict.PROVED, Verdict.VIOLATED, Verdict.NOT_FOUND}
 
 
 def test_a_shift_by_a_huge_number_needs_no_memory() -> None:
@@ -79,4 +97,4 @@ def test_a_shift_by_one_of_several_huge_numbers_is_an_error(by: str, tmp_path: P
 
 def test_a_planted_defect_is_found(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(expressions._OPERATORS, BinaryOp.SUBTRACT, terms.plus)
-    assert any(ask(machine_text(Choices(seed=seed))) for seed in range(8))
+    assert any(ask(numbered(seed)) for seed in range(8))

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import TYPE_CHECKING
 
-from fencepost.testing.random_machines.schema import Record, Type
+from fencepost.testing.random_machines.schema import Record, Type, parts
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -17,6 +17,8 @@ if TYPE_CHECKING:
 
 LOCALS = ["a", "b", "v", "i", "x", "number", "found", "count", "r"]
 """Names of locals: few, so that they shadow each other."""
+NAMES = {"P": ("l", "h"), "R": ("q", "e"), "M": ("g", "y")}
+"""Names of records, by class."""
 OURS = ("pc", "turn", "at", "moves_left")
 """Fields of the state that only actions of one sort write, so that a machine has many states."""
 
@@ -27,9 +29,10 @@ class Helper:
 
     name: str
     parameters: list[str]
-    """`State`, `C`, a record's name, or `int`."""
+    """`State`, `C`, a record's name, the text of an array or a channel, or `int`."""
     effect: bool
     returns: str | None
+    """A record's name, `int`, the number of several, or `both`, which is a number and a record."""
 
 
 @dataclass
@@ -62,8 +65,8 @@ class Scope:
 class Expressions:
     """Draws expressions."""
 
-    def __init__(self, choices: Choices, helpers: list[Helper], *, daring: bool) -> None:
-        self.choices, self.helpers, self.daring = choices, helpers, daring
+    def __init__(self, choices: Choices, helpers: list[Helper], classes: dict[str, Record], *, daring: bool) -> None:
+        self.choices, self.helpers, self.classes, self.daring = choices, helpers, classes, daring
 
     def dares(self, percent: int) -> bool:
         """Say whether something may go wrong here: so often, in a machine in which anything may."""
@@ -71,32 +74,42 @@ class Expressions:
 
     # -- places
 
-    def records(self, scope: Scope, depth: int = 2) -> list[tuple[str, Record]]:
+    def roots(self, scope: Scope) -> list[tuple[str, Type]]:
+        """Return the fields of records that have names, and the arrays that have."""
+        fields = [(f"{name}.{field}", kind) for name, record in scope.records.items() for field, kind in record.fields]
+        return [*fields, *scope.arrays.items()]
+
+    def parts(self, scope: Scope) -> list[tuple[str, tuple[str, ...], Type]]:
+        """Return all places: each with `{}` for every index, and the lengths of the arrays that those are in."""
+        return [part for text, kind in self.roots(scope) for part in parts(kind, text)]
+
+    def records(self, scope: Scope) -> list[tuple[str, Record]]:
         """Return the records that names lead to without an index."""
-        found = [(name, record) for name, record in scope.records.items()]
-        for _ in range(depth):
-            for text, record in list(found):
-                inner = [
-                    (f"{text}.{name}", kind.record)
-                    for name, kind in record.fields
-                    if kind.record is not None and not kind.bag and not kind.channel
-                ]
-                found += [item for item in inner if item not in found]
-        return found
+        inner = [
+            (text, kind.record)
+            for text, sizes, kind in self.parts(scope)
+            if kind.record is not None and not sizes and not kind.bag and not kind.channel
+        ]
+        return [*scope.records.items(), *inner]
+
+    def arrays(self, scope: Scope) -> list[tuple[str, Type]]:
+        """Return the arrays that names lead to without an index."""
+        return [
+            (text, kind)
+            for text, sizes, kind in self.parts(scope)
+            if kind.element is not None and not kind.queues and not sizes
+        ]
 
     def record(self, scope: Scope, wanted: str, depth: int = 2) -> str | None:
         """Return a place that holds a record of this class, if there is one."""
         options: list[Callable[[], str]] = [
-            partial(str, text) for text, record in self.records(scope) if record.name == wanted and text != "s"
+            partial(str, name) for name, record in scope.records.items() if record.name == wanted and name != "s"
         ]
-        arrays = [(f"{text}.{name}", kind) for text, record in self.records(scope) for name, kind in record.fields]
-        for text, kind in [*arrays, *scope.arrays.items()]:
-            if kind.queues or kind.element is None:
-                continue
-            if kind.element.record is not None and kind.element.record.name == wanted:
-                options.append(partial(self.at, scope, text, [kind.size], depth))
-            elif kind.row is not None and kind.row.record is not None and kind.row.record.name == wanted:
-                options.append(partial(self.at, scope, text, [kind.size, kind.element.size], depth))
+        options += [
+            partial(self.at, scope, text, sizes, depth)
+            for text, sizes, kind in self.parts(scope)
+            if kind.record is not None and kind.record.name == wanted and not kind.bag and not kind.channel
+        ]
         options += [
             partial(self.call, scope, helper, depth)
             for helper in self.helpers
@@ -109,48 +122,44 @@ class Expressions:
         one, other = self.record(scope, wanted, 1), self.record(scope, wanted, 1)
         return None if one is None or other is None else f"({one} if {self.condition(scope, 1)} else {other})"
 
-    def at(self, scope: Scope, text: str, sizes: list[str], depth: int, field: str = "") -> str:
-        """Return an element of an array, of arrays of arrays if there are several sizes, or a field of it."""
-        for size in sizes:
-            text += f"[{self.index(scope, size, depth)}]"
-        return text + field
+    def at(self, scope: Scope, text: str, sizes: tuple[str, ...], depth: int) -> str:
+        """Return a place, with an index in each of its arrays."""
+        return text.format(*(self.index(scope, size, depth) for size in sizes))
 
     def scalar(self, scope: Scope, depth: int, *, written: bool = False) -> tuple[str, Domain] | None:
         """Return a place that holds a number, with its domain."""
-        options: list[tuple[Callable[[], str], Domain]] = []
-        for text, record in self.records(scope):
-            if written and text.split(".")[0] in scope.received:
-                continue
-            for name, kind in record.fields:
-                if kind.domain is not None:
-                    if (written and name in OURS) or (not written and not scope.ghosts and name.startswith("ghost_")):
-                        continue
-                    options.append((partial(str, f"{text}.{name}"), kind.domain))
-                elif kind.element is not None and not (written and name in OURS):
-                    options += self.elements(scope, f"{text}.{name}", kind, depth)
-        for name, kind in scope.arrays.items():
-            if not (written and name in scope.received):
-                options += self.elements(scope, name, kind, depth)
-        if not options:
-            return None
-        make, domain = self.choices.pick(options)
-        return make(), domain
-
-    def elements(self, scope: Scope, text: str, kind: Type, depth: int) -> list[tuple[Callable[[], str], Domain]]:
-        """Return the numbers in an array: its elements, or fields of its records."""
-        assert kind.element is not None
-        if kind.queues:
-            return []
-        last = kind.row or kind.element
-        sizes = [kind.size, kind.element.size] if kind.row is not None else [kind.size]
-        if last.domain is not None:
-            return [(partial(self.at, scope, text, sizes, depth), last.domain)]
-        assert last.record is not None
-        return [
-            (partial(self.at, scope, text, sizes, depth, f".{name}"), inner.domain)
-            for name, inner in last.record.fields
-            if inner.domain is not None
+        if not written and self.choices.chance(6):
+            found = self.given(scope, depth)
+            if found is not None:
+                return found
+        roots = [
+            (text, kind)
+            for text, kind in self.roots(scope)
+            if not (written and (head(text) in scope.received or text.rpartition(".")[2] in OURS))
+            and (written or scope.ghosts or ".ghost_" not in text)
         ]
+        known = [found for found in (self.ends(text, kind) for text, kind in roots) if found]
+        if not known:
+            return None
+        text, sizes, domain = self.choices.pick(self.choices.pick(known))
+        return self.at(scope, text, sizes, depth), domain
+
+    def ends(self, text: str, kind: Type) -> list[tuple[str, tuple[str, ...], Domain]]:
+        """Return the numbers in a place."""
+        return [(place, sizes, part.domain) for place, sizes, part in parts(kind, text) if part.domain is not None]
+
+    def given(self, scope: Scope, depth: int) -> tuple[str, Domain] | None:
+        """Return a number in a record that a helper gives, or in one of two records."""
+        kind = self.choices.pick(["R", "P"])
+        place = self.either(scope, kind) if self.choices.chance(30) else None
+        known = [helper for helper in self.helpers if helper.returns == kind and self.callable(scope, helper)]
+        known = [helper for helper in known if scope.effects or not helper.effect]
+        if place is None and known:
+            place = self.call(scope, self.choices.pick(known), 1)
+        if place is None:
+            return None
+        text, sizes, domain = self.choices.pick(self.ends("", Type(record=self.classes[kind])))
+        return place + self.at(scope, text, sizes, depth), domain
 
     def index(self, scope: Scope, size: str, depth: int) -> str:
         """Return an index of an array of this length: mostly one that is inside."""
@@ -180,7 +189,11 @@ class Expressions:
 
     def literal(self, _: Scope, __: int) -> str:
         """Return a literal, or a number of the module."""
-        return self.choices.pick(["0", "1", "2", "-1", "3", "True", "FOUR", "Mood.B", "NONE", "Sour.BAD", "1000003"])
+        return self.choices.pick(
+            ["255", "-129", "65536", "2147483647", "-4611686018427387903"]
+            if self.choices.chance(4)
+            else ["0", "1", "2", "-1", "3", "True", "FOUR", "Mood.B", "NONE", "Sour.BAD", "1000003"]
+        )
 
     def name(self, scope: Scope, depth: int) -> str:
         """Return a local or a parameter."""
@@ -237,7 +250,7 @@ class Expressions:
     def asked(self, scope: Scope, number: str) -> str:
         """Return a number whose truth is asked: a sum in the place of one that may be NONE, which the language refuses there."""
         last = re.split(r"\.", re.sub(r"\[.*\]$", "", number))[-1]
-        kinds = [kind for record in scope.records.values() for kind in types_in(record, last)]
+        kinds = [kind for record in [*self.classes.values(), *scope.records.values()] for kind in types_in(record, last)]
         kinds += [kind for array in scope.arrays.values() for kind in ends_of(array, last)]
         may_be_none = any(kind.domain is not None and kind.domain.alias == "MaybeThing" for kind in kinds)
         return f"({number} + 0)" if may_be_none or scope.numbers.get(number) == "" else number
@@ -245,9 +258,8 @@ class Expressions:
     def length(self, scope: Scope, depth: int) -> str:
         """Return the length of an array or a bag."""
         known = [
-            partial(self.at, scope, f"{text}.{name}", [kind.size] if kind.element and kind.element.channel else [], depth)
-            for text, record in self.records(scope)
-            for name, kind in record.fields
+            partial(self.queue, scope, text, sizes, kind, depth) if kind.queues else partial(self.at, scope, text, sizes, depth)
+            for text, sizes, kind in self.parts(scope)
             if kind.element or kind.bag or kind.channel
         ]
         return f"len({self.choices.pick(known)()})" if known else self.literal(scope, depth)
@@ -279,59 +291,40 @@ class Expressions:
     def membership(self, scope: Scope, depth: int) -> str:
         """Return `in` a tuple or a set of the module, a range, an array, or a set of the state."""
         options = ["SOME", "RARE", f"range({self.number(scope, depth - 1)})", f"range(-1, {self.number(scope, depth - 1)})"]
-        for text, record in self.records(scope):
-            for name, kind in record.fields:
-                if kind.element is not None and kind.element.domain is not None:
-                    options.append(f"{text}.{name}")
-                    if kind.element.domain.alias == "Things":
-                        options += [self.at(scope, f"{text}.{name}", [kind.size], depth)] * 2
-                elif kind.domain is not None and kind.domain.alias == "Things":
-                    options += [f"{text}.{name}"] * 2
+        sets = []
+        for text, sizes, kind in self.parts(scope):
+            if kind.element is not None and kind.element.domain is not None and not sizes:
+                options.append(text)
+            if kind.domain is not None and kind.domain.alias == "Things":
+                sets.append((text, sizes))
+        if sets and self.choices.chance(40):
+            options = [self.at(scope, *self.choices.pick(sets), depth)]
         return f"({self.number(scope, depth - 1)} {self.choices.pick(['in', 'not in'])} {self.choices.pick(options)})"
 
     def equality(self, scope: Scope, depth: int) -> str:
         """Return `==` or `!=` of two records, one of which may be written out, or of two arrays."""
-        word = self.choices.pick(["==", "!="])
-        kind = self.choices.pick(["P", "R", "[]"])
-        rows = self.rows(scope)
-        if rows and one_in(2, f"{len(self.choices.made)}"):
-            return f"({rows[0]} {word} {rows[-1]})"
+        kind = self.choices.pick(["P", "R", "M", "[]", "[]"])
         if kind == "[]":
             return self.alike(scope, depth)
         one, other = self.record(scope, kind, depth - 1), self.record(scope, kind, depth - 1)
         if one is None or other is None:
             return self.compared(scope, depth, 1)
-        record = next((found for _, found in self.records(scope) if found.name == kind), None)
-        if record is not None and self.choices.chance(50):
-            other = self.written(scope, record, lambda _: self.number(scope, depth - 1))
+        if self.choices.chance(50):
+            other = self.written(scope, self.classes[kind], lambda _: self.number(scope, depth - 1))
         pair = [one, other] if self.choices.chance(70) else [other, one]
-        return f"({pair[0]} {word} {pair[1]})"
-
-    def rows(self, scope: Scope) -> list[str]:
-        """Return an array and a row of an array of arrays, both of one type, if there are such."""
-        known = [(f"{text}.{name}", kind) for text, record in self.records(scope) for name, kind in record.fields]
-        lines = [(text, kind.text) for text, kind in known if text.endswith(".line")]
-        return [
-            found
-            for line, wanted in lines
-            for text, kind in known
-            if kind.row is not None and kind.element is not None and kind.element.text == wanted
-            for found in (line, f"{text}[0]")
-        ]
+        return f"({pair[0]} {self.choices.pick(['==', '!='])} {pair[1]})"
 
     def alike(self, scope: Scope, depth: int) -> str:
         """Return `==` of two arrays of one type."""
         arrays = [
-            (f"{text}.{name}", kind.text)
-            for text, record in self.records(scope)
-            for name, kind in record.fields
-            if kind.element is not None and not kind.queues
+            (text, sizes, kind.text) for text, sizes, kind in self.parts(scope) if kind.element is not None and not kind.queues
         ]
         if not arrays:
             return self.compared(scope, depth, 1)
-        one, text = self.choices.pick(arrays)
-        other = self.choices.pick([name for name, kind in arrays if kind == text])
-        return f"({one} {self.choices.pick(['==', '!='])} {other})"
+        one = self.choices.pick(arrays)
+        other = self.choices.pick([item for item in arrays if item[2] == one[2]])
+        text = self.at(scope, one[0], one[1], depth)
+        return f"({text} {self.choices.pick(['==', '!='])} {self.at(scope, other[0], other[1], depth)})"
 
     def written(self, scope: Scope, record: Record, value: Callable[[Domain], str]) -> str:
         """Return a record that is written out."""
@@ -345,12 +338,7 @@ class Expressions:
 
     def extreme(self, scope: Scope, depth: int) -> str:
         """Return the greatest or the least of a generator, or of an array."""
-        arrays = [
-            f"{text}.{name}"
-            for text, record in self.records(scope)
-            for name, kind in record.fields
-            if kind.element is not None and kind.element.domain is not None
-        ]
+        arrays = [text for text, kind in self.arrays(scope) if kind.element is not None and kind.element.domain is not None]
         if arrays and self.choices.chance(30):
             return f"{self.choices.pick(['max', 'min', 'sum', 'any', 'all'])}({self.choices.pick(arrays)})"
         if self.choices.chance(20):
@@ -396,7 +384,7 @@ class Expressions:
 
     def numbered(self, scope: Scope, name: str, source: str) -> tuple[str, str]:
         """Return a loop's variable and what it runs over, which may be numbered, paired or turned round."""
-        if source.endswith(".box") or not self.choices.chance(25):
+        if source in self.bags(scope) or not self.choices.chance(25):
             return name, source
         place, other = [f"k{number}" for number in range(1, 20) if f"k{number}" not in scope.numbers][:2]
         what = self.choices.below(6)
@@ -414,7 +402,7 @@ class Expressions:
         scope.fixed = scope.fixed | {place}
         if what == 0:
             start = self.choices.pick(["", ", 1", ", start=c.k"])
-            if self.daring and "s" in scope.records and one_in(3, source + start):
+            if "s" in scope.records and self.dares(10):
                 start = ", s.at[c.k]"
             return f"{place}, {name}", f"enumerate({source}{start})"
         if what == 2:
@@ -425,49 +413,44 @@ class Expressions:
         scope.fixed = scope.fixed | {other}
         return f"{place}, ({name}, {other})", f"enumerate(zip({source}, range(c.n)))"
 
+    def bags(self, scope: Scope) -> list[str]:
+        """Return the bags."""
+        return [text for text, kind in self.roots(scope) if kind.bag]
+
     def queued(self, scope: Scope, source: str) -> bool:
         """Say whether a loop runs over the messages of a channel."""
-        texts = {f"{text}.{name}" for text, record in self.records(scope) for name, kind in record.fields if kind.queues}
-        return source.split("[", maxsplit=1)[0] in texts or source.split("[", maxsplit=1)[0] in scope.arrays
+        patterns = [re.escape(text).replace(r"\{\}", ".*") for text, _, kind in self.parts(scope) if kind.queues]
+        return any(re.match(pattern, source) for pattern in patterns)
 
     def source(self, scope: Scope, depth: int) -> tuple[str, Type | None, str]:
         """Return what a loop runs over, what its items are (None: numbers), and what they stay below."""
-        options: list[tuple[str, Type | None, str]] = [("range(c.n)", None, "c.n"), ("range(2)", None, "2")]
-        for text, record in self.records(scope):
-            for name, kind in record.fields:
-                if kind.queues:
-                    options.append((self.queue(scope, f"{text}.{name}", kind, depth), message_of(kind), ""))
-                elif kind.element is not None:
-                    below = "c.n" if kind.element.domain is not None and kind.element.domain.alias == "Thing" else ""
-                    options.append((f"{text}.{name}", kind.element, below))
-                elif kind.bag:
-                    options.append((f"{text}.{name}", Type(record=kind.record), ""))
-        options += [(name, kind.element, "") for name, kind in scope.arrays.items()]
-        bags = [item for item in options if item[0].endswith(".box")]
+        bags = self.bags(scope)
         if bags and self.choices.chance(20):
-            return self.choices.pick(bags)
-        inner = [
-            (f"{name}.{field}[{{}}].{part}", kind.size, found)
-            for name, record in scope.records.items()
-            for field, kind in record.fields
-            if kind.element is not None and kind.element.record is not None and not kind.queues
-            for part, found in kind.element.record.fields
-            if found.element is not None and not found.queues
-        ]
-        own = [item for item in options if item[0].split(".")[0] not in ("s", "range(c", "range(2)", "before", "after")]
-        if own and self.choices.chance(40):
-            return self.choices.pick(own)
-        if inner and self.choices.chance(30):
-            text, size, found = self.choices.pick(inner)
-            return text.format(self.index(scope, size, depth)), found.element, ""
+            return self.choices.pick(bags), Type(record=self.classes["M"]), ""
         if self.choices.chance(15):
             return f"range(max(-1, min(3, {self.number(scope, depth)})))", None, ""
         if self.choices.chance(10):
             return f"range(max(-3, {self.number(scope, depth)}), min(4, {self.number(scope, depth)}))", None, ""
-        return self.choices.pick(options)
+        known = [item for item in self.parts(scope) if (item[2].element is not None or item[2].bag or item[2].channel)]
+        own = [item for item in known if head(item[0]) not in ("s", "before", "after")]
+        if own and self.choices.chance(40):
+            known = own
+        elif self.choices.chance(75):
+            known = [item for item in known if not item[1]]
+        if not known or self.choices.chance(20):
+            return self.choices.pick([("range(c.n)", None, "c.n"), ("range(2)", None, "2")])
+        text, sizes, kind = self.choices.pick(known)
+        if kind.queues:
+            return self.queue(scope, text, sizes, kind, depth), Type(record=self.classes["M"]), ""
+        if kind.bag:
+            return text, Type(record=kind.record), ""
+        assert kind.element is not None
+        below = "c.n" if kind.element.domain is not None and kind.element.domain.alias == "Thing" else ""
+        return self.at(scope, text, sizes, depth), kind.element, below
 
-    def queue(self, scope: Scope, text: str, kind: Type, depth: int) -> str:
+    def queue(self, scope: Scope, text: str, sizes: tuple[str, ...], kind: Type, depth: int) -> str:
         """Return a channel."""
+        text = self.at(scope, text, sizes, depth)
         while kind.element is not None:
             text += f"[{self.index(scope, kind.size, depth)}]"
             kind = kind.element
@@ -498,30 +481,27 @@ class Expressions:
         known = [item for item in self.helpers if item.returns == "int" and item.effect and self.callable(scope, item)]
         return self.call(scope, self.choices.pick(known), depth) if known else self.literal(scope, depth)
 
+    def arguments(self, scope: Scope, helper: Helper, wanted: str) -> list[tuple[str, tuple[str, ...]]]:
+        """Return the places that a helper may be given for a parameter."""
+        named = [(name, ()) for name, record in scope.records.items() if record.name == wanted]
+        known = [*named, *((text, sizes) for text, sizes, kind in self.parts(scope) if kind.text == wanted)]
+        return [item for item in known if not (helper.effect and head(item[0]) in scope.received)]
+
     def callable(self, scope: Scope, helper: Helper) -> bool:
         """Say whether there is something to pass for every parameter."""
-        return all(
-            kind in ("int", "C")
-            or (kind == "State" and "s" in scope.records)
-            or (kind not in ("State", "s") and any(record.name == kind for _, record in self.records(scope)))
-            for kind in helper.parameters
-        )
+        return all(kind in ("int", "C") or self.arguments(scope, helper, kind) for kind in helper.parameters)
 
     def call(self, scope: Scope, helper: Helper, depth: int) -> str:
         """Return a call."""
         given = []
         for kind in helper.parameters:
-            if kind in ("State", "C"):
-                given.append("s" if kind == "State" else "c")
+            if kind == "C":
+                given.append("c")
             elif kind == "int":
                 given.append(self.number(scope, depth - 1))
             else:
-                known = [
-                    text
-                    for text, record in self.records(scope)
-                    if record.name == kind and not (helper.effect and text.split(".")[0] in scope.received)
-                ]
-                given.append(self.choices.pick(known) if known else "s")
+                text, sizes = self.choices.pick(self.arguments(scope, helper, kind))
+                given.append(self.at(scope, text, sizes, depth - 1))
         return f"{helper.name}({', '.join(given)})"
 
     def bits(self, scope: Scope, depth: int) -> str:
@@ -540,21 +520,14 @@ class Expressions:
         )
 
 
-def one_in(number: int, text: str) -> bool:
-    """Say yes for so many texts: what is decided by the text alone draws nothing, and leaves other machines as they are."""
-    return sum(map(ord, text)) % number == 0
+def head(text: str) -> str:
+    """Return the name that a place begins with."""
+    return re.split(r"\W", text, maxsplit=1)[0]
 
 
 def unread(number: str) -> str:
     """Return a number that the checker cannot read: it refuses an index below 0, and such a shift, where it sees them."""
-    return f"({number} + 0)" if number in ("-1", "NONE", "Sour.BAD", "1000003", "(--1)") else number
-
-
-def message_of(kind: Type) -> Type:
-    """Return what is in a channel, or in channels."""
-    while kind.element is not None:
-        kind = kind.element
-    return Type(record=kind.record)
+    return f"({number} + 0)" if number in ("NONE", "Sour.BAD") or re.fullmatch(r"\(?-*\d{2,}\)?|\(?-+\d\)?", number) else number
 
 
 def types_in(record: Record, name: str) -> list[Type]:

@@ -5,8 +5,8 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING
 
-from fencepost.testing.random_machines.expressions import LOCALS, Helper, Scope, one_in
-from fencepost.testing.random_machines.schema import records
+from fencepost.testing.random_machines.expressions import LOCALS, Helper, Scope
+from fencepost.testing.random_machines.schema import COUNTER, PLACE, TURN, Schema, domains
 from fencepost.testing.random_machines.statements import Statements, indented
 
 if TYPE_CHECKING:
@@ -38,7 +38,7 @@ class Sour(IntEnum):
 class C(Constants):
     n = shape({n}, low=1, high=3, meaning="things")
     k = capacity({k}, low=1, high=4, room=3, meaning="room")
-    b = bound({b}, low=0, high=3, meaning="a bound")
+    b = bound({b}, low={low}, high=3, meaning="a bound")
     on = switch(default={on}, meaning="a switch")
     mood = choice(Mood.{mood}, meaning="a choice")
 
@@ -46,29 +46,31 @@ class C(Constants):
 FOUR = 4
 SOME = (0, 2, Sour.BAD)
 RARE = frozenset({{1, 3}})
-Small = Annotated[int, Range(-3, 3)]
-Offset = Annotated[int, Range(0, C.k)]
-Thing = Annotated[int, Index(C.n)]
-MaybeThing = Annotated[int, Index(C.n, none=True)]
-Things = Annotated[int, BitSet(C.n)]
-Large = Annotated[int, Range(-1000000, 1000000)]
-Wide = Annotated[int, Range(-4611686018427387903, 4611686018427387903)]
-Counter = Annotated[int, Range(0, 3)]
-Place = Annotated[int, Range(0, C.n * -1 + 6)]
-Turn = Annotated[int, Range(0, 5)]
-Twice = Annotated[int, Range(0, 2 * C.k - 1)]
-Widest = Annotated[int, Range(0, largest(C.k, C.n) + 1)]
 '''
 PARAMETERS = [
-    ("Thing", "c.n"),
-    ("MaybeThing", "c.n"),
-    ("Range(-1, 1)", ""),
-    ("Range(0, C.b)", ""),
-    ("Mood", ""),
-    ("Things", ""),
-    ("bool", ""),
+    ("Thing", "c.n", 3),
+    ("MaybeThing", "c.n", 3),
+    ("Range(-1, 1)", "", 3),
+    ("Range(0, C.b)", "", 4),
+    ("Mood", "", 3),
+    ("BitSet(C.n)", "", 8),
+    ("bool", "", 2),
+    ("Thing", "c.n", 3),
+    ("Range(-3, -1)", "", 3),
+    ("Range(C.b, C.k)", "", 7),
+    ("Range(C.k, C.n)", "", 3),
+    ("Range(C.b * -1, C.n - 1)", "", 6),
+    ("BitSet(3)", "", 8),
+    ("Range(0, 17)", "", 18),
+    ("Sour", "", 3),
+    ("Index(C.n + 1)", "", 4),
+    ("Range(-2, 1)", "", 4),
 ]
-"""Domains of parameters, with the length that their values stay below."""
+"""Domains of parameters, with the length that their values stay below, and how many values there may be."""
+FEW = 3
+"""Values of a parameter that is always possible."""
+COMBINATIONS = 24
+"""Combinations of parameters that an action may have."""
 
 
 class Author:
@@ -76,12 +78,16 @@ class Author:
 
     def __init__(self, choices: Choices) -> None:
         self.choices = choices
-        self.records = records(choices)
-        self.state = self.records[-1]
-        self.has_bag = any(kind.bag for _, kind in self.state.fields)
+        self.domains = domains(choices)
+        self.records = Schema(choices, self.domains).records()
+        self.state, self.message = self.records[-1], self.records[2]
+        self.bags = [name for name, kind in self.state.fields if kind.bag]
         self.helpers: list[Helper] = []
-        self.given: dict[str, tuple[str, dict[str, str], bool]] = {}
-        """By action: its parameters as text, those that are numbers, whether it receives a message."""
+        self.given: dict[str, tuple[str, dict[str, str], list[str]]] = {}
+        """By action: its parameters as text, those that are numbers, those that are messages."""
+        self.sorts = len(self.bags) > 1 and choices.chance(60)
+        """Whether a helper moves messages from one bag to the other."""
+        self.room = COMBINATIONS
         self.daring = choices.chance(60)
         """Whether anything may go wrong: else, nearly nothing does."""
         self.statements = Statements(choices, self.helpers, self.records, daring=self.daring)
@@ -90,20 +96,25 @@ class Author:
     def text(self) -> str:
         """Return the whole file."""
         choices = self.choices
+        low = "0" if any("C.b" in domain.text for domain in self.domains) else choices.pick(["0", "0", "-2"])
+        head = HEAD.format(
+            n=choices.pick([2, 1, 3]),
+            k=choices.pick([2, 1, 3, 4]),
+            b=choices.below(3),
+            low=low,
+            on=choices.pick([False, True]),
+            mood=choices.pick("ABC"),
+        )
+        known = [domain for domain in (*self.domains, COUNTER, PLACE, TURN) if domain.text]
         parts = [
-            HEAD.format(
-                n=choices.pick([2, 1, 3]),
-                k=choices.pick([2, 1, 3, 4]),
-                b=choices.below(3),
-                on=choices.pick([False, True]),
-                mood=choices.pick("ABC"),
-            ),
+            head + "".join(f"{domain.alias} = Annotated[int, {domain.text}]\n" for domain in known),
             *(self.records[number].text for number in (0, 2, 1, 3)),
         ]
         parts += [
-            self.helper(number, 1 if number == 0 and choices.chance(75) else choices.below(8))
+            self.helper(number, 1 if number == 0 and choices.chance(75) else choices.below(12))
             for number in range(choices.below(5))
         ]
+        parts += [self.sorting()] if self.sorts else []
         parts.append(self.initial())
         names = [f"act{number}" for number in range(1 + choices.below(3))]
         parts += [self.action(name) for name in names]
@@ -111,7 +122,7 @@ class Author:
         for name in list(movers)[: 2 + choices.below(2)]:
             parts.append(movers[name]())
             names.append(name)
-            self.given.setdefault(name, (", t" if name == "moves" else "", {"t": "c.n"} if name == "moves" else {}, False))
+            self.given.setdefault(name, (", t" if name == "moves" else "", {"t": "c.n"} if name == "moves" else {}, []))
         properties = [self.property(number, names) for number in range(choices.below(4))]
         if choices.chance(20):
             properties.append(("comes", self.behaviour(names)))
@@ -126,20 +137,28 @@ class Author:
         parts.append(f'MACHINE = Machine("random", "A random machine", State, C, initial, ({", ".join(names)},){more})')
         parts.append(f"PROPERTIES = ({''.join(f'{name}, ' for name, _ in properties)})")
         text = "\n\n\n".join(part for part in parts if part) + "\n"
-        text = self.with_two_bags(text) if self.has_bag and one_in(7, text) else text
-        return re.sub(r"\bt\b", "action", text) if one_in(13, text) else text
+        return re.sub(r"\bt\b", "action", text) if choices.chance(8) else text
 
-    def with_two_bags(self, text: str) -> str:
-        """Return a machine with a second bag, to which a helper moves messages of the first."""
-        field = next(name for name, kind in self.records[2].fields if kind.domain is not None)
-        text = re.sub(r"(    box: (.*)\n)", r"\1    spare: \2\n", text)
+    def sorting(self) -> str:
+        """Return a helper that moves messages of one bag to another."""
+        field = self.numbers_of_messages()[0]
         size = next(kind.size for _, kind in self.state.fields if kind.bag)
         lines = ["for m in one:", f"    x = m.{field}", f"    if x != c.b and len(other) < {size}:"]
         lines += ["        one.remove(m)", f"        other.add({field}=x)"]
         lines += ["for m in other:", f"    if m.{field} == c.n:", f"        m.{field} = 0"]
-        helper = "\n".join(["def sorts(one, other, c):", *indented(lines)])
-        text = text.replace("\n@action", f"\n{helper}\n\n\n@action", 1)
-        return re.sub(r"(def turns.*\n    .*\n(    require.*\n)?)", r"\1    sorts(s.box, s.spare, c)\n", text)
+        return "\n".join(["def sorts(one, other, c):", *indented(lines)])
+
+    def numbers_of_messages(self) -> list[str]:
+        """Return the fields of messages that are numbers."""
+        return [name for name, kind in self.message.fields if kind.domain is not None]
+
+    def parameter(self, scope: Scope, name: str) -> str:
+        """Return a domain for a parameter, which is known from now on."""
+        domain, below, values = self.choices.pick([item for item in PARAMETERS if item[2] <= max(FEW, self.room)])
+        self.room //= values
+        scope.numbers[name] = below
+        scope.fixed.add(name)
+        return domain
 
     def scope(self, *, effects: bool) -> Scope:
         """Return the scope of a function of the state."""
@@ -167,18 +186,9 @@ class Author:
             lines = [f"def {name}(s, c):", *indented([step, f"return {self.expressions.number(scope, 1)}"])]
             made = Helper(name, ["State", "C"], effect=True, returns="int")
         elif what == 2:  # a record of the state
-            scope.numbers[v] = ""
-            scope.fixed |= {v}
-            one, other = self.expressions.record(scope, "R"), self.expressions.record(scope, "R")
-            assert one is not None
-            assert other is not None
-            lines = [
-                f"def {name}(s, c, {v}):",
-                *indented([f"if {self.expressions.condition(scope, 1)}:", f"    return {other}", f"return {one}"]),
-            ]
-            made = Helper(name, ["State", "C", "int"], effect=False, returns="R")
+            lines, made = self.of_state(name, v, scope)
         elif what == 3:  # changes a record
-            record = self.choices.pick([outer, inner])
+            record = self.choices.pick([outer, inner, self.message])
             scope = Scope(records={"r": record}, numbers={v: ""}, fixed={"r", "c", v}, effects=True)
             lines = [f"def {name}(r, c, {v}):", *indented(self.statements.block(scope, 1, 2))]
             made = Helper(name, [record.name, "C", "int"], effect=True, returns=None)
@@ -186,27 +196,63 @@ class Author:
             lines, made = self.pair(name, v, scope)
         elif what == 7:
             lines, made = self.both(name, v, scope)
-        elif what == 4 and self.has_bag:  # sends
+        elif what in (8, 9):
+            lines, made = self.of_array(name, effect=what == 9)
+        elif what == 10 and any(kind.queues for _, kind in self.state.fields):
+            lines, made = self.of_channel(name)
+        elif what == 4 and self.bags:  # sends
             scope.numbers[v] = ""
             scope.fixed |= {v}
             lines = [f"def {name}(s, c, {v}):", *indented(self.statements.add(scope, 0))]
             made = Helper(name, ["State", "C", "int"], effect=True, returns=None)
         else:  # a number of a record
-            record = self.choices.pick([outer, inner])
+            record = self.choices.pick([outer, inner, self.message])
             scope = Scope(records={"r": record}, fixed={"r", "c"})
             lines = [f"def {name}(r, c):", *indented([*self.early(scope), f"return {self.expressions.number(scope, 2)}"])]
             made = Helper(name, [record.name, "C"], effect=False, returns="int")
         self.helpers.append(made)
         return "\n".join(lines)
 
-    def pair(self, name: str, v: str, scope: Scope) -> tuple[list[str], Helper]:
-        """Return a helper that gives two numbers."""
+    def of_state(self, name: str, v: str, scope: Scope) -> tuple[list[str], Helper]:
+        """Return a helper that gives a record of the state."""
         scope.numbers[v] = ""
         scope.fixed |= {v}
-        pairs = [f"{self.expressions.number(scope, 1)}, {self.expressions.number(scope, 1)}" for _ in range(2)]
-        early = [f"if {self.expressions.condition(scope, 1)}:", f"    return {pairs[0]}"] if self.choices.chance(50) else []
-        lines = [f"def {name}(s, c, {v}):", *indented([*early, f"return {pairs[1]}"])]
-        return lines, Helper(name, ["State", "C", "int"], effect=False, returns="pair")
+        kind = self.choices.pick(["R", "R", "P"])
+        one, other = self.expressions.record(scope, kind), self.expressions.record(scope, kind)
+        test = self.expressions.condition(scope, 1)
+        ways = [[f"if {test}:", f"    return {other}", f"return {one}"], [f"return {other} if {test} else {one}"]]
+        lines = [f"def {name}(s, c, {v}):", *indented(self.choices.pick(ways))]
+        return lines, Helper(name, ["State", "C", "int"], effect=False, returns=kind)
+
+    def pair(self, name: str, v: str, scope: Scope) -> tuple[list[str], Helper]:
+        """Return a helper that gives two numbers, or three."""
+        scope.numbers[v] = ""
+        scope.fixed |= {v}
+        size = self.choices.pick([2, 3])
+        several = [", ".join(self.expressions.number(scope, 1) for _ in range(size)) for _ in range(2)]
+        early = [f"if {self.expressions.condition(scope, 1)}:", f"    return {several[0]}"] if self.choices.chance(50) else []
+        lines = [f"def {name}(s, c, {v}):", *indented([*early, f"return {several[1]}"])]
+        return lines, Helper(name, ["State", "C", "int"], effect=False, returns=str(size))
+
+    def of_array(self, name: str, *, effect: bool) -> tuple[list[str], Helper]:
+        """Return a helper that is given an array, changes it or gives a number of it."""
+        _, _, kind = self.choices.pick(
+            [part for part in self.expressions.parts(self.scope(effects=False)) if part[2].element and not part[2].queues]
+        )
+        scope = Scope(arrays={"w": kind}, fixed={"w", "c"}, effects=effect)
+        body = self.statements.block(scope, 1, 2) if effect else [f"return {self.expressions.number(scope, 2)}"]
+        made = Helper(name, [kind.text, "C"], effect=effect, returns=None if effect else "int")
+        return [f"def {name}(w, c):", *indented(body)], made
+
+    def of_channel(self, name: str) -> tuple[list[str], Helper]:
+        """Return a helper that is given a channel, and gives a number of it."""
+        kind = next(kind for _, kind in self.state.fields if kind.queues)
+        while kind.element is not None:
+            kind = kind.element
+        field = self.choices.pick(self.numbers_of_messages())
+        value = self.choices.pick(["len(q)", f"sum(x.{field} for x in q)", f"max((x.{field} for x in q), default=-1)"])
+        made = Helper(name, [kind.text, "C"], effect=False, returns="int")
+        return [f"def {name}(q, c):", *indented([f"return {value}"])], made
 
     def both(self, name: str, v: str, scope: Scope) -> tuple[list[str], Helper]:
         """Return a helper that gives a number and a record."""
@@ -220,7 +266,7 @@ class Author:
         """Return an early return, or a loop with one, or nothing."""
         if self.choices.chance(25):
             test, value = self.expressions.condition(scope, 1), self.expressions.number(scope, 1)
-            if one_in(2, test + value):
+            if self.choices.chance(50):
                 return [f"if {test}:", f"    return {value}"]
             scope.numbers["w"] = ""
             return ["w = 0", f"if {test}:", "    w = 1", f"    return w + {value}"]
@@ -238,62 +284,84 @@ class Author:
 
     def initial(self) -> str:
         """Return the initial action."""
-        scope = self.scope(effects=True)
-        lines = ['"""Begin."""']
-        given = ""
+        scope = self.scope(effects=False)
+        lines, given = ['"""Begin."""'], []
         if self.choices.chance(30):
-            given = ", v"
+            given.append("v=Range(0, 1)")
             scope.numbers["v"] = ""
             scope.fixed |= {"v"}
+            if self.choices.chance(40):
+                given.append(f"u={self.choices.pick(['Thing', 'bool', 'Mood', 'Range(-1, 1)', 'MaybeThing'])}")
+                scope.numbers["u"] = ""
+                scope.fixed |= {"u"}
+        if self.choices.chance(25):
+            weaker = self.choices.pick(["True", "v == 0" if given else "s.pc == 0"])
+            lines.append(f"require({self.expressions.condition(scope, 1)} or {weaker})")
+        scope.effects = True
         lines.append(f"s.moves_left = {self.choices.below(3)}")
+        if len(given) > 1 and self.choices.chance(50):
+            lines.append("s.turn = max(0, min(5, u))")
         for _ in range(self.choices.below(4)):
             lines += self.statements.store(scope, 0)
         for _ in range(self.choices.below(3)):
             lines += self.statements.add(scope, 0)
-        return "\n".join(
-            ["@action(" + ("v=Range(0, 1)" if given else "") + ")", f"def initial(s, c{given}):", *indented(lines)]
-        )
+        names = "".join(f", {item.partition('=')[0]}" for item in given)
+        return "\n".join([f"@action({', '.join(given)})", f"def initial(s, c{names}):", *indented(lines)])
 
     def action(self, name: str) -> str:
         """Return an action."""
         scope = self.scope(effects=False)
-        domains = []
-        for parameter in self.choices.pick([[], ["t"], ["t", "u"], ["v"], ["count", "entry"], ["self"]]):
-            domain, below = self.choices.pick(PARAMETERS)
-            domains.append(f"{parameter}={domain}")
-            scope.numbers[parameter] = below
-            scope.fixed.add(parameter)
-        received = self.has_bag and self.choices.chance(35)
-        if received:
-            domains.append('m=InFlight("box")')
-            scope.records["m"] = self.records[2]
-            scope.fixed.add("m")
-            scope.received.add("m")
+        self.room = COMBINATIONS
+        parameters = self.choices.pick([[], ["t"], ["t", "u"], ["v"], ["count", "entry"], ["self"], ["t", "u", "v"]])
+        taken = [f"{parameter}={self.parameter(scope, parameter)}" for parameter in parameters]
+        messages = []
+        if self.bags and self.choices.chance(35):
+            messages = ["m", "o"] if self.choices.chance(20) else ["m"]
+        bags = [self.choices.pick(self.bags) for _ in messages]
+        for message, bag in zip(messages, bags, strict=True):
+            taken.append(f'{message}=InFlight("{bag}")')
+            scope.records[message] = self.message
+            scope.fixed.add(message)
+            scope.received.add(message)
         first = dict(scope.numbers)
         lines = ['"""Go on."""', "require(s.pc < 3, bound=C.n)"]
         drawn = []
-        for other in ("d1", "d2"):
+
+        def chosen(other: str) -> None:
             if self.choices.chance(15):
-                domain, below = self.choices.pick(PARAMETERS)
                 drawn.append(other)
-                lines.append(f"{other} = choose({domain})")
-                scope.numbers[other] = first[other] = below
-                scope.fixed.add(other)
-            if other == "d1":
-                lines += self.guards(scope)
+                lines.append(f"{other} = choose({self.parameter(scope, other)})")
+                first[other] = scope.numbers[other]
+
+        chosen("d1")
+        lines += self.guards(scope)
+        chosen("d2")
         scope.effects = True
         self.statements.added = False
-        if received and self.choices.chance(70):
-            lines += ["s.box.remove(m)"] * (2 if self.expressions.dares(15) else 1)
+        for message, bag in zip(messages, bags, strict=True):
+            if self.choices.chance(70 if message == "m" else 30):
+                lines += [f"s.{bag}.remove({message})"] * (2 if self.expressions.dares(15) else 1)
         lines.append("s.pc += 1")
-        lines += map(fitting, self.statements.block(scope, 2, 4))
-        names = "".join(f", {item.split('=')[0]}" for item in domains)
+        lines += self.fits(self.statements.block(scope, 2, 4))
+        if not lines[-1].lstrip().startswith("return"):
+            chosen("d3")
+            lines += self.statements.store(scope, 0) if drawn[-1:] == ["d3"] else []
+        names = "".join(f", {item.split('=')[0]}" for item in taken)
         self.given[name] = (
             names + "".join(f", {other}" for other in drawn),
-            dict(scope.numbers.items() & first.items()),
-            received,
+            {known: below for known, below in first.items() if scope.numbers.get(known) == below},
+            messages,
         )
-        return "\n".join([f"@action({', '.join(domains)})", f"def {name}(s, c{names}):", *indented(lines)])
+        return "\n".join([f"@action({', '.join(taken)})", f"def {name}(s, c{names}):", *indented(lines)])
+
+    def fits(self, lines: list[str]) -> list[str]:
+        """Return lines of an effect; some that begin with `if` leave out what they do for the sake of a bound."""
+        found = []
+        for line in lines:
+            indent, word, condition = line.partition("if ")
+            bounded = word and not indent.strip() and self.choices.chance(30)
+            found.append(f"{indent}if fits({condition[:-1]}, bound=C.k):" if bounded else line)
+        return found
 
     def moves(self) -> str:
         """Return an action that moves one of the things on: so states are many."""
@@ -308,7 +376,8 @@ class Author:
         """Return an action that goes round."""
         turns = self.choices.pick([6, 4, 5, 3])
         guard = [f"require({self.expressions.condition(self.scope(effects=False), 1)} or s.turn > 0)"] * self.choices.chance(30)
-        lines = ['"""Turn."""', *guard, f"s.turn = s.turn + 1 if s.turn < {turns - 1} else 0"]
+        sorts = [f"sorts(s.{', s.'.join(self.bags)}, c)"] * self.sorts
+        lines = ['"""Turn."""', *guard, *sorts, f"s.turn = s.turn + 1 if s.turn < {turns - 1} else 0"]
         return "\n".join(["@action()", "def turns(s, c):", *indented(lines)])
 
     def spends(self) -> str:
@@ -325,7 +394,8 @@ class Author:
                 lines += self.locals(scope)
             weaker = f" or {self.expressions.condition(scope, 1)}" if self.choices.chance(40) else ""
             weaker += f" or s.turn == {self.choices.below(4)}" if self.choices.chance(60) else ""
-            guard = bounded(f"require({self.expressions.condition(scope, 2)}{weaker})")
+            bound = self.choices.pick(["", ", bound=C.k", ", bound=C.b", ""])
+            guard = f"require({self.expressions.condition(scope, 2)}{weaker}{bound})"
             if lines and lines[-1].startswith("require") and self.choices.chance(15):
                 lines[-1] += f"; {guard}"
             else:
@@ -368,42 +438,75 @@ class Author:
             head = f"def {name}(before, after, c):"
             if what == 2 and self.choices.chance(50):
                 on = self.choices.pick(actions)
-                names, numbers, received = self.given[on]
+                names, numbers, messages = self.given[on]
                 word, head = f"@step(on={on})", f"def {name}(before, after, c{names}):"
                 scope.numbers.update(numbers)
                 scope.fixed |= set(numbers)
-                if received:
-                    scope.records["m"] = self.records[2]
-                    scope.fixed.add("m")
+                for message in messages:
+                    scope.records[message] = self.message
+                    scope.fixed.add(message)
         if self.choices.chance(25) and "which" not in scope.numbers:
-            domain, below = self.choices.pick(PARAMETERS)
+            self.room = COMBINATIONS
+            domain = self.parameter(scope, "which")
             inner = word.partition("(")[2].rstrip(")")
             word = f"{word.partition('(')[0]}({inner}{', ' if inner else ''}which={domain})"
             head = f"{head[:-2]}, which):"
-            scope.numbers["which"] = below
-            scope.fixed.add("which")
         lines = ['"""A property."""']
         scope.ghosts = True
         if what >= 2:
             lines.append("s = after")
         if self.choices.chance(40):
             lines += self.locals(scope)
-        lines.append(f"return {self.expressions.condition(scope, 3)}")
+        for _ in range(self.choices.pick([0, 0, 0, 1, 2])):
+            lines += self.decided(scope)
+        rarely = ["", f" or s.turn != {self.choices.below(4)}", f" or s.pc < {1 + self.choices.below(3)}"]
+        lines.append(f"return {self.expressions.condition(scope, 3)}{self.choices.pick(rarely)}{self.choices.pick(rarely)}")
         return name, "\n".join([word, head, *indented(lines)])
+
+    def decided(self, scope: Scope) -> list[str]:
+        """Return statements of a property, which may decide it."""
+        condition = self.expressions.condition
+        what = self.choices.below(4)
+        if what == 0:
+            return [f"if {condition(scope, 2)}:", f"    return {condition(scope, 2)}"]
+        if what == 1:
+            name = self.statements.target(scope)
+            one, other = self.expressions.number(scope, 2), self.expressions.number(scope, 1)
+            lines = [f"if {condition(scope, 1)}:", f"    {name} = {one}", "else:", f"    {name} = {other}"]
+            scope.numbers[name] = ""
+            return lines
+        return self.decided_in_loop(scope, what - 1)
+
+    def decided_in_loop(self, scope: Scope, deep: int) -> list[str]:
+        """Return loops in each other that may be left early, or decide a property."""
+        source, kind, below = self.expressions.source(scope, 1)
+        inner = scope.inner()
+        name = f"e{deep}"
+        self.expressions.bind(inner, name, kind, below)
+        target, source = self.expressions.numbered(inner, name, source)
+        body = self.decided_in_loop(inner, deep - 1) if deep > 1 else []
+        for _ in range(1 + self.choices.below(2)):
+            way = self.choices.pick(["break", "continue", f"return {self.expressions.condition(inner, 1)}"])
+            body += [f"if {self.expressions.condition(inner, 1)}:", f"    {way}"]
+        return [f"for {target} in {source}:", *indented(body)]
 
     def behaviour(self, actions: list[str]) -> str:
         """Return a property of whole behaviours, with a parameter."""
-        parts = []
+        parts, domain = [], self.choices.pick(["Thing", "MaybeThing", "Range(C.b, C.k)", "Mood"])
         for word in ("when", "then"):
             scope = self.scope(effects=False)
-            scope.numbers["t"] = "c.n"
+            scope.numbers["t"] = "c.n" if domain.endswith("Thing") else ""
             scope.fixed.add("t")
-            parts.append(f"def {word}(s, c, t):\n    return {self.expressions.condition(scope, 3)}")
-        made = (
-            f'comes = leads_to("comes", "It comes.", when=when, then=then, {self.promises(actions)}, '
-            f"t={self.choices.pick(['Thing', 'MaybeThing'])})"
-        )
+            sooner = self.sooner() if word == "then" else ""
+            parts.append(f"def {word}(s, c, t):\n    return {self.expressions.condition(scope, 3)}{sooner}")
+        made = f'comes = leads_to("comes", "It comes.", when=when, then=then, {self.promises(actions)}, t={domain})'
         return "\n\n\n".join([*parts, made])
+
+    def sooner(self) -> str:
+        """Return what comes in the end where actions are fair, as one more way to what must come; or nothing."""
+        return self.choices.pick(
+            ["", f" or s.turn == {self.choices.below(4)}", " or s.moves_left == 0", " or s.at[0] >= 5 - c.n"]
+        )
 
     def promises(self, actions: list[str]) -> str:
         """Return what is fair, and what does not happen any more."""
@@ -412,16 +515,16 @@ class Author:
             each = ', each="t"' if self.choices.chance(50) else ""
             name = "moves" if each else self.choices.pick(actions)
             if self.given[name][2]:
-                field = next(name for name, kind in self.records[2].fields if kind.domain is not None)
-                each = self.choices.pick(["", ', each="m"', f', each="m.{field}"'])
-            fair.append(f"{self.choices.pick(['weak', 'strong'])}({name}{each})")
+                each = self.choices.pick(["", ', each="m"', f', each="m.{self.numbers_of_messages()[0]}"'])
+            group = name if each else ", ".join({name: 0, self.choices.pick([name, *actions]): 0})
+            fair.append(f"{self.choices.pick(['weak', 'strong'])}({group}{each})")
         without = f", without=({self.choices.pick(actions)},)" if self.choices.chance(30) else ""
         return f"fair=({', '.join(fair)},){without}"
 
     def cost(self, actions: list[str]) -> str:
         """Return a property about the cost of what is done before something comes."""
         given = self.choices.below(3)
-        large = " * 2305843009213693951" if one_in(5, f"{self.records}") else ""
+        large = " * 2305843009213693951" if self.choices.chance(20) else ""
         costs = f"{{turns: {given}{large}, moves: C.k}}" if self.choices.chance(60) else "price"
         price = self.expressions.condition(
             Scope(records={"before": self.state, "after": self.state}, fixed={"before", "after", "c"}), 2
@@ -429,7 +532,7 @@ class Author:
         then = self.expressions.condition(self.scope(effects=False), 2)
         parts = [
             f"def begins(s, c):\n    return s.turn == {given}",
-            f"def arrives(s, c):\n    return {then}",
+            f"def arrives(s, c):\n    return {then}{self.sooner()}",
             f"def price(before, after, c):\n    return {'-1' if self.expressions.dares(60) else 0} + {price}",
         ]
         bound = self.choices.pick(["", ", bound=C.k", ", bound=3"])
@@ -441,33 +544,21 @@ class Author:
     def end(self) -> str:
         """Return a property of all behaviours from the beginning."""
         then = self.expressions.condition(self.scope(effects=False), 2)
-        text = f"def over(s, c):\n    return {then}"
+        text = f"def over(s, c):\n    return {then}{self.sooner()}"
         return f'{text}\n\n\nends = eventually("ends", "It ends.", then=over, fair=({self.choices.pick(["weak", "strong"])}(moves, turns),))'
 
     def normalize(self) -> str:
         """Return a function that drops something; doing it again changes nothing."""
         numbers = [name for name, kind in self.state.fields if kind.domain is not None]
         lines = ['"""Drop what nobody sees."""', f"if s.pc == {self.choices.below(4)}:", f"    s.{numbers[1]} = 0"]
-        if self.daring and one_in(3, f"{self.records}"):
+        if self.expressions.dares(30):
             lines.append("    s.ghost_seen = s.turn")
-        messages = [name for name, kind in self.records[2].fields if kind.domain is not None]
-        if self.has_bag and self.choices.chance(50):
-            lines += ["for m in s.box:", f"    m.{messages[0]} = 0"]
+        if self.bags and self.choices.chance(50):
+            lines += [f"for m in s.{self.choices.pick(self.bags)}:", f"    m.{self.numbers_of_messages()[0]} = 0"]
+        if self.choices.chance(30):
+            self.statements.added = False
+            lines += ["if s.turn == 2:", *indented(self.statements.block(self.scope(effects=True), 1, 3))]
         return "\n".join(["def normalize(s, c):", *indented(lines)])
-
-
-def bounded(guard: str) -> str:
-    """Return a guard that stands for a bound, or as it is: its text decides, so that nothing is drawn for it."""
-    bound = ["", ", bound=C.k", ", bound=C.b", ""][sum(map(ord, guard)) % 4]
-    return f"{guard[:-1]}{bound})"
-
-
-def fitting(line: str) -> str:
-    """Return a line of an effect; some that begin with `if` leave out what they do for the sake of a bound."""
-    head, word, condition = line.partition("if ")
-    if head.strip() or not word or not one_in(3, line):
-        return line
-    return f"{head}if fits({condition[:-1]}, bound=C.k):"
 
 
 def machine_text(choices: Choices) -> str:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING
 
-from fencepost.testing.random_machines.expressions import LOCALS, OURS, Expressions, Helper, Scope, one_in
+from fencepost.testing.random_machines.expressions import LOCALS, NAMES, Expressions, Helper, Scope, head
 
 if TYPE_CHECKING:
     from fencepost.testing.random_machines.choices import Choices
@@ -20,8 +20,8 @@ class Statements:
 
     def __init__(self, choices: Choices, helpers: list[Helper], records: list[Record], *, daring: bool) -> None:
         self.choices, self.helpers = choices, helpers
-        self.expressions = Expressions(choices, helpers, daring=daring)
         self.classes = {record.name: record for record in records}
+        self.expressions = Expressions(choices, helpers, self.classes, daring=daring)
         self.returns = ""
         self.added = False
 
@@ -54,7 +54,7 @@ class Statements:
             self.copy,
             self.add,
         ]
-        simple += [self.alias, self.digest, self.write_out, self.unpack, self.pipe, self.pipe]
+        simple += [self.alias, self.digest, self.write_out, self.unpack, self.pipe, self.pipe, self.remove]
         compound = [self.branch, self.loop, self.loop]
         return self.choices.pick([*simple, *(compound if depth > 0 else [])])(scope, depth)
 
@@ -88,7 +88,7 @@ class Statements:
         if found is None:
             return ["pass"]
         place, domain = found
-        if domain.alias in ("Small", "Large", "Wide"):
+        if domain.alias in ("Small", "Large", "Twice", "Wide"):
             more = self.number(scope)
             step = more if self.expressions.dares(15) else f"(max(-1, min(1, {more})))"
             line = f"{place} {self.choices.pick(['+=', '-=', '|=', '^='])} {step}"
@@ -129,50 +129,70 @@ class Statements:
             scope.numbers[name] = ""
         return [f"{', '.join(names)} = {', '.join(values)}"]
 
-    def reference(self, scope: Scope, _: int) -> list[str]:
-        """Let a name stand for a record."""
-        kind = self.choices.pick(["P", "R"])
-        place = self.expressions.either(scope, kind) if self.choices.chance(20) else self.expressions.record(scope, kind)
-        names = [
-            name
-            for name in ("l", "h", "q")
-            if name not in scope.fixed and name not in scope.numbers and name not in scope.arrays
+    def unbound(self, scope: Scope, kind: str) -> list[str]:
+        """Return names that may stand for a record of a class from here on."""
+        return [
+            name for name in NAMES[kind] if name not in scope.fixed and name not in scope.numbers and name not in scope.arrays
         ]
-        names = [name for name in names if name not in scope.records or scope.records[name].name == kind]
+
+    def refer(self, scope: Scope, name: str, place: str, kind: str) -> None:
+        """Let a name stand for a record."""
+        received = any(word in scope.received for word in re.findall(r"\w+", place))
+        scope.records[name] = self.classes[kind]
+        scope.received = scope.received | {name} if received else scope.received - {name}
+
+    def reference(self, scope: Scope, _: int) -> list[str]:
+        """Let a name stand for a record, or two names for two, or for a number and a record."""
+        kind = self.choices.pick(["P", "R", "P", "R", "M"])
+        names, several = self.unbound(scope, kind), self.choices.below(8)
+        place = self.expressions.either(scope, kind) if self.choices.chance(20) else self.expressions.record(scope, kind)
+        other = self.expressions.record(scope, kind) if several == 7 else None
         if place is None or not names:
             return ["pass"]
         name = self.choices.pick(names)
-        scope.records[name] = self.classes[kind]
-        scope.received.discard(name)
-        if any(word in scope.received for word in re.findall(r"\w+", place)):
-            scope.received.add(name)
+        if other is not None and len(names) > 1:
+            second = self.choices.pick([item for item in names if item != name])
+            self.refer(scope, name, place, kind)
+            self.refer(scope, second, other, kind)
+            return [f"{name}, {second} = {place}, {other}"]
+        if several == 6:
+            number, value = self.target(scope), self.number(scope)
+            scope.numbers[number] = ""
+            self.refer(scope, name, place, kind)
+            return [f"{number}, {name} = {value}, {place}"]
+        self.refer(scope, name, place, kind)
         return [f"{name} = {place}"]
 
     def alias(self, scope: Scope, _: int) -> list[str]:
         """Let a name stand for an array."""
         found = [
-            (f"{text}.{name}", kind)
-            for text, record in self.expressions.records(scope)
-            for name, kind in record.fields
-            if kind.element is not None and not kind.queues and name not in OURS and text.split(".")[0] not in scope.received
+            (text, sizes, kind)
+            for text, sizes, kind in self.expressions.parts(scope)
+            if kind.element is not None and not kind.queues and text != "s.at" and head(text) not in scope.received
         ]
-        names = [name for name in ("w", "z") if name not in scope.numbers and name not in scope.records]
+        names = [
+            name for name in ("w", "z") if name not in scope.fixed and name not in scope.numbers and name not in scope.records
+        ]
         if not found or not names:
             return ["pass"]
-        text, kind = self.choices.pick(found)
+        place, sizes, kind = self.choices.pick(found)
         name = self.choices.pick(names)
         if name in scope.arrays and scope.arrays[name] is not kind:
             return ["pass"]
+        text = self.expressions.at(scope, place, sizes, 1)
         scope.arrays[name] = kind
         return [f"{name} = {text}"]
 
     def digest(self, scope: Scope, depth: int) -> list[str]:
         """Note what a loop sees, in its order."""
-        bags = [name for name, kind in scope.records["s"].fields if kind.bag] if "s" in scope.records else []
-        if not bags or "m" in scope.records or "m" in scope.numbers or "m" in scope.fixed:
+        bags = self.expressions.bags(scope)
+        if not bags or "s" not in scope.records or "m" in scope.records or "m" in scope.numbers or "m" in scope.fixed:
             return self.store(scope, depth)
         field = self.choices.pick([name for name, kind in self.classes["M"].fields if kind.domain is not None])
-        lines = ["for m in s.box:", f"    s.out = max(-1000000000, min(1000000000, s.out * 7 + m.{field}))"]
+        lines = [
+            f"for m in {self.choices.pick(bags)}:",
+            f"    s.out = max(-1000000000, min(1000000000, s.out * 7 + m.{field}))",
+        ]
         return [*lines, "    break"] if self.choices.chance(30) else lines
 
     def effect(self, scope: Scope, depth: int) -> list[str]:
@@ -191,18 +211,16 @@ class Statements:
 
     def copy(self, scope: Scope, depth: int) -> list[str]:
         """Copy a record; names that refer to records are not used after that."""
-        kind = self.choices.pick(["P", "R"])
+        kind = self.choices.pick(["P", "R", "P", "R", "M"])
         source, target = self.expressions.record(scope, kind), self.expressions.record(scope, kind)
-        if (
-            source is None
-            or target is None
-            or "(" in target.split("[")[0]
-            or target.isidentifier()
-            or target.split(".")[0] in scope.received
-        ):
+        if source is None or target is None or not self.stores(scope, target):
             return self.store(scope, depth)
         self.refresh(scope)
         return [f"{target} = {source}"]
+
+    def stores(self, scope: Scope, target: str) -> bool:
+        """Say whether a record may be stored in a place."""
+        return "(" not in target.split("[", maxsplit=1)[0] and not target.isidentifier() and head(target) not in scope.received
 
     def refresh(self, scope: Scope) -> None:
         """Forget the names that may be stale."""
@@ -239,46 +257,43 @@ class Statements:
         if target != name and "k" in "".join(known for known in scope.numbers if known.startswith("k")):
             target, whole = name, source
         body = self.block(inner, depth - 1, 2, loop=True)
-        if source == "s.box" and kind is not None and not self.added and self.choices.chance(50):
-            condition = self.expressions.condition(inner, 1)
-            body = (
-                [*body, f"if {condition}:", f"    s.box.remove({name})"]
-                if not body[-1].startswith(("return", "break", "continue"))
-                else body
+        ends = body[-1].lstrip().startswith(("return", "break", "continue"))
+        if source in self.expressions.bags(scope) and not self.added and not ends and self.choices.chance(50):
+            body += [f"if {self.expressions.condition(inner, 1)}:", f"    {source}.remove({name})"]
+        if self.expressions.queued(scope, source) and head(source) not in scope.received and self.choices.chance(50):
+            less = self.choices.pick(["clear", "popleft"])
+            change = self.choices.pick(
+                [f"if len({source}) > 1:\n    {source}.{less}()", f"if len({source}) == 1:\n    {source}.add()"]
             )
-        if (
-            self.expressions.queued(scope, source)
-            and kind is not None
-            and kind.record is self.classes["M"]
-            and one_in(2, body[0])
-        ):
-            less = "popleft" if one_in(3, body[-1]) else "clear"
-            changes = ("== 1", "add") if one_in(2, source + body[-1]) else ("> 1", less)
-            body = [f"if len({source}) {changes[0]}:", f"    {source}.{changes[1]}()", *body]
-            whole = whole if "reversed" in whole or one_in(3, body[-1]) else whole.replace(source, f"reversed({source})")
+            body = [*change.split("\n"), *body]
+            if whole == source and self.choices.chance(50):
+                whole = f"reversed({source})"
         for known in set(scope.numbers) & set(LOCALS) - scope.fixed:
             scope.numbers[known] = ""
         return [f"for {target} in {whole}:", *indented(body)]
 
     def write_out(self, scope: Scope, depth: int) -> list[str]:
         """Store a record that is written out; names that refer to records are not used after that."""
-        kind = self.choices.pick(["P", "R"])
+        kind = self.choices.pick(["P", "R", "P", "R", "M"])
         target = self.expressions.record(scope, kind)
-        if target is None or "(" in target.split("[")[0] or target.isidentifier() or target.split(".")[0] in scope.received:
+        if target is None or not self.stores(scope, target):
             return self.store(scope, depth)
         text = self.expressions.written(scope, self.classes[kind], lambda domain: self.fitting(scope, domain))
         self.refresh(scope)
         return [f"{target} = {text}"]
 
     def unpack(self, scope: Scope, depth: int) -> list[str]:
-        """Give names what a helper returns: two numbers, or a number and a record."""
+        """Give names what a helper returns: several numbers, or a number and a record."""
         if self.choices.chance(30):
             return self.unpack_record(scope, depth)
-        known = [item for item in self.helpers if item.returns == "pair" and self.expressions.callable(scope, item)]
-        names = [self.target(scope), self.target(scope)]
-        if not known or names[0] == names[1]:
+        known = [item for item in self.helpers if item.returns in ("2", "3") and self.expressions.callable(scope, item)]
+        if not known:
             return self.store(scope, depth)
-        text = self.expressions.call(scope, self.choices.pick(known), 2)
+        helper = self.choices.pick(known)
+        names = [self.target(scope) for _ in range(int(helper.returns or 0))]
+        if len(set(names)) < len(names):
+            return self.store(scope, depth)
+        text = self.expressions.call(scope, helper, 2)
         for name in names:
             scope.numbers[name] = ""
         return [f"{', '.join(names)} = {text}"]
@@ -286,25 +301,29 @@ class Statements:
     def pipe(self, scope: Scope, depth: int) -> list[str]:
         """Put a message in a channel, or take one out."""
         found = [
-            (f"{text}.{name}", kind)
-            for text, record in self.expressions.records(scope)
-            for name, kind in record.fields
-            if kind.queues and text.split(".")[0] not in scope.received
+            (text, sizes, kind)
+            for text, sizes, kind in self.expressions.parts(scope)
+            if kind.queues and head(text) not in scope.received
         ]
         if not found:
             return self.store(scope, depth)
-        text, kind = self.choices.pick(found)
-        place, size = self.expressions.queue(scope, text, kind, 0), last_size(kind)
+        text, sizes, kind = self.choices.pick(found)
+        place, size = self.expressions.queue(scope, text, sizes, kind, 0), last_size(kind)
         fields = [(name, kind.domain) for name, kind in self.classes["M"].fields if kind.domain is not None]
         what = self.choices.below(6)
         if what < 2 or depth < 2:
             given = ", ".join(f"{name}={self.fitting(scope, domain)}" for name, domain in fields if self.choices.chance(75))
             lines = [f"{place}.add({given})"]
             if self.choices.chance(20) and "msg" not in scope.records:
-                lines = [f"msg = {lines[0]}", f"msg.{fields[0][0]} = {self.fitting(scope, fields[0][1])}"]
+                lines = [
+                    f"msg = {lines[0]}",
+                    f"msg.{fields[0][0]} = {self.fitting(scope, fields[0][1])}",
+                    *self.kept(scope, "msg"),
+                ]
             return lines if self.expressions.dares(40) else [f"if len({place}) < {size}:", *indented(lines)]
         if what in (2, 4):
             lines = [f"s.out = max(-1000, min(1000, {place}[0].{fields[0][0]}))"] if "s" in scope.records else []
+            lines += self.kept(scope, f"{place}[0]")
             lines.append(f"{place}.popleft()")
             return (
                 lines[-1 if what == 4 else 0 :] if self.expressions.dares(40) else [f"if len({place}) > 0:", *indented(lines)]
@@ -314,11 +333,29 @@ class Statements:
             return [line] if self.expressions.dares(40) else [f"if len({place}) > 0:", f"    {line}"]
         return [f"{place}.clear()"]
 
+    def kept(self, scope: Scope, message: str) -> list[str]:
+        """Copy a message to the state, or do nothing."""
+        target = self.expressions.record(scope, "M") if self.choices.chance(40) else None
+        if target is None or not self.stores(scope, target) or "[" in target:
+            return []
+        self.refresh(scope)
+        return [f"{target} = {message}"]
+
+    def remove(self, scope: Scope, depth: int) -> list[str]:
+        """Take out of a bag what is equal to a message of the state."""
+        bags, message = self.expressions.bags(scope), self.expressions.record(scope, "M")
+        in_loop = any(record.name == "M" for name, record in scope.records.items() if name not in scope.fixed)
+        if not bags or in_loop or message is None or "(" in message or not message.startswith("s.last"):
+            return self.store(scope, depth)
+        bag = self.choices.pick(bags)
+        line = f"{bag}.remove({message})"
+        return [line] if self.expressions.dares(20) else [f"if any(x == {message} for x in {bag}):", f"    {line}"]
+
     def unpack_record(self, scope: Scope, depth: int) -> list[str]:
         """Give two names what a helper returns, the second of which is a record."""
         known = [item for item in self.helpers if item.returns == "both" and self.expressions.callable(scope, item)]
         taken = scope.fixed | set(scope.records) | set(scope.numbers) | set(scope.arrays)
-        names = [name for name in ("l", "h", "q") if name not in taken]
+        names = [name for name in NAMES["R"] if name not in taken]
         number = self.target(scope)
         if not known or not names:
             return self.store(scope, depth)
@@ -329,20 +366,21 @@ class Statements:
 
     def add(self, scope: Scope, depth: int) -> list[str]:
         """Put a message in flight, and perhaps write to it."""
-        if "s" not in scope.records or not any(kind.bag for _, kind in scope.records["s"].fields):
+        bags = [(text, kind) for text, kind in self.expressions.roots(scope) if kind.bag]
+        if not bags:
             return self.store(scope, depth)
+        bag, kind = self.choices.pick(bags)
         fields = [(name, kind.domain) for name, kind in self.classes["M"].fields if kind.domain is not None]
         given = ", ".join(f"{name}={self.fitting(scope, domain)}" for name, domain in fields if self.choices.chance(75))
-        size = next(kind.size for _, kind in scope.records["s"].fields if kind.bag)
         self.added = True
-        line = f"s.box.add({given})"
+        line = f"{bag}.add({given})"
         lines = [line]
         if self.choices.chance(40) and "m" not in scope.fixed and "m" not in scope.records:
             inner = Scope(numbers=dict(scope.numbers), records={"m": self.classes["M"]}, fixed=scope.fixed)
-            lines = [f"m = {line}", *self.store(inner, 0)]
+            lines = [f"m = {line}", *self.store(inner, 0), *self.kept(scope, "m")]
         if self.choices.chance(8):
             lines.append("pass")
-        return lines if self.expressions.dares(40) else [f"if len(s.box) < {size}:", *indented(lines)]
+        return lines if self.expressions.dares(40) else [f"if len({bag}) < {kind.size}:", *indented(lines)]
 
 
 def last_size(kind: Type) -> str:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import random
 import tempfile
 from dataclasses import replace
 from functools import cached_property
@@ -25,7 +26,8 @@ from fencepost.explorers.plain import PlainSearch
 from fencepost.explorers.verdict import Options, Verdict, deep_enough
 from fencepost.explorers.walk.walker import Walker
 from fencepost.invariants.protocols import Protocol
-from fencepost.model.language.errors import DomainError, ModelError
+from fencepost.model.language.constants import RUNTIME, SHAPE
+from fencepost.model.language.errors import DomainError, ModelError, UsageError
 from fencepost.model.language.interpreter import Interpreter
 from fencepost.model.language.removal import guards, without
 
@@ -42,6 +44,8 @@ BLOCK = 64
 """States that are expanded by one call."""
 MASKED = 2
 """Guards of a machine without which it is searched."""
+OTHERS = 2
+"""Constants under which code is compared that was compiled under others."""
 FEW = 80
 """States of a machine without a guard after which no further level is expanded."""
 
@@ -235,6 +239,35 @@ class Lenient(PlainSearch):
         return super().expand(level, began)
 
 
+def constants(case: Case) -> str:
+    """Compare what was compiled under some other constants, for which it has room."""
+    chosen = random.Random(case.seed)  # noqa: S311 (no secret)
+    for _ in range(OTHERS):
+        values = {}
+        for name, item in case.constants.declared().items():
+            most = item.high if item.sort == RUNTIME else case.kernels.source.layout.rooms[name]
+            if item.sort != SHAPE:
+                values[name] = chosen.randint(int(item.low), int(min(item.high, most)))
+        try:
+            other = case.machine.set_constants({**case.constants.values, **values})
+        except UsageError:
+            continue  # the machine refuses them
+        made = Case(case.machine, case.properties, other, case.seed)
+        made.__dict__["kernels"] = case.kernels
+        how = whole(made) or successors(made) or whole_bytes(made)
+        case.compared += made.compared
+        if how:
+            return f"under {made.constants}: {how}"
+    return ""
+
+
+def proof(case: Case) -> str:
+    """Compare proofs."""
+    from tests.random_machines.proofs import proof
+
+    return proof(case)
+
+
 def walks(case: Case) -> str:
     """Compare random walks: each of their steps is one of the plain semantics."""
     if "error" in case.expected or not case.plain.parents or not case.expected["complete"]:
@@ -311,5 +344,7 @@ SOMETIMES: dict[str, tuple[int, Callable[[Case], str]]] = {
     "walks": (8, walks),
     "traces": (6, traces),
     "symbolic": (50, symbolic),
+    "constants": (10, constants),
+    "proof": (15, proof),
 }
 """What is compared of one machine of so many."""
