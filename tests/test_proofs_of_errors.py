@@ -239,6 +239,19 @@ def test_an_initial_action_with_very_many_values_is_violated_or_goes_wrong(way: 
         asked(Protocol(made, properties), only=["calm"], reach=20, workers=1, cache=False, **way)
 
 
+@pytest.mark.parametrize("action", ["initial", "go"])
+@pytest.mark.parametrize("domain", ["BitSet(60)", "Index(1000000000)"])
+def test_a_parameter_with_more_sets_or_things_than_a_proof_can_follow_is_refused(
+    action: str, domain: str, tmp_path: Path
+) -> None:
+    text = RISING.replace(f"@action()\ndef {action}(s, c)", f"@action(x={domain})\ndef {action}(s, c, x)")
+    made, properties = load_model(text, tmp_path)
+    with pytest.raises(
+        UsageError, match=f"the parameters of action '{action}' have .* combinations, each of which a proof would"
+    ):
+        asked(Protocol(made, properties), only=["calm"], workers=1, cache=False)
+
+
 def test_a_step_that_leaves_a_bound_on_its_way_is_no_error_unless_it_happens(tmp_path: Path) -> None:
     text = RISING.replace("Range(0, 4)", "Range(0, C.n)").replace("s.x += 1", "require(s.y == c.n)\n    s.y += 1\n    s.y = 0")
     made, properties = load_model(text.replace("4 if s.y == 3 else s.y", "0\n    s.x = 550"), tmp_path)

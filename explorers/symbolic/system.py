@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 from itertools import product
+from math import prod
 from typing import TYPE_CHECKING, Any
 
 from fencepost.explorers.symbolic.bags import canonical, settle
@@ -14,17 +15,20 @@ from fencepost.explorers.symbolic.walk import Walk
 from fencepost.model.language.actions import Kind as PropertyKind
 from fencepost.model.language.domains import BitSet, Domain, Index, InFlight, Member
 from fencepost.model.language.domains import Flag as FlagDomain
+from fencepost.model.language.errors import UsageError
 from fencepost.model.language.ir import translate
 from fencepost.model.language.records import Schema
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Iterator, Mapping, Sequence
 
     from fencepost.explorers.symbolic.frames import Check
     from fencepost.model.language.actions import Action, Property
     from fencepost.model.language.constants import Constants
     from fencepost.model.language.machine import Machine
 
+MOST_MOVES = 100_000
+"""Combinations of the parameters of an action that are followed, each by a walk of its own."""
 NORMALIZE = "normalize"
 """The name of the step that only normalizes a state: every step of the machine is an action, and then this."""
 
@@ -123,21 +127,32 @@ class System:
 
     def _moves(self) -> Iterator[Move]:
         for item in self.machine.actions:
-            for args in product(*(self._choices(domain) for _, domain in item.params)):
-                yield Move(item, args)
+            yield from self._ways_of(item)
         if self.normalize is not None:
             yield Move(None, ())
 
-    def _choices(self, domain: Domain | InFlight) -> list[int | None]:
+    def _ways_of(self, item: Action) -> Iterator[Move]:
+        """Yield an action with every choice of its parameters; raise UsageError for too many of them."""
+        choices = [self._choices(domain) for _, domain in item.params]
+        combinations = prod(map(len, choices))
+        if combinations > MOST_MOVES:
+            raise UsageError(
+                f"protocol {self.machine.name!r}: the parameters of action {item.label!r} have {combinations:,} combinations, each of "
+                f"which a proof would have to follow: give them smaller domains (at most {MOST_MOVES:,} combinations), or check with `check`."
+            )
+        for args in product(*choices):
+            yield Move(item, args)
+
+    def _choices(self, domain: Domain | InFlight) -> Sequence[int | None]:
         """Return the values of a parameter, one move for each; a range stays a variable."""
         if isinstance(domain, InFlight):
             bag = zero(self.lifting, self.machine.state).parts[domain.bag]
-            return list(range(len(bag.slots)))
+            return range(len(bag.slots))
         if isinstance(domain, Index | BitSet):
             self.lifting.fixed(domain.count, f"the parameters of {self.machine.name}")
         if isinstance(domain, Index | BitSet | FlagDomain | Member):
             low, high = domain.bounds(self.constants.values)
-            return list(range(max(low, 0) if low == -1 else low, high + 1))
+            return range(max(low, 0) if low == -1 else low, high + 1)
         return [None]
 
     # -- states
@@ -171,8 +186,8 @@ class System:
         """Yield the initial action on the zero state, with every choice of its parameters."""
         item = self.machine.initial
         before = zero(self.lifting, self.machine.state)
-        for args in product(*(self._choices(domain) for _, domain in item.params)):
-            yield self.happening(before, Move(item, args), "initial.")
+        for move in self._ways_of(item):
+            yield self.happening(before, move, "initial.")
 
     def starts(self) -> list[Happening]:
         """Return what leads to the initial states as the plain semantics has them, normalized."""
