@@ -9,8 +9,11 @@ from fencepost.pages.markdown import text_of
 from fencepost.pages.tables import MARK, with_tables
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
     from pathlib import Path
 
+OWN = ("checks/", "guarantees/")
+"""The folders of which every page is built."""
 HISTORIES = {
     "findings/hyp-10.html": "replication-hyp-10-cancelled.trace",
     "findings/hyp-11.html": "replication-hyp-11.trace",
@@ -30,10 +33,16 @@ def pages(folder: Path | None = None) -> dict[str, str]:
     if folder is not None:
         for file in sorted(folder.rglob("*.md")):
             name, text = file.relative_to(folder).as_posix(), file.read_text("utf-8")
-            if name not in made and MARK in text:
+            if name not in made and MARK in text and not name.startswith(OWN):
                 made[name] = with_tables(text, name)
         made |= {name: _history(trace) for name, trace in HISTORIES.items() if (folder / name).is_file()}
     return made
+
+
+def left_over(folder: Path, made: Mapping[str, str]) -> list[str]:
+    """Return the pages in folders of which every page is built, that are not built any more."""
+    there = (file.relative_to(folder).as_posix() for part in OWN for file in sorted((folder / part).rglob("*.md")))
+    return [name for name in there if name not in made]
 
 
 def _history(file: str) -> str:

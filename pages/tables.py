@@ -22,6 +22,9 @@ from fencepost.api.evidence import answer_of, cases_of, of_kind, trace_of_case
 from fencepost.figures.store import load
 from fencepost.invariants.catalogue import entries, runs, runs_of, status, values_of
 from fencepost.invariants.protocols import protocol
+from fencepost.invariants.run_rows import only
+from fencepost.invariants.theorems import THEOREMS
+from fencepost.model.language.errors import UsageError
 from fencepost.pages import (
     audit,
     clients,
@@ -47,25 +50,35 @@ if TYPE_CHECKING:
 Row = list[str]
 MARK = "<!-- cases "
 """What stands before each table that is built."""
+_TABLE = re.compile(r"(<!-- cases ([^\n]*?) -->\n)(?:(?!<!-- cases ).)*?(<!-- end -->)", re.DOTALL)
+"""A table with what it is of, up to its end."""
 _LARGEST = 8
 _SWITCHES = 2
 """Constants in which a bug and its twin may differ."""
 
 
 def with_tables(text: str, page: str = "") -> str:
-    """Return the text of a page (its path in the folder of documentation) with its tables built again."""
-    made = re.sub(
-        r"(<!-- cases (.*?) -->\n).*?(<!-- end -->)",
-        lambda found: f"{found[1]}\n{_made(found[2].split())}\n\n{found[3]}",
-        text,
-        flags=re.DOTALL,
-    )
+    """Return the text of a page (its path in the folder of documentation) with its tables built again.
+
+    Raises UsageError for a table that has no end, or that nothing is called as.
+    """
+    if len(_TABLE.findall(text)) != text.count(MARK):
+        raise UsageError(f"{page}: a line `{MARK}... -->` has no line `<!-- end -->` behind its table: write it there.")
+    try:
+        made = _TABLE.sub(lambda found: f"{found[1]}\n{_made(found[2].split())}\n\n{found[3]}", text)
+    except UsageError as error:
+        raise UsageError(f"{page}: {error}") from None
     up = "../" * (page.count("/") + 1)
     return re.sub(r"(\]\(|\]: )\.\./counterexamples/", rf"\g<1>{up}counterexamples/", made)
 
 
 def _made(words: list[str]) -> str:
     """Return what stands behind a mark: a table, or a list."""
+    first = words[0] if words else ""
+    if first in _OF_PROOF:
+        only(words[1:] or [""], [item.name for item in THEOREMS], "proof")
+    elif first not in {*_LISTS, *_WORDS}:
+        only(words or [""], entries(), "table or entry")
     if words[0] in _LISTS:
         return "\n".join(f"- {item}" for item in _LISTS[words[0]]())
     if words[0] in _OF_PROOF:

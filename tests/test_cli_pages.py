@@ -92,6 +92,38 @@ def test_written_pages_are_fresh_until_somebody_edits_them(tmp_path: Path, made:
 
 
 @pytest.mark.usefixtures("built_once")
+def test_what_is_not_built_any_more_fails_the_check(tmp_path: Path) -> None:
+    guarantees("--write", str(tmp_path))
+    (tmp_path / "guarantees" / "kip999.md").write_text("It holds.")
+    found = guarantees("--check", str(tmp_path))
+    assert f"left over: {tmp_path}/guarantees/kip999.md: no such page is built: remove it." in found.stdout
+    assert found.exit_code == 1
+
+
+@pytest.mark.usefixtures("built_once")
+@pytest.mark.parametrize(
+    ("text", "says"),
+    [
+        ("<!-- cases B15 -->\n\n| id |\n", "own.md: a line `<!-- cases ... -->` has no line `<!-- end -->`"),
+        (
+            "<!-- cases B15 -->\n\n| id |\n<!-- cases B15 -->\n\n<!-- end -->\n",
+            "own.md: a line `<!-- cases ... -->` has no line",
+        ),
+        ("<!-- cases B15--> \n\n| id |\n\n<!-- end -->\n", "own.md: a line `<!-- cases ... -->` has no line `<!-- end -->`"),
+        ("<!-- cases bug -->\n\n<!-- end -->\n", "own.md: there is no table or entry 'bug'."),
+        ("<!-- cases lemmas kip32 -->\n\n<!-- end -->\n", "own.md: there is no proof 'kip32'."),
+        ("<!-- cases cuts -->\n\n<!-- end -->\n", "own.md: there is no proof ''."),
+    ],
+)
+def test_a_table_that_cannot_be_built_is_refused(tmp_path: Path, text: str, says: str) -> None:
+    guarantees("--write", str(tmp_path))
+    (tmp_path / "own.md").write_text(text)
+    found = guarantees("--check", str(tmp_path))
+    assert found.exit_code == 2
+    assert says in found.stderr
+
+
+@pytest.mark.usefixtures("built_once")
 def test_check_looks_into_docs_unless_told_otherwise(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     assert guarantees("--check").stdout.startswith("differs: docs/guarantees.md\n")

@@ -81,14 +81,16 @@ def _write(folder: Path) -> Exit:
 
 def _check(folder: Path) -> Exit:
     """Compare the pages with what would be written, and verdicts with the models; figures that are only stale are named."""
-    from fencepost.pages.build import pages
+    from fencepost.pages.build import left_over, pages
     from fencepost.pages.stale import refuted, stale
     from fencepost.pages.vacuity import UNBREAKABLE, vacuous
 
-    differing = [name for name, text in pages(folder).items() if _read(folder / name) != text]
+    made = pages(folder)
+    differing = [name for name, text in made.items() if _read(folder / name) != text]
     wrong = [f"differs: {folder / name}" for name in differing]
     if differing:
         wrong.append(f"`fencepost guarantees --write {folder}` builds the pages again.")
+    wrong += [f"left over: {folder / name}: no such page is built: remove it." for name in left_over(folder, made)]
     wrong += refuted()
     wrong += [
         f"vacuous: {name} holds, and nothing shows that it can fail: add a variant that violates it"
