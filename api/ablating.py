@@ -22,7 +22,7 @@ from fencepost.explorers.interrupts import Signals, cancelled_by
 from fencepost.explorers.memory import default_memory
 from fencepost.explorers.verdict import Cause, Options, Reason, Verdict, cause_of, ended_by_signal, extended
 from fencepost.model.language.actions import Kind
-from fencepost.model.language.errors import UsageError
+from fencepost.model.language.errors import UnkeptError, UsageError
 from fencepost.model.language.fingerprint import ends, texts
 from fencepost.model.language.removal import Guard
 
@@ -42,6 +42,7 @@ if TYPE_CHECKING:
 
 LEAST_STATES = 1_000_000
 """States that a row may take in any case; a machine without a guard may have many times as many as the whole one."""
+UNKEPT = "a finished row could not be kept"
 TIMES = 4
 """A row may take so many times the states of the whole machine, unless `max_states` says otherwise."""
 
@@ -184,7 +185,11 @@ def ablate(
     matrix = _Matrix(question, options, watch, kept, cluster, memory // workers if memory and cluster else 0)
     with cancelled_by(cancel):
         behaviours = partial(judge_whole, question, options, watch) if liveness else None
-        data, judged = matrix.explore(rows, source, behaviours, whole=not guards)
+        try:
+            data, judged = matrix.explore(rows, source, behaviours, whole=not guards)
+        except UnkeptError as error:
+            error.found = AblateResult.of(error.found)
+            raise
         if judged is not None:
             judge_liveness(question, data, judged, options, watch)
             data["suspicions"] = data["suspicions"] and suspicions(data)
@@ -258,6 +263,7 @@ class _Matrix:
         """Explore the whole machine, then every row that is not finished, here or on a cluster; return the matrix.
 
         Where the whole machine's behaviours are judged, that comes before the rows, and what was found of them is returned too.
+        Raises UnkeptError with what was found so far where a row cannot be kept.
         """
         from fencepost.api.matrix import refuse_unfinished, whole_data
         from fencepost.explorers.evidence.ablation import Ablation
@@ -279,11 +285,18 @@ class _Matrix:
             why = "the whole protocol violates every property that was asked, so there is none left to lose"
             return _nothing_run(data, rows, why), judged
         ablation.options = replace(self.options, max_states=self.options.max_states or max(LEAST_STATES, TIMES * base.distinct))
-        why = self._rest(ablation, tuple(row for row in rows if row.name not in finished), finished)
+        unkept = None
+        try:
+            why = self._rest(ablation, tuple(row for row in rows if row.name not in finished), finished)
+        except UnkeptError as error:
+            unkept, why = error, UNKEPT
         data["rows"] = [finished[row.name] for row in rows if row.name in finished]
         data["not_run"] = [row.name for row in rows if row.name not in finished]
         data["why_stopped"] = why
         data["suspicions"] = suspicions(data) if whole and not data["not_run"] else {}
+        if unkept is not None:
+            unkept.found = data
+            raise unkept
         return data, judged
 
     def _is_refused(self, row: Row) -> bool:
@@ -303,7 +316,11 @@ class _Matrix:
         def done(row: Row, made: RowData) -> None:
             finished[row.name] = made
             if cause_of(made["why"]) is not Cause.MEMORY and not self._is_refused(row):
-                self.kept.keep(row.name, made)
+                try:
+                    self.kept.keep(row.name, made)
+                except UnkeptError:
+                    ablation.ask(UNKEPT)
+                    raise
             watch.spin(f"{found.name}: {len(finished)} of {of} rows, {row.name} last")
 
         def done_here(outcome: Outcome) -> None:

@@ -25,7 +25,7 @@ from fencepost.api.watching import Event, Watch, watched
 from fencepost.explorers.interrupts import cancelled_by
 from fencepost.explorers.memory import default_memory
 from fencepost.explorers.verdict import Cause, Options, cause_of
-from fencepost.model.language.errors import DomainError, ModelError, UsageError, nearest
+from fencepost.model.language.errors import DomainError, ModelError, UnkeptError, UsageError, nearest
 from fencepost.model.language.fingerprint import ends, texts
 
 if TYPE_CHECKING:
@@ -167,7 +167,11 @@ def faults(
         make_sure_folder(request.traces)
     kept = Kept(checkpoint, digest(request.texts()), is_point, resume=resume, begun=resume)
     with cancelled_by(cancel):
-        return FaultsResult.of(request.grid(settings, kept, watched(progress)))
+        try:
+            return FaultsResult.of(request.grid(settings, kept, watched(progress)))
+        except UnkeptError as error:
+            error.found = FaultsResult.of(error.found)
+            raise
 
 
 @dataclass(frozen=True)
@@ -221,34 +225,38 @@ class _Request:
                 raise UsageError(f"--cost was given for {name}, which are not counted: {add}, or leave this cost out.")
 
     def grid(self, settings: list[Setting], kept: Kept, watch: Watch) -> FaultsData:
-        """Return what every point tolerates. After a point that was ended from outside no other one is begun."""
+        """Return what every point tolerates. After a point that was ended from outside no other one is begun.
+
+        Nor is one after a point that cannot be kept: UnkeptError is raised with what was found so far.
+        """
         points: list[PointData] = []
         not_run: list[str] = []
         errors: list[FencepostError] = []
+        unkept: UnkeptError | None = None
         allowed = [item for item in settings if item.constants is not None]
         finished = kept.recall_all([name_of(item.shown) for item in allowed], "setting", watch)
         for item in allowed:
             name = name_of(item.shown)
-            if not_run or (points and points[-1]["interrupted"]):
+            if not_run or unkept or (points and points[-1]["interrupted"]):
                 not_run.append(name)
                 continue
             known: PointData | None = finished.get(name)
             if known is None:
                 assert item.constants is not None
                 try:
-                    known = self.point(item.constants, item.shown, watch)
+                    known, traces = self.point(item.constants, item.shown, watch)
                 except (DomainError, ModelError, UsageError) as error:
                     errors.append(error)
                     points.append(self.undecided(item.constants, item.shown, error))
                     continue
-                # A limit of memory is no part of the question: with more of it the setting may be decided.
-                out_of_memory = any(cause_of(item["why"]) is Cause.MEMORY for item in known["unknown"])
-                if not known["interrupted"] and not out_of_memory:
-                    kept.keep(name, known)
+                try:
+                    _keep(kept, name, known, traces)
+                except UsageError as error:
+                    unkept = UnkeptError(str(error))
             points.append(known)
         if errors and len(errors) == len(points):
             raise errors[0]
-        return {
+        data: FaultsData = {
             "format": FORMAT,
             "protocol": self.question.name,
             "property": {"name": self.prop.name, "sentence": self.prop.sentence},
@@ -257,9 +265,13 @@ class _Request:
             "refused": [{"constants": item.shown, "why": item.refused} for item in settings if item.constants is None],
             "not_run": not_run,
         }
+        if unkept is not None:
+            unkept.found = data
+            raise unkept
+        return data
 
-    def point(self, constants: Constants, shown: Values, watch: Watch) -> PointData:
-        """Return what one setting tolerates, as JSON."""
+    def point(self, constants: Constants, shown: Values, watch: Watch) -> tuple[PointData, dict[Path, Counterexample]]:
+        """Return what one setting tolerates, as JSON, and the traces that were asked for by their files."""
         from fencepost.explorers.evidence.faults import choose_kinds, tolerance
 
         found = self.question.protocol
@@ -274,7 +286,8 @@ class _Request:
 
         with watch.busy(f"{found.name} {where}: counting faults".replace(" :", ":")):
             result = tolerance(found.machine, constants, self.prop, kinds, self.costs, self.options, kernels, tell)
-        return {
+        traces: dict[Path, Counterexample] = {}
+        data: PointData = {
             "setting": shown,
             "constants": dict(result.constants.shown),
             "kinds": list(result.kinds),
@@ -283,11 +296,12 @@ class _Request:
             "undetermined": bool(result.unknown),
             "interrupted": result.interrupted,
             "unknown": [{"faults": dict(zip(result.kinds, item, strict=True)), "why": why} for item, why in result.unknown],
-            "front": [self.breaking(shown, result, item) for item in result.front],
+            "front": [self.breaking(shown, result, item, traces) for item in result.front],
             "searches": result.searches,
             "states": result.states,
             "omission": result.omission,
         }
+        return data, traces
 
     def undecided(self, constants: Constants, shown: Values, error: FencepostError) -> PointData:
         """Return what is known of a setting that cannot be asked, or in which the model goes wrong: why, as JSON."""
@@ -314,8 +328,8 @@ class _Request:
             "omission": 0.0,
         }
 
-    def breaking(self, shown: Values, result: Tolerance, item: Breaking) -> BreakingData:
-        """Return a minimal set of faults with its history, as JSON; write its trace if that is asked for."""
+    def breaking(self, shown: Values, result: Tolerance, item: Breaking, traces: dict[Path, Counterexample]) -> BreakingData:
+        """Return a minimal set of faults with its history, as JSON; add its trace to the others if that is asked for."""
         from fencepost.explorers.evidence.faults import spent, with_faults
 
         found, prop = self.question.protocol, self.prop
@@ -342,6 +356,16 @@ class _Request:
         if self.traces:
             where = "-".join(f"{name}-{value}" for name, value in {**shown, **used}.items()).lower()
             file = self.traces / f"{found.name}-{prop.name}-{where or 'no-fault'}.trace"
-            trace.save(file)
+            traces[file] = trace
             data["file"] = str(file)
         return data
+
+
+def _keep(kept: Kept, name: str, found: PointData, traces: dict[Path, Counterexample]) -> None:
+    """Write the traces of a point, and keep it once it is finished."""
+    for file, trace in traces.items():
+        trace.save(file)
+    # A limit of memory is no part of the question: with more of it the setting may be decided.
+    out_of_memory = any(cause_of(item["why"]) is Cause.MEMORY for item in found["unknown"])
+    if not found["interrupted"] and not out_of_memory:
+        kept.keep(name, found)

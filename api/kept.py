@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 from fencepost.api.files import hold, make_sure_folder
 from fencepost.api.quantities import counted
 from fencepost.explorers import sealed
-from fencepost.model.language.errors import UsageError
+from fencepost.model.language.errors import UnkeptError, UsageError
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -109,14 +109,14 @@ class Kept:
         )
 
     def keep(self, name: str, found: Mapping[str, object], own: str = "") -> None:
-        """Store a finished row; `own` is what this row alone depends on."""
+        """Store a finished row; `own` is what this row alone depends on. Raises UnkeptError where there is no room."""
         if not self.folder:
             return
         file = self._file(name)
         try:
             sealed.write(file, sealed.sealed({"format": FORMAT, "row": name, "mark": self._mark(own), "found": found}))
         except OSError as error:
-            raise UsageError(f"{file} cannot be written: {error.strerror or error}. Name a folder with room.") from error
+            raise UnkeptError(f"{file} cannot be written: {error.strerror or error}. Name a folder with room.") from error
 
     def _mark(self, own: str) -> str:
         return hashlib.sha256(_bytes(f"{self.mark}\n{own}")).hexdigest() if own else self.mark

@@ -17,6 +17,7 @@ from fencepost.explorers.memory import default_memory
 from fencepost.explorers.verdict import Cause, Options, Reason, cause_of
 from fencepost.invariants.catalogue import values_of
 from fencepost.invariants.protocols import protocol
+from fencepost.model.language.errors import UnkeptError
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -91,16 +92,20 @@ class Runs:
         return found
 
     def check(self, run: Run) -> JudgedRun:
-        """Explore a run and compare; what is finished is kept."""
+        """Explore a run and compare; what is finished is kept. Raises UnkeptError with the run where there is no room."""
         from fencepost.explorers.judge import judge
         from fencepost.explorers.native.checkpoint import discard
 
         loaded = self._compiled(run)
         began = time.perf_counter()
+        unkept = None
         with interruptible(f"preparing {run.name}"):
-            made = judge(run, replace(self._options_for(run), budget=self.left), self.watch.telling(run.name))
+            try:
+                made = judge(run, replace(self._options_for(run), budget=self.left), self.watch.telling(run.name))
+                result, differences = made.result, made.differences
+            except UnkeptError as error:
+                unkept, result, differences = error, error.found, ()
         del loaded
-        result = made.result
         if self.left is not None:
             self.left -= time.perf_counter() - began  # the seconds of a result are also those before it was resumed
         if cause_of(result.why_stopped) is Cause.BUDGET:
@@ -108,15 +113,22 @@ class Runs:
         if self.usual_memory:
             result = with_memory_explained(result)
         question = question_of(run)
-        differences = made.differences if result.complete else (f"the search did not finish: {result.why_stopped}",)
+        differences = differences if result.complete else (f"the search did not finish: {result.why_stopped}",)
         judged = JudgedRun(
             run,
             answer(question, self.options, result),
             differences,
         )
         if self.kept.folder and result.complete:
-            discard(self.kept.folder / slug(run.name))
-            self.kept.keep(run.name, judged.to_dict(), self._mark(run))
+            try:
+                self.kept.keep(run.name, judged.to_dict(), self._mark(run))
+            except UnkeptError as error:
+                unkept = error
+            else:
+                discard(self.kept.folder / slug(run.name))
+        if unkept is not None:
+            unkept.found = judged
+            raise unkept
         return judged
 
     def _compiled(self, run: Run) -> list[Kernels]:

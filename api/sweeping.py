@@ -21,7 +21,7 @@ from fencepost.api.traces import trace_of_path
 from fencepost.api.watching import Event, Watch, watched
 from fencepost.explorers.interrupts import cancelled_by
 from fencepost.explorers.verdict import Options, Verdict
-from fencepost.model.language.errors import MismatchError, UsageError
+from fencepost.model.language.errors import MismatchError, UnkeptError, UsageError
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping
@@ -117,7 +117,7 @@ class _Shown:
     """A violation with its trace, shortened if that was asked for."""
 
     violation: Violation
-    length: int
+    made: Counterexample
     shortest: bool
     file: str
 
@@ -211,7 +211,17 @@ def _swept(request: _Request, cluster: Cluster, folder: str, budget: float | Non
             raise UsageError("no walk was walked: give the sweep more time with --budget.")
         with watch.busy("summing up"):
             summary = summarise(sql, rows.where(rows["cell"].isin(list(request.settings))))
-    return _data(request, plan, swept, summary, _traces(request, plan, summary, watch, resume=resume))
+    shown = _traces(request, plan, summary, watch, resume=resume)
+    data = _data(request, plan, swept, summary, shown)
+    try:
+        for item in shown:
+            if item.file:
+                item.made.save(item.file)
+    except UsageError as error:
+        unkept = UnkeptError(str(error))
+        unkept.found = SweepResult.of(data)
+        raise unkept from error
+    return data
 
 
 def _plan(request: _Request, watch: Watch) -> Sweep:
@@ -270,9 +280,7 @@ def _traces(request: _Request, plan: Sweep, summary: Summary, watch: Watch, *, r
         shrunk = shortened(trace, watch, 0) if request.shrinks else None
         made = shrunk.counterexample if shrunk else trace
         file = str(request.traces / f"{request.question.name}-{prop}.trace") if request.traces else ""
-        if file:
-            made.save(file)
-        shown.append(_Shown(violation, made.length, bool(shrunk and shrunk.shortest), file))
+        shown.append(_Shown(violation, made, bool(shrunk and shrunk.shortest), file))
     return shown
 
 
@@ -356,7 +364,7 @@ def _cell(
 def _violation(item: Violation, shown: _Shown | None) -> SweptViolation:
     found: SweptViolation = {"property": item.property, "walks": item.walks, "length": item.length, "walk": item.walk}
     if shown is not None:
-        found["shortened"], found["is_shortest"] = shown.length, shown.shortest
+        found["shortened"], found["is_shortest"] = shown.made.length, shown.shortest
         if shown.file:
             found["trace"] = shown.file
     return found

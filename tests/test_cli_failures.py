@@ -178,6 +178,38 @@ def test_what_was_found_is_told_where_there_is_no_room_to_keep_it(option: list[s
     assert status == 2
 
 
+PLANTED = VAULT.replace("vault", "planted")
+FOUND = {
+    "ablate": (["ablate", PLANTED, "--workers", "1"], "sell 1"),
+    "faults": (["faults", VAULT, "--property", "a-copy-is-left", "--grid", "copies=1,2"], "a-copy-is-left"),
+    "catalogue": (["check", "kip101", "--profile", "quick"], "kip101"),
+    "walks": (["simulate", LAMPS, "--walks", "100"], "some-lamp-is-dark"),
+}
+
+
+@pytest.mark.parametrize("json", [[], ["--json"]])
+@pytest.mark.parametrize(
+    ("work", "option"),
+    [
+        *(("ablate", option) for option in (["--checkpoint", "kept"], ["--html", "a.html"], ["--trace", "traces"])),
+        *(("faults", option) for option in (["--checkpoint", "kept"], ["--trace", "traces"])),
+        *(("catalogue", option) for option in (["--checkpoint", "kept"], ["--junit", "a.xml"])),
+        ("walks", ["--trace", "a.trace"]),
+    ],
+)
+def test_what_long_work_found_is_told_where_there_is_no_room_to_keep_it(
+    work: str, option: list[str], json: list[str], tmp_path: Path
+) -> None:
+    command, word = FOUND[work]
+    process = subprocess.run(  # noqa: S603 (our own command)
+        [sys.executable, "-m", "fencepost.cli", *command, "--quiet", *json, *option],
+        preexec_fn=full(10), capture_output=True, text=True, cwd=tmp_path, check=False,
+    )  # fmt: skip
+    assert word in process.stdout
+    assert (process.returncode, process.stderr.count("\n")) == (2, 1), process.stderr
+    assert "cannot be written" in process.stderr or "could not be written" in process.stderr
+
+
 def _ended(command: list[str], **streams: Any) -> tuple[int, str]:
     """Return the status of a command, and what it says of something unforeseen."""
     streams = {"stdout": subprocess.DEVNULL, "stderr": subprocess.PIPE, **streams}

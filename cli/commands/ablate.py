@@ -23,7 +23,7 @@ from fencepost.cli.status import Exit
 from fencepost.cli.views.console import print_json, results
 from fencepost.cli.views.display import Display
 from fencepost.explorers.verdict import ended_by_signal
-from fencepost.model.language.errors import UsageError
+from fencepost.model.language.errors import UnkeptError, UsageError
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -71,30 +71,37 @@ def ablate(**given: Any) -> Exit:
     if given["trace"]:
         make_sure_folder(Path(given["trace"]))
     names = ("guards", "max_states", "normalize", "checkpoint", "resume", "liveness")
+    unkept = None
     with Display(quiet=given["quiet"]) as display:
-        matrix = ablated(
-            question,
-            also=_also(question, given["also"]),
-            workers=given["workers"] or 0,
-            budget=given["budget"],
-            memory=given["memory"],
-            cluster=cluster,
-            progress=display,
-            **{name: given[name] for name in names},
-        )
+        try:
+            matrix = ablated(
+                question,
+                also=_also(question, given["also"]),
+                workers=given["workers"] or 0,
+                budget=given["budget"],
+                memory=given["memory"],
+                cluster=cluster,
+                progress=display,
+                **{name: given[name] for name in names},
+            )
+        except UnkeptError as error:
+            unkept, matrix = error, error.found
     data = matrix.to_dict()
-    if page:
-        from fencepost.cli.views.matrix_page import page as page_of
-
-        write_text(page, page_of(data))
-    if given["trace"]:
-        _write_traces(data, Path(given["trace"]))
+    traces = _named_traces(data, Path(given["trace"])) if given["trace"] else {}
     if given["json"]:
         print_json(data)
     else:
         from fencepost.cli.views.matrix import print_matrix
 
         print_matrix(results(), data, legend=not given["quiet"])
+    if page:
+        from fencepost.cli.views.matrix_page import page as page_of
+
+        write_text(page, page_of(data))
+    for file, text in traces.items():
+        write_text(file, text)
+    if unkept is not None:
+        raise unkept
     return exit_of_matrix(data)
 
 
@@ -121,13 +128,15 @@ def _cluster(master: str | None, conf: Sequence[str], workers: int | None) -> Cl
     return cluster_of(master, conf)
 
 
-def _write_traces(data: MatrixData, folder: Path) -> None:
-    """Write the trace of every violated cell, and note its file."""
+def _named_traces(data: MatrixData, folder: Path) -> dict[Path, str]:
+    """Return the trace of every violated cell by its file, which the cell names from now on."""
+    found = {}
     for row in data["rows"]:
         for prop, cell in row["cells"].items():
             if "trace" in cell:
-                cell["file"] = str(folder / f"{row['row'].replace(' ', '-')}-{prop}.trace")
-                write_text(Path(cell["file"]), cell["trace"])
+                file = folder / f"{row['row'].replace(' ', '-')}-{prop}.trace"
+                cell["file"], found[file] = str(file), cell["trace"]
+    return found
 
 
 def exit_of_matrix(data: MatrixData) -> Exit:

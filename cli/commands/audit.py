@@ -77,6 +77,12 @@ def audit(paths: tuple[str, ...], **given: Any) -> Exit:
     with Display(quiet=given["quiet"]) as display:
         made = audited(*paths, cluster=cluster, progress=display, **{name: given[name] for name in names})
     data = made.to_dict()
+    if given["json"]:
+        print_json(data)
+    else:
+        from fencepost.cli.views.audit import print_audit
+
+        print_audit(results(), data)
     if given["sarif"]:
         from fencepost.cli.builds.audit_sarif import sarif
 
@@ -85,12 +91,6 @@ def audit(paths: tuple[str, ...], **given: Any) -> Exit:
         from fencepost.cli.views.audit_page import page
 
         write_text(Path(given["html"]), page(data))
-    if given["json"]:
-        print_json(data)
-    else:
-        from fencepost.cli.views.audit import print_audit
-
-        print_audit(results(), data)
     if data["sorts"]:
         return Exit.FAILED
     lost = data["trace"] is not None and data["trace"]["next"] is not None

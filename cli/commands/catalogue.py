@@ -16,7 +16,7 @@ from fencepost.cli.views.table import RunTable
 from fencepost.explorers.verdict import ended_by_signal
 from fencepost.invariants.catalogue import Profile, Run, runs
 from fencepost.invariants.protocols import protocol
-from fencepost.model.language.errors import UsageError
+from fencepost.model.language.errors import FencepostError, UnkeptError, UsageError
 
 if TYPE_CHECKING:
     from fencepost.api.contract import RunData
@@ -50,8 +50,15 @@ def run_catalogue(request: Request) -> Exit:
     with Display(quiet=request.quiet) as display:
         table = None if request.json else RunTable(results(must_be_read=True), chosen, display)
         tally = Tally(waiting=list(chosen))
+        wrong: FencepostError | None = None
         try:
             _run_all(Runs(chosen, display, **limits), tally, table)
+        except FencepostError as error:
+            if not tally.done:
+                raise
+            unkept = isinstance(error, UnkeptError)
+            wrong = error
+            tally.why_stopped = "a run could not be kept" if unkept else f"{tally.waiting[0].name} ended in an error"
         except KeyboardInterrupt:  # while a machine was compiled: a search that is interrupted has a result
             tally.why_stopped = f"SIGINT was received while {tally.doing}"
         except BrokenPipeError:  # whoever read us had enough: no run is begun for nobody
@@ -59,7 +66,10 @@ def run_catalogue(request: Request) -> Exit:
             return tally.exit
     if builds:
         reports = [Report(protocol(item["protocol"]), item) for item in tally.done]
-        builds.write(reports, [run.name for run in tally.waiting], tally.why_stopped)
+        try:
+            builds.write(reports, [run.name for run in tally.waiting], tally.why_stopped)
+        except UsageError as error:
+            wrong = error
     if table is not None:
         try:
             table.summary(tally.done, tally.waiting, tally.why_stopped)
@@ -75,6 +85,8 @@ def run_catalogue(request: Request) -> Exit:
                 "not_run": [run.name for run in tally.waiting],
             }
         )
+    if wrong is not None:
+        raise wrong
     return _pin(tally, request) if request.pin else tally.exit
 
 
@@ -112,11 +124,20 @@ def _run_all(every: Runs, tally: Tally, table: RunTable | None) -> None:
             if tally.why_stopped:
                 return
             tally.doing = f"preparing {run.name}"
-            judged = every.check(run)
+            try:
+                judged = every.check(run)
+            except UnkeptError as error:
+                _add(tally, run, error.found.to_dict(), table)
+                raise
             data = judged.to_dict()
             if ended_by_signal(judged.result.why_stopped):
                 tally.why_stopped = judged.result.why_stopped
-        tally.done.append(data)
-        tally.waiting.pop(0)
-        if table is not None:
-            table.row(run, data)
+        _add(tally, run, data, table)
+
+
+def _add(tally: Tally, run: Run, data: RunData, table: RunTable | None) -> None:
+    """Count a run that was explored, and print it."""
+    tally.done.append(data)
+    tally.waiting.pop(0)
+    if table is not None:
+        table.row(run, data)

@@ -18,7 +18,7 @@ from fencepost.cli.commands.options import (
 from fencepost.cli.status import Exit
 from fencepost.cli.views.console import print_json, results
 from fencepost.cli.views.display import Display
-from fencepost.model.language.errors import UsageError
+from fencepost.model.language.errors import UnkeptError, UsageError
 
 
 @click.command()
@@ -58,25 +58,31 @@ def faults(prop: str, costs: tuple[str, ...], grid: tuple[str, ...], **given: An
 
     question = Target.taken(given).question()
     names = ("kinds", "max_states", "normalize", "compact", "checkpoint", "resume")
+    unkept = None
     with Display(quiet=given["quiet"]) as display:
-        made = counted(
-            question,
-            prop=prop,
-            costs=_costs(costs),
-            grid=axes_of(question.protocol.machine, grid),
-            workers=given["workers"] or 0,
-            budget=given["budget"],
-            memory=given["memory"],
-            traces=given["trace"],
-            progress=display,
-            **{name: given[name] for name in names},
-        )
+        try:
+            made = counted(
+                question,
+                prop=prop,
+                costs=_costs(costs),
+                grid=axes_of(question.protocol.machine, grid),
+                workers=given["workers"] or 0,
+                budget=given["budget"],
+                memory=given["memory"],
+                traces=given["trace"],
+                progress=display,
+                **{name: given[name] for name in names},
+            )
+        except UnkeptError as error:
+            unkept, made = error, error.found
     if given["json"]:
         print_json(made.to_dict())
     else:
         from fencepost.cli.views.faults import print_faults
 
         print_faults(results(), made.to_dict())
+    if unkept is not None:
+        raise unkept
     return Exit.UNDETERMINED if made.undetermined else Exit.AS_EXPECTED
 
 

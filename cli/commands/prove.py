@@ -85,15 +85,15 @@ def prove(**given: Any) -> Exit:
             progress=display,
             **{name: given[name] for name in names},
         )
-        if file and report.text:
-            write_text(file, report.text)
-            display.note(f"{file}: {report.summary}")
     if given["json"]:
         print_json(report.to_dict())
     else:
         from fencepost.cli.views.proving import print_report
 
         print_report(results(), report, partial(_command_for, target, given), strengthened=given["strengthen"])
+    if file and report.text:
+        write_text(file, report.text)
+        display.note(f"{file}: {report.summary}")
     if report.proof.why_stopped:
         return Exit.UNDETERMINED
     return exit_of(report.proof.verdict, expected)

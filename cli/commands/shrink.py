@@ -51,11 +51,11 @@ def shrink(file: str, output: str | None, model: str | None, **given: Any) -> Ex
     trace, output_file = replay(file, model=model), Path(output) if output else None
     with Display(quiet=given["quiet"]) as display:
         shrunk = shortened(trace, budget=budget, memory=memory, workers=given["workers"] or 0, progress=display)
-        if output_file:
-            shrunk.counterexample.save(output_file)
-            display.note(f"the shortened trace is in {output}")
     if given["json"]:
         print_json({"format": FORMAT, "file": file, "trace": output, **shrunk.to_dict()})
     else:
         print_shrunk(results(), shrunk)
+    if output_file:
+        shrunk.counterexample.save(output_file)
+        display.note(f"the shortened trace is in {output}")
     return Exit.AS_EXPECTED

@@ -77,12 +77,12 @@ def simulate(**given: Any) -> Exit:
             progress=display,
             **{name: given[name] for name in names},
         )
-        if file is not None:
-            display.note(_written(result, file, target))
     if given["json"]:
         print_json(result.to_dict(file, expected))
     else:
         print_sample(results(), result, coverage=given["coverage"], command=partial(_command_for, target, given))
+    if file is not None:
+        display.note(_written(result, file, target))
     interrupted = ended_by_signal(result.why_stopped)
     return worst_exit([exit_of(result.verdict, expected), *([Exit.UNDETERMINED] if interrupted else [])])
 

@@ -23,6 +23,7 @@ from fencepost.cli.commands.simulate import weight_of
 from fencepost.cli.status import Exit, exit_of, worst_exit
 from fencepost.cli.views.console import print_json, results
 from fencepost.cli.views.display import Display
+from fencepost.model.language.errors import UnkeptError
 
 
 @click.command()
@@ -69,27 +70,33 @@ def sweep(**given: Any) -> Exit:
     if given["trace"]:
         make_sure_folder(Path(given["trace"]))
     names = ("walks", "depth", "seed", "output", "resume", "normalize", "shrinks")
+    unkept = None
     with Display(quiet=given["quiet"]) as display:
-        made = swept(
-            question,
-            grid=grid,
-            weights=weights,
-            cluster=cluster,
-            budget=given["budget"],
-            traces=given["trace"],
-            progress=display,
-            **{name: given[name] for name in names},
-        )
+        try:
+            made = swept(
+                question,
+                grid=grid,
+                weights=weights,
+                cluster=cluster,
+                budget=given["budget"],
+                traces=given["trace"],
+                progress=display,
+                **{name: given[name] for name in names},
+            )
+        except UnkeptError as error:
+            unkept, made = error, error.found
     data = made.to_dict()
-    if page:
-        from fencepost.cli.views.sweep_page import page as page_of
-
-        write_text(page, page_of(data))
     if given["json"]:
         print_json(data)
     else:
         from fencepost.cli.views.sweep import print_sweep
 
         print_sweep(results(), data, coverage=given["coverage"])
+    if page:
+        from fencepost.cli.views.sweep_page import page as page_of
+
+        write_text(page, page_of(data))
+    if unkept is not None:
+        raise unkept
     early = [] if made.complete else [Exit.UNDETERMINED]
     return worst_exit([exit_of(made.verdict, expected), *early])

@@ -28,7 +28,7 @@ def print_faults(console: Console, data: FaultsData) -> None:
     for left in data["refused"]:
         print_lines(console, styled(f"{name_of(left['constants'])}: left out, {left['why']}", "dim"))
     if data["not_run"]:
-        print_lines(console, styled(f"Partial: a signal was received. Not run: {', '.join(data['not_run'])}.", "yellow"))
+        print_lines(console, styled(f"Partial. Not run: {', '.join(data['not_run'])}.", "yellow"))
     most = {name: count for point in data["grid"] for name, count in point["most"].items()}
     omission = sum(point["omission"] for point in data["grid"])
     searches, states = (sum(point[name] for point in data["grid"]) for name in ("searches", "states"))

@@ -24,7 +24,7 @@ def run_tasks(
     """Run `task` on executors for each item, as many at a time as there are processors, and return why it ended early.
 
     `done` is called in this thread, in the order of finishing. A signal ends what is running, and no further item is begun.
-    An item whose executor is lost is run again elsewhere by Spark; raises UsageError where a task fails.
+    An item whose executor is lost is run again elsewhere by Spark; raises UsageError where a task fails. What `done` raises ends all.
     """
     why = ""
     waiting = list(reversed(items))
@@ -49,7 +49,11 @@ def run_tasks(
             for future in finished:
                 item, error = running.pop(future), future.exception()
                 if error is None:
-                    done(item, future.result())
+                    try:
+                        done(item, future.result())
+                    except UsageError:
+                        context.cancelAllJobs()
+                        raise
                 elif not why:
                     failed = failed or UsageError(f"a Spark job failed: {first_cause(str(error))}")
         if failed is not None:
