@@ -15,6 +15,7 @@ from fencepost.explorers.native.masks import Masks
 from fencepost.model.language import ir
 from fencepost.model.language.domains import InFlight, evaluated
 from fencepost.model.language.errors import UsageError
+from fencepost.model.language.interpreter import MOST_COMBINATIONS
 from fencepost.model.language.records import BagOf, fields
 
 if TYPE_CHECKING:
@@ -103,19 +104,21 @@ def most_successors(module: Module) -> int:
     """
     total = 0
     for action in module.program.actions:
-        combinations = 1
+        combinations = values = 1
         for parameter in action.parameters:
             if isinstance(parameter.domain, InFlight):
                 field = dict(fields(module.program.machine.state))[parameter.domain.bag]
                 assert isinstance(field, BagOf)
                 combinations *= module.layout.extent(field.room)
             else:
-                combinations *= module.shape.most(parameter.domain)
+                values *= module.shape.most(parameter.domain)
+        combinations *= values
         total += combinations
         if total > MOST_SUCCESSORS:
+            plain = ", or ask with --engine plain" if values <= MOST_COMBINATIONS else ""
             raise UsageError(
                 f"protocol {module.program.machine.name!r}: the parameters of action {action.name.replace('_', '-')!r} have "
                 f"{combinations:,} combinations, and a compiled state has room for {MOST_SUCCESSORS:,} successors. Give them smaller "
-                "domains, or ask with --engine plain."
+                f"domains{plain}."
             )
     return total
