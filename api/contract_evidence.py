@@ -64,10 +64,11 @@ class WholeProperty(TypedDict):
 
 
 class LivenessData(TypedDict):
-    """What must happen in the end, and which of it does in the whole machine."""
+    """What must happen in the end, and which of it does and does not in the whole machine; of the rest that is not known."""
 
     asked: list[str]
     holding: list[str]
+    violated: list[str]
 
 
 class MatrixData(TypedDict):

@@ -60,7 +60,7 @@ def judge_liveness(question: Question, data: MatrixData, whole: Result, options:
     if ended_by_signal(data["why_stopped"]):
         return
     asked, holding = eventual_properties(question), _with(whole, Verdict.HOLDS)
-    data["liveness"] = {"asked": [item.name for item in asked], "holding": holding}
+    data["liveness"] = {"asked": [item.name for item in asked], "holding": holding, "violated": _with(whole, Verdict.VIOLATED)}
     kept = tuple(item for item in asked if item.name in holding)
     for row in data["rows"]:
         if row["purpose"] not in SAFE or row["departure"] or not kept:

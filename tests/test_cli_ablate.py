@@ -236,7 +236,7 @@ WANDERER = str(Path(__file__).parent / "machines" / "wanderer.py")
 def test_a_guard_that_protects_only_what_must_happen_in_the_end_is_told_apart() -> None:
     found = data_of(fencepost("ablate", WANDERER, "--json", "--quiet", "--liveness"))
     rows = {row["row"]: row for row in found["rows"]}
-    assert found["liveness"] == {"asked": ["comes-home"], "holding": ["comes-home"]}
+    assert found["liveness"] == {"asked": ["comes-home"], "holding": ["comes-home"], "violated": []}
     assert (rows["turn-back 1"]["purpose"], rows["turn-back 1"]["liveness"]) == ("liveness", ["comes-home"])
     assert (rows["wavering=on"]["purpose"], rows["wavering=on"]["liveness"]) == ("liveness", ["comes-home"])
     assert rows["walk 1"]["purpose"] == "bound"
@@ -352,6 +352,16 @@ def test_a_row_in_which_a_condition_of_behaviours_goes_wrong_keeps_the_matrix(tm
     assert (rows["go 1"]["purpose"], rows["go 1"]["grown"]) == ("nothing-broke", True)
     assert rows["go 1"]["why"] == ("what must happen in the end was not judged: property 'arrives-at-3': negative shift count")
     assert rows["go 2"]["purpose"] == "not-exercised"
+
+
+def test_what_does_not_happen_in_the_end_of_the_whole_machine_is_told(tmp_path: Path) -> None:
+    file = tmp_path / "far.py"
+    file.write_text(HEAD + FAR.replace(", fair=(weak(go),)", ""))
+    found = fencepost("ablate", str(file), "--liveness")
+    assert found.exit_code == 1
+    assert "arrives-at-3 is violated by the whole protocol, so no row says anything of it." in found.stdout
+    short = fencepost("ablate", str(file), "--liveness", "--json", "--quiet")
+    assert data_of(short)["liveness"] == {"asked": ["arrives-at-3"], "holding": [], "violated": ["arrives-at-3"]}
 
 
 def test_behaviours_of_the_whole_machine_are_judged_before_its_rows(tmp_path: Path) -> None:

@@ -143,7 +143,10 @@ def exit_of_matrix(data: MatrixData) -> Exit:
     """Return the status of a matrix: a signal first, then the whole machine's violations, then what is missing."""
     if ended_by_signal(data["why_stopped"]):
         return Exit.UNDETERMINED
-    if any(item["verdict"] == "violated" for item in data["properties"]):
+    eventual = data.get("liveness", {"asked": [], "holding": [], "violated": []})
+    if eventual["violated"] or any(item["verdict"] == "violated" for item in data["properties"]):
         return Exit.FAILED
-    undetermined = any(row["purpose"] == "undetermined" for row in data["rows"])
+    undetermined = set(eventual["asked"]) > set(eventual["holding"]) or any(
+        row["purpose"] == "undetermined" for row in data["rows"]
+    )
     return Exit.UNDETERMINED if undetermined or data["not_run"] else Exit.AS_EXPECTED
