@@ -14,6 +14,7 @@ from fencepost.api.arguments import call
 from fencepost.api.counterexample import Counterexample
 from fencepost.api.engines import kernels_of, source_of
 from fencepost.api.grids import Setting, axes_from, settings_of
+from fencepost.api.places import placed
 from fencepost.api.results import FORMAT, Answer, table
 from fencepost.api.simulating import DEPTH, WALKS, shortened
 from fencepost.api.targets import Question, ask
@@ -21,7 +22,7 @@ from fencepost.api.traces import trace_of_path
 from fencepost.api.watching import Event, Watch, watched
 from fencepost.explorers.interrupts import cancelled_by
 from fencepost.explorers.verdict import Options, Verdict
-from fencepost.model.language.errors import MismatchError, UnkeptError, UsageError
+from fencepost.model.language.errors import DomainError, MismatchError, UnkeptError, UsageError
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping
@@ -90,6 +91,8 @@ class SweepResult(Answer["SweepData"]):
         return table(f"{self.protocol}: {self.verdict}", ("cell", "verdict", "walks", "violated"), rows)
 
 
+WRONG = "the model goes wrong"
+"""Why a sweep is not complete whose walks are all walked."""
 MOST_WALKS = 1 << 62
 """Numbers of walks that a kept row may name."""
 
@@ -204,15 +207,22 @@ def _swept(request: _Request, cluster: Cluster, folder: str, budget: float | Non
 
         sql = SparkSession(context)
         tell = watch.telling_walks(name, request.walks * len(request.settings))
-        swept = sweeping.run(sql, plan, request.walks, folder, budget=budget, tell=tell)
+        swept = sweeping.run(sql, plan, request.walks, folder, budget=budget, tell=tell, kept=bool(request.output))
         watch.clear()
         rows = sweeping.rows_of(sql, folder)
         if rows is None:
             raise UsageError("no walk was walked: give the sweep more time with --budget.")
         with watch.busy("summing up"):
-            summary = summarise(sql, rows.where(rows["cell"].isin(list(request.settings))))
+            asked = rows.where(rows["cell"].isin(list(request.settings)))
+            summary, wrong = summarise(sql, asked), sweeping.wrong_walk(asked)
+    error = None if wrong is None else _error_of(request, plan, *wrong)
+    if error is not None and not summary.violations:
+        raise error
     shown = _traces(request, plan, summary, watch, resume=resume)
     data = _data(request, plan, swept, summary, shown)
+    if error is not None:
+        told = placed(error, error.__notes__[0]).partition("\n")[0].rstrip(".")
+        data["complete"], data["why_stopped"] = False, f"{WRONG}: {told}"
     try:
         for item in shown:
             if item.file:
@@ -222,6 +232,25 @@ def _swept(request: _Request, cluster: Cluster, folder: str, budget: float | Non
         unkept.found = SweepResult.of(data)
         raise unkept from error
     return data
+
+
+def _error_of(request: _Request, plan: Sweep, cell: str, walk: int) -> DomainError:
+    """Return what goes wrong in a walk that is said to have ended so; raise UsageError if nothing does."""
+    from fencepost.explorers.walk.walker import Walker
+
+    question, constants = request.question, request.settings[cell].constants
+    assert constants is not None
+    walker = Walker(question.protocol.machine, constants, question.properties, normalize=request.normalize)
+    try:
+        if 0 <= walk < MOST_WALKS:
+            weights = walker.weights(dict(plan.weights))
+            walker.walk(walk, walk + 1, seed=plan.seed, depth=plan.depth, weights=weights)
+    except DomainError as error:
+        error.add_note(f"This is walk {walk} of cell {cell}.")
+        return error
+    raise UsageError(
+        f"the walks that are kept say that the model goes wrong in walk {walk} of cell {cell}, and it does not: name another folder."
+    )
 
 
 def _plan(request: _Request, watch: Watch) -> Sweep:

@@ -28,7 +28,7 @@ from fencepost.model.language.errors import UnkeptError, UsageError
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from fencepost.api.contract_evidence import MatrixData
+    from fencepost.api.contract_evidence import LivenessData, MatrixData
     from fencepost.api.targets import Question
     from fencepost.explorers.spark.session import Cluster
 
@@ -143,7 +143,8 @@ def exit_of_matrix(data: MatrixData) -> Exit:
     """Return the status of a matrix: a signal first, then the whole machine's violations, then what is missing."""
     if ended_by_signal(data["why_stopped"]):
         return Exit.UNDETERMINED
-    eventual = data.get("liveness", {"asked": [], "holding": [], "violated": []})
+    nothing: LivenessData = {"asked": [], "holding": [], "violated": []}
+    eventual = data.get("liveness", nothing)
     if eventual["violated"] or any(item["verdict"] == "violated" for item in data["properties"]):
         return Exit.FAILED
     undetermined = set(eventual["asked"]) > set(eventual["holding"]) or any(

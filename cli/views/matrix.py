@@ -10,7 +10,7 @@ from fencepost.api.suspicions import SUSPICIONS
 from fencepost.cli.views.console import heading, print_lines, print_rows, styled
 
 if TYPE_CHECKING:
-    from fencepost.api.contract_evidence import MatrixData, RowData
+    from fencepost.api.contract_evidence import LivenessData, MatrixData, RowData
     from rich.console import Console
 
 LONG = 120
@@ -39,7 +39,8 @@ def print_matrix(console: Console, data: MatrixData, *, legend: bool = True) -> 
                     "bold red",
                 ),
             )
-    eventual = data.get("liveness", {"asked": [], "holding": [], "violated": []})
+    nothing: LivenessData = {"asked": [], "holding": [], "violated": []}
+    eventual = data.get("liveness", nothing)
     for name in eventual["violated"]:
         print_lines(console, styled(f"{name} is violated by the whole protocol, so no row says anything of it.", "bold red"))
     for name in eventual["asked"]:

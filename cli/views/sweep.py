@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from fencepost.api.quantities import counted, show_seconds
+from fencepost.api.sweeping import WRONG
 from fencepost.cli.views.console import print_bare, print_lines, styled
 
 if TYPE_CHECKING:
@@ -52,7 +53,9 @@ def print_sweep(console: Console, data: SweepData, *, coverage: bool) -> None:
         + (f"; {rate * data['walked_now'] / max(1, data['walks']):,.0f} steps a second" if rate else ""),
     )
     if not data["complete"]:
-        print_lines(console, styled(f"ended early: {data['why_stopped']}; --output DIR --resume walks the rest", "yellow"))
+        rest = "; --output DIR --resume walks the rest"
+        told = data["why_stopped"] if data["why_stopped"].startswith(WRONG) else f"ended early: {data['why_stopped']}{rest}"
+        print_lines(console, styled(told, "yellow"))
     print_lines(console, styled("What no walk violated is not-found: walks never show that something holds.", "dim"))
 
 

@@ -14,8 +14,8 @@ from fencepost.explorers.interrupts import Signals
 from fencepost.explorers.native.checkpoint import model_of
 from fencepost.explorers.spark.session import first_cause
 from fencepost.explorers.spark.store import DamagedError, Store, folder_of
-from fencepost.explorers.spark.walking import SCHEMA, Sweep, walk_blocks
-from fencepost.explorers.verdict import out_of_time
+from fencepost.explorers.spark.walking import ERROR, SCHEMA, Sweep, walk_blocks
+from fencepost.explorers.verdict import Cause, Reason, out_of_time
 from fencepost.model.language.errors import UsageError
 from fencepost.model.language.interpreter import Interpreter
 
@@ -192,8 +192,12 @@ def run(
     *,
     budget: float | None = None,
     tell: Callable[[int, int, float], None] | None = None,
+    kept: bool = True,
 ) -> Swept:
-    """Walk every block, or part of one, that is not kept yet, round after round; what a round walked is kept when the round is done."""
+    """Walk every block, or part of one, that is not kept yet, round after round; what a round walked is kept when the round is done.
+
+    A job that fails ends the sweep after what was walked before. `kept` says whether the folder stays.
+    """
     wanted = blocks_of(sweep, walks)
     waiting = missing(spark, folder, wanted)
     found_done = len(wanted) - len(waiting)
@@ -210,7 +214,14 @@ def run(
         while waiting and not swept.why_stopped:
             chosen, waiting = waiting[:size], waiting[size:]
             before = time.perf_counter()
-            _round(spark, sweep, chosen, folder, parallel)
+            try:
+                _round(spark, sweep, chosen, folder if kept else "", _place(folder), parallel)
+            except UsageError as error:
+                if not swept.done:
+                    raise
+                waiting = [*chosen, *waiting]
+                swept.why_stopped = Reason(str(error).rstrip("."), Cause.ERROR)
+                break
             swept.done += len(chosen)
             swept.walks += sum(item.last - item.first for item in chosen)
             swept.seconds = time.perf_counter() - began
@@ -224,14 +235,20 @@ def run(
     return swept
 
 
-def _round(spark: SparkSession, sweep: Sweep, blocks: list[Block], folder: str, parallel: int) -> None:
+def wrong_walk(rows: DataFrame) -> tuple[str, int] | None:
+    """Return the cell and the number of the first walk in which the model goes wrong; None if there is none."""
+    found = rows.where(rows["ended"] == ERROR).orderBy("cell", "walk").select("cell", "walk").first()
+    return None if found is None else (found["cell"], found["walk"])
+
+
+def _round(spark: SparkSession, sweep: Sweep, blocks: list[Block], kept: str, place: str, parallel: int) -> None:
     tasks = spark.sparkContext.parallelize(
         [(item.cell, item.block, item.first, item.last) for item in blocks], min(len(blocks), 4 * parallel)
     )
     try:
         frame = spark.createDataFrame(tasks, "cell string, block long, first long, last long")
-        frame.mapInArrow(partial(walk_blocks, sweep), SCHEMA).write.mode("append").parquet(_place(folder))
+        frame.mapInArrow(partial(walk_blocks, sweep), SCHEMA).write.mode("append").parquet(place)
     except Exception as error:
-        raise UsageError(
-            f"a Spark job failed: {first_cause(str(error))} The walks of earlier rounds are kept in {folder}; --resume continues from there."
-        ) from error
+        where = f"The walks of earlier rounds are kept in {kept}; --resume continues from there."
+        said = where if kept else "With --output DIR the walks of earlier rounds would be kept."
+        raise UsageError(f"a Spark job failed: {first_cause(str(error))} {said}") from error

@@ -29,6 +29,8 @@ SCHEMA = (
 """A row of a sweep. `cell` are the constants as JSON; `property` is the one whose violation is the shortest, and `length` counts its
 states, 0 without one; `violations` has every property that is violated, with the states until then; `fired` how often each action happened; `fingerprints` are hashes of states, one state of 16; `seconds` a share of its block's."""
 NEVER = 1 << 30
+ERROR = "error"
+"""How a walk ended in which the model goes wrong."""
 
 
 @dataclass(frozen=True)
@@ -67,16 +69,12 @@ def walk_blocks(sweep: Sweep, batches: Iterator[pa.RecordBatch]) -> Iterator[pa.
     for batch in batches:
         for row in batch.to_pylist():
             walker = walker_of(sweep.by_cell[row["cell"]])
-            began = time.perf_counter()
-            made = walker.walk(
-                row["first"],
-                row["last"],
-                seed=sweep.seed,
-                depth=sweep.depth,
-                weights=walker.weights(dict(sweep.weights)),
-                keep=True,
-            )
-            yield rows_of(walker, made, row["cell"], row["block"], time.perf_counter() - began)
+            weights, at = walker.weights(dict(sweep.weights)), row["first"]
+            while at < row["last"]:
+                began = time.perf_counter()
+                made = walker.walk(at, row["last"], seed=sweep.seed, depth=sweep.depth, weights=weights, keep=True, broken=True)
+                yield rows_of(walker, made, row["cell"], row["block"], time.perf_counter() - began)
+                at += len(made.steps)
 
 
 def rows_of(walker: Walker, made: Walks, cell: str, block: int, seconds: float) -> pa.RecordBatch:
@@ -92,6 +90,9 @@ def rows_of(walker: Walker, made: Walks, cell: str, block: int, seconds: float) 
     violated = shortest < NEVER
     names = [item.name for item in walker.properties]
     ends = {int(end): end.name.lower() for end in End}
+    ended = [ends[int(end)] for end in made.ends]
+    if made.code:
+        ended[-1] = ERROR
     kept = made.kept != 0
     hits = lengths < NEVER
     every = pa.StructArray.from_arrays(
@@ -111,7 +112,7 @@ def rows_of(walker: Walker, made: Walks, cell: str, block: int, seconds: float) 
         ),
         pa.array(np.where(violated, shortest, 0), pa.int32()),
         pa.array(made.steps, pa.int32()),
-        pa.array([ends[int(end)] for end in made.ends], pa.string()),
+        pa.array(ended, pa.string()),
         pa.array(walker.faults(made).astype(np.int32), pa.int32()),
         pa.array(deepest_log(walker.machine, walker.states(made.finals)).astype(np.int32), pa.int32()),
         _lists(pa.array(made.fired.astype(np.int32).ravel(), pa.int32()), np.full(count, made.fired.shape[1])),
