@@ -9,6 +9,7 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from fencepost.explorers.sealed import put
 from fencepost.model.language.errors import UsageError
 
 if TYPE_CHECKING:
@@ -19,9 +20,9 @@ PATIENCE = 5.0
 
 
 def write_text(path: Path, text: str) -> None:
-    """Write a file that the user named; raise UsageError if that cannot be done."""
+    """Write a file that the user named, whole or not at all; raise UsageError if that cannot be done."""
     try:
-        path.write_text(text, encoding="utf-8", errors="backslashreplace")  # a name of a file may hold any bytes
+        put(path, text.encode("utf-8", "backslashreplace"))  # a name of a file may hold any bytes
     except OSError as error:
         raise unwritable(path, error) from error
 

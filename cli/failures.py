@@ -31,7 +31,7 @@ def explain(error: BaseException) -> tuple[Exit, str]:
         return Exit.WRONG, f"Fencepost contradicts itself: {error}"
     if isinstance(error, KeyboardInterrupt | click.Abort):
         return Exit.UNDETERMINED, "interrupted before there was a result. Nothing is known."
-    if isinstance(error, MemoryError):
+    if isinstance(error, MemoryError) or (isinstance(error, ImportError) and "failed to map segment" in str(error)):
         return (
             Exit.UNDETERMINED,
             "memory ran out before there was a result. Give a limit with --memory, or search with --compact.",

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from pathlib import Path as File
-from shutil import copymode
-from tempfile import NamedTemporaryFile
 from typing import TYPE_CHECKING, NoReturn
 
 from fencepost.counterexamples.history import states_text
@@ -13,6 +11,7 @@ from fencepost.counterexamples.lines import Lines
 from fencepost.counterexamples.reader import read, read_lines
 from fencepost.counterexamples.recorded import changes_since, first_difference
 from fencepost.explorers.liveness.shown import shown
+from fencepost.explorers.sealed import put
 from fencepost.explorers.verdict import Reach, Verdict
 from fencepost.invariants.protocols import protocol as named_protocol
 from fencepost.model.language.actions import Kind
@@ -89,7 +88,7 @@ def rewrite(path: str | File, lookup: Callable[[str], Protocol] = named_protocol
     """Replay a trace file and write its states again; header and actions, with their comments, stay as they are."""
     file = read(path, lookup)
     made = follow(file.trace, file)
-    _replace(File(path).resolve(), file.head + made.states, file.newline)
+    _save(path, file.head + made.states, file.newline)
     return made
 
 
@@ -255,30 +254,11 @@ def _shows(plain: Interpreter, prop: Property | None, path: Path, last: Transiti
     return plain.holds(prop, end) is witness
 
 
-def _save(path: str | File, text: str) -> None:
-    try:
-        File(path).write_text(text, encoding="utf-8", newline="\n")
-    except OSError as error:
-        raise _unwritable(path, error) from None
-
-
-def _replace(path: File, text: str, newline: str) -> None:
+def _save(path: str | File, text: str, newline: str = "\n") -> None:
     """Write a file anew, or leave it as it is."""
-    aside: File | None = None
     try:
-        with NamedTemporaryFile("w", encoding="utf-8", newline=newline, dir=path.parent, suffix=".new", delete=False) as file:
-            aside = File(file.name)
-            file.write(text)
-        copymode(path, aside)
-        aside.replace(path)
+        put(File(path), text.replace("\n", newline).encode())
     except OSError as error:
-        raise _unwritable(path, error) from None
-    finally:
-        if aside is not None:
-            aside.unlink(missing_ok=True)
-
-
-def _unwritable(path: str | File, error: OSError) -> UsageError:
-    return UsageError(
-        f"{path}: the trace cannot be written: {error.strerror}. Give a path in a folder that exists and may be written to."
-    )
+        raise UsageError(
+            f"{path}: the trace cannot be written: {error.strerror}. Give a path in a folder that exists and may be written to."
+        ) from None

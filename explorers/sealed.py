@@ -6,17 +6,25 @@ that was there before.
 
 from __future__ import annotations
 
+import errno
 import hashlib
 import json
 import os
 import stat
+from contextlib import suppress
+from shutil import copymode
 from typing import TYPE_CHECKING, Any, NoReturn
+from uuid import uuid4
 
 if TYPE_CHECKING:
     from pathlib import Path
 
 SUM = "sum"
 """The key of the checksum, over everything else."""
+
+
+_IN_PLACE = (errno.EACCES, errno.EPERM, errno.EROFS, errno.EBUSY)
+"""What the system says where a file may be written, and not replaced: of its folder, or of a file that is mounted alone."""
 
 
 class BrokenSealError(ValueError):
@@ -64,6 +72,27 @@ def write(path: Path, content: bytes) -> None:
     create(aside, content)
     os.replace(aside, path)  # noqa: PTH105 (beside the other calls of the system)
     settle(path.parent)
+
+
+def put(path: Path, content: bytes) -> None:
+    """Write a file that a user named: whole, or it stays as it was. What is no file, such as a pipe, is written to where it is."""
+    if path.exists() and not path.is_file():
+        path.write_bytes(content)
+        return
+    target = path.resolve()
+    aside = target.with_name(f".{uuid4().hex}.new")
+    try:
+        create(aside, content)
+        if target.exists():
+            copymode(target, aside)
+        os.replace(aside, target)  # noqa: PTH105 (beside the other calls of the system)
+    except OSError as error:
+        if error.errno not in _IN_PLACE:
+            raise
+        path.write_bytes(content)
+    finally:
+        with suppress(OSError):
+            aside.unlink()
 
 
 def create(path: Path, content: bytes | memoryview) -> None:

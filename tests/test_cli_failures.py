@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import importlib.util
 import os
 import resource
@@ -14,6 +15,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 from click.testing import CliRunner
+from fencepost.api.files import write_text
 from fencepost.cli.commands import check as checking
 from fencepost.cli.main import run
 from fencepost.counterexamples.trace import ARCHIVE
@@ -201,12 +203,16 @@ def test_what_long_work_found_is_told_where_there_is_no_room_to_keep_it(
     work: str, option: list[str], json: list[str], tmp_path: Path
 ) -> None:
     command, word = FOUND[work]
+    file = tmp_path / option[-1]
+    if file.suffix:
+        file.write_text("mine")
     process = subprocess.run(  # noqa: S603 (our own command)
         [sys.executable, "-m", "fencepost.cli", *command, "--quiet", *json, *option],
         preexec_fn=full(10), capture_output=True, text=True, cwd=tmp_path, check=False,
     )  # fmt: skip
     assert word in process.stdout
     assert (process.returncode, process.stderr.count("\n")) == (2, 1), process.stderr
+    assert not file.suffix or file.read_text() == "mine"
     assert "cannot be written" in process.stderr or "could not be written" in process.stderr
 
 
@@ -223,3 +229,26 @@ def _fail_with(monkeypatch: pytest.MonkeyPatch, error: BaseException) -> None:
         raise error
 
     monkeypatch.setattr(checking, "explored", fail)
+
+
+def test_what_is_no_file_and_what_cannot_be_replaced_is_written_where_it_is(tmp_path: Path) -> None:
+    pipe, real, link = (tmp_path / name for name in ("pipe", "real", "link"))
+    os.mkfifo(pipe)
+    reading = os.open(pipe, os.O_RDONLY | os.O_NONBLOCK)
+    write_text(pipe, "told")
+    assert os.read(reading, 10) == b"told"
+    os.close(reading)
+    real.write_text("before")
+    real.chmod(0o640)
+    link.symlink_to(real)
+    write_text(link, "told")
+    assert (real.read_text(), real.stat().st_mode & 0o777, link.is_symlink()) == ("told", 0o640, True)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(os, "replace", refused)
+        write_text(real, "again")
+    assert real.read_text() == "again"
+    assert sorted(tmp_path.iterdir()) == [link, pipe, real]
+
+
+def refused(*_: object) -> None:
+    raise OSError(errno.EBUSY, "mounted")
