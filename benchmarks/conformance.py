@@ -21,6 +21,7 @@ from fencepost.conformance.changes import conform_changes
 from fencepost.conformance.conform import Request, conform, conform_tries
 from fencepost.conformance.kafka import RELEASES, Release, release
 from fencepost.conformance.seeing import Sight
+from fencepost.explorers import sealed
 from fencepost.figures.store import load, save
 
 if TYPE_CHECKING:
@@ -163,7 +164,7 @@ def _walked(version: str, keep: Path, given: argparse.Namespace) -> dict[str, st
             if fresh == given.batches:
                 break
             fresh += 1
-            file.write_text(json.dumps(_batch(version, seed, given.workers)), "utf-8")
+            sealed.write(file, json.dumps(_batch(version, seed, given.workers)).encode())
         found = json.loads(file.read_text("utf-8"))
         pairs.update(found["pairs"])
         for name in COUNTS:

@@ -24,10 +24,12 @@ def load(name: str) -> dict[str, Any]:
 
 
 def save(name: str, figures: dict[str, Any]) -> None:
-    """Write the figures of this name, and forget what was read before."""
+    """Replace the figures of this name in one step, and forget what was read before."""
     file = file_of(name)
     file.parent.mkdir(exist_ok=True)
-    file.write_text(text_of(figures) + "\n", "utf-8")
+    aside = file.with_name(f"{file.name}.new")
+    aside.write_text(text_of(figures) + "\n", "utf-8")
+    aside.replace(file)
     load.cache_clear()
 
 

@@ -12,6 +12,7 @@ import resource
 import signal
 import time
 import traceback
+from argparse import Namespace
 from contextlib import redirect_stderr, redirect_stdout, suppress
 from typing import TYPE_CHECKING, Any
 
@@ -25,10 +26,15 @@ from fencepost.cli.status import Exit
 from fencepost.explorers.evidence import ablation, faults  # noqa: F401 (likewise)
 from fencepost.explorers.native import masked, search  # noqa: F401 (likewise)
 from fencepost.explorers.symbolic import cache  # noqa: F401 (likewise)
-from fencepost.invariants.protocols import Protocol
+from fencepost.invariants.protocols import Protocol, protocol
+from fencepost.model.language.errors import UsageError
 
+from benchmarks import conformance as measuring
+from benchmarks import matrices
+from tests.audits import unpack
 from tests.commands import VARIABLE, fencepost
 from tests.machines import grid, lamps, vault
+from tests.random_machines.run import run as look_at_machines
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -38,7 +44,7 @@ SIZES = {"width": 60, "starts": 4, "resting": 1}
 SLICE = 0.1
 """Seconds after which a search is saved."""
 KAFKA = "4.1.2"
-OVER = ("seconds", "solver_seconds", "walking_seconds", "steps_per_second", "walked_now", "cached", "notes", *VARIABLE)
+OVER = ("seconds", "reading_seconds", "read_now", "solver_seconds", "walking_seconds", "steps_per_second", "walked_now", "cached", "notes", *VARIABLE)  # fmt: skip
 """What may differ from run to run."""
 
 
@@ -55,6 +61,16 @@ def searched(**options: Any) -> Callable[[Path], Any]:
     return work
 
 
+def catalogue(folder: Path) -> Any:
+    """Do runs of the catalogue, some of them in several parts."""
+    command = ["check", "kip101", "kip279", "--profile", "ci", "--checkpoint", str(folder), "--workers", "1", "--budget"]
+    while True:
+        there = ["--resume"] if any(folder.rglob("*.json")) else []
+        found = said(*command, f"{5 * SLICE}s", *there)
+        if found["as_expected"]:
+            return found
+
+
 def matrix(folder: Path) -> Any:
     """Search a machine without each of its guards."""
     kept = {"checkpoint": folder, "resume": any(folder.glob("*.json"))}
@@ -66,8 +82,8 @@ def fault_table(folder: Path) -> Any:
     """Find the fewest faults in several settings."""
     kept = {"checkpoint": folder, "resume": any(folder.glob("*.json"))}
     grid_of = {"copies": (1, 2, 3), "floods": (0, 1, 2)}
-    protocol = Protocol(vault.MACHINE, vault.PROPERTIES)
-    found = api.faults(protocol, prop=vault.a_copy_is_left.name, grid=grid_of, workers=1, **kept)
+    of_vault = Protocol(vault.MACHINE, vault.PROPERTIES)
+    found = api.faults(of_vault, prop=vault.a_copy_is_left.name, grid=grid_of, workers=1, **kept)
     return fixed(found.to_dict())
 
 
@@ -78,10 +94,47 @@ def proof(folder: Path) -> Any:
     return fixed(api.prove(Protocol(lamps.MACHINE, lamps.PROPERTIES), depth=2, workers=1).to_dict())
 
 
+def walks(folder: Path) -> Any:
+    """Walk at random, and write the trace of what is violated over the one that is there."""
+    file = folder / "a.trace"
+    if file.exists():
+        said("replay", str(file), plain=True)  # it is whole
+    found = said("simulate", "kip101", "--walks", "3000", "--trace", str(file), "--workers", "1")
+    return {**found, "trace": file.read_text()}
+
+
+def machines(folder: Path) -> Any:
+    """Compare random machines on every engine."""
+    rows = look_at_machines(1, 4, 600, folder / "machines.jsonl")
+    return sorted((fixed(row) for row in rows), key=lambda row: row["seed"])
+
+
+def measured_matrix(folder: Path) -> Any:
+    """Measure a matrix as the figures are measured."""
+    return fixed(matrices._base(protocol("kip320"), "2/2/2/1", str(folder), 1))
+
+
+def searched_on_spark(folder: Path) -> Any:
+    """Search on Spark, level by level."""
+    there = ["--resume"] if (folder / "spark.json").exists() else []
+    where = ["--engine", "spark", "--master", "local[2]", "--handover", "50", "--partitions", "4"]
+    return said("check", "kip320", "--set", "replicas=2", *where, "--checkpoint", str(folder), *there)
+
+
 def sweep(folder: Path) -> Any:
     """Take walks on Spark."""
-    there = ["--resume"] if (folder / "walks/sweep.json").exists() else []
+    there = ["--resume"] if (folder / "walks").exists() and any((folder / "walks").iterdir()) else []
     return said("sweep", "kip320", "--set", "replicas=2", "--walks", "3000", "--output", str(folder / "walks"), *there)
+
+
+def audit(folder: Path) -> Any:
+    """Audit the log of a cluster on Spark."""
+    log = folder / "log"
+    if not (folder / "unpacked").exists():
+        unpack("hyp-10-4.1.2", log)
+        (folder / "unpacked").touch()
+    there = ["--resume"] if (folder / "audit").exists() and any((folder / "audit").iterdir()) else []
+    return said("audit", str(log / "hyp-10-4.1.2"), "--output", str(folder / "audit"), *there)
 
 
 def conformance(_: Path) -> Any:
@@ -89,11 +142,19 @@ def conformance(_: Path) -> Any:
     return said("conform", "replication", "--kafka", KAFKA, "--walks", "20", "--depth", "20", "--workers", "1")
 
 
-def said(*command: str) -> Any:
-    """Return what a command prints as JSON."""
-    done = fencepost(*command, "--json", "--quiet")
+def measured_walks(folder: Path) -> Any:
+    """Walk on Kafka's classes in batches, as the figures are measured."""
+    measuring.BATCH = 20
+    return measuring._walked(KAFKA, folder, Namespace(steps=2500, batches=100, workers=1))
+
+
+def said(*command: str, plain: bool = False) -> Any:
+    """Return what a command prints as JSON; raise UsageError with its message where it refuses."""
+    done = fencepost(*command, *(() if plain else ("--json", "--quiet")))
+    if done.exit_code == Exit.BAD_INPUT and done.stderr.count("\n") == 1:
+        raise UsageError(done.stderr)
     assert done.exit_code in (Exit.AS_EXPECTED, Exit.FAILED, Exit.UNDETERMINED), done.stderr
-    return fixed(json.loads(done.stdout))
+    return None if plain else fixed(json.loads(done.stdout))
 
 
 def fixed(data: Any) -> Any:
@@ -107,12 +168,22 @@ KINDS: dict[str, Callable[[Path], Any]] = {
     "search": searched(workers=1),
     "search by two workers": searched(workers=2),
     "compact search": searched(workers=1, compact=True),
+    "catalogue": catalogue,
     "matrix of guards": matrix,
     "table of faults": fault_table,
     "proof": proof,
+    "random walks": walks,
+    "random machines": machines,
+    "matrix for the figures": measured_matrix,
 }
 """Work that every machine can do."""
-MORE: dict[str, Callable[[Path], Any]] = {"sweep on Spark": sweep, "conformance": conformance}
+MORE: dict[str, Callable[[Path], Any]] = {
+    "search on Spark": searched_on_spark,
+    "sweep on Spark": sweep,
+    "audit": audit,
+    "conformance": conformance,
+    "conformance for the figures": measured_walks,
+}
 """Work that needs Java, and Maven or a network."""
 
 
@@ -126,11 +197,12 @@ def begun(kind: str, folder: Path, out: Path, wrong: Callable[[], None] | None =
         silent = os.open(os.devnull, os.O_RDWR)
         for number in (0, 1, 2):
             os.dup2(silent, number)
+        write = os.write
         made = done(kind, folder, wrong)
         for limit in (resource.RLIMIT_FSIZE, resource.RLIMIT_AS):
             most = resource.getrlimit(limit)[1]
             resource.setrlimit(limit, (most, most))
-        out.write_text(json.dumps(made))
+        write(os.open(out, os.O_WRONLY | os.O_CREAT), json.dumps(made).encode())
     os._exit(0)
 
 

@@ -18,9 +18,11 @@ from fencepost.api import files
 from fencepost.explorers import sealed
 from fencepost.explorers.cache_folder import content
 from fencepost.explorers.native.llvm import libraries
+from fencepost.model.language.errors import UsageError
 
-from tests import hostile, kills, troubles
+from tests import hostile, kills, long_work, troubles
 from tests.commands import KIP320, data_of, fencepost
+from tests.random_machines import run as machines
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -166,6 +168,23 @@ def test_a_search_in_trouble_ends_in_its_answer_or_in_one_message_and_goes_on(tm
     found = troubles.run(0, len(troubles.TROUBLES), 60, tmp_path / "trouble", ["search"])
     assert found["failures"] == []
     assert found["tried"] == len(troubles.TROUBLES) + 1
+
+
+def test_a_run_of_random_machines_that_was_killed_while_it_wrote_goes_on(tmp_path: Path) -> None:
+    file = tmp_path / "machines.jsonl"
+    file.write_text('{"seed": 1, "refused": true}\n{"seed": 2, "states": 0, "differs": {}')
+    assert [row["seed"] for row in machines.rows_in([file])] == [1]
+    assert [row["seed"] for row in machines.run(1, 2, 60, file)] == [1, 2]
+    with machines.added_to(file), pytest.raises(UsageError, match="in use"):
+        machines.run(1, 2, 60, file)
+    assert len(file.read_text().splitlines()) == 2
+
+
+def test_figures_are_measured_on_from_where_it_ended(tmp_path: Path) -> None:
+    first = long_work.done("matrix for the figures", tmp_path / "kept", None)
+    assert "answer" in first, first
+    min((tmp_path / "kept").iterdir()).unlink()
+    assert long_work.done("matrix for the figures", tmp_path / "kept", None) == first
 
 
 def test_two_processes_keep_no_checkpoint_in_one_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -7,15 +7,21 @@ It must end in the right answer or in one message; and, once nothing is wrong, g
 from __future__ import annotations
 
 import argparse
+import builtins
+import errno
+import inspect
+import io
 import json
 import os
 import random
 import resource
 import shutil
 import signal
+import stat
 import tempfile
 import time
 from collections import Counter
+from itertools import count
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -61,12 +67,57 @@ def little_memory(draw: random.Random) -> Callable[[], None]:
     return wrong
 
 
+def no_room(draw: random.Random) -> Callable[[], None]:
+    """Let one write find no room, whichever it is, and sometimes all that come after it."""
+    number, always = int(10 ** draw.uniform(0, 2.5)), draw.random() < 0.5
+    true = {name: getattr(os, name) for name in ("write", "fsync", "replace", "rename", "mkdir")}
+    opened, left, signature = io.open, count(number, -1), inspect.signature(io.open)
+
+    def spend() -> None:
+        now = next(left)
+        if now == 1 or (now < 1 and always):
+            raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+
+    class Counted(io.FileIO):
+        def write(self, content: Any, /) -> int:
+            if stat.S_ISREG(os.fstat(self.fileno()).st_mode):
+                spend()
+            return super().write(content)
+
+    def counting(name: str) -> Callable[..., Any]:
+        def call(*given: Any, **named: Any) -> Any:
+            spend()
+            return true[name](*given, **named)
+
+        return call
+
+    def opened_counting(*given: Any, **named: Any) -> Any:
+        asked = signature.bind(*given, **named)
+        asked.apply_defaults()
+        file, mode, buffering, *text, closed, opener = asked.arguments.values()
+        if not set(mode) & set("wax+"):
+            return opened(*given, **named)
+        raw = Counted(file, mode.replace("b", "").replace("t", ""), closed, opener)
+        if buffering == 0:
+            return raw
+        held = io.BufferedRandom(raw) if "+" in mode else io.BufferedWriter(raw)
+        return held if "b" in mode else io.TextIOWrapper(held, *text)
+
+    def wrong() -> None:
+        for name in true:
+            setattr(os, name, counting(name))
+        builtins.open = io.open = opened_counting
+
+    return wrong
+
+
 def nothing(_: random.Random) -> None:
     """Nothing is wrong; but two work in one folder."""
 
 
 TROUBLES: dict[str, Callable[[random.Random], Callable[[], None] | None]] = {
     "full disk": full_disk,
+    "no room for one write": no_room,
     "jumping clock": jumping_clock,
     "little memory": little_memory,
     "two in one folder": nothing,
@@ -86,14 +137,14 @@ def tried(kind: str, trouble: str, draw: random.Random, folder: Path) -> list[di
     return [json.loads(out.read_text()) if out.exists() else {"broke": f"no answer, status {status}"} for out, status in pairs]
 
 
-def run(seed: int, count: int, seconds: float, folder: Path, kinds: list[str]) -> dict[str, Any]:
+def run(seed: int, times: int, seconds: float, folder: Path, kinds: list[str]) -> dict[str, Any]:
     """Try so many times, and return what happened."""
     draw, began = random.Random(seed), time.monotonic()  # noqa: S311 (no secret)
     wanted: dict[str, Any] = {}
     seen: dict[str, Counter[str]] = {name: Counter() for name in TROUBLES}
     failures = []
     pairs = [(kind, trouble) for kind in kinds for trouble in TROUBLES]
-    for number in range(count):
+    for number in range(times):
         if time.monotonic() - began > seconds:
             break
         kind, trouble = pairs[number % len(pairs)]
@@ -121,10 +172,15 @@ def main() -> int:
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--count", type=int, default=480)
     parser.add_argument("--seconds", type=float, default=1200)
+    parser.add_argument("--more", type=int, default=30, help="of them, tries of work that needs Java: Spark, Kafka's classes")
     parser.add_argument("--write", action="store_true", help="write what was seen to figures/trust.json")
     given = parser.parse_args()
     with tempfile.TemporaryDirectory() as folder:
-        found = run(given.seed, given.count, given.seconds, Path(folder) / "trouble", list(long_work.KINDS))
+        found = run(given.seed, given.count - given.more, given.seconds, Path(folder) / "trouble", list(long_work.KINDS))
+        if given.more:
+            more = run(given.seed, given.more, given.seconds, Path(folder) / "trouble", list(long_work.MORE))
+            both = {name: dict(Counter(item) + Counter(more["troubles"][name])) for name, item in found["troubles"].items()}
+            found = {name: found[name] + more[name] for name in ("tried", "failures")} | {"troubles": both}
     print("\n".join(found["failures"]))  # noqa: T201 (what it is for)
     found["failures"] = len(found["failures"])
     print(json.dumps(found))  # noqa: T201 (what it is for)

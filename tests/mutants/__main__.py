@@ -17,7 +17,8 @@ from fencepost.figures.store import load, save
 
 from tests.mutants.changes import FILES, Mutant, drawn, every, identity
 from tests.mutants.session import Runs, Session, collected, forget_proofs, measured, tests_of, tried
-from tests.random_machines.run import sources
+from tests.random_machines.run import added_to, sources
+from tests.random_machines.run import rows_in as kept_rows
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -47,9 +48,8 @@ NAMES = ("file", "function", "column", "what", "text")
 
 def rows_in(files: Iterable[Path]) -> list[dict[str, Any]]:
     """Return the rows of mutants whose functions are as they were, the last of each."""
-    rows = [json.loads(line) for file in files if file.exists() for line in file.read_text().splitlines()]
     present = {key for name in FILES for key in every(name)}
-    return list({identity(row): row for row in rows if identity(row) in present}.values())
+    return list({identity(row): row for row in kept_rows(files) if identity(row) in present}.values())
 
 
 def known_survivors() -> dict[tuple[str, ...], dict[str, Any]]:
@@ -91,7 +91,7 @@ def run(given: argparse.Namespace, runs: Runs) -> None:
             names.remove(who)
 
     def work(session: Session) -> None:
-        with given.file.open("a") as out:
+        with added_to(given.file) as out:
             for mutant in waiting():
                 if time.monotonic() - began > given.seconds:
                     break

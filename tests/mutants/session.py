@@ -16,6 +16,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, NoReturn
 
 import pytest
+from fencepost.explorers import sealed
 from fencepost.testing.random_machines import numbered
 
 from tests.mutants.changes import FILES, ROOT, Mutant, put
@@ -108,10 +109,11 @@ def collected(files: list[str], work: Callable[[Session], None]) -> None:
 
 
 def measured(files: list[str], out: Path) -> None:
-    """Run every test with coverage, and write down which lines it runs and how long it takes."""
+    """Run every test with coverage, and write down which lines it runs and how long it takes: in a file that is there once all ran."""
     import coverage
 
-    runs: Runs = json.loads(out.read_text()) if out.exists() else {}
+    begun = out.with_name(f"{out.name}.begun")
+    runs: Runs = json.loads(begun.read_text()) if begun.exists() else {}
     sources = sorted({ROOT / name for names in FILES.values() for name in names})
     signal.signal(signal.SIGPROF, _too_long)
     watch = coverage.Coverage(data_file=None, include=[str(path) for path in sources], messages=False)
@@ -134,8 +136,9 @@ def measured(files: list[str], out: Path) -> None:
                 runs[name] = {"seconds": round(seconds, 2), "lines": {} if failed else dict(_lines(watch))}
                 watch.erase()
             if seconds > 1 or len(runs) % 20 == 0:
-                out.write_text(json.dumps(runs))
-        out.write_text(json.dumps(runs))
+                sealed.write(begun, json.dumps(runs).encode())
+        sealed.write(out, json.dumps(runs).encode())
+        begun.unlink(missing_ok=True)
 
     collected(files, work)
 

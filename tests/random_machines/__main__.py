@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 from fencepost.figures.store import load as figures
 from fencepost.figures.store import save
-from fencepost.model.language.errors import ModelError
+from fencepost.model.language.errors import ModelError, UsageError
 from fencepost.testing.random_machines import Choices, machine_text
 from fencepost.testing.random_machines.choices import shrink
 
@@ -131,5 +131,5 @@ def main() -> int:
 if __name__ == "__main__":
     try:
         sys.exit(main())
-    except ModelError as error:
+    except (ModelError, UsageError) as error:
         sys.exit(str(error))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import fcntl
 import gc
 import hashlib
 import itertools
@@ -16,10 +17,11 @@ import traceback
 from collections import Counter
 from concurrent.futures import FIRST_COMPLETED, Future, ProcessPoolExecutor, wait
 from concurrent.futures.process import BrokenProcessPool
+from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TextIO
 
-from fencepost.model.language.errors import ModelError
+from fencepost.model.language.errors import ModelError, UsageError
 from fencepost.testing.random_machines import numbered
 
 from tests.random_machines.case import Case
@@ -95,26 +97,38 @@ def look_at(seed: int, folder: Path) -> dict[str, Any]:
 def _attempt(ask: Any, case: Case) -> str:
     try:
         return str(ask(case))
-    except Exception:  # noqa: BLE001 (an engine that breaks is what is looked for)
+    except MemoryError:
+        raise  # it says nothing of an engine
+    except Exception as error:
+        if isinstance(error.__context__, MemoryError | OSError):
+            raise
         return traceback.format_exc()[-500:]
 
 
 def rows_in(files: Iterable[Path]) -> list[dict[str, Any]]:
-    """Return the rows that were kept."""
-    return [
-        json.loads(line) for path in files if path.is_file() for line in path.read_text().splitlines() if line.endswith("}")
-    ]
+    """Return the rows that were kept, without the one that somebody is writing, or was when he was killed."""
+    return [json.loads(line) for path in files if path.is_file() for line in path.read_bytes().split(b"\n")[:-1]]
+
+
+@contextmanager
+def added_to(file: Path) -> Iterator[TextIO]:
+    """Open a file to add rows. What a process that was killed has left of a row is taken off, and no other process adds any."""
+    with file.open("a+") as out:
+        try:
+            fcntl.flock(out, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            raise UsageError(f"{file} is in use: another process adds rows to it. Name another file.") from None
+        out.truncate(file.read_bytes().rfind(b"\n") + 1)
+        yield out
 
 
 def run(first: int, count: int, seconds: float, file: Path, workers: int = 0) -> list[dict[str, Any]]:
     """Look at machines until all are done or time is up, here or in other processes; return the rows, those of earlier runs included."""
-    kept = rows_in([file])
-    file.write_text("".join(json.dumps(row) + "\n" for row in kept))
-    done = {row["seed"] for row in kept}
-    seeds = (seed for seed in range(first, first + count) if seed not in done)
-    began = time.monotonic()
-    in_time = itertools.takewhile(lambda _: time.monotonic() - began <= seconds, seeds)
-    with file.open("a") as out:
+    with added_to(file) as out:
+        done = {row["seed"] for row in rows_in([file])}
+        seeds = (seed for seed in range(first, first + count) if seed not in done)
+        began = time.monotonic()
+        in_time = itertools.takewhile(lambda _: time.monotonic() - began <= seconds, seeds)
         for row in _elsewhere(in_time, workers) if workers else map(_looked_at, in_time):
             out.write(json.dumps(row) + "\n")
             out.flush()
