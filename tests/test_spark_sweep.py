@@ -342,7 +342,7 @@ def test_a_folder_that_is_not_empty_is_refused(swept: str, tmp_path: Path) -> No
         sweeping.prepare(str(tmp_path / "new"), plan(), resume=True)
 
 
-STAIRS = """
+SLOPE = """
 class State(Record):
     height: Annotated[int, Range(0, 5)]
 
@@ -367,22 +367,22 @@ def is_there(s, c) -> bool:
     return s.height < 9
 
 PROPERTIES = (is_low, is_there)
-MACHINE = Machine("stairs", "Five steps.", State, C, initial, (climb,))
+MACHINE = Machine("slope", "A slope.", State, C, initial, (climb,))
 """
 
 
 @pytest.fixture
-def stairs(sql: SparkSession, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> str:
+def slope(sql: SparkSession, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> str:
     """A model that goes wrong above 5, and the session of this module in the place of another one."""
     monkeypatch.setattr(session, "spark", lambda _: nullcontext(sql.sparkContext))
-    (tmp_path / "stairs.py").write_text(HEAD + STAIRS)
-    return str(tmp_path / "stairs.py")
+    (tmp_path / "slope.py").write_text(HEAD + SLOPE)
+    return str(tmp_path / "slope.py")
 
 
-def test_walks_that_go_wrong_hide_no_violation_of_theirs_or_of_other_cells(stairs: str, tmp_path: Path) -> None:
+def test_walks_that_go_wrong_hide_no_violation_of_theirs_or_of_other_cells(slope: str, tmp_path: Path) -> None:
     asked: dict[str, Any] = {"grid": {"n": [2, 4, 7]}, "walks": 40, "depth": 9, "output": tmp_path / "walks", "shrinks": False}
     for resume in (False, True):
-        found = f.sweep(stairs, **asked, resume=resume)
+        found = f.sweep(slope, **asked, resume=resume)
         assert (str(found.verdict), found.complete) == ("violated", False)
         assert [(str(cell.verdict), cell.walks, cell.shortest) for cell in found.cells] == [
             ("not-found", 40, None),
@@ -393,16 +393,16 @@ def test_walks_that_go_wrong_hide_no_violation_of_theirs_or_of_other_cells(stair
         assert found.why_stopped.endswith(
             'State.height: 6 is out of its domain 0..5. This is walk 0 of cell {"n":7,"none":0,"three":3}'
         )
-        assert "stairs.py:" in found.why_stopped
+        assert "slope.py:" in found.why_stopped
 
 
-def test_walks_that_go_wrong_and_violate_nothing_are_an_error_which_says_where(stairs: str) -> None:
+def test_walks_that_go_wrong_and_violate_nothing_are_an_error_which_says_where(slope: str) -> None:
     with pytest.raises(f.DomainError, match="6 is out of its domain") as error:
-        f.sweep(stairs, grid={"n": [2, 7]}, only="is-there", walks=5, depth=9)
+        f.sweep(slope, grid={"n": [2, 7]}, only="is-there", walks=5, depth=9)
     assert error.value.__notes__ == ['This is walk 0 of cell {"n":7,"none":0,"three":3}.']
 
 
-def test_a_job_that_fails_leaves_what_was_walked_before(stairs: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_job_that_fails_leaves_what_was_walked_before(slope: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     walked = sweeping._round
 
     def failing(*given: Any) -> None:
@@ -414,13 +414,13 @@ def test_a_job_that_fails_leaves_what_was_walked_before(stairs: str, tmp_path: P
     monkeypatch.setattr(sweeping, "FIRST_ROUND", 1)
     monkeypatch.setattr(sweeping, "BLOCK_STEPS", 90)
     rounds = [True, False]
-    found = f.sweep(stairs, grid={"n": [4]}, walks=50, depth=9, shrinks=False)
+    found = f.sweep(slope, grid={"n": [4]}, walks=50, depth=9, shrinks=False)
     assert (str(found.verdict), found.complete) == ("violated", False)
     assert found.why_stopped == "a Spark job failed: an executor has no room"
     assert found.cells[0].walks == 20
     rounds = [True]
     with pytest.raises(UsageError, match="an executor has no room"):
-        f.sweep(stairs, grid={"n": [4]}, walks=50, depth=9, shrinks=False)
+        f.sweep(slope, grid={"n": [4]}, walks=50, depth=9, shrinks=False)
 
 
 def test_the_frontier_has_the_unsafe_cells_with_no_unsafe_one_below() -> None:
