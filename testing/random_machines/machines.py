@@ -88,7 +88,7 @@ class Author:
         self.sorts = len(self.bags) > 1 and choices.chance(60)
         """Whether a helper moves messages from one bag to the other."""
         self.room = COMBINATIONS
-        self.daring = choices.chance(60)
+        self.daring = choices.chance(50)
         """Whether anything may go wrong: else, nearly nothing does."""
         self.statements = Statements(choices, self.helpers, self.records, daring=self.daring)
         self.expressions = self.statements.expressions

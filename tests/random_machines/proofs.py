@@ -110,5 +110,6 @@ def false(case: Case, found: Proof, way: dict[str, Any]) -> Iterator[str]:
         if item.verdict is Verdict.VIOLATED and "unbounded" not in way:
             if first is None and expected.get("complete"):
                 yield f"{item.name} is violated, and holds"
-            if first is not None and item.why.startswith("fails after") and item.why.split()[2] != str(first):
+            said = int(item.why.split()[2]) if item.why.startswith("fails after") else first
+            if first is not None and said is not None and (said < first or (said > first and error is None)):
                 yield f"{item.name} {item.why}, and is violated after {first}"
