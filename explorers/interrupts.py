@@ -10,7 +10,7 @@ import signal
 import threading
 from contextlib import contextmanager
 from contextvars import ContextVar
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NoReturn
 
 from fencepost.explorers.verdict import Cause, Reason
 
@@ -106,13 +106,18 @@ def interruptible(doing: str = "") -> Iterator[None]:
         yield
         return
     owner, cancel, over = os.getpid(), _CANCEL.get(), threading.Event()
+    again: list[threading.Timer] = []
 
     def take(number: int, frame: FrameType | None) -> None:
         if os.getpid() != owner:
             return
         if _would_be_lost(frame):
-            threading.Timer(AGAIN, _send, (number,)).start()
+            again.append(threading.Timer(AGAIN, _send, (number,)))
+            again[-1].start()
             return
+        stop()
+
+    def stop() -> NoReturn:
         why = CANCELLED if cancel is not None and cancel() else BY_KEYBOARD
         raise Stopped(_during(why, doing))
 
@@ -130,6 +135,10 @@ def interruptible(doing: str = "") -> Iterator[None]:
     finally:
         over.set()
         signal.signal(signal.SIGINT, earlier)
+        for timer in again:
+            timer.cancel()
+    if again:
+        stop()
 
 
 def _send(number: int) -> None:

@@ -438,6 +438,15 @@ def test_ctrl_c_ends_what_other_processes_think_about(way: str) -> None:
     assert time.monotonic() - began < 30
 
 
+def test_ctrl_c_in_a_destructor_at_the_end_of_the_work_is_heard() -> None:
+    class Last:
+        def __del__(self) -> None:
+            signal.raise_signal(signal.SIGINT)
+
+    with pytest.raises(Stopped, match="SIGINT was received"), interruptible():
+        Last()
+
+
 def no_memory(*_: Any) -> Any:
     raise MemoryError
 
