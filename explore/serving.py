@@ -5,6 +5,7 @@ from __future__ import annotations
 import fcntl
 import hashlib
 import os
+import re
 import shutil
 import sys
 import tempfile
@@ -29,6 +30,8 @@ if TYPE_CHECKING:
 
 HOST = "127.0.0.1"
 PREFIX = "explorer-"
+LOCAL = re.compile(r"(127\.0\.0\.1|localhost|\[::1\])(:\d{1,5})?", re.ASCII | re.IGNORECASE)
+"""Who a browser asks that means this machine, directly or through a tunnel."""
 
 
 class Handler(SimpleHTTPRequestHandler):
@@ -44,12 +47,22 @@ class Handler(SimpleHTTPRequestHandler):
         """Say nothing of each file."""
 
     def send_head(self) -> Any:
-        """Begin the answer; what cannot be the name of a file is not found."""
+        """Begin the answer; what cannot be the name of a file is not found.
+
+        A page of somebody else, whose name was made to mean this machine, is refused: its browser says whom it asks.
+        """
+        if not all(LOCAL.fullmatch(asked) for asked in self.headers.get_all("Host", [])):
+            self.send_error(HTTPStatus.FORBIDDEN, explain=f"The explorer answers as {HOST} and localhost only.")
+            return None
         try:
             return super().send_head()
         except ValueError:
             self.send_error(HTTPStatus.NOT_FOUND)
             return None
+
+    def list_directory(self, path: Any) -> None:  # noqa: ARG002 (as its base has it)
+        """Say that a folder is no file."""
+        self.send_error(HTTPStatus.NOT_FOUND)
 
 
 class Server(ThreadingHTTPServer):

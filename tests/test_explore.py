@@ -508,3 +508,38 @@ def test_a_link_of_signs_that_are_no_text_is_refused_or_opened() -> None:
     for key in ("version", "start", "removed", "steps", "replicas"):
         answer = Session().answer(json.dumps({"ask": "open", "link": f"#kip320?{key}=\ud800"}))
         assert {"error", "views"} & set(json.loads(answer))
+
+
+HEADS = {
+    200: [
+        *("GET / HTTP/1.1\r\nHost: " + name for name in ("127.0.0.1:{}", "localhost:8000", "LOCALHOST", "[::1]:{}")),
+        "GET / HTTP/1.0",
+    ],
+    403: [
+        *("GET / HTTP/1.1\r\nHost: " + name for name in ("evil.example", "evil.example:{}", "127.0.0.1.evil.example", "10.0.0.1:{}", "")),
+        "GET / HTTP/1.1\r\nHost: localhost\r\nHost: evil.example",
+        "HEAD / HTTP/1.1\r\nHost: evil.example",
+    ],
+    404: [
+        *(f"GET {path} HTTP/1.1\r\nHost: localhost" for path in ("/folder/", "/../secret", "/%2e%2e/secret", "/folder/..%2f..%2fsecret")),
+        "GET http://localhost/../secret HTTP/1.1\r\nHost: localhost",
+    ],
+}  # fmt: skip
+
+
+def test_the_server_answers_to_this_machine_alone_and_with_its_own_files(tmp_path: Path) -> None:
+    (tmp_path / "secret").write_text("SECRET")
+    folder = tmp_path / "page"
+    (folder / "folder").mkdir(parents=True)
+    (folder / "index.html").write_text("the page")
+    with server(folder) as made:
+        threading.Thread(target=made.serve_forever, daemon=True).start()
+        for status, heads in HEADS.items():
+            for head in heads:
+                with socket.create_connection((HOST, made.server_port), 10) as asking:
+                    asking.sendall(f"{head.format(made.server_port)}\r\n\r\n".encode())
+                    answer = asking.makefile("rb").read().decode()
+                assert answer.split()[1] == str(status), head
+                assert ("the page" in answer) is (status == 200)
+                assert "SECRET" not in answer
+        made.shutdown()
