@@ -71,8 +71,7 @@ class Kept:
             return None
         file = self._file(name)
         try:
-            with sealed.opened(file) as opened:
-                stored = sealed.object_in(opened.read())
+            stored = sealed.object_in(sealed.content(file))
             self._look_at_format(file, name, stored)
             row = sealed.unsealed(stored)
         except FileNotFoundError:
@@ -140,7 +139,6 @@ def _bytes(text: str) -> bytes:
 def _row_in(file: Path) -> dict[str, Any]:
     """Return what a file says of a row; nothing where it cannot be read."""
     try:
-        with sealed.opened(file) as opened:
-            return sealed.object_in(opened.read())
+        return sealed.object_in(sealed.content(file))
     except (OSError, sealed.BrokenSealError):
         return {}

@@ -14,6 +14,7 @@ from fencepost.api.advice import in_place_of, instead_of, told
 from fencepost.api.arguments import refuse_taken
 from fencepost.api.kafka_names import by_meaning, meant
 from fencepost.api.places import USER_MODULE, near, of_model, placed, pointed_at_line
+from fencepost.explorers.sealed import MOST
 from fencepost.invariants.protocols import PROTOCOLS, Protocol, protocol
 from fencepost.model.language.actions import Action, Property
 from fencepost.model.language.constants import Constants
@@ -229,6 +230,8 @@ def make_sure_file(path: Path) -> None:
         raise UsageError(f"{path} is a folder: name a protocol, or a Python file that defines MACHINE and PROPERTIES.")
     if not path.is_file():
         raise UsageError(f"there is no file {path}: name a protocol, or a Python file that defines MACHINE and PROPERTIES.")
+    if path.stat().st_size > MOST:
+        raise UsageError(f"{path} has more than {MOST >> 20} MiB: name a Python file that defines MACHINE and PROPERTIES.")
     if path.suffix != ".py":
         raise UsageError(
             f"{path} does not end in .py: a protocol of your own is a Python file, so give it a name such as {path.stem}.py."

@@ -5,6 +5,7 @@ from __future__ import annotations
 import importlib.util
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from fencepost.explorers.sealed import given
 from fencepost.model.language.errors import UsageError
 
 if TYPE_CHECKING:
@@ -35,8 +36,8 @@ def look_for_client() -> None:
 def client_settings(file: Path) -> dict[str, str]:
     """Return what a file of client settings says, a NAME=VALUE a line; raise UsageError for anything else."""
     try:
-        lines = file.read_text(encoding="utf-8").splitlines()
-    except (OSError, UnicodeDecodeError) as error:
+        lines = given(file).decode("utf-8").splitlines()
+    except (OSError, ValueError) as error:
         raise UsageError(f"{file} cannot be read: {error}. Name a file with a NAME=VALUE on each line.") from error
     found = {}
     for number, line in enumerate(lines, 1):

@@ -231,8 +231,7 @@ def history_of(sql: SparkSession, reading: Reading, settings: Settings, name: st
 def _kept(folder: Path, stands: dict[str, Any]) -> Disagreement | None:
     """Return what an earlier run has said of these records; None if it has not, or said it of others."""
     try:
-        with sealed.opened(folder / JUDGED) as opened:
-            kept = sealed.unsealed(sealed.object_in(opened.read()))
+        kept = sealed.unsealed(sealed.object_in(sealed.content(folder / JUDGED)))
     except (OSError, sealed.BrokenSealError):
         return None
     count, first = kept.get("count"), kept.get("first")

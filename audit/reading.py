@@ -11,7 +11,7 @@ import tempfile
 from contextlib import ExitStack
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import IO, TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, Any
 
 from fencepost.audit.dumped import lines
 from fencepost.audit.logs import File, Note, add_run, files_in, identity
@@ -74,8 +74,7 @@ def earlier(folder: Path) -> Reading:
     """Return what an earlier run has read into a folder; raise UsageError if that is not known."""
     refused = UsageError(f"{folder} has no readable {MANIFEST} of an audit: leave out --resume and name another folder.")
     try:
-        with sealed.opened(folder / MANIFEST) as opened:
-            data = sealed.unsealed(sealed.object_in(opened.read()))
+        data = sealed.unsealed(sealed.object_in(sealed.content(folder / MANIFEST)))
         files, parts = [File.of(item) for item in data["files"]], list(data["parts"])
         known = all(PART.fullmatch(name) and (folder / RECORDS / name).is_file() for name in parts)
     except (OSError, sealed.BrokenSealError, KeyError, TypeError, AttributeError) as error:
@@ -135,8 +134,9 @@ def _take_dump(reading: Reading, item: File) -> None:
     path, before = Path(item.path), reading.added
     after = max((last for _, last in item.runs), default=-1)
     item.notes, item.runs = [], []
-    _take(reading, io.BytesIO(b"".join(lines(path, item.number, item.runs, item.notes, after))))
-    item.position, item.records = path.stat().st_size, item.records + reading.added - before
+    item.position = path.stat().st_size  # it may grow while it is read
+    _take(reading, _Lines(lines(path, item.number, item.runs, item.notes, after)))
+    item.records += reading.added - before
 
 
 def _has_more(item: File, reading: Reading) -> bool:
@@ -155,7 +155,7 @@ def _has_more(item: File, reading: Reading) -> bool:
     return size > item.position
 
 
-def _take(reading: Reading, rows: IO[bytes]) -> None:
+def _take(reading: Reading, rows: io.RawIOBase) -> None:
     """Write rows as a Parquet file; what is not listed in the manifest in the end counts for nothing."""
     from pyarrow.parquet import ParquetWriter
 
@@ -186,12 +186,12 @@ def _write(writer: Any, held: list[RecordBatch]) -> int:
     return int(table.num_rows)
 
 
-def _batches(rows: IO[bytes]) -> Iterator[RecordBatch]:
+def _batches(rows: io.RawIOBase) -> Iterator[RecordBatch]:
     import pyarrow as pa
     from pyarrow import csv
 
-    buffered = rows if isinstance(rows, io.BytesIO) else io.BufferedReader(cast("io.RawIOBase", rows), 1 << 20)
-    if not (buffered.getbuffer().nbytes if isinstance(buffered, io.BytesIO) else buffered.peek(1)):
+    buffered = io.BufferedReader(rows, 1 << 20)
+    if not buffered.peek(1):
         return
     kinds = (
         pa.int32(),
@@ -213,11 +213,29 @@ def _batches(rows: IO[bytes]) -> Iterator[RecordBatch]:
     )
 
 
-def _decoded(items: list[File], kafka: str | None, jars: Path | None) -> IO[bytes]:
+def _decoded(items: list[File], kafka: str | None, jars: Path | None) -> _Decoder:
     """Have Kafka's classes decode files; return a stream of rows that, when it ends, has told how far each was read."""
     version, folder, _ = located(kafka or (None if jars else NEWEST), jars)
     path = os.pathsep.join([str(compiled(version, folder, (SOURCES,))), f"{folder}{os.sep}*"])
-    return cast("IO[bytes]", _Decoder(items, [tool("java"), *JAVA_OPTIONS, "-cp", path, "fencepost.audit.Decode"]))
+    return _Decoder(items, [tool("java"), *JAVA_OPTIONS, "-cp", path, "fencepost.audit.Decode"])
+
+
+class _Lines(io.RawIOBase):
+    """Lines as a stream, each made when it is read."""
+
+    def __init__(self, made: Iterator[bytes]) -> None:
+        self._made, self._left = made, b""
+
+    def readable(self) -> bool:
+        """Say that this can be read."""
+        return True
+
+    def readinto(self, buffer: Any) -> int:
+        """Read what is left of a line, or of the next one."""
+        text = self._left or next(self._made, b"")
+        count = min(len(text), len(buffer))
+        buffer[:count], self._left = text[:count], text[count:]
+        return count
 
 
 class _Decoder(io.RawIOBase):

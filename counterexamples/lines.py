@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, NamedTuple, NoReturn
 
 from fencepost.counterexamples.trace import FORMAT, RULE
 from fencepost.counterexamples.values import quoted
+from fencepost.explorers.sealed import given
 from fencepost.model.language.errors import UsageError, nearest
 
 if TYPE_CHECKING:
@@ -37,6 +38,8 @@ HEADERS = (
 )
 A_TRACE = f"A trace is a text file that starts with `format: {FORMAT}`."
 A_HISTORY = "Histories of real clients are played by `fencepost conform leader-discovery --client NAME --trace FILE`."
+LONGEST = 1 << 27
+"""Bytes of a trace."""
 AN_EXAMPLE = "counterexamples/archive/kip101-weak-isr.trace"
 
 
@@ -50,7 +53,7 @@ class Line(NamedTuple):
 def load(path: str | File) -> Lines:
     """Return the lines of a file; raise UsageError if it cannot be read or is not text."""
     try:
-        raw = File(path).read_bytes()
+        raw = given(File(path), LONGEST)
     except FileNotFoundError:
         raise UsageError(f"{path}: there is no such file. Give the path of a trace, such as {AN_EXAMPLE}.") from None
     except (OSError, ValueError) as error:

@@ -14,7 +14,7 @@ import sys
 import tempfile
 from pathlib import Path
 
-from fencepost.explorers.sealed import opened
+from fencepost.explorers.sealed import all_of, opened
 from fencepost.model.language.errors import UsageError
 
 NAMED = "FENCEPOST_CACHE"
@@ -23,6 +23,8 @@ PRIVATE = "private"
 OTHERS_WRITE = stat.S_IWGRP | stat.S_IWOTH
 OTHERS = stat.S_IRWXG | stat.S_IRWXO
 MOST_LINKS = 40
+MOST = 1 << 28
+"""Bytes of a file of the cache."""
 
 _temporary: list[Path] = []
 """The folder that stands in for a cache that cannot be trusted, once it was made."""
@@ -88,16 +90,17 @@ def keep(path: Path, held: bytes) -> None:
 
 
 def content(path: Path) -> bytes:
-    """Return what a file of the cache holds; raise OSError for a link, and for a file of another user or one that all may write.
+    """Return what a file of the cache holds; raise OSError for a link, and for a file of another user or one that others may write.
 
     The folder keeps others out. This is about files that were brought there with their owners: by a copy, an archive, a container.
     """
+    if path.parent.is_symlink():
+        raise OSError(f"{path.parent} is a symbolic link")
     with opened(path) as file:
         found = os.fstat(file.fileno())
-        if found.st_uid != os.getuid() or found.st_mode & stat.S_IWOTH:
+        if found.st_uid != os.getuid() or found.st_mode & OTHERS_WRITE:
             raise OSError(f"{path} is not this user's alone")
-        whole: bytes = file.read()
-    return whole
+        return all_of(file, MOST)
 
 
 def _reached(path: Path) -> Path:

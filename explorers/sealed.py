@@ -21,6 +21,8 @@ if TYPE_CHECKING:
 
 SUM = "sum"
 """The key of the checksum, over everything else."""
+MOST = 1 << 26
+"""Bytes of a file that is read as a whole."""
 
 
 _IN_PLACE = (errno.EACCES, errno.EPERM, errno.EROFS, errno.EBUSY)
@@ -120,3 +122,29 @@ def opened(path: Path) -> Any:
         os.close(descriptor)
         raise OSError(f"{path} is not a file")
     return os.fdopen(descriptor, "rb")
+
+
+def content(path: Path, most: int = MOST) -> bytes:
+    """Return what a file of ours holds; raise OSError for what `opened` refuses, and for more than `most` bytes."""
+    with opened(path) as file:
+        return all_of(file, most)
+
+
+def given(path: Path, most: int = MOST) -> bytes:
+    """Return what a file that a user named holds, which may be a pipe; raise OSError if that cannot be read, or has no end."""
+    descriptor = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)  # a pipe to which nobody writes is empty
+    try:
+        os.set_blocking(descriptor, True)
+        with open(descriptor, "rb", closefd=False) as file:
+            return all_of(file, most)
+    finally:
+        os.close(descriptor)
+
+
+def all_of(file: Any, most: int) -> bytes:
+    """Return what an open file holds; raise OSError if that is more than `most` bytes."""
+    size = os.fstat(file.fileno()).st_size
+    text: bytes = file.read(most + 1) if size <= most else b""
+    if max(size, len(text)) > most:
+        raise OSError(errno.EFBIG, f"it has more than {most >> 20} MiB")
+    return text

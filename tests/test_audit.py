@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 import json
+import os
 import time
 from typing import TYPE_CHECKING, Any
 
@@ -674,6 +675,7 @@ def test_numbers_and_times_that_no_log_has_are_told(tmp_path: Path) -> None:
         "nothing\n" * 100_000,
         record(0, "{") * 30_000,
     ],
+    ids=lambda text: text[:20].strip(),
 )
 def test_a_line_and_a_log_are_read_in_a_time_that_grows_with_them(text: str, tmp_path: Path) -> None:
     pytest.importorskip("pyarrow")
@@ -681,6 +683,18 @@ def test_a_line_and_a_log_are_read_in_a_time_that_grows_with_them(text: str, tmp
     found = audited(text, tmp_path)
     assert time.monotonic() - began < 10
     assert len(found.every_note) <= 5
+
+
+def test_a_dump_is_read_up_to_a_line_that_has_no_end(tmp_path: Path) -> None:
+    pytest.importorskip("pyarrow")
+    dump = tmp_path / "dump.txt"
+    dump.write_text((BATCH + record(0, '{"type":"A","version":0,"data":{}}')) * 5)
+    os.truncate(dump, 10 << 30)
+    began = time.monotonic()
+    found = read([dump], tmp_path / "audit", None, None, resume=False)
+    assert time.monotonic() - began < 5
+    assert "nothing is read from there on" in found.every_note[0].text
+    assert found.records == 5
 
 
 def test_nothing_but_an_audit_is_removed_from_the_folder_of_one(tmp_path: Path) -> None:

@@ -10,6 +10,7 @@ import random
 import re
 import subprocess
 import sys
+import time
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -104,17 +105,52 @@ def test_a_file_of_the_cache_that_others_may_write_or_own_is_not_read(tmp_path: 
     path = tmp_path / "object"
     path.write_bytes(b"code")
     assert content(path) == b"code"
-    path.chmod(0o606)
-    with pytest.raises(OSError, match="not this user's alone"):
-        content(path)
+    for mode in (0o606, 0o660):
+        path.chmod(mode)
+        with pytest.raises(OSError, match="not this user's alone"):
+            content(path)
     path.chmod(0o600)
     (tmp_path / "link").symlink_to(path)
     with pytest.raises(OSError, match="link"):
         content(tmp_path / "link")
+    (tmp_path / "elsewhere").symlink_to(tmp_path)
+    with pytest.raises(OSError, match="link"):
+        content(tmp_path / "elsewhere/object")
+    os.truncate(path, 1 << 40)
+    with pytest.raises(OSError, match="MiB"):
+        content(path)
     if os.getuid() == 0:
         os.chown(path, 54321, -1)
         with pytest.raises(OSError, match="not this user's alone"):
             content(path)
+
+
+@pytest.mark.parametrize("kind", ["no end", "a pipe", "10 GB"])
+def test_a_file_that_has_no_end_is_refused_at_once(kind: str, tmp_path: Path) -> None:
+    """In little memory; a pipe to which nobody writes is empty."""
+    file = tmp_path / "file"
+    if kind == "no end":
+        file = Path("/dev/zero")
+    elif kind == "a pipe":
+        os.mkfifo(file)
+    else:
+        file.touch()
+        os.truncate(file, 10 << 30)
+        file.rename(tmp_path / "file.py")
+        file = tmp_path / "file.py"
+    kept = tmp_path / "kept"
+    kept.mkdir()
+    for name in ("manifest.json", "row.json"):
+        (kept / name).symlink_to(file) if kind == "no end" else os.link(file, kept / name)
+    client = ["advise", "--bootstrap-server", "h:1", "--topic", "t", "--client-config", str(file)]
+    history = ["conform", "leader-discovery", "--client", "own", "--trace", str(file)]
+    resumed = [[*command, "--checkpoint", str(kept), "--resume"] for command in (KIP320, ["ablate", "kip320"])]
+    began, before = time.monotonic(), hostile.peak()
+    for command in (["replay", str(file)], ["show", str(file)], ["check", str(file)], client, history, *resumed):
+        done = fencepost(*command)
+        assert (done.exit_code, done.stdout, done.stderr.count("\n")) == (2, "", 1), (command, done.output)
+    assert time.monotonic() - began < 10
+    assert hostile.peak() - before < 1 << 29
 
 
 def test_an_object_whose_head_nests_too_deeply_is_damaged(tmp_path: Path) -> None:

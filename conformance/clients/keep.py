@@ -9,6 +9,7 @@ from fencepost.conformance.clients.events import NOBODY
 from fencepost.conformance.clients.history import BESIDES, PROTOCOL, History, Move, of_steps
 from fencepost.counterexamples.reader import read
 from fencepost.counterexamples.trace import ARCHIVE
+from fencepost.explorers.sealed import given
 from fencepost.invariants.protocols import protocol as named_protocol
 from fencepost.model.language.errors import UsageError
 
@@ -48,10 +49,10 @@ def load(path: Path) -> History:
             )
         return of_steps(trace.constants, trace.steps, path.stem)
     try:
-        data = json.loads(path.read_text("utf-8"))
+        data = json.loads(given(path))
         constants = named_protocol(PROTOCOL).machine.set_constants(data["constants"])
         moves = tuple(_move(str(text)) for text in data["moves"])
-    except (OSError, ValueError, KeyError, TypeError) as error:
+    except (OSError, ValueError, KeyError, TypeError, RecursionError) as error:
         raise UsageError(
             f"{path} cannot be read as a history ({type(error).__name__}: {error}). Name a file that `fencepost conform --client ... --output DIR` "
             "wrote, or a trace of leader-discovery."

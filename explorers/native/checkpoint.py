@@ -6,6 +6,7 @@ replaced last and in one step, so a folder always holds one whole checkpoint, ev
 
 from __future__ import annotations
 
+import errno
 import hashlib
 from dataclasses import asdict
 from pathlib import Path
@@ -176,9 +177,10 @@ def _manifest(folder: Path) -> dict[str, Any]:
     """Return the manifest of a checkpoint, which is as it was written; raise UsageError if it is not, or there is none."""
     path = folder / MANIFEST
     try:
-        with sealed.opened(path) as file:
-            text = file.read()
-    except OSError:
+        text = sealed.content(path)
+    except OSError as error:
+        if error.errno == errno.EFBIG:
+            raise _damaged(folder) from None
         raise UsageError(f"there is no checkpoint in {folder}: run once with --checkpoint {folder} and a budget.") from None
     try:
         found = sealed.object_in(text)

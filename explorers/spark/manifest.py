@@ -79,7 +79,7 @@ def load(store: Store, native: Search) -> Manifest:
     if not store.exists(NAME):
         raise UsageError(f"there is no checkpoint of the spark engine in {store.url}: run once with --checkpoint {store.url}.")
     try:
-        found = sealed.object_in(store.read(NAME))
+        found = sealed.object_in(store.read(NAME, sealed.MOST))
         if found.get("format") != FORMAT:
             raise UsageError(
                 f"{where}: the checkpoint has format {str(found.get('format'))[:20]}, and this version of Fencepost reads format "

@@ -192,13 +192,16 @@ class Store:
         except OSError as error:
             raise UsageError(f"{path} could not be written: {error}. Name a folder with room.") from error
 
-    def read(self, name: str) -> bytes:
-        """Return a file's content; raise DamagedError if it is not there."""
+    def read(self, name: str, most: int | None = None) -> bytes:
+        """Return a file's content; raise DamagedError if it is not there, or larger than what was written can be."""
         try:
             with self._opened(name) as file:
-                return bytes(file.read())
+                text = bytes(file.read(None if most is None else most + 1))
         except OSError:
             raise self._missing(name) from None
+        if most is not None and len(text) > most:
+            raise DamagedError(f"{self.path}/{name} has more than {most >> 20} MiB. Name another folder.")
+        return text
 
     def _opened(self, name: str) -> Any:
         if not self.local:

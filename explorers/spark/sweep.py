@@ -124,7 +124,7 @@ def _entries(system: Any, path: str) -> list[Any]:
 
 def _manifest(folder: str) -> dict[str, Any]:
     try:
-        found = sealed.object_in(Store(folder).read(MANIFEST))
+        found = sealed.object_in(Store(folder).read(MANIFEST, sealed.MOST))
         if found.get("format") != FORMAT:
             raise UsageError(
                 f"the sweep in {folder} has format {str(found.get('format', 1))[:20]}, and this version of Fencepost reads format "
