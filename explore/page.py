@@ -35,6 +35,7 @@ MODULES = {
         *("__init__", "folding", "history", "lines", "reader", "states", "trace", "values", "violating_binding"),
         *("render/__init__", "render/markup", "render/parties", "render/pictures"),
     ),
+    "explorers": ("__init__", "sealed"),
     "explore": ("__init__", "links", "opened", "refusals", "session", "setting", "view"),
 }
 """What the browser loads, by package: all of it, or these modules."""

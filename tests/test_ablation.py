@@ -36,7 +36,7 @@ from tests.machines import (
     slips,
 )
 from tests.random_machines.engines import load
-from tests.test_hard_machines import HEAD, texts
+from tests.written import HEAD, texts
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

@@ -17,7 +17,7 @@ from fencepost.explorers.verdict import Cause
 from tests.commands import data_of, fencepost, fixed
 from tests.machines import mailbox
 from tests.random_machines.engines import load
-from tests.test_hard_machines import HEAD
+from tests.written import HEAD
 
 if TYPE_CHECKING:
     from collections.abc import Callable

@@ -12,7 +12,7 @@ from fencepost.testing import checks
 
 from tests.machines import mailbox, shelf
 from tests.random_machines.engines import load
-from tests.test_hard_machines import HEAD
+from tests.written import HEAD
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -110,7 +110,7 @@ def test_a_text_is_a_list_of_one_name_and_a_generator_is_a_list() -> None:
 @pytest.mark.parametrize("name", ["workers", "budget", "memory", "compact", "version", "only", "cancel"])
 def test_a_constant_is_not_taken_for_an_argument_of_the_same_name(name: str, tmp_path: Path) -> None:
     machine, properties = load(HEAD + CONSTANTS.format(name=name), tmp_path)
-    value = {"compact": True, "version": "", "only": "few", "cancel": lambda: False, "memory": 1 << 30}.get(name, 3)
+    value = {"compact": True, "version": "", "only": "few", "cancel": lambda: False, "memory": 1 << 40}.get(name, 3)
     with pytest.raises(f.UsageError) as error:
         f.check(machine, properties, engine="plain", **{name: value})  # type: ignore[arg-type]
     assert str(error.value) == (

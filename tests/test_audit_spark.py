@@ -50,6 +50,12 @@ def test_the_report_is_the_same_on_executors(tmp_path: Path) -> None:
     assert one.to_frame().shape[0] == len(one.findings)
 
 
+def test_a_name_that_the_system_refuses_is_bad_input() -> None:
+    result = fencepost("audit", "a/" * 3000)
+    assert result.exit_code == 2
+    assert "File name too long. Name another file or folder." in result.stderr
+
+
 def killed_once(log: Path, kept: Path, there: str) -> None:
     """Audit a log in a process of its own, and end it and all that it started by SIGKILL as soon as a file is there."""
     words = [

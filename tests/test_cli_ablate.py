@@ -12,7 +12,7 @@ from fencepost.explorers.evidence.ablation import Ablation
 from fencepost.explorers.interrupts import BY_KEYBOARD
 
 from tests.commands import data_of, fencepost
-from tests.test_hard_machines import HEAD
+from tests.written import HEAD
 
 if TYPE_CHECKING:
     from collections.abc import Callable

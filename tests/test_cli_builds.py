@@ -21,7 +21,7 @@ from fencepost.invariants.catalogue import Profile, runs
 from junitparser import Error, Failure, JUnitXml
 
 from tests.commands import KIP101, data_of, fencepost
-from tests.test_hard_machines import HEAD
+from tests.written import HEAD
 
 pytest.importorskip("fencepost.explorers.native.search")  # now: what is imported beside `pytester` is forgotten after it
 MAILBOX = Path(__file__).parent / "machines" / "mailbox.py"

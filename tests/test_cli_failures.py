@@ -105,11 +105,10 @@ def test_notes_that_cannot_be_written_change_no_status() -> None:
 
 
 def test_a_name_that_the_system_refuses_is_bad_input() -> None:
-    for command in (["check", "a" * 300], ["check", "a" * 300 + ".py"], ["new", "a" * 300], ["audit", "a/" * 3000]):
+    for command in (["check", "a" * 300], ["check", "a" * 300 + ".py"], ["new", "a" * 300]):
         result = CliRunner().invoke(run, command)
-        assert result.exit_code == 2
-        assert "File name too long. Name another file or folder." in result.stderr or "audit" in result.stderr
-        assert len(result.stderr) < 300
+        assert (result.exit_code, len(result.stderr) < 300) == (2, True)
+        assert "File name too long. Name another file or folder." in result.stderr
 
 
 @pytest.mark.parametrize("size", ["1000000000", "9" * 5000, "\u00b2", "-1", "wide"])

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from tests.commands import data_of, fencepost
-from tests.test_hard_machines import HEAD
+from tests.written import HEAD
 
 pytestmark = pytest.mark.xdist_group("post")
 

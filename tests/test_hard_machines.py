@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-import re
-from pathlib import Path
+from typing import TYPE_CHECKING
 
 import pytest
 from fencepost.explorers.native import store
@@ -18,30 +17,10 @@ from fencepost.model.language.subset.program import MOST_DEEP
 from tests.random_machines.case import Case, said
 from tests.random_machines.comparisons import ALWAYS, SOMETIMES
 from tests.random_machines.engines import compare_typed, load
+from tests.written import HEAD, texts
 
-HEAD = '''"""A machine."""
-
-from typing import Annotated
-
-from fencepost.model.language import (
-    NONE, Array, Bag, BitSet, Channel, Constants, InFlight, Index, Machine, Range, Record, Size, action, always, at_most, bits, bound,
-    capacity, eventually, leads_to, require, shape, sometimes, step, strong, weak,
-)
-
-
-class C(Constants):
-    three = shape(3, low=1, high=3, meaning="three")
-    n = bound(3, low=1, high=9, meaning="n")
-    none = bound(0, low=0, high=2, meaning="none")
-
-
-'''
-
-
-def texts(name: str) -> dict[str, str]:
-    file = Path(__file__).parent / "oddities" / name
-    return dict(block.split("\n", 1) for block in re.split(r"^== ", file.read_text(), flags=re.MULTILINE)[1:])
-
+if TYPE_CHECKING:
+    from pathlib import Path
 
 CASES, LIFTED = texts("whole.txt"), texts("lifted.txt")
 ASKED = ALWAYS | {name: ask for name, (_, ask) in SOMETIMES.items()}

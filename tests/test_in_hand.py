@@ -11,7 +11,7 @@ from fencepost.model.language.errors import UsageError
 
 from tests.machines import comforts
 from tests.random_machines.engines import load
-from tests.test_hard_machines import HEAD
+from tests.written import HEAD
 
 if TYPE_CHECKING:
     from pathlib import Path

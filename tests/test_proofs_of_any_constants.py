@@ -14,7 +14,7 @@ from fencepost.invariants.protocols import Protocol
 from fencepost.model.language.errors import DomainError, MismatchError, ModelError, UsageError
 
 from tests.random_machines.engines import load
-from tests.test_hard_machines import HEAD, texts
+from tests.written import HEAD, texts
 
 if TYPE_CHECKING:
     from pathlib import Path

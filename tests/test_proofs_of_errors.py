@@ -23,7 +23,7 @@ from fencepost.model.language.interpreter import Interpreter, Step
 
 from tests.machines import stumbles
 from tests.random_machines.engines import load as load_model
-from tests.test_hard_machines import HEAD
+from tests.written import HEAD
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -18,7 +18,7 @@ from fencepost.testing.random_machines import numbered
 from tests.random_machines.case import Case
 from tests.random_machines.engines import compare_symbolic, load, with_folder
 from tests.random_machines.proofs import proof
-from tests.test_hard_machines import HEAD
+from tests.written import HEAD
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -28,7 +28,7 @@ from fencepost.invariants.protocols import protocol
 from fencepost.model.language.errors import UsageError
 
 from tests.sparks import marks
-from tests.test_hard_machines import HEAD
+from tests.written import HEAD
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

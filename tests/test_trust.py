@@ -363,7 +363,7 @@ def test_guards_on_one_line_are_counted_apart_on_every_engine(tmp_path: Path) ->
 
 
 def test_each_defect_that_was_found_has_its_test() -> None:
-    page = (ROOT / "docs/trust.md").read_text()
+    page = (ROOT / "tests/found.md").read_text()
     named = re.findall(r"`(test_\w+\.py)(?:::(\w+))?` \|$", page, flags=re.MULTILINE)
     assert len(named) == len(re.findall(r"^\| (?!found by)(?!-)", page, flags=re.MULTILINE)) > 30
     for file, test in named:

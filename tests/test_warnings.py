@@ -14,7 +14,7 @@ from fencepost.model.language.ir import translate
 
 from tests.commands import data_of, fencepost
 from tests.machines import mailbox
-from tests.test_hard_machines import HEAD
+from tests.written import HEAD
 
 ROOT = Path(__file__).parent.parent
 CARELESS = ROOT / "tests" / "machines" / "careless.py"
