@@ -8,7 +8,8 @@ import re
 import sys
 from typing import Any
 
-SIZE = re.compile(r"[0-9]{1,4}", re.ASCII)
+SIZE = re.compile(r"[1-9][0-9]{0,3}", re.ASCII)
+"""Columns or lines that a terminal may have: with none of them nothing would be printed."""
 
 
 class _Notes(io.TextIOWrapper):

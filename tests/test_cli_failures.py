@@ -111,7 +111,7 @@ def test_a_name_that_the_system_refuses_is_bad_input() -> None:
         assert "File name too long. Name another file or folder." in result.stderr
 
 
-@pytest.mark.parametrize("size", ["1000000000", "9" * 5000, "\u00b2", "-1", "wide"])
+@pytest.mark.parametrize("size", ["0", "1000000000", "9" * 5000, "\u00b2", "-1", "wide"])
 def test_a_size_that_no_terminal_has_is_forgotten(size: str, monkeypatch: pytest.MonkeyPatch) -> None:
     usual = CliRunner(env={"COLUMNS": None, "LINES": None}).invoke(run, ["list", "kip101"])
     monkeypatch.setenv("LINES", size)
