@@ -9,8 +9,11 @@ from fencepost.api import contract
 from fencepost.api.contract import RunData
 from fencepost.api.contract_evidence import PointData, RowData
 from fencepost.explorers.verdict import Verdict
+from fencepost.model.language.actions import Kind
 
-VERDICTS = frozenset(map(str, Verdict))
+VERDICTS, KINDS = frozenset(map(str, Verdict)), frozenset(map(str, Kind))
+LARGEST = 1 << 128
+"""No number of a row is as large; larger ones need not fit a float."""
 OF_KINDS = {"guard": {"action", "number", "part"}, "setting": {"constant"}}
 """What a row says beside what all of them do."""
 
@@ -33,7 +36,12 @@ def is_point(found: Any) -> bool:
 
 def is_run(found: Any) -> bool:
     """Say whether this may be a finished run of the catalogue."""
-    return is_shaped(found, RunData) and all(item["verdict"] in VERDICTS for item in (found, *found["properties"]))
+    return (
+        is_shaped(found, RunData)
+        and all(item["verdict"] in VERDICTS for item in (found, *found["properties"]))
+        and all(item["kind"] in KINDS for item in found["properties"])
+        and all("length" in item for item in found["properties"] if item["verdict"] == Verdict.VIOLATED)
+    )
 
 
 def is_shaped(value: object, kind: Any) -> bool:
@@ -55,4 +63,5 @@ def is_shaped(value: object, kind: Any) -> bool:
         return isinstance(value, list) and all(is_shaped(item, parts[0]) for item in value)
     if origin is dict:
         return isinstance(value, dict) and all(is_shaped(item, parts[1]) for item in value.values())
-    return type(value) in {float: (float, int), None: (NoneType,)}.get(kind, (kind,))
+    is_of_kind = type(value) in {float: (float, int), None: (NoneType,)}.get(kind, (kind,))
+    return is_of_kind and (not isinstance(value, int | float) or abs(value) < LARGEST)

@@ -257,6 +257,8 @@ def test_faults_that_happened_for_free_are_named_where_none_of_those_counted_did
 def test_without_any_fault_none_is_said_to_be_for_free() -> None:
     point = {"kinds": ["crashes"], "least": 0, "undetermined": False, "front": [{"faults": {}, "free": {}, "length": 1}]}
     assert (tolerated(point), breaks_with(point)) == ("none: it fails without any", "no fault (1 state)")
+    point = {"kinds": [], "least": 0, "undetermined": False, "front": [{"faults": {}, "length": 1}]}
+    assert (tolerated(point), breaks_with(point)) == ("none: it fails without any", "no fault (1 state)")
 
 
 @pytest.mark.parametrize(
