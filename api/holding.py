@@ -147,9 +147,11 @@ class InHand:
         if not isinstance(domain, InFlight):
             return self._parameter(item, name, domain, value)
         kind = self.plain.message_class(domain)
-        if isinstance(value, Record):
+        if isinstance(value, kind):
             return key_of(value)
         _look_at(f"parameter {name!r}", value, Mapping, "a dictionary of fields of a message in flight")
+        for field in value:
+            _field(kind, field)
         found = [
             message
             for message in getattr(self.plain.schema.restore(state._key), domain.bag)
@@ -186,8 +188,18 @@ def in_hand(
     return InHand(machine, question.protocol.properties, Interpreter(machine, question.constants))
 
 
+def _field(record: type[Record], name: str) -> FieldType:
+    """Return a field of a record; raise UsageError if it has none of this name."""
+    known = dict(fields(record))
+    if name not in known:
+        raise UsageError(
+            f"record {record.__name__} has no field {name!r}.{nearest(str(name), list(known))} Fields are: {', '.join(known)}."
+        )
+    return known[name]
+
+
 def _words(record: type[Record], name: str) -> dict[str, int]:
-    kind = dict(fields(record)).get(name)
+    kind = _field(record, name)
     return kind.domain.spellings() if isinstance(kind, Scalar) else {}
 
 
@@ -208,13 +220,8 @@ def _look_at(what: str, value: Any, kind: type, wanted: str) -> None:
 
 def _fill(record: Any, kind: type[Record], values: Mapping[str, Any]) -> None:
     _look_at(f"record {kind.__name__}", values, Mapping, "a dictionary of its fields")
-    known = dict(fields(kind))
     for name, value in values.items():
-        if name not in known:
-            raise UsageError(
-                f"record {kind.__name__} has no field {name!r}.{nearest(name, list(known))} Fields are: {', '.join(known)}."
-            )
-        field = known[name]
+        field = _field(kind, name)
         if isinstance(field, Scalar):
             setattr(record, name, _number(f"{kind.__name__}.{name}", field.domain.spellings(), value))
         else:
@@ -234,6 +241,7 @@ def _fill_place(place: Any, field: FieldType, value: Any) -> None:
     elif isinstance(field, ArrayOf):
         _look_at("an array", value, Iterable, "a list, or a dictionary by index")
         for index, item in value.items() if isinstance(value, Mapping) else enumerate(value):
+            _look_at("an index", index, Integral, "a whole number")
             if isinstance(field.element, Scalar):
                 place[index] = _number(f"element {index}", field.element.domain.spellings(), item)
             else:

@@ -38,7 +38,7 @@ def explain(error: BaseException) -> tuple[Exit, str]:
         )
     if isinstance(error, OSError) and error.errno in _NO_ROOM:
         return Exit.BAD_INPUT, f"the output cannot be written: {error.strerror}. Send it to where there is room."
-    if isinstance(error, OSError) and error.errno in _NAMED and error.filename is not None:
+    if isinstance(error, OSError) and error.errno in _NAMED and isinstance(error.filename, str | bytes):
         name = os.fsdecode(error.filename)
         shown = name if len(name) <= LONGEST else f"{name[: LONGEST - 3]}..."
         return Exit.BAD_INPUT, f"{shown} cannot be used: {error.strerror}. Name another file or folder."

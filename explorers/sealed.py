@@ -134,6 +134,8 @@ def given(path: Path, most: int = MOST) -> bytes:
     """Return what a file that a user named holds, which may be a pipe; raise OSError if that cannot be read, or has no end."""
     descriptor = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)  # a pipe to which nobody writes is empty
     try:
+        if stat.S_ISDIR(os.fstat(descriptor).st_mode):
+            raise IsADirectoryError(errno.EISDIR, os.strerror(errno.EISDIR), str(path))
         os.set_blocking(descriptor, True)
         with open(descriptor, "rb", closefd=False) as file:
             return all_of(file, most)

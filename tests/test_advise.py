@@ -299,5 +299,10 @@ def test_a_file_of_client_settings_with_a_line_that_sets_nothing_is_refused(tmp_
     assert f"{file}:3 is 'nonsense'" in done.stderr
 
 
+def test_a_folder_in_the_place_of_client_settings_is_refused_by_its_name(tmp_path: Path) -> None:
+    done = fencepost("advise", "--bootstrap-server", "h:1", "--topic", "orders", "--client-config", str(tmp_path))
+    assert (done.exit_code, f"Is a directory: '{tmp_path}'" in done.stderr) == (2, True)
+
+
 def test_outcomes_are_words_of_the_figures() -> None:
     assert [outcome(point) for point in cells(3)[:2]] == ["can be lost with 1 crash", "can be lost without any crash"]

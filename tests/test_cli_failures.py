@@ -43,6 +43,13 @@ def test_what_nobody_foresaw_ends_with_status_4_and_no_traceback(monkeypatch: py
     assert result.exit_code == 4
 
 
+def test_a_file_that_the_system_knows_by_number_alone_is_no_traceback(monkeypatch: pytest.MonkeyPatch) -> None:
+    _fail_with(monkeypatch, IsADirectoryError(errno.EISDIR, "Is a directory", 3))
+    result = CliRunner().invoke(run, ["check", "kip320"])
+    assert result.stderr.startswith("fencepost: something unforeseen failed: IsADirectoryError: [Errno 21] Is a directory: 3\n")
+    assert result.exit_code == 4
+
+
 def test_a_failure_of_the_compiler_is_one_message(monkeypatch: pytest.MonkeyPatch) -> None:
     from fencepost.explorers.native.llvm.objects import CompileError
 
