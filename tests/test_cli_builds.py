@@ -15,9 +15,11 @@ from fencepost.cli.builds.github import ROOM, summary, workflow_commands
 from fencepost.cli.builds.junit import junit
 from fencepost.cli.builds.outcomes import End, Report, outcomes
 from fencepost.cli.builds.sarif import sarif
+from fencepost.cli.builds.write import Builds
 from fencepost.cli.commands import catalogue
 from fencepost.invariants import lineage
 from fencepost.invariants.catalogue import Profile, runs
+from fencepost.model.language.errors import UsageError
 from junitparser import Error, Failure, JUnitXml
 
 from tests.commands import KIP101, data_of, fencepost
@@ -329,3 +331,16 @@ def test_an_error_of_one_model_leaves_what_was_found_of_those_before(tmp_path: P
     assert "goes-wrong was not run: goes-wrong ended in an error" in junit.read_text()
     alone = fencepost("check", str(wrong), "--json", "--quiet", "--engine", "plain")
     assert (alone.exit_code, alone.stdout) == (2, "")
+
+
+def test_an_error_of_a_model_is_told_where_the_report_cannot_be_written_either(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def full(*_: object) -> None:
+        raise UsageError("there is no room.")
+
+    wrong, report = tmp_path / "wrong.py", tmp_path / "found.xml"
+    wrong.write_text(HEAD + GOES_WRONG)
+    monkeypatch.setattr(Builds, "write", full)
+    result = fencepost("check", str(LAMPS), str(wrong), "--quiet", "--engine", "plain", "--junit", str(report))
+    assert (result.exit_code, "go: State.x: 4 is out of its domain 0..3" in result.stderr) == (2, True)

@@ -69,7 +69,7 @@ def run_catalogue(request: Request) -> Exit:
         try:
             builds.write(reports, [run.name for run in tally.waiting], tally.why_stopped)
         except UsageError as error:
-            wrong = error
+            wrong = wrong or error
     if table is not None:
         try:
             table.summary(tally.done, tally.waiting, tally.why_stopped)

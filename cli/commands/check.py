@@ -174,7 +174,7 @@ def run_checks(request: Request) -> Exit:
         try:
             builds.write(reports, [question.name for question in questions[len(reports) :]], why)
         except UsageError as error:
-            wrong = error
+            wrong = wrong or error
     if request.json:
         print_json(data[0] if len(questions) == 1 else {"format": FORMAT, "runs": data})
     if wrong is not None:
