@@ -8,10 +8,10 @@ import time
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, cast
 
 from fencepost.api.arguments import call
-from fencepost.api.files import write_text
+from fencepost.api.files import beside, write_text
 from fencepost.api.results import Answer, table
 from fencepost.api.watching import Event, watched
 from fencepost.explorers.interrupts import cancelled_by
@@ -25,7 +25,6 @@ if TYPE_CHECKING:
     from fencepost.api.watching import Watch
     from fencepost.audit.findings import Severity
     from fencepost.audit.pipeline import Settings
-    from fencepost.audit.recorded import Recorded
     from fencepost.audit.report import Asked
     from fencepost.explorers.spark.session import Cluster
 
@@ -115,11 +114,15 @@ def audit(
     cluster = Cluster(cluster.master, (*MEMORY, *cluster.conf), cluster.partitions, cluster.handover)
     try:
         with cancelled_by(cancel):
-            data = _audited(
+            data, text = _audited(
                 [Path(path) for path in paths], folder, (kafka, Path(jars) if jars else None), Settings(int(within * 1000), min_isr),
                 Asked(severity), cluster, watched(progress), led, resume=resume,
             )  # fmt: skip
-            return AuditResult.of({**data, "output": str(output) if output else None})
+        result = AuditResult.of({**data, "output": str(output) if output else None})
+        if led:
+            with beside(result):
+                write_text(led.file, text)
+        return result
     finally:
         if not output:
             shutil.rmtree(folder, ignore_errors=True)
@@ -156,15 +159,6 @@ def _told() -> Iterator[None]:
         ) from error
 
 
-def _written(history: Recorded, file: Path) -> dict[str, Any]:
-    """Look for a recorded history in the model, and write the way as a trace."""
-    from fencepost.audit.fitting import fitted
-
-    made = fitted(history)
-    write_text(file, made.replay.text)
-    return made.data(str(file))
-
-
 def _audited(
     paths: Sequence[Path],
     folder: Path,
@@ -176,8 +170,9 @@ def _audited(
     led: _Led | None,
     *,
     resume: bool,
-) -> AuditData:
-    """Read, judge and sum up."""
+) -> tuple[AuditData, str]:
+    """Read, judge and sum up; return what was found, and the text of the trace that was asked for."""
+    from fencepost.audit.fitting import fitted
     from fencepost.audit.pipeline import history_of, judge
     from fencepost.audit.reading import read
     from fencepost.audit.report import report
@@ -204,8 +199,10 @@ def _audited(
         with watch.busy("summing up"):
             data = report(sql, reading, differ, asked)
         history = history_of(sql, reading, settings, led.partition, led.until) if led else None
+    text = ""
     if led and history:
         with watch.busy(f"looking for {led.partition} in the model"):
-            data["trace"] = _written(history, led.file)
+            made = fitted(history)
+        data["trace"], text = made.data(str(led.file)), made.replay.text
     seconds = time.perf_counter() - began
-    return cast("AuditData", {**data, "seconds": round(seconds, 2), "reading_seconds": round(read_in, 2)})
+    return cast("AuditData", {**data, "seconds": round(seconds, 2), "reading_seconds": round(read_in, 2)}), text

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from fencepost.explorers.sealed import put
-from fencepost.model.language.errors import UsageError
+from fencepost.model.language.errors import UnkeptError, UsageError
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -45,6 +45,17 @@ def make_sure_folder(path: Path) -> None:
     except OSError as error:
         raise unwritable(path, error) from error
     make_sure_writable(path / f".probe-{os.getpid()}")
+
+
+@contextmanager
+def beside(found: object) -> Iterator[None]:
+    """Write what a user asked for beside an answer; where that cannot be done, raise UnkeptError with the answer."""
+    try:
+        yield
+    except UsageError as error:
+        unkept = UnkeptError(str(error))
+        unkept.found = found
+        raise unkept from error
 
 
 def unwritable(path: Path, error: OSError) -> UsageError:

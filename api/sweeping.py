@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 from fencepost.api.arguments import call
 from fencepost.api.counterexample import Counterexample
 from fencepost.api.engines import kernels_of, source_of
+from fencepost.api.files import beside
 from fencepost.api.grids import Setting, axes_from, settings_of
 from fencepost.api.places import placed
 from fencepost.api.results import FORMAT, Answer, table
@@ -22,7 +23,7 @@ from fencepost.api.traces import trace_of_path
 from fencepost.api.watching import Event, Watch, watched
 from fencepost.explorers.interrupts import cancelled_by
 from fencepost.explorers.verdict import Options, Verdict
-from fencepost.model.language.errors import DomainError, MismatchError, UnkeptError, UsageError
+from fencepost.model.language.errors import DomainError, MismatchError, UsageError
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping
@@ -184,14 +185,14 @@ def sweep(
     temporary = "" if output else tempfile.mkdtemp(prefix="fencepost-sweep-")
     try:
         with cancelled_by(cancel):
-            return SweepResult.of(_swept(request, cluster, temporary or str(output), budget, watched(progress), resume=resume))
+            return _swept(request, cluster, temporary or str(output), budget, watched(progress), resume=resume)
     finally:
         if temporary:
             shutil.rmtree(temporary, ignore_errors=True)
 
 
-def _swept(request: _Request, cluster: Cluster, folder: str, budget: float | None, watch: Watch, *, resume: bool) -> SweepData:
-    """Walk, sum up, and return what was found as JSON."""
+def _swept(request: _Request, cluster: Cluster, folder: str, budget: float | None, watch: Watch, *, resume: bool) -> SweepResult:
+    """Walk, sum up, and return what was found."""
     from fencepost.explorers.spark import sweep as sweeping
     from fencepost.explorers.spark.session import look_for_java, spark
     from fencepost.explorers.spark.summary import summarise
@@ -222,16 +223,13 @@ def _swept(request: _Request, cluster: Cluster, folder: str, budget: float | Non
     data = _data(request, plan, swept, summary, shown)
     if error is not None:
         told = placed(error, error.__notes__[0]).partition("\n")[0].rstrip(".")
-        data["complete"], data["why_stopped"] = False, f"{WRONG}: {told}"
-    try:
+        data["complete"], data["why_stopped"] = False, "; ".join(filter(None, (swept.why_stopped, f"{WRONG}: {told}")))
+    result = SweepResult.of(data)
+    with beside(result):
         for item in shown:
             if item.file:
                 item.made.save(item.file)
-    except UsageError as error:
-        unkept = UnkeptError(str(error))
-        unkept.found = SweepResult.of(data)
-        raise unkept from error
-    return data
+    return result
 
 
 def _error_of(request: _Request, plan: Sweep, cell: str, walk: int) -> DomainError:

@@ -9,6 +9,7 @@ import time
 from typing import TYPE_CHECKING, Any
 
 import pytest
+from fencepost.api import auditing
 from fencepost.api.auditing import audit
 from fencepost.audit.dumped import lines
 from fencepost.audit.findings import SEVERITIES, SORTS
@@ -477,6 +478,22 @@ def test_without_a_log_nothing_begins() -> None:
     pytest.importorskip("pyspark")
     with pytest.raises(UsageError, match="no log was given"):
         audit()
+
+
+def test_what_an_audit_found_is_told_where_there_is_no_room_for_its_trace(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    pytest.importorskip("pyspark")
+
+    def full(path: Path, _: str) -> None:
+        raise UsageError(f"{path} cannot be written: No space left on device.")
+
+    monkeypatch.setattr(auditing, "_audited", lambda *_, **__: (json.loads(json.dumps(DATA)), "a trace"))
+    monkeypatch.setattr(auditing, "write_text", full)
+    asked = ["audit", str(tmp_path), "--partition", "t-0", "--trace", str(tmp_path / "a.trace"), "--quiet"]
+    for result in (fencepost(*asked), fencepost(*asked, "--json")):
+        assert "leader was elected uncleanly" in " ".join(result.stdout.split())
+        assert (result.exit_code, "No space left on device" in result.stderr) == (2, True)
 
 
 # -- what is said

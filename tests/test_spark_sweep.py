@@ -396,6 +396,18 @@ def test_walks_that_go_wrong_hide_no_violation_of_theirs_or_of_other_cells(slope
         assert "slope.py:" in found.why_stopped
 
 
+def test_walks_that_go_wrong_do_not_hide_why_a_sweep_ended_early(slope: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    def early(*given: Any, **more: Any) -> Any:
+        made = run(*given, **more)
+        made.why_stopped = "the budget is used up"
+        return made
+
+    run = sweeping.run
+    monkeypatch.setattr(sweeping, "run", early)
+    found = f.sweep(slope, grid={"n": [2, 7]}, walks=40, depth=9, shrinks=False)
+    assert found.why_stopped.startswith("the budget is used up; the model goes wrong: ")
+
+
 def test_walks_that_go_wrong_and_violate_nothing_are_an_error_which_says_where(slope: str) -> None:
     with pytest.raises(f.DomainError, match="6 is out of its domain") as error:
         f.sweep(slope, grid={"n": [2, 7]}, only="is-there", walks=5, depth=9)

@@ -12,6 +12,7 @@ from fencepost.cli.commands.options import Time, Writable, cluster_of, output_op
 from fencepost.cli.status import Exit
 from fencepost.cli.views.console import print_json, results
 from fencepost.cli.views.display import Display
+from fencepost.model.language.errors import UnkeptError
 
 
 @click.command()
@@ -74,8 +75,12 @@ def audit(paths: tuple[str, ...], **given: Any) -> Exit:
         look_for_plotly()
     cluster = cluster_of(given["master"], given["conf"])
     names = ("output", "resume", "severity", "within", "min_isr", "partition", "trace", "until", "kafka", "jars")
+    unkept = None
     with Display(quiet=given["quiet"]) as display:
-        made = audited(*paths, cluster=cluster, progress=display, **{name: given[name] for name in names})
+        try:
+            made = audited(*paths, cluster=cluster, progress=display, **{name: given[name] for name in names})
+        except UnkeptError as error:
+            unkept, made = error, error.found
     data = made.to_dict()
     if given["json"]:
         print_json(data)
@@ -91,6 +96,8 @@ def audit(paths: tuple[str, ...], **given: Any) -> Exit:
         from fencepost.cli.views.audit_page import page
 
         write_text(Path(given["html"]), page(data))
+    if unkept is not None:
+        raise unkept
     if data["sorts"]:
         return Exit.FAILED
     lost = data["trace"] is not None and data["trace"]["next"] is not None
