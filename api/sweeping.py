@@ -191,7 +191,9 @@ def sweep(
             shutil.rmtree(temporary, ignore_errors=True)
 
 
-def _swept(request: _Request, cluster: Cluster, folder: str, budget: float | None, watch: Watch, *, resume: bool) -> SweepResult:
+def _swept(
+    request: _Request, cluster: Cluster, folder: str, budget: float | None, watch: Watch, *, resume: bool
+) -> SweepResult:
     """Walk, sum up, and return what was found."""
     from fencepost.explorers.spark import sweep as sweeping
     from fencepost.explorers.spark.session import look_for_java, spark

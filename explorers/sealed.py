@@ -77,8 +77,11 @@ def write(path: Path, content: bytes) -> None:
 
 
 def put(path: Path, content: bytes) -> None:
-    """Write a file that a user named: whole, or it stays as it was. What is no file, such as a pipe, is written to where it is."""
-    if path.exists() and not path.is_file():
+    """Write a file that a user named: whole, or it stays as it was. What is no file, such as a pipe, is written to where it is.
+
+    A file that this user may not write is refused, although its folder would let it be replaced.
+    """
+    if path.exists() and not (path.is_file() and os.access(path, os.W_OK)):
         path.write_bytes(content)
         return
     target = path.resolve()

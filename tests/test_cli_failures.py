@@ -19,7 +19,7 @@ from fencepost.api.files import write_text
 from fencepost.cli.commands import check as checking
 from fencepost.cli.main import run
 from fencepost.counterexamples.trace import ARCHIVE
-from fencepost.model.language.errors import MismatchError
+from fencepost.model.language.errors import MismatchError, UsageError
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -254,6 +254,18 @@ def test_what_is_no_file_and_what_cannot_be_replaced_is_written_where_it_is(tmp_
         write_text(real, "again")
     assert real.read_text() == "again"
     assert sorted(tmp_path.iterdir()) == [link, pipe, real]
+
+
+def test_a_file_that_its_owner_may_not_write_is_not_replaced(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """As the system has it: root may write everything."""
+    file = tmp_path / "a.trace"
+    file.write_text("mine")
+    file.chmod(0o444)
+    monkeypatch.setattr(os, "access", lambda *_: False)
+    monkeypatch.setattr(Path, "write_bytes", refused)
+    with pytest.raises(UsageError, match=r"a\.trace"):
+        write_text(file, "theirs")
+    assert (file.read_text(), list(tmp_path.iterdir())) == ("mine", [file])
 
 
 def refused(*_: object) -> None:
