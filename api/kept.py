@@ -22,6 +22,8 @@ FORMAT = 3
 
 PLAIN = re.compile(r"[a-z0-9._=/ -]*")
 """Names of rows that are told apart by their letters and numbers alone."""
+LONGEST = 200
+"""Characters of a row's name that its file has: systems refuse names of more than 255 bytes."""
 
 
 def digest(parts: list[str]) -> str:
@@ -126,9 +128,9 @@ class Kept:
 
 
 def slug(name: str) -> str:
-    """Return the name of a row as that of a file; two names that would read alike there have their digests too."""
+    """Return the name of a row as that of a file; long names, and two that would read alike there, have their digests too."""
     text = re.sub(r"[^a-z0-9._=]+", "-", name.lower())
-    return text if PLAIN.fullmatch(name) else f"{text}-{digest([name])}"
+    return text if PLAIN.fullmatch(name) and len(text) <= LONGEST else f"{text[:LONGEST]}-{digest([name])}"
 
 
 def _bytes(text: str) -> bytes:

@@ -146,6 +146,15 @@ def test_a_table_of_many_questions_begins_with_an_empty_folder(tmp_path: Path) -
     assert Kept(str(tmp_path), "another one", bool, resume=True).recall("a row") is None
 
 
+def test_rows_with_long_names_are_kept_apart(tmp_path: Path) -> None:
+    kept = Kept(str(tmp_path), "a question", bool, resume=True)
+    setting = " ".join(f"n{number}=1" for number in range(100))
+    for value in "12":
+        assert kept.recall(f"{setting} last={value}") is None
+        kept.keep(f"{setting} last={value}", {"value": value})
+    assert [kept.recall(f"{setting} last={value}") for value in "12"] == [{"value": "1"}, {"value": "2"}]
+
+
 def test_single_rows_can_be_asked_for() -> None:
     data = ablated("--guard", "enter 4", "--guard", "strict=off", "--guard", "seats=1", "--also", "seats=1")
     assert [(row["row"], row["purpose"]) for row in data["rows"]] == [
