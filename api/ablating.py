@@ -340,7 +340,7 @@ class _Matrix:
         try:
             return remote_rows.explore_on(self.cluster, plan, waiting, done, watch)
         except UsageError as error:
-            if len(finished) == known:
+            if isinstance(error, UnkeptError) or len(finished) == known:
                 raise
             return Reason(str(error).rstrip("."), Cause.ERROR)
 

@@ -11,12 +11,13 @@ import pytest
 
 pytest.importorskip("pyspark", reason="these tests have an environment of their own: tox -e spark")
 
+from fencepost.api.kept import Kept
 from fencepost.cli.commands import ablate as ablating
 from fencepost.explorers.interrupts import BY_KEYBOARD
 from fencepost.explorers.spark import tasks
 from fencepost.explorers.spark.session import Cluster, spark
 from fencepost.explorers.spark.tasks import run_tasks
-from fencepost.model.language.errors import UsageError
+from fencepost.model.language.errors import UnkeptError, UsageError
 
 from tests.commands import data_of, fencepost
 from tests.sparks import marks
@@ -140,6 +141,29 @@ def test_a_job_that_fails_leaves_the_rows_that_are_finished(monkeypatch: pytest.
     found = fencepost(*asked)
     assert (found.exit_code, found.stdout) == (2, "")
     assert "a Spark job failed: an executor has no room." in found.stderr
+
+
+def test_a_row_that_cannot_be_kept_ends_a_matrix_on_spark_as_it_does_here(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from fencepost.api import remote_rows
+
+    def full(*_: Any) -> None:
+        raise UnkeptError("the row cannot be written: there is no room.")
+
+    def in_order(cluster: Any, plan: Any, rows: Any, done: Any, display: Any) -> str:
+        del cluster, display
+        for row in rows:
+            done(row, remote_rows.row_there(plan, row))
+        return ""
+
+    monkeypatch.setattr(remote_rows, "explore_on", in_order)
+    monkeypatch.setattr(Kept, "keep", full)
+    asked = ("ablate", PLANTED, "--json", "--quiet", "--checkpoint", str(tmp_path))
+    here, there = fencepost(*asked, "--workers", "1"), fencepost(*asked, "--master", "local[2]")
+    for found in (here, there):
+        assert (found.exit_code, len(data_of(found)["rows"])) == (2, 1)
+        assert "there is no room." in found.stderr
 
 
 # -- tasks
