@@ -22,7 +22,13 @@ RECORD = re.compile(r"\|? ?offset: (\d{1,18}) ", re.ASCII)
 TIME = re.compile(r"(?:CreateTime|LogAppendTime): (-?\d{1,18}) ", re.ASCII)
 PAYLOAD = "payload:"
 MOST = 5
-"""Lines that are shown of those that are no line of the tool."""
+"""Notes of a kind."""
+OTHERS = {
+    "damaged": "batches that are not valid",
+    "refused": "records that are none of the metadata log",
+    "strange": "lines that are not the tool's",
+}
+"""What notes of a kind are about."""
 LONGEST = 1 << 24
 """Characters of a line."""
 
@@ -42,14 +48,14 @@ def lines(path: Path, number: int, runs: list[list[int]], notes: list[Note], aft
                 first, last, epoch, control = batch
                 valid = VALID.search(line)
                 if valid and valid[1] != "true":
-                    _note(notes, "damaged", f"{path}, line {at}: the tool says that the batch at {first} is not valid")
+                    _note(notes, "damaged", path, at, f"the tool says that the batch at {first} is not valid")
                 if control:
                     add_run(runs, first, last)
             elif record and not control:
                 offset, time, payload = record
                 found = _payload(payload)
                 if found is None:
-                    _note(notes, "refused", f"{path}, line {at}: no record of the metadata log: {payload[:60]!r}")
+                    _note(notes, "refused", path, at, f"no record of the metadata log: {payload[:60]!r}")
                     continue
                 kind, version, about, fields = found
                 add_run(runs, offset, offset)
@@ -61,7 +67,7 @@ def lines(path: Path, number: int, runs: list[list[int]], notes: list[Note], aft
                 and not line.startswith(("Dumping ", "Log starting ", "Snapshot end", "|"))
                 and line.strip()
             ):
-                _strange(path, at, line, notes)
+                _note(notes, "strange", path, at, f"no line of kafka-dump-log.sh: {line.strip()[:60]!r}")
 
 
 def _batch(line: str) -> tuple[int, int, int, bool] | None:
@@ -92,15 +98,13 @@ def _payload(text: str) -> tuple[str, int, str, str] | None:
         return None
 
 
-def _note(notes: list[Note], what: str, text: str) -> None:
-    """Add a note; of many of a kind the last ones are counted."""
+def _note(notes: list[Note], what: str, path: Path, at: int, said: str) -> None:
+    """Add a note about a line; the last of many of a kind has the number of those that are left."""
     same = [note for note in notes if note.what == what]
-    if len(same) < MOST:
-        notes.append(Note(what, text))
+    if len(same) < MOST - 1:
+        notes.append(Note(what, f"{path}, line {at}: {said}"))
+    elif len(same) < MOST:
+        notes.append(Note(what, f"{path}: 1 more: {OTHERS[what]}"))
     else:
         same[-1].count += 1
-
-
-def _strange(path: Path, at: int, line: str, notes: list[Note]) -> None:
-    if sum(note.what == "strange" for note in notes) < MOST:
-        notes.append(Note("strange", f"{path}, line {at}: no line of kafka-dump-log.sh: {line.strip()[:60]!r}"))
+        same[-1].text = f"{path}: {same[-1].count:,} more: {OTHERS[what]}"

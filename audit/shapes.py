@@ -22,8 +22,9 @@ def _number(bits: int) -> Shape:
 
 
 def _text(value: object) -> bool:
+    """Say whether this is text that can be written as UTF-8."""
     try:
-        return isinstance(value, str) and bool(value.encode() or True)
+        return isinstance(value, str) and value.encode() is not None
     except UnicodeEncodeError:
         return False
 

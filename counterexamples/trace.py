@@ -109,12 +109,11 @@ class Trace:
         """The constants that matter to a reader: all numbers, and the switches that are not as they usually are."""
         return self._constants()[0]
 
-    def interpreter(self) -> Interpreter:
-        """Return the plain semantics that the trace is replayed on."""
-        if self.removed is None:
-            return Interpreter(self.protocol.machine, self.constants, normalize=self.normalize)
-        machine = without(self.protocol.machine, self.removed)
-        return Interpreter(machine, self.constants, normalize=self.normalize, bounded=True)
+    def interpreter(self, *, bounded: bool = False) -> Interpreter:
+        """Return the plain semantics that the trace is replayed on; without a guard, domains bound it in any case."""
+        machine = self.protocol.machine if self.removed is None else without(self.protocol.machine, self.removed)
+        bounded = bounded or self.removed is not None
+        return Interpreter(machine, self.constants, normalize=self.normalize, bounded=bounded)
 
     def start(self, plain: Interpreter) -> str:
         """Return the parameters of the initial state as text; empty where there is one only."""

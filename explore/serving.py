@@ -52,7 +52,7 @@ class Handler(SimpleHTTPRequestHandler):
         A page of somebody else, whose name was made to mean this machine, is refused: its browser says whom it asks.
         """
         if not all(LOCAL.fullmatch(asked) for asked in self.headers.get_all("Host", [])):
-            self.send_error(HTTPStatus.FORBIDDEN, explain=f"The explorer answers as {HOST} and localhost only.")
+            self.send_error(HTTPStatus.FORBIDDEN, explain=f"The explorer answers as {HOST} and localhost only")
             return None
         try:
             return super().send_head()

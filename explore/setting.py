@@ -104,9 +104,7 @@ def set_up(link: Link) -> Setting:
 def of_trace(trace: Trace) -> Setting:
     """Return the protocol of a trace, which may be a user's own, as the trace has it."""
     removed = (trace.removed,) if trace.removed else ()
-    machine = without(trace.protocol.machine, trace.removed) if trace.removed else trace.protocol.machine
-    plain = Interpreter(machine, trace.constants, normalize=trace.normalize, bounded=True)
-    return Setting(link_of(trace), trace.protocol, trace.constants, removed, plain)
+    return Setting(link_of(trace), trace.protocol, trace.constants, removed, trace.interpreter(bounded=True))
 
 
 def _taken_out(machine: Machine, removed: tuple[Guard, ...]) -> tuple[Guard, ...]:

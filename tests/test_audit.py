@@ -439,6 +439,18 @@ def test_what_kafkas_own_tool_prints_is_read_too(tmp_path: Path) -> None:
     assert [note.what for note in notes] == ["damaged", "refused", "strange"]
 
 
+def test_of_many_lines_that_are_not_as_they_should_be_the_others_are_counted(tmp_path: Path) -> None:
+    path, notes = tmp_path / "dump.txt", list[Note]()
+    path.write_text(DUMPED + "what is this\n" * 1_000 + DUMPED.splitlines(keepends=True)[-2] * 7)
+    assert len(list(lines(path, 3, [], notes))) == 1
+    assert [(note.what, note.count) for note in notes if note.count > 1] == [("strange", 997), ("refused", 4)]
+    assert [note.text for note in notes if note.count > 1] == [
+        f"{path}: 997 more: lines that are not the tool's",
+        f"{path}: 4 more: records that are none of the metadata log",
+    ]
+    assert len(notes) == 1 + 5 + 5
+
+
 def test_records_of_a_dump_that_were_read_before_are_passed_over(tmp_path: Path) -> None:
     path, runs = tmp_path / "dump.txt", list[list[int]]()
     path.write_text(DUMPED)
