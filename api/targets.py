@@ -20,6 +20,7 @@ from fencepost.model.language.actions import Action, Property
 from fencepost.model.language.constants import Constants
 from fencepost.model.language.errors import FencepostError, ModelError, UsageError, nearest
 from fencepost.model.language.machine import Machine, described
+from fencepost.model.language.trees import module_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping
@@ -297,7 +298,7 @@ def _run_file(path: Path) -> ModuleType:
 def _refuse_second_definitions(path: Path) -> None:
     """Raise ModelError for an action or a property that is defined again under its name: the first one would be forgotten."""
     try:
-        body = ast.parse(path.read_bytes()).body
+        body = module_of(path.read_bytes()).body
     except (OSError, SyntaxError, ValueError):
         return  # running the file says what is wrong
     seen: dict[str, int] = {}

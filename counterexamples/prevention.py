@@ -22,6 +22,7 @@ from fencepost.model.language.errors import DisabledError, FencepostError, Model
 from fencepost.model.language.interpreter import Interpreter, Step
 from fencepost.model.language.records import ArrayOf, BagOf, Nested, Scalar, fields
 from fencepost.model.language.subset import check, guards_of
+from fencepost.model.language.trees import definition_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
@@ -124,7 +125,7 @@ def _alternatives(trace: Trace) -> Iterator[tuple[str, Constant[Any], int, bool]
     """Yield every other value of every switch: what is read at run time, and sizes or fills nothing."""
     machine = trace.protocol.machine
     usual = dict(machine.version(trace.version).values) if trace.version else {}
-    sizes = _sizing(machine) | _read(ast.parse(_source(machine.initial.function)))
+    sizes = _sizing(machine) | _read(definition_of(machine.initial.function))
     for name, constant in machine.constants.declared().items():
         now = int(trace.constants.values[name])
         if constant.sort != RUNTIME or name in sizes or (constant.high - constant.low >= FEW and not constant.spellings()):
@@ -225,10 +226,3 @@ def _terms(field: FieldType) -> Iterator[str]:
     elif isinstance(field, ArrayOf):
         yield from field.length.names
         yield from _terms(field.element)
-
-
-def _source(function: Any) -> str:
-    import inspect
-    import textwrap
-
-    return textwrap.dedent(inspect.getsource(function))

@@ -8,8 +8,6 @@ property itself comes to is evaluated, and no error of an explanation hides what
 from __future__ import annotations
 
 import ast
-import inspect
-import textwrap
 from collections import deque
 from contextlib import suppress
 from enum import IntEnum
@@ -21,6 +19,7 @@ from fencepost.model.language import bits
 from fencepost.model.language.domains import Member
 from fencepost.model.language.printing import show_message
 from fencepost.model.language.records import Array, Record, declared_class, key_of
+from fencepost.model.language.trees import code_of, definition_of, expression_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -165,7 +164,7 @@ class _Frame:
             case ast.Break() | ast.Continue():
                 self.left = type(node).__name__
             case _:
-                exec(compile(ast.Module([node], []), "<property>", "exec"), self.scope)  # noqa: S102 (the user's own text)
+                exec(code_of(node, "<property>"), self.scope)  # noqa: S102 (the user's own text)
 
     def loop(self, node: ast.For) -> None:
         """Run a loop; the values of its variable are explained if the function returns from inside."""
@@ -322,12 +321,12 @@ def _value(node: ast.expr, scope: Scope) -> Any:
 
 @lru_cache(1024)
 def _code(node: ast.expr) -> CodeType:
-    return compile(ast.Expression(node), "<property>", "eval")
+    return code_of(node, "<property>")
 
 
 @lru_cache(1024)
 def _expression(condition: str) -> ast.expr:
-    return ast.parse(condition, mode="eval").body
+    return expression_of(condition)
 
 
 def _is_readable(function: Any) -> bool:
@@ -337,6 +336,4 @@ def _is_readable(function: Any) -> bool:
 
 @lru_cache(1024)
 def _definition(function: Callable[..., Any]) -> ast.FunctionDef:
-    node = ast.parse(textwrap.dedent(inspect.getsource(function))).body[0]
-    assert isinstance(node, ast.FunctionDef)
-    return node
+    return definition_of(function)

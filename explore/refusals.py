@@ -13,6 +13,7 @@ from fencepost.model.language.constants import Constants
 from fencepost.model.language.errors import DisabledError, FencepostError
 from fencepost.model.language.interpreter import ARITHMETIC
 from fencepost.model.language.records import Record, Scalar, declared_class, fields
+from fencepost.model.language.trees import expression_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -99,7 +100,7 @@ def _read(condition: str, names: dict[str, Any]) -> Iterator[str]:
 @cache
 def _places(condition: str) -> tuple[Place, ...]:
     """Return what a condition reads, without what is a part of it, names of its own loops, and constants of a module."""
-    tree = ast.parse(condition, mode="eval")
+    tree = expression_of(condition)
     loops = {item.id for item in ast.walk(tree) if isinstance(item, ast.Name) and isinstance(item.ctx, ast.Store)}
     inner: set[ast.AST] = set()
     found: dict[str, Place] = {}

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pytest
+from fencepost.model.language.trees import module_of
 
 from tests.commands import fencepost
 from tests.test_cli_builds import MAILBOX, put
@@ -114,7 +115,7 @@ def written(module: str) -> set[str]:
 
     The columns of a data frame are no JSON.
     """
-    tree = ast.parse((ROOT / f"{module}.py").read_text())
+    tree = module_of((ROOT / f"{module}.py").read_text())
     for node in ast.walk(tree):
         if isinstance(node, ast.FunctionDef) and node.name == "to_frame":
             node.body.clear()

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import ast
 import builtins
 import contextlib
 import json
@@ -21,6 +20,7 @@ from fencepost.model import first
 from fencepost.model.language import eventually
 from fencepost.model.language.errors import ModelError
 from fencepost.model.language.machine import Version
+from fencepost.model.language.trees import module_of
 
 from tests.commands import data_of, fencepost
 
@@ -260,7 +260,7 @@ def written(folder: Path, **chosen: str) -> str:
 
 def called(role: str, name: str) -> str:
     """Return the name as the result shows it."""
-    own = ast.parse(name).body[0].value.id  # type: ignore[attr-defined]
+    own = module_of(name).body[0].value.id  # type: ignore[attr-defined]
     return str(own).replace("_", "-") if role in ("action", "property") else str(own)
 
 

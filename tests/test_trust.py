@@ -20,6 +20,7 @@ from fencepost.explorers import sealed
 from fencepost.explorers.cache_folder import content
 from fencepost.explorers.native.llvm import libraries
 from fencepost.model.language.errors import UsageError
+from fencepost.model.language.trees import module_of
 
 from tests import hostile, kills, long_work, troubles
 from tests.commands import KIP320, data_of, fencepost
@@ -61,12 +62,13 @@ KNOWN = {
     "explorers/symbolic/templates.py": "text that was just written",
     "model/language/records.py": "text that was just written, of names that are identifiers",
     "model/language/removal.py": "the text of an action, which is a model's",
+    "model/language/trees.py": "a tree of a text that a model has",
 }
 """Every module that runs, unpickles or imports what it read, and what that is."""
 
 
 def running(text: str) -> Iterator[str]:
-    for node in ast.walk(ast.parse(text)):
+    for node in ast.walk(module_of(text)):
         if isinstance(node, ast.Call):
             called = node.func.attr if isinstance(node.func, ast.Attribute) else getattr(node.func, "id", "")
             owner = ast.unparse(node.func.value) if isinstance(node.func, ast.Attribute) else ""

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import ast
 import inspect
-import textwrap
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from fencepost.model.language.removal import guards
+from fencepost.model.language.trees import definition_of
 
 if TYPE_CHECKING:
     from fencepost.model.language.actions import Action
@@ -66,8 +66,5 @@ def _conditions(machine: Machine) -> dict[str, list[str]]:
 
 def _effect(item: Action) -> list[str]:
     """Return an action's statements without its docstring and its guards."""
-    lines, _ = inspect.getsourcelines(item.function)
-    node = ast.parse(textwrap.dedent("".join(lines))).body[0]
-    assert isinstance(node, ast.FunctionDef)
-    kept = [text for text in map(ast.unparse, node.body) if not text.startswith("require(")]
+    kept = [text for text in map(ast.unparse, definition_of(item.function).body) if not text.startswith("require(")]
     return kept[1:] if inspect.getdoc(item.function) else kept

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import ast
 import inspect
-import textwrap
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
@@ -14,6 +13,7 @@ from fencepost.model.language.domains import Domain, InFlight, domain_of
 from fencepost.model.language.errors import DisabledError, ModelError
 from fencepost.model.language.names import look_at_name
 from fencepost.model.language.own_names import alias_for, own_names
+from fencepost.model.language.trees import definition_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
@@ -169,9 +169,7 @@ def _drawn(function: Callable[..., None]) -> Iterator[tuple[str, Domain]]:
     """Yield the values that an action draws, with their domains: `name = choose(Domain)`."""
     if not any(function.__globals__.get(name) is choose for name in function.__code__.co_names):
         return
-    node = ast.parse(textwrap.dedent("".join(inspect.getsourcelines(function)[0]))).body[0]
-    assert isinstance(node, ast.FunctionDef)
-    for item in node.body:
+    for item in definition_of(function).body:
         match item:
             case (
                 ast.Assign(targets=[ast.Name(id=name), *_], value=ast.Call() as call)

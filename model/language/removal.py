@@ -9,13 +9,13 @@ from __future__ import annotations
 import ast
 import inspect
 import linecache
-import textwrap
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 from fencepost.model.language.acting import Action, require, summary_of
 from fencepost.model.language.errors import ModelError, UsageError, nearest
 from fencepost.model.language.subset import check, is_require
+from fencepost.model.language.trees import definition_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -113,9 +113,7 @@ def _without(item: Action, guard: Guard) -> Callable[..., None]:
         raise ModelError(
             f"action {item.name}: it uses names of the function around it. Instead, write it at the top of its file."
         )
-    lines, _ = inspect.getsourcelines(python)
-    node = ast.parse(textwrap.dedent("".join(lines))).body[0]
-    assert isinstance(node, ast.FunctionDef)
+    node = definition_of(python)
     node.decorator_list = []
     places = [place for place, statement in enumerate(node.body) if _requires(python, statement)]
     place = places[guard.number - 1]

@@ -13,6 +13,8 @@ from pathlib import Path
 from types import CodeType, FunctionType
 from typing import TYPE_CHECKING, Any
 
+from fencepost.model.language.trees import module_of
+
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
@@ -122,7 +124,7 @@ def identity(row: dict[str, Any]) -> tuple[Any, ...]:
 
 def tree_of(file: str) -> ast.Module:
     """Return a file of ours."""
-    return ast.parse((ROOT / file).read_text())
+    return module_of((ROOT / file).read_text())
 
 
 def every(name: str) -> dict[tuple[Any, ...], Mutant]:

@@ -10,6 +10,7 @@ from fencepost.explorers.native.llvm import checks
 from fencepost.explorers.native.llvm.function import Again, Function
 from fencepost.explorers.native.llvm.types import Sort
 from fencepost.explorers.native.llvm.unit import kind_of
+from fencepost.model.language.trees import module_of
 
 if TYPE_CHECKING:
     from fencepost.explorers.native.llvm.builder import Builder
@@ -72,7 +73,7 @@ class Module:
 
     def _read(self, text: str) -> list[str]:
         names = []
-        for node in ast.parse(text).body:
+        for node in module_of(text).body:
             if isinstance(node, ast.FunctionDef):
                 self.functions[node.name] = node
                 names.append(node.name)

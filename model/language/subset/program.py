@@ -19,6 +19,7 @@ from fencepost.model.language.subset.kinds import CONSTS, INT, NOTHING, Arr, Bag
 from fencepost.model.language.subset.numbers import look_at_numbers
 from fencepost.model.language.subset.scope import Scope, refusal
 from fencepost.model.language.subset.statements import Statements
+from fencepost.model.language.trees import module_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
@@ -308,7 +309,7 @@ def _parse(python: Callable[..., Any]) -> ast.FunctionDef:
         raise ModelError(f"{name}() has no source text, which the language reads. Instead, write it in a file.") from None
     text = textwrap.dedent("".join(lines))
     try:
-        node = ast.parse(text).body[0]
+        node: ast.stmt = module_of(text).body[0]
     except SyntaxError:  # a lambda stands in the middle of something
         node = ast.Pass()
     if not isinstance(node, ast.FunctionDef):

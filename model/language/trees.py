@@ -1,0 +1,45 @@
+"""Syntax trees of Python text.
+
+In Python 3.11, threads that make or compile trees at the same time disturb each other: SystemError, "AST constructor recursion depth
+mismatch" (github.com/python/cpython/issues/106905). So one thread does it at a time.
+"""
+
+from __future__ import annotations
+
+import ast
+import inspect
+import textwrap
+from threading import RLock
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from types import CodeType
+
+_ONE_AT_A_TIME = RLock()
+
+
+def module_of(text: str | bytes) -> ast.Module:
+    """Return the tree of a text; raise SyntaxError or ValueError where it is no Python."""
+    with _ONE_AT_A_TIME:
+        return ast.parse(text)  # noqa: TID251 (here)
+
+
+def expression_of(text: str) -> ast.expr:
+    """Return the tree of an expression."""
+    with _ONE_AT_A_TIME:
+        return ast.parse(text, mode="eval").body  # noqa: TID251 (here)
+
+
+def definition_of(function: Callable[..., Any]) -> ast.FunctionDef:
+    """Return the tree of a function, in lines that count from its own first one."""
+    node = module_of(textwrap.dedent(inspect.getsource(function))).body[0]
+    assert isinstance(node, ast.FunctionDef)
+    return node
+
+
+def code_of(node: ast.expr | ast.stmt, name: str) -> CodeType:
+    """Compile a tree: an expression to be evaluated, or a statement to be executed."""
+    tree: ast.Expression | ast.Module = ast.Expression(node) if isinstance(node, ast.expr) else ast.Module([node], [])
+    with _ONE_AT_A_TIME:
+        return compile(tree, name, "eval" if isinstance(node, ast.expr) else "exec")
