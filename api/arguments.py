@@ -6,6 +6,8 @@ from collections.abc import Iterable, Mapping
 from contextvars import ContextVar
 from functools import wraps
 from inspect import signature
+from math import inf
+from numbers import Integral, Real
 from os import PathLike
 from typing import TYPE_CHECKING, Any, ParamSpec, TypeVar
 
@@ -44,6 +46,8 @@ LEAST = {
     "workers": 0,
 }
 """The least that numbers may be, by name."""
+FINITE = ("memory", "timeout", "within")
+"""Numbers that are counted in bytes or milliseconds; a budget may be infinite."""
 
 _GIVEN: ContextVar[tuple[str, frozenset[str]]] = ContextVar("_GIVEN", default=("", frozenset()))
 """The call that is being made, and the names of its own arguments that it was given."""
@@ -101,7 +105,11 @@ def _looked_at(name: str, annotation: str, value: Any) -> Any:
         fractions = kind == "float" or name == "memory"
         if value is None or isinstance(value, bool):
             raise _refused(name, value, "a number" if fractions else "a whole number")
+        if isinstance(value, Real):  # numbers of other libraries, such as NumPy's
+            value = int(value) if isinstance(value, Integral) else float(value)
         make_sure_number(name, value, LEAST[name], fractions=fractions)
+        if name in FINITE and value == inf:
+            raise _refused(name, value, "a number that is not infinite")
     elif kind in _LISTS:
         of, words = _LISTS[kind]
         items = (value,) if isinstance(value, str) else tuple(value) if isinstance(value, Iterable) else (None,)
@@ -112,6 +120,8 @@ def _looked_at(name: str, annotation: str, value: Any) -> Any:
         is_so, words = _KINDS[kind]
         if not is_so(value):
             raise _refused(name, value, words)
+        if kind == "Mapping[str, int]":
+            return {item: int(number) for item, number in value.items()}
     return value
 
 
@@ -120,7 +130,7 @@ def _refused(name: str, value: object, words: str) -> UsageError:
 
 
 def _is_whole(value: object) -> bool:
-    return isinstance(value, int) and not isinstance(value, bool)
+    return isinstance(value, Integral) and not isinstance(value, bool)
 
 
 def _is_by_name(value: object) -> bool:

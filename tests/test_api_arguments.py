@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import inspect
+import json
 from typing import TYPE_CHECKING, Any
 
 import fencepost.api as f
+import numpy as np
 import pytest
 from fencepost.api import arguments
 from fencepost.testing import checks
@@ -76,6 +78,8 @@ def test_every_type_of_an_argument_is_known_and_every_number_has_its_least_value
         (f.check, {"properties": [3]}, "properties was given [3]: write a tuple of what @always, @step(...) and @sometimes return."),
         (f.check, {"budget": "3"}, "budget was given '3': write a number of seconds, 0 or more."),
         (f.check, {"budget": float("nan")}, "budget was given nan: write a number of seconds, 0 or more."),
+        (f.prove, {"timeout": float("inf")}, "timeout was given inf: write a number that is not infinite."),
+        (f.check, {"memory": float("inf")}, "memory was given inf: write a number that is not infinite."),
         (f.check, {"compact": "no"}, "compact was given 'no': write True or False."),
         (f.check, {"checkpoint": 3}, "checkpoint was given 3: write a path."),
         (f.check, {"progress": 3}, "progress was given 3: write a function that takes events."),
@@ -96,10 +100,21 @@ def test_an_argument_of_another_type_is_one_message(call: Callable[..., Any], gi
 def test_calls_without_a_machine_say_it_as_well() -> None:
     with pytest.raises(f.UsageError, match="elr was given 1: write True or False"):
         f.advise(3, elr=1)  # type: ignore[arg-type]
+    with pytest.raises(f.UsageError, match="within was given inf: write a number that is not infinite"):
+        f.audit("log", within=float("inf"))
     with pytest.raises(f.UsageError, match="paths was given 3: write a path"):
         f.audit(3)  # type: ignore[arg-type]
     with pytest.raises(f.UsageError, match=r"shrink\(\) was given 3: write a counterexample"):
         f.shrink(3)  # type: ignore[arg-type]
+
+
+def test_numbers_of_numpy_are_numbers() -> None:
+    given = {"walks": 20, "seed": 3, "depth": 9, "budget": 60.0}
+    usual = f.simulate(shelf.MACHINE, shelf.PROPERTIES, weights={"put": 2}, **given)  # type: ignore[arg-type]
+    theirs = {name: np.float32(value) if isinstance(value, float) else np.int64(value) for name, value in given.items()}
+    found = f.simulate(shelf.MACHINE, shelf.PROPERTIES, weights={"put": np.int64(2)}, **theirs)
+    assert (found.fired, found.walks, found.steps) == (usual.fired, 20, usual.steps)
+    assert json.dumps(found.to_dict())
 
 
 def test_a_text_is_a_list_of_one_name_and_a_generator_is_a_list() -> None:
