@@ -1,4 +1,4 @@
-"""The streams of the command. Each of them is there, and no work ends because nobody can be told of it."""
+"""The streams of the command: all three are open, and work goes on where nobody gets its notes."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ SIZE = re.compile(r"[1-9][0-9]{0,3}", re.ASCII)
 class _Notes(io.TextIOWrapper):
     """Takes what is written to it, whether or not anybody gets it: the reader may be gone, or there may be no room.
 
-    Nothing is held back: what an interrupt comes into would else be written twice.
+    It has no buffer: if an interrupt came while one is flushed, its content would be written twice.
     """
 
     def write(self, text: str, /) -> int:
@@ -27,9 +27,9 @@ class _Notes(io.TextIOWrapper):
 
 
 def settle_streams() -> None:
-    """See that files of ours do not take the place of a stream that was closed, and that notes on stderr end nothing.
+    """Open streams that were closed, so that no file gets their numbers, and see that a note that cannot be written ends nothing.
 
-    What the environment says of the terminal's size is forgotten where no terminal can be of that size.
+    A size of the terminal in the environment that no terminal can have is forgotten.
     """
     for name in ("COLUMNS", "LINES"):
         if not SIZE.fullmatch(os.environ.get(name, "")):

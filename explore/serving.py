@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 HOST = "127.0.0.1"
 PREFIX = "explorer-"
 LOCAL = re.compile(r"(127\.0\.0\.1|localhost|\[::1\])(:\d{1,5})?", re.ASCII | re.IGNORECASE)
-"""Who a browser asks that means this machine, directly or through a tunnel."""
+"""Hosts that mean this machine, directly or through a tunnel, as the header of a request names them."""
 
 
 class Handler(SimpleHTTPRequestHandler):
@@ -49,7 +49,7 @@ class Handler(SimpleHTTPRequestHandler):
     def send_head(self) -> Any:
         """Begin the answer; what cannot be the name of a file is not found.
 
-        A page of somebody else, whose name was made to mean this machine, is refused: its browser says whom it asks.
+        A request to another host is refused: a foreign site may have made its name resolve to this machine (DNS rebinding).
         """
         if not all(LOCAL.fullmatch(asked) for asked in self.headers.get_all("Host", [])):
             self.send_error(HTTPStatus.FORBIDDEN, explain=f"The explorer answers as {HOST} and localhost only")

@@ -108,7 +108,7 @@ def of_trace(trace: Trace) -> Setting:
 
 
 def _taken_out(machine: Machine, removed: tuple[Guard, ...]) -> tuple[Guard, ...]:
-    """Return what is taken out: a guard as a whole in the place of its parts, where it is named too or they are all of them."""
+    """Return what is taken out. A whole guard stands in for its parts if it is named too, or if all of them are."""
     found: list[Guard] = []
     for whole in (item for item in guards(machine) if not item.part):
         parts = [item for item in guards(machine) if item.part and (item.action, item.number) == (whole.action, whole.number)]
