@@ -50,12 +50,16 @@ class Setting:
         """Who takes part."""
         return parties(self.plain)
 
+    @cached_property
+    def taken_out(self) -> tuple[Guard, ...]:
+        """The guards that are taken out: as a whole where all parts of one are."""
+        return _taken_out(self.protocol.machine, self.removed)
+
     def guard_name(self, item: Action, number: int) -> str:
         """Return the name by which a guard is taken out, given its place among those that are left; empty if it is none."""
         if number < 0:
             return ""
-        taken_out = _taken_out(self.protocol.machine, self.removed)
-        out = {guard.number for guard in taken_out if guard.action == item.label and not guard.part}
+        out = {guard.number for guard in self.taken_out if guard.action == item.label and not guard.part}
         kept = (place for place in range(1, number + len(out) + 2) if place not in out)
         return f"{item.label} {list(kept)[number]}"
 
@@ -110,8 +114,9 @@ def of_trace(trace: Trace) -> Setting:
 def _taken_out(machine: Machine, removed: tuple[Guard, ...]) -> tuple[Guard, ...]:
     """Return what is taken out. A whole guard stands in for its parts if it is named too, or if all of them are."""
     found: list[Guard] = []
-    for whole in (item for item in guards(machine) if not item.part):
-        parts = [item for item in guards(machine) if item.part and (item.action, item.number) == (whole.action, whole.number)]
+    every = guards(machine) if removed else ()
+    for whole in (item for item in every if not item.part):
+        parts = [item for item in every if item.part and (item.action, item.number) == (whole.action, whole.number)]
         named = [item for item in parts if item in removed]
         found += [whole] if whole in removed or (named and len(named) == len(parts)) else named
     return tuple(found)
