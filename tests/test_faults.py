@@ -476,6 +476,7 @@ def test_a_setting_that_goes_wrong_leaves_what_was_found_of_the_others(tmp_path:
     assert found.exit_code == 3
     page = fencepost("faults", str(file), "--property", "it-holds", "--grid", "strands=1,6").stdout
     assert "State.strands: 6 is out of its domain 0..5." in " ".join(page.split())
+    assert "Undetermined: strands=6, " in page
     alone = fencepost("faults", str(file), "--property", "it-holds", "--set", "strands=6")
     assert (alone.exit_code, alone.stdout) == (2, "")
     assert "6 is out of its domain 0..5" in alone.stderr

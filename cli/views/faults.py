@@ -23,8 +23,10 @@ def print_faults(console: Console, data: FaultsData) -> None:
     rows = [(name_of(point["setting"]), tolerated(point), breaks_with(point)) for point in data["grid"]]
     print_rows(console, [head, *rows])
     for point in data["grid"]:
+        where = f"{name_of(point['setting'])}, " if point["setting"] else ""
         for item in point["unknown"]:
-            print_lines(console, styled(f"Undetermined: {words_of(item['faults'], point['kinds'])}: {item['why']}.", "yellow"))
+            told = f"Undetermined: {where}{words_of(item['faults'], point['kinds'])}: {item['why']}."
+            print_lines(console, styled(told, "yellow"))
     for left in data["refused"]:
         print_lines(console, styled(f"{name_of(left['constants'])}: left out, {left['why']}", "dim"))
     if data["not_run"]:
