@@ -25,6 +25,8 @@ if TYPE_CHECKING:
 SMALL = tuple(item.MACHINE for item in (id_sequence, finite_replicated_log, async_isr, mailbox, constructs, faulty))
 EVERYTHING = [pytest.param(machine, id=machine.name) for machine in (*MACHINES, *SMALL)]
 STATES = 60
+WHOLE = 15
+"""States in which every field is flipped: in later ones only those that none had before."""
 
 
 def some_states(plain: Interpreter, count: int) -> list[Key]:
@@ -88,11 +90,14 @@ def test_another_value_in_any_field_makes_another_key_row_and_hash(machine: Mach
     constants = machine.set_constants(EVERY_FIELD.get(machine.name, {}))
     plain, layout = Interpreter(machine, constants), layout_under(machine, constants)
     flipped = set()
-    for key in some_states(plain, STATES):
+    for number, key in enumerate(some_states(plain, STATES)):
         row = layout.encode([key])
         known = {key: plain_hash(row)}
         for path, other in flips(plain.schema, Nested(machine.state), key, ""):
-            flipped.add("".join(part.split("]")[-1] for part in path.split("[")))
+            field = "".join(part.split("]")[-1] for part in path.split("["))
+            if number > WHOLE and field in flipped:
+                continue
+            flipped.add(field)
             changed = layout.encode([other])
             assert other != key, path
             assert plain.schema.key(plain.schema.restore(other)) == other, path
