@@ -44,6 +44,12 @@ class Held:
             raise AttributeError(name)
         return getattr(self._record, name)
 
+    def __copy__(self) -> Held:
+        return Held(self._hand, self._key)
+
+    def __deepcopy__(self, _: dict[int, Any]) -> Held:
+        return Held(self._hand, self._key)
+
     def __eq__(self, other: object) -> bool:
         return isinstance(other, Held) and self._key == other._key
 

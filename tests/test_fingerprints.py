@@ -4,16 +4,16 @@ from __future__ import annotations
 
 import importlib
 import sys
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import pytest
 from fencepost.explorers.symbolic.cache import cached, digest
 from fencepost.explorers.symbolic.proof import Settings
 from fencepost.explorers.verdict import Verdict
-from fencepost.model.language.fingerprint import ends
+from fencepost.model.language.fingerprint import ends, plain_texts
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Callable, Iterator
     from pathlib import Path
     from types import ModuleType
 
@@ -190,3 +190,39 @@ def test_a_proof_is_made_again_without_what_it_took_for_granted(tmp_path: Path, 
         proof = cached(held.MACHINE, held.MACHINE.set_constants({}), held.PROPERTIES, Settings())
         found.append((proof.verdict, proof.cached))
     assert found == [(Verdict.PROVED, False), (Verdict.PROVED, True), (Verdict.VIOLATED, False)]
+
+
+TOP = 8
+LIMITS = {"n": [TOP]}
+
+
+def _refusing(limit: int, *, least: float = 0.5) -> Callable[[Any], bool]:
+    def refuse(c: Any, top: int = limit + 1) -> bool:
+        return bool(least <= c.n <= limit < top < LIMITS["n"][0])
+
+    return refuse
+
+
+def test_a_function_outside_of_the_language_is_known_by_defaults_and_by_values_around_it(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    before = plain_texts(_refusing(3))
+    assert plain_texts(_refusing(3)) == before
+    assert plain_texts(_refusing(5)) != before
+    assert plain_texts(_refusing(3, least=0.25)) != before
+    changed = _refusing(3)
+    changed.__defaults__ = (5,)  # type: ignore[attr-defined]
+    assert plain_texts(changed) != before
+    monkeypatch.setitem(LIMITS, "n", [7])
+    assert plain_texts(_refusing(3)) != before
+
+
+def test_functions_in_a_list_are_known_by_their_text(tmp_path: Path) -> None:
+    found = []
+    for name, text in (("one", "return 1"), ("two", "return 2")):
+        file = tmp_path / f"{name}.py"
+        file.write_text(f"def first():\n    {text}\nALL = [first]\ndef refuse(c):\n    return ALL[0]() > c.n\n")
+        scope: dict[str, Any] = {"__name__": "given"}
+        exec(compile(file.read_text(), str(file), "exec"), scope)  # noqa: S102 (our own text)
+        found.append(plain_texts(scope["refuse"]))
+    assert found[0] != found[1]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 from typing import TYPE_CHECKING
 
 import pytest
@@ -30,6 +31,13 @@ def test_a_state_is_built_by_name_and_reads_as_in_a_trace() -> None:
     assert state == LOCK.state(state)
     assert state != LOCK.state(state, holder="none")
     assert hash(state) == hash(LOCK.state(state))
+
+
+def test_a_state_in_hand_can_be_copied() -> None:
+    [state] = LOCK.initial()
+    for other in (copy.copy(state), copy.deepcopy(state), copy.deepcopy([state])[0]):
+        assert (other == state, repr(other), other is state) == (True, repr(state), False)
+    assert LOCK.take(copy.deepcopy(state), "client_asks", client=1) == LOCK.take(state, "client_asks", client=1)
 
 
 def test_an_action_leads_to_another_state_and_says_what_changed() -> None:

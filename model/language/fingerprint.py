@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import inspect
+from contextlib import suppress
 from types import BuiltinFunctionType, CodeType, FunctionType, ModuleType
 from typing import TYPE_CHECKING, Any
 
@@ -91,15 +92,20 @@ def plain_texts(function: object) -> list[str]:
             found.append(repr(item))
             continue
         found.append(f"{_named(item)}: {_source(item)}")
-        for name, value in _globals_of(item):
+        for name, value in _reads(item):
             found.append(f"{name} is {_named(value) if isinstance(value, FunctionType) else _value(value)}")
             if isinstance(value, FunctionType) and value not in functions:
                 functions.append(value)
     return found
 
 
-def _globals_of(function: FunctionType) -> Iterator[tuple[str, Any]]:
-    """Yield what the names of a function, and of those inside it, stand for; of a module, what it has of these names."""
+def _reads(function: FunctionType) -> Iterator[tuple[str, Any]]:
+    """Yield what a function reads by name: defaults, names of functions around it and of its module; of a module, what it has of these names."""
+    yield from ((f"default {number}", value) for number, value in enumerate(function.__defaults__ or ()))
+    yield from (function.__kwdefaults__ or {}).items()
+    for name, cell in zip(function.__code__.co_freevars, function.__closure__ or (), strict=True):
+        with suppress(ValueError):  # it has no value yet
+            yield name, cell.cell_contents
     codes = [function.__code__]
     for code in codes:
         codes += [item for item in code.co_consts if isinstance(item, CodeType)]
@@ -119,10 +125,14 @@ def _source(function: FunctionType) -> str:
 
 
 def _value(item: Any) -> str:
-    """Return a number, a text or several as they are, an enum with its members, anything else by its class."""
+    """Return a class by its name, an enum with its members, several values one by one, and anything else as Python shows it."""
     if isinstance(item, type):
         return f"{_named(item)} {getattr(item, '__members__', '')}"
-    return repr(item) if isinstance(item, int | str | tuple | frozenset) else _named(type(item))
+    if isinstance(item, FunctionType):
+        return f"{_named(item)}: {_source(item)}"
+    if isinstance(item, set | frozenset):
+        return f"{{{', '.join(sorted(map(_value, item)))}}}"
+    return f"[{', '.join(map(_value, item))}]" if isinstance(item, tuple | list) else repr(item)
 
 
 def _domains(record: type[Record]) -> Iterator[Domain]:
