@@ -23,6 +23,7 @@ from fencepost.explorers.interrupts import BY_KEYBOARD, Stopped, cancelled_by
 from fencepost.explorers.memory import DEFAULT_SHARE, default_memory, peak_memory
 from fencepost.explorers.verdict import Cause, Options, PropertyResult, Result, Verdict, cause_of, extended
 from fencepost.model.language.errors import DomainError, FencepostError, UnkeptError, UsageError, nearest
+from fencepost.model.language.subset import check as read
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping
@@ -149,6 +150,7 @@ def explore(question: Question, engine: str, options: Options, watch: Watch, clu
         if engine == "plain":
             from fencepost.explorers import plain
 
+            read(found.machine, found.every_property)  # as all other engines do, before anything is said
             with watch.busy(f"{name}: searching with the plain engine"):
                 return plain.search(found.machine, constants, question.properties, options)
         if engine == "spark":

@@ -382,6 +382,19 @@ def test_what_is_outside_the_language_names_line_and_place(counter: Any) -> None
     assert result.exit_code == 2
 
 
+@pytest.mark.parametrize("engine", ["plain", "native"])
+def test_a_property_outside_the_language_that_is_not_asked_about_is_refused_before_anything_is_said(
+    counter: Any, engine: str
+) -> None:
+    file = counter("s.n += 1")
+    wrong = '@always\ndef odd(s: State, c: C) -> bool:\n    """Odd."""\n    return sorted([s.n])[0] < 10\n\nMACHINE = '
+    text = Path(file).read_text().replace("MACHINE = ", wrong).replace("(small,)", "(small, odd)")
+    Path(file).write_text(text)
+    result = CliRunner().invoke(run, ["check", file, "--engine", engine, "--property", "small", "--quiet"])
+    assert (result.exit_code, result.stdout) == (2, "")
+    assert "'sorted' is not a helper that the language knows" in result.stderr
+
+
 @pytest.fixture
 def counter(tmp_path: Path) -> Any:
     """Return a function that writes a machine that counts to three, with this effect, and returns its path."""
