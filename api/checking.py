@@ -6,6 +6,7 @@ import time
 from contextlib import nullcontext
 from dataclasses import replace
 from functools import partial
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from fencepost.api.advice import against
@@ -27,7 +28,6 @@ from fencepost.model.language.subset import check as read
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping
-    from pathlib import Path
 
     from fencepost.api.growing import Growth
     from fencepost.explorers.spark.session import Cluster
@@ -99,6 +99,8 @@ def check(
     )
     watch = progress if isinstance(progress, Watch) else watched(progress)
     growth = None
+    if checkpoint and not resume and (Path(checkpoint) / "manifest.json").is_file():
+        watch.note(f"note: the search that is kept in {checkpoint} is replaced by this one, and --resume would continue it")
     with cancelled_by(cancel) if cancel else nullcontext(), alone_in(options.checkpoint):
         began = time.perf_counter()
         try:

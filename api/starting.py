@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import inspect
+import keyword
 import re
+import sys
 from pathlib import Path
 
 from fencepost.api.files import write_text
@@ -46,6 +48,8 @@ def new(name: str, folder: str | Path = ".") -> tuple[Path, Path]:
     module = name.removesuffix(".py").replace("-", "_").lower()
     if not re.fullmatch(r"[a-z][a-z0-9_]*", module):
         raise UsageError(f"{name!r} does not name a model: write a word such as my-protocol, of letters, digits and dashes.")
+    if keyword.iskeyword(module) or module in sys.stdlib_module_names:
+        raise UsageError(f"Python has a word or a module {module!r} of its own, which the file would hide: write another name.")
     files = Path(folder) / f"{module}.py", Path(folder) / f"test_{module}.py"
     for file in files:
         if file.exists():

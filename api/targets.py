@@ -155,6 +155,10 @@ def _protocol(what: Machine | Protocol | str | Path, properties: Iterable[Proper
 
 def find_protocol(name: str) -> Protocol:
     """Return the protocol of this name, or the one that a file defines; raise UsageError if there is none."""
+    if "\n" in name:
+        raise UsageError(
+            f"a protocol is named by a word or by its file, and this is {len(name.splitlines())} lines of text: write them to a file first."
+        )
     if is_file(name):
         return load_protocol(Path(name))
     known = name.replace("_", "-") if name not in PROTOCOLS else name
@@ -177,7 +181,10 @@ def lookup_in(model: str | None) -> Callable[[str], Protocol]:
         try:
             return protocol(name)
         except UsageError as error:
-            raise UsageError(f"{error} A protocol of your own is found with --model FILE.py.") from None
+            more = (
+                f"{model} defines {own.name!r}." if own is not None else "A protocol of your own is found with --model FILE.py."
+            )
+            raise UsageError(f"{error} {more}") from None
 
     return find
 

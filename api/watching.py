@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from fencepost.api.quantities import show_seconds
+from fencepost.explorers.cache_folder import lasts
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -56,11 +57,11 @@ class Watch:
 
     def compiling(self, name: str) -> AbstractContextManager[None]:
         """Take what is compiled, for as long as it takes."""
-        return self.busy(f"compiling {name} ... (kept for the next time)")
+        return self.busy(f"compiling {name} ...{' (kept for the next time)' if lasts() else ''}")
 
     def compiled(self, name: str, seconds: float) -> None:
         """Take how long compiling took, and that it was long."""
-        long = ", which is long: its code is kept, and is there at once the next time" if seconds > LONG else ""
+        long = ", which is long: its code is kept, and is there at once the next time" if seconds > LONG and lasts() else ""
         self.note(f"compiled {name} in {show_seconds(seconds)}{long}")
 
     def optimized(self, name: str, seconds: float) -> None:

@@ -13,10 +13,12 @@ from fencepost.counterexamples.recorded import changes_since, first_difference
 from fencepost.explorers.liveness.shown import shown
 from fencepost.explorers.sealed import put
 from fencepost.explorers.verdict import Reach, Verdict
+from fencepost.invariants.protocols import PROTOCOLS
 from fencepost.invariants.protocols import protocol as named_protocol
 from fencepost.model.language.actions import Kind
 from fencepost.model.language.errors import DisabledError, FencepostError, MismatchError, UsageError
 from fencepost.model.language.interpreter import Path
+from fencepost.model.language.own_names import path_shown
 from fencepost.model.language.subset import check, guards_of
 
 if TYPE_CHECKING:
@@ -66,14 +68,14 @@ def replay(path: str | File, lookup: Callable[[str], Protocol] = named_protocol)
     made = follow(file.trace, file)
     if not any(file.recorded):
         raise UsageError(
-            f"{path}:{file.states - 1}: the file ends without states. Write them with `fencepost replay --rewrite {path}`."
+            f"{path}:{file.states - 1}: the file ends without states. Write them with `{_rewriting(path, file.trace)}`."
         )
     difference = first_difference(file, made.states)
     if difference:
         cause = "The file was edited" if difference.step else "The file was edited, or the model has changed,"
         raise UsageError(
             f"{difference} {cause} since the states were written. Look at the steps, then "
-            f"refresh the states with `fencepost replay --rewrite {path}`."
+            f"refresh the states with `{_rewriting(path, file.trace)}`."
         )
     return made
 
@@ -82,6 +84,16 @@ def replay_text(text: str, lookup: Callable[[str], Protocol] = named_protocol) -
     """Replay a trace that is given as the text of its file; its states may be left out, and are not compared."""
     file = read_lines(Lines("trace", text), lookup)
     return follow(file.trace, file)
+
+
+def _rewriting(path: str | File, trace: Trace) -> str:
+    own = own_file(trace.protocol)
+    return f"fencepost replay --rewrite {path}{f' --model {own}' if own else ''}"
+
+
+def own_file(found: Protocol) -> str:
+    """Return the file of a user's own protocol, as it would be named from here; an empty string for one of ours."""
+    return "" if found.name in PROTOCOLS else path_shown(found.machine.initial.function.__code__.co_filename)
 
 
 def rewrite(path: str | File, lookup: Callable[[str], Protocol] = named_protocol) -> Replay:
@@ -218,7 +230,7 @@ class _Replaying:
     def command(self) -> str:
         """Return the command that finds such a trace."""
         trace = self.trace
-        words = ["fencepost ablate" if trace.removed else "fencepost check", trace.protocol.name]
+        words = ["fencepost ablate" if trace.removed else "fencepost check", own_file(trace.protocol) or trace.protocol.name]
         words += ["--version", trace.version] if trace.version else []
         words += [f"--set {pair}" for pair in trace.constants_text.split()]
         words += ["--property", trace.prop.name] if trace.prop else []

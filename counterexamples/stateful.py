@@ -55,7 +55,7 @@ def machine_test(
 ) -> Callable[[], None]:
     """Return a test, for pytest or to be called: Hypothesis chooses schedules of a machine, and no property may be violated.
 
-    `use` is a profile or the name of one. A failure's trace is written to `folder` as machine-property.trace, and its steps are in the message.
+    `use` is a profile or the name of one. A failure's trace is written to `folder`, which is made if need be, as machine-property.trace, and its steps are in the message.
     """
 
     def test() -> None:
@@ -65,6 +65,7 @@ def machine_test(
         if tried.failure is None or shrunk is None:
             return
         file = File(folder) / f"{machine.name}-{tried.failure.prop.name}.trace"
+        file.parent.mkdir(parents=True, exist_ok=True)
         write(file, shrunk.trace)
         plain = shrunk.trace.interpreter()
         steps = "\n".join(f"  {number} {plain.show(step)}" for number, step in enumerate(shrunk.trace.steps, 1))

@@ -151,6 +151,11 @@ def _writable(folder: Path, found: os.stat_result) -> str:
     return f"other users can write {folder} ({stat.filemode(found.st_mode)}): `chmod go-w {folder}` would change that"
 
 
+def lasts() -> bool:
+    """Say whether what is compiled is kept for the next time, as far as the cache was used."""
+    return not _temporary
+
+
 def _usual() -> Path:
     """Return where a cache belongs if nothing is said; raise RuntimeError if this user has no home."""
     return Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "fencepost"

@@ -117,6 +117,15 @@ def test_numbers_of_numpy_are_numbers() -> None:
     assert json.dumps(found.to_dict())
 
 
+def test_a_text_of_a_model_and_a_format_that_is_none_are_refused() -> None:
+    with pytest.raises(f.UsageError, match="this is 2 lines of text: write them to a file first"):
+        f.check("a\nb")
+    trace = f.check("kip101", replicas=2).trace
+    assert trace is not None
+    with pytest.raises(f.UsageError, match="there is no format 'jsn'"):
+        trace.render("jsn")
+
+
 def test_a_text_is_a_list_of_one_name_and_a_generator_is_a_list() -> None:
     found = f.check(shelf.MACHINE, (item for item in shelf.PROPERTIES), only="visitors-see-books", engine="plain")
     assert [item.name for item in found.properties] == ["visitors-see-books"]

@@ -395,6 +395,24 @@ def test_a_property_outside_the_language_that_is_not_asked_about_is_refused_befo
     assert "'sorted' is not a helper that the language knows" in result.stderr
 
 
+def test_a_violation_that_only_larger_bounds_have_counts(counter: Any) -> None:
+    file = counter("s.n += 1")
+    text = Path(file).read_text().replace("require(s.n < c.top)", "require(s.n < c.top, bound=C.top)")
+    Path(file).write_text(text.replace("return s.n < 10", "return s.n < 5"))
+    asked = ["check", file, "--quiet", "--grow", "20s"]
+    result = CliRunner().invoke(run, asked)
+    assert (result.exit_code, "violated with top=5" in result.stdout) == (1, True)
+    assert CliRunner().invoke(run, [*asked, "--set", "top=2", "--expect", "violated"]).exit_code == 1
+    assert CliRunner().invoke(run, asked[:3]).exit_code == 0
+
+
+def test_a_search_that_replaces_one_that_was_kept_says_so(counter: Any, tmp_path: Path) -> None:
+    asked = ["check", counter("s.n += 1"), "--checkpoint", str(tmp_path / "kept"), "--max-states", "2"]
+    first, again, on = (CliRunner().invoke(run, [*asked, *more]).stderr for more in ([], [], ["--resume"]))
+    told = f"note: the search that is kept in {tmp_path / 'kept'} is replaced by this one, and --resume would continue it"
+    assert [told in text for text in (first, again, on)] == [False, True, False]
+
+
 @pytest.fixture
 def counter(tmp_path: Path) -> Any:
     """Return a function that writes a machine that counts to three, with this effect, and returns its path."""

@@ -33,6 +33,8 @@ from fencepost.invariants.catalogue import Profile
 from fencepost.model.language.errors import FencepostError, ModelError, UnkeptError, UsageError
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
     from fencepost.api.contract import CheckData
     from fencepost.api.results import CheckResult
 
@@ -164,7 +166,7 @@ def run_checks(request: Request) -> Exit:
                 _print(request, result, first=not ends)
             elif expected is not None and result.verdict is not expected:
                 display.note(f"{question.name}: expected {expected}, found {result.verdict}")
-            ends.append(exit_of(result.verdict, expected))
+            ends += _ends(result, expected)
             if request.strict and result.warnings:
                 refused.append(refusal(result))
             if result.cause in (Cause.SIGNAL, Cause.CANCELLED):
@@ -182,6 +184,14 @@ def run_checks(request: Request) -> Exit:
     if refused:
         raise ModelError("\n".join(refused))
     return worst_exit(ends)
+
+
+def _ends(result: CheckResult, expected: Verdict | None) -> Iterator[Exit]:
+    """Yield the status for the verdict, and for a violation that was found with larger bounds."""
+    yield exit_of(result.verdict, expected)
+    changes = [item.changes for item in result.growth.stable if item.changes] if result.growth else []
+    if any(verdict == str(Verdict.VIOLATED) for _, _, verdict in changes):
+        yield exit_of(Verdict.VIOLATED, expected)
 
 
 def refusal(result: CheckResult) -> str:

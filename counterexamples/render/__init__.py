@@ -5,6 +5,8 @@ from __future__ import annotations
 from importlib import import_module
 from typing import TYPE_CHECKING
 
+from fencepost.model.language.errors import UsageError, nearest
+
 if TYPE_CHECKING:
     from fencepost.counterexamples.replay import Replay
 
@@ -21,6 +23,10 @@ _MODULES = {"pytest": "pasted"}
 
 def render(form: str, made: Replay, model: str = "") -> str:
     """Return a replayed trace in one of the formats; `model` is the file of its protocol, if it is the user's own."""
+    if form not in FORMATS:
+        raise UsageError(
+            f"there is no format {form!r}.{nearest(form, list(FORMATS))} Formats are: {', '.join(('text', 'trace', *FORMATS))}."
+        )
     module = import_module(f"{__name__}.{_MODULES.get(form, form)}")
     text: str = module.render(made, model)
     return text

@@ -86,8 +86,8 @@ def _ends(machine: Machine) -> dict[str, Linear]:
     budget = dict(fields(machine.state)).get(BUDGET)
     if not isinstance(budget, Nested):
         raise UsageError(
-            f"protocol {machine.name!r} has no faults to count: its state has no field {BUDGET!r}, a record with a count for each "
-            "kind of fault that is left."
+            f"protocol {machine.name!r} has no faults to count: its state has no field {BUDGET!r}, a record with a number for each "
+            "kind of fault that is left. Numbers named ..._left outside of it are counted by walks only."
         )
     found = {}
     for name, field in fields(budget.record):
