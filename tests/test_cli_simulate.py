@@ -161,15 +161,17 @@ def test_a_signal_ends_with_a_partial_result() -> None:
 
 
 def test_ctrl_c_while_compiling_ends_with_an_empty_result(tmp_path: Path) -> None:
-    process = start(*KIP320, "--json", FENCEPOST_CACHE=str(tmp_path))
+    process = start(*KIP320[:4], "--walks", "2000000000", "--json", FENCEPOST_CACHE=str(tmp_path))
     assert process.stderr is not None
     assert process.stderr.readline() == "compiling kip320 for 2 replicas ... (kept for the next time)\n"
     process.send_signal(signal.SIGINT)
     stdout, stderr = process.communicate(timeout=60)
-    compiled_first = re.fullmatch(r"(compiled kip320 for 2 replicas in \d+\.\d+ s(, which is long: .*)?\n)?", stderr)
-    assert (process.returncode, bool(compiled_first)) == (3, True), stderr
     found = json.loads(stdout)
-    assert (found["walks"], found["why_stopped"]) == (0, "SIGINT was received before the first walk")
+    assert process.returncode == 3
+    if "compiled kip320" in stderr:  # it was quicker than the signal
+        assert found["why_stopped"].startswith("SIGINT was received")
+    else:
+        assert (stderr, found["walks"], found["why_stopped"]) == ("", 0, "SIGINT was received before the first walk")
 
 
 def test_a_protocol_of_ones_own_is_walked_too(tmp_path: Path) -> None:
