@@ -28,6 +28,8 @@ ENOUGH = 205
 """States after which no further level is expanded."""
 MORE = 350
 """The same, where a property is about whole behaviours: such a property is judged on a whole graph only."""
+ENOUGH_STEPS = 5_000
+"""Steps after which no further level is expanded: a machine with more than twenty out of each state shows little more."""
 UNFIT = "fit 64 bits"
 """In the error of an engine whose numbers have an end."""
 
@@ -55,7 +57,8 @@ class Recorded(PlainSearch):
 
     def expand(self, level: list[Key], began: float) -> tuple[list[Key], str]:
         """Return the states of the next level, unless there are enough."""
-        if len(self.parents) >= self.enough and self.options.max_depth is None:
+        many = len(self.parents) >= self.enough or sum(map(len, self.successors.values())) >= ENOUGH_STEPS
+        if many and self.options.max_depth is None:
             return [], deep_enough(len(self.levels))
         return super().expand(level, began)
 

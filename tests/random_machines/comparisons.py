@@ -344,7 +344,7 @@ SOMETIMES: dict[str, tuple[int, Callable[[Case], str]]] = {
     "walks": (8, walks),
     "traces": (6, traces),
     "symbolic": (50, symbolic),
-    "constants": (10, constants),
+    "constants": (20, constants),
     "proof": (15, proof),
 }
 """What is compared of one machine of so many."""
