@@ -7,14 +7,15 @@ import os
 import signal
 import subprocess
 import sys
+import time
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pytest
 from fencepost.explorers import sealed
-from fencepost.explorers.native import store
-from fencepost.explorers.native.search import search
+from fencepost.explorers.native import checkpoint, store
+from fencepost.explorers.native.search import Search, search
 from fencepost.explorers.verdict import Options, Result, Verdict
 from fencepost.model.language.errors import UsageError
 
@@ -95,6 +96,21 @@ def test_a_time_budget_may_end_a_search_many_times(tmp_path: Path) -> None:
         rounds += 1
     assert rounds > 1
     assert shared(result) == shared(ask("kip101", VALUES, RUN))
+
+
+@group("kip101", VALUES)
+def test_reading_a_checkpoint_takes_nothing_of_the_time_budget(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    options = replace(RUN, checkpoint=str(tmp_path))
+    ask("kip101", VALUES, replace(options, max_states=20_000))
+    read, clock, hour = checkpoint.load, time.perf_counter, [0.0]
+
+    def slowly(search: Search) -> None:
+        hour[0] = 3600.0
+        read(search)
+
+    monkeypatch.setattr(checkpoint, "load", slowly)
+    monkeypatch.setattr(time, "perf_counter", lambda: clock() + hour[0])
+    assert ask("kip101", VALUES, replace(options, resume=True, budget=600)).complete
 
 
 @group("kip101", VALUES)

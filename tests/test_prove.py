@@ -28,14 +28,16 @@ from fencepost.explorers.symbolic.asking import Asking
 from fencepost.explorers.symbolic.cache import cached
 from fencepost.explorers.symbolic.pool import apart, over
 from fencepost.explorers.symbolic.proof import Proof, Settings, prove
+from fencepost.explorers.symbolic.templates import candidates
 from fencepost.explorers.verdict import Verdict
 from fencepost.invariants.protocols import Protocol
 from fencepost.invariants.theorems import THEOREMS
 from fencepost.model.language import Range, action, always
 from fencepost.model.language.errors import ModelError
+from fencepost.model.language.subset import check
 
 from tests.commands import data_of, fencepost
-from tests.machines import shift_register
+from tests.machines import comforts, oddments, shift_register
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -505,3 +507,11 @@ def test_lemmas_are_said_to_be_enough_only_where_something_is_proved(
     found = register(name, puts=1, explain=False)
     print_report(results(), ProveResult(Protocol(machine, ()), constants, (), Settings(), found, lemmas=("a lemma",)))
     assert heading in capsys.readouterr().out
+
+
+def test_candidates_for_lemmas_say_nothing_of_what_is_inside_a_channel() -> None:
+    """Models cannot name that, and the whole proof was refused for such a candidate."""
+    for machine in (comforts.MACHINE, oddments.MACHINE):
+        made = candidates(machine)
+        check(machine, made)
+        assert not [item.sentence for item in made if "items" in item.sentence]

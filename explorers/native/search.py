@@ -76,11 +76,11 @@ class Search(Expansion):
 
     def run(self) -> Result:
         """Search until everything is reached, or until a limit; return what was found."""
-        began = time.perf_counter()
         if self.options.resume:
             from fencepost.explorers.native.checkpoint import load
 
             load(self)
+        began = time.perf_counter()  # what was kept is read and verified by then: a budget is for searching
         earlier = self.position.seconds
         why = ""
         with self.pool, Signals(self._ask):

@@ -118,7 +118,7 @@ def prove(
         if not item.kind.must_hold:
             raise UsageError(
                 f"{item.name!r} says {item.kind}, and a proof is about what always holds, of states or of steps. "
-                f"Write `fencepost check {machine.name} --property {item.name}`."
+                f"Ask `fencepost check` about it, with `--property {item.name}`."
             )
     if not properties:
         raise UsageError(

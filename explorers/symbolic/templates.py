@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from fencepost.explorers.cache_folder import cache_folder
 from fencepost.model.language.domains import BitSet, Index, Range, linear
-from fencepost.model.language.records import ArrayOf, Nested, Record, Scalar, fields
+from fencepost.model.language.records import ArrayOf, Channel, Nested, Record, Row, Scalar, fields
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -64,7 +64,7 @@ def scalars(record: type[Record], prefix: str = "") -> list[Field]:
             continue
         if isinstance(kind, Scalar):
             found.append(Field(prefix + name, kind.domain))
-        elif isinstance(kind, Nested):
+        elif isinstance(kind, Nested) and not _is_sealed(kind):
             found += scalars(kind.record, f"{prefix}{name}.")
     return found
 
@@ -78,8 +78,14 @@ def tables(record: type[Record]) -> list[Table]:
     return [
         Table(name, str(kind.length - 1) in counts, scalars(kind.element.record))
         for name, kind in fields(record)
-        if isinstance(kind, ArrayOf) and isinstance(kind.element, Nested) and not name.startswith("ghost_")
+        if isinstance(kind, ArrayOf) and isinstance(kind.element, Nested)
+        if not name.startswith("ghost_") and not _is_sealed(kind.element)
     ]
+
+
+def _is_sealed(kind: Nested) -> bool:
+    """Say whether models cannot name what is inside: of channels, and of rows of an array of arrays."""
+    return issubclass(kind.record, Channel | Row)
 
 
 def conditions(machine: Machine) -> Iterator[str]:
