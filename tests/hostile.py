@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import argparse
 import contextlib
+import errno
 import hashlib
 import io
 import json
@@ -276,7 +277,7 @@ class Hostile:
             contextlib.suppress(ConnectionError),
         ):
             asking.sendall(asked)
-            asking.shutdown(socket.SHUT_WR)
+            ended(asking)
             assert b"protocol:" not in asking.makefile("rb").read(), "a file outside of the page was sent"
         assert not said.getvalue(), said.getvalue()
 
@@ -347,6 +348,15 @@ class Hostile:
         text = json.dumps({"format": 1, "rows": [1, 2.5, None, {"a": "b"}], "checksum": "0" * 64}).encode()
         with contextlib.suppress(BrokenSealError):
             unsealed(object_in(edited(self.draw, text)))
+
+
+def ended(asking: socket.socket) -> None:
+    """Say that no more is asked, to a server that may have refused and gone already."""
+    try:
+        asking.shutdown(socket.SHUT_WR)
+    except OSError as error:
+        if error.errno != errno.ENOTCONN:
+            raise
 
 
 def peak() -> int:
