@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import json
+import resource
 import shutil
+import tempfile
 from contextlib import nullcontext
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
@@ -20,7 +22,7 @@ from fencepost.explorers.spark import session
 from fencepost.explorers.spark import sweep as sweeping
 from fencepost.explorers.spark.frontier import Point, smallest_unsafe
 from fencepost.explorers.spark.machines import Origin
-from fencepost.explorers.spark.session import Cluster, first_cause, look_for_java, spark
+from fencepost.explorers.spark.session import Cluster, first_cause, kept_aside, look_for_java, spark
 from fencepost.explorers.spark.summary import summarise
 from fencepost.explorers.spark.walking import Sweep, cell_of, walker_of
 from fencepost.explorers.walk.sample import Plan, sample
@@ -485,6 +487,21 @@ def test_the_reason_is_found_in_what_java_says() -> None:
     said = "org.apache.spark.SparkException: Job aborted\n\tat org.apache.spark.Here\nCaused by: java.io.IOException: No space left\n\tat x.y"
     assert first_cause(said) == "Caused by: java.io.IOException: No space left."
     assert first_cause("") == "it does not say why."
+
+
+def test_a_full_temporary_folder_is_told_before_java_is_started() -> None:
+    """Java could not say there that it has started: PySpark waits for that without end."""
+    limits = resource.getrlimit(resource.RLIMIT_FSIZE)
+    tempfile.gettempdir()  # which tries to write
+    for most in (0, 100):
+        resource.setrlimit(resource.RLIMIT_FSIZE, (most, limits[1]))
+        try:
+            with pytest.raises(UsageError, match=r"Spark needs room for temporary files: .* Make some, or set TMPDIR"):
+                kept_aside()
+        finally:
+            resource.setrlimit(resource.RLIMIT_FSIZE, limits)
+    with kept_aside() as log:
+        assert (log.tell(), log.read()) == (0, "")
 
 
 def test_java_that_is_missing_or_too_old_is_told(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -13,7 +13,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from importlib.metadata import version
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import IO, TYPE_CHECKING
 
 from fencepost.model.language.errors import UsageError
 
@@ -24,6 +24,8 @@ if TYPE_CHECKING:
 
 HANDOVER = 100_000
 """States in a level from which on Spark's fixed cost a level is worth paying."""
+ROOM = 1 << 16
+"""Bytes that Spark's start must find in the temporary folder."""
 OLDEST_JAVA = 17
 """What Spark 4 runs on."""
 LOGGING = Path(__file__).with_name("log4j2.properties")
@@ -98,7 +100,7 @@ def _started(conf: SparkConf, cluster: Cluster) -> SparkContext:
     from pyspark import SparkContext
     from pyspark.java_gateway import launch_gateway
 
-    with tempfile.NamedTemporaryFile("w+", prefix="fencepost-spark-", suffix=".log") as log:
+    with kept_aside() as log:
         try:
             gateway = launch_gateway(conf, {"stderr": log})
             return SparkContext(conf=conf, gateway=gateway)
@@ -107,6 +109,22 @@ def _started(conf: SparkConf, cluster: Cluster) -> SparkContext:
             raise UsageError(
                 f"Spark did not start with master {cluster.shown}: {first_cause(log.read() or str(error))} Check --master and --conf."
             ) from error
+
+
+def kept_aside() -> IO[str]:
+    """Return an empty temporary file; raise UsageError if there is no room: Java could not say there that it has started, and would be waited for without end."""
+    try:
+        made = tempfile.NamedTemporaryFile("w+", prefix="fencepost-spark-", suffix=".log")  # noqa: SIM115 (the caller closes it)
+        written = 0
+        while written < ROOM:
+            written += os.write(made.fileno(), b" " * (ROOM - written))
+        os.ftruncate(made.fileno(), 0)
+        os.lseek(made.fileno(), 0, os.SEEK_SET)
+    except OSError as error:
+        raise UsageError(
+            f"Spark needs room for temporary files: {error.strerror or error}. Make some, or set TMPDIR to another folder."
+        ) from error
+    return made
 
 
 def look_for_java() -> None:
