@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 from fencepost.api.advice import against
 from fencepost.api.arguments import call
 from fencepost.api.engines import kernels_of, source_of
-from fencepost.api.files import alone_in
+from fencepost.api.files import alone_in, keeps_search
 from fencepost.api.growing import grow as grown
 from fencepost.api.places import of_model, placed
 from fencepost.api.results import CheckResult
@@ -99,7 +99,7 @@ def check(
     )
     watch = progress if isinstance(progress, Watch) else watched(progress)
     growth = None
-    if checkpoint and not resume and (Path(checkpoint) / "manifest.json").is_file():
+    if checkpoint and not resume and keeps_search(Path(checkpoint)):
         watch.note(f"note: the search that is kept in {checkpoint} is replaced by this one, and --resume would continue it")
     with cancelled_by(cancel) if cancel else nullcontext(), alone_in(options.checkpoint):
         began = time.perf_counter()

@@ -97,6 +97,13 @@ def hold(folder: Path) -> Held:
             return made
 
 
+def keeps_search(folder: Path) -> bool:
+    """Say whether a folder holds the checkpoint of a search on one machine."""
+    from fencepost.explorers.native.checkpoint import MANIFEST
+
+    return (folder / MANIFEST).is_file()
+
+
 @contextmanager
 def alone_in(folder: str | Path | None) -> Iterator[None]:
     """Keep other processes out of the folder of a checkpoint, if there is one on this machine."""

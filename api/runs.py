@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 from fencepost.api.checking import answer, with_memory_explained
-from fencepost.api.files import make_sure_folder
+from fencepost.api.files import keeps_search, make_sure_folder
 from fencepost.api.kept import Kept, slug
 from fencepost.api.shaped import is_run
 from fencepost.api.targets import Question
@@ -135,11 +135,10 @@ class Runs:
         """Return what a run needs in memory, to be kept while it is explored; say so where it has to be compiled."""
         from fencepost.explorers.native.compile import begin, is_ready
 
-        what = f"compiling {run.name}"
         sources = self._sources(run)
         if all(map(is_ready, sources)):
             return [begin(source) for source in sources]
-        with self.watch.busy(f"{what} ... (kept for the next time)"), interruptible(what):
+        with self.watch.compiling(run.name), interruptible(f"compiling {run.name}"):
             return [begin(source) for source in sources]
 
     def _whole_budget(self) -> Reason:
@@ -151,7 +150,7 @@ class Runs:
             return self.options
         own: Path = self.kept.folder / slug(run.name)
         make_sure_folder(own)
-        resume = self.kept.resume and (own / "manifest.json").is_file()
+        resume = self.kept.resume and keeps_search(own)
         return replace(self.options, checkpoint=str(own), resume=resume)
 
     def _sources(self, run: Run) -> list[Source]:
