@@ -4,12 +4,19 @@ from __future__ import annotations
 
 import errno
 import os
+from typing import TYPE_CHECKING, ParamSpec, TypeVar
 
 import click
 from fencepost.api.advice import against
 from fencepost.api.places import placed
 from fencepost.cli.status import Exit
-from fencepost.model.language.errors import DomainError, FencepostError, MismatchError, ModelError, UsageError
+from fencepost.model.language.errors import DomainError, FencepostError, MismatchError, ModelError, UnkeptError, UsageError
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+Given = ParamSpec("Given")
+Found = TypeVar("Found")
 
 _NO_ROOM = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO, errno.EROFS)
 """What the system says when it cannot take what is printed."""
@@ -17,6 +24,14 @@ _NAMED = (errno.ENAMETOOLONG, errno.EACCES, errno.EPERM, errno.ELOOP, errno.ENOT
 """What the system says when it refuses a file or a folder by its name."""
 LONGEST = 60
 """Characters of a name that a message repeats."""
+
+
+def as_far_as_kept(work: Callable[Given, Found], *args: Given.args, **given: Given.kwargs) -> tuple[Found, UnkeptError | None]:
+    """Return what work found; where a part of it could not be kept, with the error that is to be raised once that is told."""
+    try:
+        return work(*args, **given), None
+    except UnkeptError as error:
+        return error.found, error
 
 
 def explain(error: BaseException) -> tuple[Exit, str]:

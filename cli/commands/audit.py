@@ -9,10 +9,10 @@ import click
 from fencepost.api.files import write_text
 from fencepost.audit.findings import SEVERITIES
 from fencepost.cli.commands.options import Time, Writable, cluster_of, output_options, spark_options
+from fencepost.cli.failures import as_far_as_kept
 from fencepost.cli.status import Exit
 from fencepost.cli.views.console import print_json, results
 from fencepost.cli.views.display import Display
-from fencepost.model.language.errors import UnkeptError
 
 
 @click.command()
@@ -75,12 +75,14 @@ def audit(paths: tuple[str, ...], **given: Any) -> Exit:
         look_for_plotly()
     cluster = cluster_of(given["master"], given["conf"])
     names = ("output", "resume", "severity", "within", "min_isr", "partition", "trace", "until", "kafka", "jars")
-    unkept = None
     with Display(quiet=given["quiet"]) as display:
-        try:
-            made = audited(*paths, cluster=cluster, progress=display, **{name: given[name] for name in names})
-        except UnkeptError as error:
-            unkept, made = error, error.found
+        made, unkept = as_far_as_kept(
+            audited,
+            *paths,
+            cluster=cluster,
+            progress=display,
+            **{name: given[name] for name in names},
+        )
     data = made.to_dict()
     if given["json"]:
         print_json(data)

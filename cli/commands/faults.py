@@ -15,10 +15,11 @@ from fencepost.cli.commands.options import (
     output_options,
     workers_option,
 )
+from fencepost.cli.failures import as_far_as_kept
 from fencepost.cli.status import Exit
 from fencepost.cli.views.console import print_json, results
 from fencepost.cli.views.display import Display
-from fencepost.model.language.errors import UnkeptError, UsageError
+from fencepost.model.language.errors import UsageError
 
 
 @click.command()
@@ -58,23 +59,20 @@ def faults(prop: str, costs: tuple[str, ...], grid: tuple[str, ...], **given: An
 
     question = Target.taken(given).question()
     names = ("kinds", "max_states", "normalize", "compact", "checkpoint", "resume")
-    unkept = None
     with Display(quiet=given["quiet"]) as display:
-        try:
-            made = counted(
-                question,
-                prop=prop,
-                costs=_costs(costs),
-                grid=axes_of(question.protocol.machine, grid),
-                workers=given["workers"] or 0,
-                budget=given["budget"],
-                memory=given["memory"],
-                traces=given["trace"],
-                progress=display,
-                **{name: given[name] for name in names},
-            )
-        except UnkeptError as error:
-            unkept, made = error, error.found
+        made, unkept = as_far_as_kept(
+            counted,
+            question,
+            prop=prop,
+            costs=_costs(costs),
+            grid=axes_of(question.protocol.machine, grid),
+            workers=given["workers"] or 0,
+            budget=given["budget"],
+            memory=given["memory"],
+            traces=given["trace"],
+            progress=display,
+            **{name: given[name] for name in names},
+        )
     if given["json"]:
         print_json(made.to_dict())
     else:

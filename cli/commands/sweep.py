@@ -20,10 +20,10 @@ from fencepost.cli.commands.options import (
     spark_options,
 )
 from fencepost.cli.commands.simulate import weight_of
+from fencepost.cli.failures import as_far_as_kept
 from fencepost.cli.status import Exit, exit_of, worst_exit
 from fencepost.cli.views.console import print_json, results
 from fencepost.cli.views.display import Display
-from fencepost.model.language.errors import UnkeptError
 
 
 @click.command()
@@ -70,21 +70,18 @@ def sweep(**given: Any) -> Exit:
     if given["trace"]:
         make_sure_folder(Path(given["trace"]))
     names = ("walks", "depth", "seed", "output", "resume", "normalize", "shrinks")
-    unkept = None
     with Display(quiet=given["quiet"]) as display:
-        try:
-            made = swept(
-                question,
-                grid=grid,
-                weights=weights,
-                cluster=cluster,
-                budget=given["budget"],
-                traces=given["trace"],
-                progress=display,
-                **{name: given[name] for name in names},
-            )
-        except UnkeptError as error:
-            unkept, made = error, error.found
+        made, unkept = as_far_as_kept(
+            swept,
+            question,
+            grid=grid,
+            weights=weights,
+            cluster=cluster,
+            budget=given["budget"],
+            traces=given["trace"],
+            progress=display,
+            **{name: given[name] for name in names},
+        )
     data = made.to_dict()
     if given["json"]:
         print_json(data)
