@@ -14,7 +14,7 @@ from fencepost.model.language.errors import DomainError, UsageError
 from fencepost.model.language.removal import find_guard, without
 
 if TYPE_CHECKING:
-    from fencepost.api.contract_evidence import MatrixData
+    from fencepost.api.contract_evidence import LivenessData, MatrixData
     from fencepost.api.watching import Watch
     from fencepost.explorers.verdict import Options
     from fencepost.model.language import Property
@@ -49,6 +49,12 @@ def with_safety(question: Question) -> Question:
 def judge_whole(question: Question, options: Options, watch: Watch) -> Result:
     """Judge what must happen in the end on the whole machine."""
     return explore(Question(question.protocol, question.constants, eventual_properties(question)), "native", options, watch)
+
+
+def eventual_of(data: MatrixData) -> LivenessData:
+    """Return what must happen in the end in the whole machine of a matrix, and which of it does; nothing if that was not asked."""
+    nothing: LivenessData = {"asked": [], "holding": [], "violated": []}
+    return data.get("liveness", nothing)
 
 
 def judge_liveness(question: Question, data: MatrixData, whole: Result, options: Options, watch: Watch) -> None:

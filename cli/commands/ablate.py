@@ -19,16 +19,17 @@ from fencepost.cli.commands.options import (
     output_options,
     workers_option,
 )
+from fencepost.cli.failures import as_far_as_kept
 from fencepost.cli.status import Exit
 from fencepost.cli.views.console import print_json, results
 from fencepost.cli.views.display import Display
 from fencepost.explorers.verdict import ended_by_signal
-from fencepost.model.language.errors import UnkeptError, UsageError
+from fencepost.model.language.errors import UsageError
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from fencepost.api.contract_evidence import LivenessData, MatrixData
+    from fencepost.api.contract_evidence import MatrixData
     from fencepost.api.targets import Question
     from fencepost.explorers.spark.session import Cluster
 
@@ -71,21 +72,18 @@ def ablate(**given: Any) -> Exit:
     if given["trace"]:
         make_sure_folder(Path(given["trace"]))
     names = ("guards", "max_states", "normalize", "checkpoint", "resume", "liveness")
-    unkept = None
     with Display(quiet=given["quiet"]) as display:
-        try:
-            matrix = ablated(
-                question,
-                also=_also(question, given["also"]),
-                workers=given["workers"] or 0,
-                budget=given["budget"],
-                memory=given["memory"],
-                cluster=cluster,
-                progress=display,
-                **{name: given[name] for name in names},
-            )
-        except UnkeptError as error:
-            unkept, matrix = error, error.found
+        matrix, unkept = as_far_as_kept(
+            ablated,
+            question,
+            also=_also(question, given["also"]),
+            workers=given["workers"] or 0,
+            budget=given["budget"],
+            memory=given["memory"],
+            cluster=cluster,
+            progress=display,
+            **{name: given[name] for name in names},
+        )
     data = matrix.to_dict()
     traces = _named_traces(data, Path(given["trace"])) if given["trace"] else {}
     if given["json"]:
@@ -143,8 +141,9 @@ def exit_of_matrix(data: MatrixData) -> Exit:
     """Return the status of a matrix: a signal first, then the whole machine's violations, then what is missing."""
     if ended_by_signal(data["why_stopped"]):
         return Exit.UNDETERMINED
-    nothing: LivenessData = {"asked": [], "holding": [], "violated": []}
-    eventual = data.get("liveness", nothing)
+    from fencepost.api.patience import eventual_of
+
+    eventual = eventual_of(data)
     if eventual["violated"] or any(item["verdict"] == "violated" for item in data["properties"]):
         return Exit.FAILED
     undetermined = set(eventual["asked"]) > set(eventual["holding"]) or any(

@@ -5,12 +5,13 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from fencepost.api.matrix import meaning_for, not_run
+from fencepost.api.patience import eventual_of
 from fencepost.api.quantities import counted
 from fencepost.api.suspicions import SUSPICIONS
 from fencepost.cli.views.console import heading, print_lines, print_rows, styled
 
 if TYPE_CHECKING:
-    from fencepost.api.contract_evidence import LivenessData, MatrixData, RowData
+    from fencepost.api.contract_evidence import MatrixData, RowData
     from rich.console import Console
 
 LONG = 120
@@ -39,8 +40,7 @@ def print_matrix(console: Console, data: MatrixData, *, legend: bool = True) -> 
                     "bold red",
                 ),
             )
-    nothing: LivenessData = {"asked": [], "holding": [], "violated": []}
-    eventual = data.get("liveness", nothing)
+    eventual = eventual_of(data)
     for name in eventual["violated"]:
         print_lines(console, styled(f"{name} is violated by the whole protocol, so no row says anything of it.", "bold red"))
     for name in eventual["asked"]:
