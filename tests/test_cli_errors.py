@@ -180,6 +180,15 @@ def test_bad_input_ends_with_status_2_and_one_message(command: str, message: str
     assert result.exit_code == 2
 
 
+def test_a_program_is_not_replaced_by_what_a_command_writes(tmp_path: Path) -> None:
+    model = tmp_path / "lock.py"
+    model.write_text("from fencepost.model.lineage.kip320 import MACHINE\n")
+    result = CliRunner().invoke(run, ["check", str(model), "--trace", str(model)])
+    assert result.stderr == f"fencepost: --trace names {model}, a Python file that is there already. Name another file.\n"
+    assert result.exit_code == 2
+    assert model.read_text().startswith("from")
+
+
 @pytest.mark.parametrize(
     ("text", "message"),
     [

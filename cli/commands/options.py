@@ -60,8 +60,14 @@ class Writable(click.ParamType):  # type: ignore[type-arg]  # generic in the new
 
     name = "file"
 
+    def __init__(self, *, programs: bool = False) -> None:
+        self.programs = programs
+        """Whether a Python file may be replaced."""
+
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:  # noqa: ARG002 (as click calls it)
-        """Return the name; raise UsageError if nothing could be written there."""
+        """Return the name; raise UsageError if nothing could be written there, or if a program would be lost."""
+        if not self.programs and Path(value).suffix == ".py" and Path(value).exists():
+            raise UsageError(f"{_named(param)} names {value}, a Python file that is there already. Name another file.")
         make_sure_writable(Path(value))
         return value
 

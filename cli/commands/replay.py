@@ -72,7 +72,7 @@ def replay(files: tuple[str, ...], rewrite: bool, model: str | None) -> Exit:  #
     metavar="NAME",
     help=f"One of: {', '.join((TEXT, *FORMATS, KAFKA_TEST))}.",
 )
-@click.option("--output", type=Writable(), metavar="FILE", help="Write it to this file instead of printing it.")
+@click.option("--output", type=Writable(programs=True), metavar="FILE", help="Write it to this file instead of printing it.")
 @click.option("--model", metavar="FILE.py", help=MODEL_HELP)
 @click.option("--kafka", metavar="VERSION", help="The release that a kafka-test is for; the newest known if not given.")
 def show(file: str, form: str, output: str | None, model: str | None, kafka: str | None) -> Exit:
