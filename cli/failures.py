@@ -22,6 +22,10 @@ _NO_ROOM = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO, errno.EROFS)
 """What the system says when it cannot take what is printed."""
 _NAMED = (errno.ENAMETOOLONG, errno.EACCES, errno.EPERM, errno.ELOOP, errno.ENOTDIR, errno.EISDIR)
 """What the system says when it refuses a file or a folder by its name."""
+NO_MEMORY = (
+    "memory ran out before there was a result. Leave more of it free; "
+    "`fencepost check` takes a limit with --memory, and needs less with --compact."
+)
 LONGEST = 60
 """Characters of a name that a message repeats."""
 
@@ -46,11 +50,8 @@ def explain(error: BaseException) -> tuple[Exit, str]:
         return Exit.WRONG, f"Fencepost contradicts itself: {error}"
     if isinstance(error, KeyboardInterrupt | click.Abort):
         return Exit.UNDETERMINED, "interrupted before there was a result. Nothing is known."
-    if isinstance(error, MemoryError) or (isinstance(error, ImportError) and "failed to map segment" in str(error)):
-        return (
-            Exit.UNDETERMINED,
-            "memory ran out before there was a result. Give a limit with --memory, or search with --compact.",
-        )
+    if _is_memory(error):
+        return Exit.UNDETERMINED, NO_MEMORY
     if isinstance(error, OSError) and error.errno in _NO_ROOM:
         return Exit.BAD_INPUT, f"the output cannot be written: {error.strerror}. Send it to where there is room."
     if isinstance(error, OSError) and error.errno in _NAMED and isinstance(error.filename, str | bytes):
@@ -58,6 +59,21 @@ def explain(error: BaseException) -> tuple[Exit, str]:
         shown = name if len(name) <= LONGEST else f"{name[: LONGEST - 3]}..."
         return Exit.BAD_INPUT, f"{shown} cannot be used: {error.strerror}. Name another file or folder."
     return Exit.WRONG, _unforeseen(error)
+
+
+def _is_memory(error: BaseException) -> bool:
+    """Say whether memory ran out: Python's, or that of a library, a thread or a process that was to start.
+
+    CPython 3.11 has no exception set where a frame finds no memory.
+    """
+    said = str(error)
+    return (
+        isinstance(error, MemoryError)
+        or (isinstance(error, OSError) and error.errno == errno.ENOMEM)
+        or (isinstance(error, ImportError) and "failed to map segment" in said)
+        or (isinstance(error, RuntimeError) and said == "can't start new thread")
+        or (isinstance(error, SystemError) and said.endswith(("without exception set", "without setting an exception")))
+    )
 
 
 def _of_click(error: click.ClickException) -> str:

@@ -68,8 +68,19 @@ def test_debugging_shows_the_traceback(monkeypatch: pytest.MonkeyPatch) -> None:
     assert result.exit_code == 4
 
 
-def test_memory_that_runs_out_is_undetermined(monkeypatch: pytest.MonkeyPatch) -> None:
-    _fail_with(monkeypatch, MemoryError())
+@pytest.mark.parametrize(
+    "error",
+    [
+        MemoryError(),
+        OSError(errno.ENOMEM, "Cannot allocate memory"),
+        RuntimeError("can't start new thread"),
+        SystemError("error return without exception set"),
+        SystemError("<function f> returned NULL without setting an exception"),
+    ],
+    ids=repr,
+)
+def test_memory_that_runs_out_is_undetermined(monkeypatch: pytest.MonkeyPatch, error: Exception) -> None:
+    _fail_with(monkeypatch, error)
     result = CliRunner().invoke(run, ["check", "kip320"])
     assert result.stderr.startswith("fencepost: memory ran out before there was a result.")
     assert result.exit_code == 3
