@@ -178,7 +178,10 @@ def _why(settings: Settings, point: PointData | None) -> str:
         known = " and ".join(sorted(load("faults")))
         return f"no search was made with {counted(settings.replicas, 'replica')}, only with {known}"
     if settings.min_isr > settings.replicas:
-        return f"no search was made with a min ISR above the number of replicas ({settings.replicas})"
+        return (
+            f"no search was made with a min ISR above the number of replicas ({settings.replicas}). Kafka takes it to be that number, "
+            f"from 3.7 on: ask with a min ISR of {settings.replicas}"
+        )
     return "no search was made at these settings"
 
 
