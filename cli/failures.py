@@ -52,6 +52,8 @@ def explain(error: BaseException) -> tuple[Exit, str]:
         return Exit.UNDETERMINED, "interrupted before there was a result. Nothing is known."
     if _is_memory(error):
         return Exit.UNDETERMINED, NO_MEMORY
+    if isinstance(error, FileNotFoundError) and "No usable temporary directory" in str(error):
+        return Exit.BAD_INPUT, "no temporary folder can be written. Make room, or name another one with TMPDIR."
     if isinstance(error, OSError) and error.errno in _NO_ROOM:
         return Exit.BAD_INPUT, f"the output cannot be written: {error.strerror}. Send it to where there is room."
     if isinstance(error, OSError) and error.errno in _NAMED and isinstance(error.filename, str | bytes):

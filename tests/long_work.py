@@ -151,7 +151,8 @@ def measured_walks(folder: Path) -> Any:
 def said(*command: str, plain: bool = False) -> Any:
     """Return what a command prints as JSON; raise UsageError with its message where it refuses, or has no result."""
     done = fencepost(*command, *(() if plain else ("--json", "--quiet")))
-    if done.exit_code in (Exit.BAD_INPUT, Exit.UNDETERMINED) and not done.stdout and done.stderr.count("\n") == 1:
+    without = done.exit_code == Exit.BAD_INPUT or (done.exit_code == Exit.UNDETERMINED and not done.stdout)
+    if without and done.stderr.count("\n") == 1:
         raise UsageError(done.stderr)
     assert done.exit_code in (Exit.AS_EXPECTED, Exit.FAILED, Exit.UNDETERMINED), done.stderr
     return None if plain else fixed(json.loads(done.stdout))

@@ -86,6 +86,16 @@ def test_memory_that_runs_out_is_undetermined(monkeypatch: pytest.MonkeyPatch, e
     assert result.exit_code == 3
 
 
+def test_a_machine_without_room_for_temporary_files_is_no_defect_of_ours() -> None:
+    given = [sys.executable, "-m", "fencepost.cli", "check", "kip320", "--set", "replicas=1", "--engine", "spark"]
+    limit = (0, resource.getrlimit(resource.RLIMIT_FSIZE)[1])
+    done = subprocess.run(
+        given, capture_output=True, text=True, check=False, preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_FSIZE, limit)
+    )
+    assert done.stderr == "fencepost: no temporary folder can be written. Make room, or name another one with TMPDIR.\n"
+    assert done.returncode == 2
+
+
 @pytest.mark.skipif(not Path("/dev/full").exists(), reason="the system has no full device")
 @pytest.mark.parametrize("command", [["list"], ["list", "--json"], ["guarantees"]])
 def test_output_that_cannot_be_written_ends_with_status_2(command: list[str]) -> None:
