@@ -44,7 +44,7 @@ def _with_lemmas(report: ProveResult, seconds: float, watch: Watch) -> ProveResu
         search = PlainSearch(machine, constants, (), Options(workers=1, max_states=LOOKED_AT))
         if ended_by_signal(search.run().why_stopped):
             raise Stopped(BY_KEYBOARD)
-        every = candidates(machine)
+        every = candidates(machine, {item.name for item in report.properties})
         left = not_refuted(machine, constants, every, search.parents)
     watch.note(
         f"{counted(len(every), 'candidate')}, of which {len(left)} hold in {counted(len(search.parents), 'reachable state')}"

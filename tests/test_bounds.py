@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 from fencepost import api
+from fencepost.api.targets import find_protocol
 from fencepost.explorers import plain
 from fencepost.explorers.native import expansion
 from fencepost.explorers.native.search import search as native
@@ -97,6 +98,73 @@ def test_engines_count_the_same_on_errands(values: dict[str, int]) -> None:
     expected = errands_of(**values)
     for options in (Options(workers=1), Options(workers=2), Options(workers=1, compact=True)):
         assert errands_of(native, options, **values).bounds == expected.bounds
+
+
+def alone(folder: Path, ends: str, guard: str) -> frozenset[str]:
+    """Return the bounds that nothing else reads in a machine with these ends of a domain and this guard."""
+    text = f"""
+from typing import Annotated
+from fencepost.model.language import Constants, Machine, Range, Record, action, always, bound, largest, require, smallest
+
+class C(Constants):
+    k = bound(3, low=0, high=9, meaning="k")
+
+class State(Record):
+    x: Annotated[int, Range({ends})]
+
+@action()
+def initial(s: State, c: C) -> None:
+    "Zero."
+
+@action()
+def jump(s: State, c: C) -> None:
+    "Jump."
+    require({guard}, bound=C.k)
+    require(s.x < 5)
+    s.x += 2
+
+@always
+def small(s: State, c: C) -> bool:
+    "It is small."
+    return s.x < 9
+
+MACHINE = Machine("jumps", "It jumps.", State, C, initial, (jump,))
+PROPERTIES = (small,)
+"""
+    file = folder / "jumps.py"
+    file.write_text(text)
+    return unshared_bounds(translate(find_protocol(str(file)).machine))
+
+
+@pytest.mark.parametrize("guard", ["s.x < c.k", "c.k >= s.x + 1", "s.x == 0 or s.x < c.k", "s.x == 0 and c.k > s.x"])
+def test_a_guard_that_a_larger_constant_only_opens_is_about_its_bound_alone(tmp_path: Path, guard: str) -> None:
+    assert alone(tmp_path, "0, 6", guard) == {"k"}
+
+
+@pytest.mark.parametrize(
+    "guard", ["s.x != c.k", "s.x == c.k", "s.x > c.k", "not s.x < c.k", "c.k < s.x < c.k", "s.x < c.k or s.x == c.k + 1"]
+)
+def test_a_guard_that_a_larger_constant_may_close_reads_it(tmp_path: Path, guard: str) -> None:
+    """A larger bound could change a verdict then, though the bound was not reached."""
+    assert alone(tmp_path, "0, 6", guard) == frozenset()
+
+
+@pytest.mark.parametrize(
+    ("ends", "free"),
+    [
+        ("0, C.k", True),
+        ("0, 2 * C.k + 1", True),
+        ("0, largest(C.k, 6)", True),
+        ("0, 9 - smallest(3, 0 - C.k)", True),
+        ("0, 9 - C.k", False),
+        ("0, 9 - largest(C.k, 2)", False),
+        ("0, smallest(9, 9 - C.k)", False),
+        ("0 - C.k, 9", False),
+        ("C.k, 9", False),
+    ],
+)
+def test_a_domain_that_a_larger_constant_narrows_or_moves_reads_it(tmp_path: Path, ends: str, free: bool) -> None:  # noqa: FBT001
+    assert alone(tmp_path, ends, "s.x < c.k") == ({"k"} if free else set())
 
 
 @pytest.mark.parametrize(("name", "values"), SMALL, ids=lambda item: item if isinstance(item, str) else "")

@@ -89,7 +89,7 @@ def test_memory_that_runs_out_is_undetermined(monkeypatch: pytest.MonkeyPatch, e
 def test_a_machine_without_room_for_temporary_files_is_no_defect_of_ours() -> None:
     given = [sys.executable, "-m", "fencepost.cli", "check", "kip320", "--set", "replicas=1", "--engine", "spark"]
     limit = (0, resource.getrlimit(resource.RLIMIT_FSIZE)[1])
-    done = subprocess.run(
+    done = subprocess.run(  # noqa: S603 (our own command)
         given, capture_output=True, text=True, check=False, preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_FSIZE, limit)
     )
     assert done.stderr == "fencepost: no temporary folder can be written. Make room, or name another one with TMPDIR.\n"

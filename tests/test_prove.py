@@ -509,6 +509,51 @@ def test_lemmas_are_said_to_be_enough_only_where_something_is_proved(
     assert heading in capsys.readouterr().out
 
 
+def test_candidates_for_lemmas_have_names_of_their_own() -> None:
+    made = candidates(shift_register.MACHINE)
+    assert made[0].name == "lemma-0"
+    others = candidates(shift_register.MACHINE, {"lemma-0"})
+    assert [item.sentence for item in others] == [item.sentence for item in made]
+    assert "lemma-0" not in {item.name for item in others}
+
+
+@pytest.mark.parametrize("k", [1, 2])
+def test_a_proof_that_lifts_a_bound_names_what_leaves_it_under_the_constants_as_they_are(tmp_path: Path, k: int) -> None:
+    file = tmp_path / "up.py"
+    file.write_text(
+        """
+from typing import Annotated
+from fencepost.model.language import Constants, Machine, Range, Record, action, always, bound
+
+class C(Constants):
+    n = bound(600, low=1, high=900, meaning="how far")
+
+class State(Record):
+    x: Annotated[int, Range(0, C.n)]
+
+@action()
+def initial(s: State, c: C) -> None:
+    "At zero."
+
+@action()
+def up(s: State, c: C) -> None:
+    "One more."
+    s.x += 1
+
+@always
+def small(s: State, c: C) -> bool:
+    "Not below zero."
+    return s.x >= 0
+
+MACHINE = Machine("up", "It goes up.", State, C, initial, (up,))
+PROPERTIES = (small,)
+"""
+    )
+    found = data_of(fencepost("prove", str(file), "--unbounded", "n", "--k", str(k), "--json"))
+    assert found["verdict"] == "proved"
+    assert found["cuts"] == {"up" if k == 1 else "": ["State.x leaves its domain"]}
+
+
 def test_candidates_for_lemmas_say_nothing_of_what_is_inside_a_channel() -> None:
     """Models cannot name that, and the whole proof was refused for such a candidate."""
     for machine in (comforts.MACHINE, oddments.MACHINE):

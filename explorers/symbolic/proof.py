@@ -266,7 +266,8 @@ def _consecution(system: System, settings: Settings, tell: Callable[[int, int], 
         if small is system or first.broken:
             return replace(first, small=small is not system)
         then = consecution(system, system.moves[number], settings.timeout, explain=settings.explain)
-        return replace(then, queries=first.queries + then.queries, seconds=first.seconds + then.seconds)
+        cuts = tuple(dict.fromkeys([*first.cuts, *then.cuts]))  # what is lifted cuts no step
+        return replace(then, cuts=cuts, queries=first.queries + then.queries, seconds=first.seconds + then.seconds)
 
     over(range(len(system.moves)), ask, settings.workers, tell, said)
 
@@ -478,11 +479,15 @@ def _over_steps(machine: Machine, constants: Constants, properties: tuple[Proper
             found.append(Finding(item.name, item.kind, Verdict.UNDETERMINED, why))
         else:
             found.append(Finding(item.name, item.kind, Verdict.PROVED))
+    small = System(machine, constants, properties) if settings.lifted else None
+    bounded = [consecution(small, move, settings.timeout, explain=False) for move in small.moves] if small is not None else []
+    total = Totals()
+    total.add(bounded)
     both = replace(
         then,
-        cuts=tuple(dict.fromkeys([*first.cuts, *then.cuts])),
-        queries=first.queries + then.queries,
-        seconds=first.seconds + then.seconds,
+        cuts=tuple(dict.fromkeys([*first.cuts, *then.cuts, *(what for item in bounded for what in item.cuts)])),
+        queries=first.queries + then.queries + total.queries,
+        seconds=first.seconds + then.seconds + total.seconds,
     )
     return _proof_of(system, f"induction over {settings.k} steps", tuple(found), both)
 

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import hashlib
 import sys
-from itertools import permutations
+from itertools import count, permutations
 from types import ModuleType
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -16,7 +16,7 @@ from fencepost.model.language.domains import BitSet, Index, Range, linear
 from fencepost.model.language.records import ArrayOf, Channel, Nested, Record, Row, Scalar, fields
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Container, Iterator
 
     from fencepost.model.language.actions import Property
     from fencepost.model.language.machine import Machine
@@ -196,11 +196,12 @@ def lemma_{number}(s, c):
 '''
 
 
-def candidates(machine: Machine) -> tuple[Property, ...]:
-    """Return the candidates as properties; each one's sentence is its own text."""
-    found = list(dict.fromkeys(conditions(machine)))
+def candidates(machine: Machine, taken: Container[str] = ()) -> tuple[Property, ...]:
+    """Return the candidates as properties with names that are not taken; each one's sentence is its own text."""
+    free = (number for number in count() if f"lemma-{number}" not in taken)
+    found = dict(zip(dict.fromkeys(conditions(machine)), free))  # noqa: B905 (numbers have no end)
     text = _HEAD.format(name=machine.name)
-    text += "".join(_ONE.format(number=number, condition=condition) for number, condition in enumerate(found))
+    text += "".join(_ONE.format(number=number, condition=condition) for condition, number in found.items())
     digest = hashlib.sha256(text.encode()).hexdigest()[:20]
     path = cache_folder() / f"fencepost_lemmas_{digest}.py"
     path.write_text(text)
@@ -208,4 +209,4 @@ def candidates(machine: Machine) -> tuple[Property, ...]:
     module.__file__ = str(path)
     sys.modules[path.stem] = module
     exec(compile(text, path, "exec"), vars(module))  # noqa: S102 (our own text; the file is for those who read functions)
-    return tuple(getattr(module, f"lemma_{number}") for number in range(len(found)))
+    return tuple(getattr(module, f"lemma_{number}") for number in found.values())
