@@ -100,7 +100,9 @@ def check(
     watch = progress if isinstance(progress, Watch) else watched(progress)
     growth = None
     if checkpoint and not resume and keeps_search(Path(checkpoint)):
-        watch.note(f"note: the search that is kept in {checkpoint} is replaced by this one, and --resume would continue it")
+        raise UsageError(
+            f"{checkpoint} keeps the checkpoint of a search: write --resume to continue it, or name an empty folder."
+        )
     with cancelled_by(cancel) if cancel else nullcontext(), alone_in(options.checkpoint):
         began = time.perf_counter()
         try:

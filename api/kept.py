@@ -59,6 +59,9 @@ class Kept:
         for file, row in rows.items():
             if row.get("mark"):
                 self._look_at_format(file, str(row.get("row")), row)
+        if rows and not any(rows.values()):
+            file = next(iter(rows))
+            raise self._damaged(file, file.stem)
         why = " for this question; what is there is an answer to another one" if any(marks) else ""
         raise UsageError(
             f"there is no checkpoint in {folder}{why}: run once with --checkpoint {folder}, or leave --resume out to begin afresh."

@@ -96,7 +96,8 @@ def reach(report: ProveResult) -> Iterator[tuple[str, str]]:
     proof, settings = report.proof, report.settings
     yield "method", proof.method
     yield "unbounded", unbounded_of(settings)
-    yield "bounded", bounded_of(report.constants, settings)
+    usual = any(item.spellings() for item in report.constants.declared().values())
+    yield "bounded", bounded_of(report.constants, settings) + (", other switches as they are by default" if usual else "")
     steps = counted(proof.moves, "step")
     branches = f", {counted(proof.branches, 'branch', 'branches')} followed both ways" if proof.branches else ""
     yield "questions", f"{steps}{branches}, {counted(proof.queries, 'question')} to z3"
@@ -119,7 +120,7 @@ def unbounded_of(settings: Settings) -> str:
 
 
 def bounded_of(constants: Constants, settings: Settings) -> str:
-    """Return the numbers that stay as they are."""
+    """Return the constants that stay as they are; what has its usual value of a few words is left out."""
     declared = constants.declared()
     kept = {
         name: value

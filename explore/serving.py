@@ -99,6 +99,11 @@ def address(what: str | None) -> str:
         archived = ARCHIVE / file.name
         if archived.is_file() and archived.read_bytes() == file.read_bytes():
             return links.link_of_trace(name)
+        if file.suffix == ".py":
+            raise UsageError(
+                f"{what} is a Python file, and the explorer has the protocols of `fencepost list` alone. For a model of your own, "
+                f"`fencepost check {what} --trace FILE` and `fencepost show FILE --model {what} --format html` make a page of a history."
+            )
         return str(described(read(file).trace)["link"])
     if (ARCHIVE / f"{name}.trace").is_file() and what == Path(what).name:
         return links.link_of_trace(name)

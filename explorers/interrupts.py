@@ -58,7 +58,7 @@ def _during(why: Reason, doing: str) -> Reason:
 
 
 class Signals:
-    """While something works in rounds, SIGINT, SIGTERM and a caller that cancels ask it to stop; a second signal ends it at once."""
+    """While something works in rounds, SIGINT, SIGTERM, SIGHUP and a caller that cancels ask it to stop; a second signal ends it at once."""
 
     def __init__(self, ask: Callable[[str], bool]) -> None:
         self.ask = ask
@@ -73,8 +73,9 @@ class Signals:
             else:
                 threading.Thread(target=self._poll, args=(cancel,), daemon=True).start()
         if threading.current_thread() is threading.main_thread():
-            for number in (signal.SIGINT, signal.SIGTERM):
-                self.earlier[number] = signal.signal(number, self.take)
+            for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
+                if number != signal.SIGHUP or signal.getsignal(number) is not signal.SIG_IGN:  # as nohup leaves it
+                    self.earlier[number] = signal.signal(number, self.take)
 
     def __exit__(self, *error: object) -> None:
         self.over.set()

@@ -11,6 +11,7 @@ import hashlib
 import json
 import os
 import stat
+import sys
 from contextlib import suppress
 from shutil import copymode
 from typing import TYPE_CHECKING, Any, NoReturn
@@ -84,7 +85,7 @@ def put(path: Path, content: bytes) -> None:
     target = path.resolve()
     is_open = path.is_symlink() and {"/dev", "/proc"} & set(map(str, path.absolute().parents))  # such as /dev/stdout
     if path.exists() and (is_open or not (path.is_file() and os.access(path, os.W_OK))):
-        path.write_bytes(content)
+        _send(path, content)
         return
     aside = target.with_name(f".{uuid4().hex}.new")
     try:
@@ -99,6 +100,24 @@ def put(path: Path, content: bytes) -> None:
     finally:
         with suppress(OSError):
             aside.unlink()
+
+
+def _send(path: Path, content: bytes) -> None:
+    """Write to what stands at a path: after what was printed already where that is our own output."""
+    for number, stream in ((1, sys.stdout), (2, sys.stderr)):
+        if _is_open_as(path, number):
+            stream.flush()
+            with os.fdopen(os.dup(number), "wb") as file:
+                file.write(content)
+            return
+    path.write_bytes(content)
+
+
+def _is_open_as(path: Path, number: int) -> bool:
+    try:
+        return os.path.samestat(path.stat(), os.fstat(number))
+    except OSError:
+        return False
 
 
 def create(path: Path, content: bytes | memoryview) -> None:

@@ -115,6 +115,14 @@ def test_a_row_that_was_edited_is_refused_by_name(change: Callable[[str], str], 
     assert fencepost(*asked[:-2]).exit_code == 0
 
 
+def test_rows_that_are_all_damaged_are_not_called_absent(tmp_path: Path) -> None:
+    asked = ("ablate", PLANTED, "--quiet", "--guard", "enter 3", "--guard", "enter 4", "--checkpoint", str(tmp_path))
+    fencepost(*asked)
+    for file in tmp_path.glob("*.json"):
+        file.write_text("{")
+    assert "the row 'enter-3' of the checkpoint is damaged" in fencepost(*asked, "--resume").stderr
+
+
 def test_a_row_in_the_place_of_another_one_is_refused(tmp_path: Path) -> None:
     asked = ("ablate", PLANTED, "--quiet", "--guard", "enter 3", "--guard", "enter 4", "--checkpoint", str(tmp_path))
     fencepost(*asked)

@@ -183,10 +183,35 @@ def test_bad_input_ends_with_status_2_and_one_message(command: str, message: str
 def test_a_program_is_not_replaced_by_what_a_command_writes(tmp_path: Path) -> None:
     model = tmp_path / "lock.py"
     model.write_text("from fencepost.model.lineage.kip320 import MACHINE\n")
-    result = CliRunner().invoke(run, ["check", str(model), "--trace", str(model)])
-    assert result.stderr == f"fencepost: --trace names {model}, a Python file that is there already. Name another file.\n"
-    assert result.exit_code == 2
+    other = tmp_path / "link.trace"
+    other.symlink_to(model)
+    for output in (model, other):
+        result = CliRunner().invoke(run, ["check", str(model), "--trace", str(output)])
+        assert result.stderr == f"fencepost: --trace names {output}, a Python file that is there already. Name another file.\n"
+        assert result.exit_code == 2
     assert model.read_text().startswith("from")
+
+
+def test_what_show_reads_is_not_replaced(counter: Any, tmp_path: Path) -> None:
+    model, trace = Path(counter("s.n += 1")), tmp_path / "a.trace"
+    model.write_text(model.read_text().replace("return s.n < 10", "return s.n < 2"))
+    assert CliRunner().invoke(run, ["check", str(model), "--trace", str(trace)]).exit_code == 1
+    before = model.read_text(), trace.read_text()
+    shown = ["show", str(trace), "--model", str(model)]
+    for output, form in ((model, "pytest"), (model, "html"), (trace, "mermaid")):
+        result = CliRunner().invoke(run, [*shown, "--format", form, "--output", str(output)])
+        assert (result.exit_code, f"--output names {output}" in result.stderr) == (2, True)
+    assert (model.read_text(), trace.read_text()) == before
+    test = tmp_path / "test_it.py"
+    for _ in range(2):
+        assert CliRunner().invoke(run, [*shown, "--format", "pytest", "--output", str(test)]).exit_code == 0
+
+
+def test_two_outputs_are_two_files(tmp_path: Path) -> None:
+    file = str(tmp_path / "out")
+    result = CliRunner().invoke(run, ["check", "kip320", "--trace", file, "--junit", file])
+    assert result.stderr == f"fencepost: --trace and --junit name the same file, {file}. Name another one for one of them.\n"
+    assert result.exit_code == 2
 
 
 @pytest.mark.parametrize(
@@ -415,11 +440,14 @@ def test_a_violation_that_only_larger_bounds_have_counts(counter: Any) -> None:
     assert CliRunner().invoke(run, asked[:3]).exit_code == 0
 
 
-def test_a_search_that_replaces_one_that_was_kept_says_so(counter: Any, tmp_path: Path) -> None:
-    asked = ["check", counter("s.n += 1"), "--checkpoint", str(tmp_path / "kept"), "--max-states", "2"]
-    first, again, on = (CliRunner().invoke(run, [*asked, *more]).stderr for more in ([], [], ["--resume"]))
-    told = f"note: the search that is kept in {tmp_path / 'kept'} is replaced by this one, and --resume would continue it"
-    assert [told in text for text in (first, again, on)] == [False, True, False]
+def test_a_search_that_was_kept_is_not_replaced(counter: Any, tmp_path: Path) -> None:
+    folder = tmp_path / "kept"
+    asked = ["check", counter("s.n += 1"), "--checkpoint", str(folder), "--max-states", "2"]
+    first, again, on = (CliRunner().invoke(run, [*asked, *more]) for more in ([], [], ["--resume"]))
+    assert [first.exit_code, again.exit_code, on.exit_code] == [3, 2, 3]
+    assert again.stderr == (
+        f"fencepost: {folder} keeps the checkpoint of a search: write --resume to continue it, or name an empty folder.\n"
+    )
 
 
 @pytest.fixture

@@ -280,11 +280,15 @@ def test_what_is_no_file_and_what_cannot_be_replaced_is_written_where_it_is(tmp_
 @pytest.mark.skipif(not Path("/dev/stdout").exists(), reason="the system names no open files")
 def test_a_trace_that_goes_to_stdout_replaces_no_file(tmp_path: Path) -> None:
     out = tmp_path / "out.txt"
-    with out.open("w") as file:
+    out.write_text("earlier\n")
+    with out.open("r+") as file:
+        file.seek(0, os.SEEK_END)
         command = [sys.executable, "-m", "fencepost.cli", "check", "kip101", "--set", "replicas=2", "--trace", "/dev/stdout"]
         assert subprocess.run(command, stdout=file, stderr=subprocess.PIPE, check=False).returncode == 1  # noqa: S603 (our own command)
         assert os.fstat(file.fileno()).st_ino == out.stat().st_ino
+    assert out.read_text().startswith("earlier\n")
     assert "is violated" in out.read_text()
+    assert out.read_text().count("format: 1\n") == 1
 
 
 def test_a_file_that_its_owner_may_not_write_is_not_replaced(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -108,7 +108,7 @@ def test_a_checkpoint_of_another_question_is_refused_before_anything_is_compiled
     assert "is of another search: replicas=2 log_size=2 there, replicas=4 log_size=4 here." in result.stderr
 
 
-@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP])
 def test_a_signal_ends_with_a_partial_result(number: signal.Signals) -> None:
     fencepost("check", "kip320", "--max-depth", "1")  # compiles it
     process = start(*ENDLESS, "--json", "--quiet")

@@ -92,6 +92,13 @@ def test_a_link_holds_protocol_version_constants_switches_guards_and_steps_and_g
     assert links.link_of_trace(f"{KIP_903}.trace") == f"#trace={KIP_903}"
 
 
+def test_a_model_of_ones_own_is_refused_with_what_there_is_for_it(tmp_path: Path) -> None:
+    model = tmp_path / "lease.py"
+    model.touch()
+    with pytest.raises(UsageError, match=rf"fencepost show FILE --model {model} --format html"):
+        address(str(model))
+
+
 @pytest.mark.parametrize(
     ("asked", "answer"),
     [

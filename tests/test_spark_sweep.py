@@ -332,6 +332,14 @@ def test_a_sweep_that_was_written_by_anyone_is_refused(text: str, says: str, tmp
         sweeping.prepare(str(tmp_path), plan(), resume=True)
 
 
+def test_a_sweep_that_could_not_start_is_begun_again(tmp_path: Path) -> None:
+    for _ in range(2):
+        sweeping.prepare(str(tmp_path), plan(), resume=False)
+    (tmp_path / "else").touch()
+    with pytest.raises(UsageError, match="is not empty"):
+        sweeping.prepare(str(tmp_path), plan(), resume=False)
+
+
 def test_a_folder_that_is_not_empty_is_refused(swept: str, tmp_path: Path) -> None:
     with pytest.raises(UsageError, match="is not empty: write --resume"):
         sweeping.prepare(swept, plan(), resume=False)

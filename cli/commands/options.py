@@ -64,12 +64,24 @@ class Writable(click.ParamType):  # type: ignore[type-arg]  # generic in the new
         self.programs = programs
         """Whether a Python file may be replaced."""
 
-    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:  # noqa: ARG002 (as click calls it)
-        """Return the name; raise UsageError if nothing could be written there, or if a program would be lost."""
-        if not self.programs and Path(value).suffix == ".py" and Path(value).exists():
-            raise UsageError(f"{_named(param)} names {value}, a Python file that is there already. Name another file.")
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
+        """Return the name; raise UsageError if nothing could be written there, or if something would be lost."""
+        if not self.programs:
+            refuse_program(_named(param), value)
         make_sure_writable(Path(value))
+        target = Path(value).resolve()
+        outputs = ctx.meta.setdefault(OUTPUTS, {}) if ctx is not None else {}
+        other = outputs.setdefault(target, _named(param))
+        if other != _named(param) and (target.is_file() or not target.exists()):
+            raise UsageError(f"{other} and {_named(param)} name the same file, {value}. Name another one for one of them.")
         return value
+
+
+def refuse_program(option: str, value: str) -> None:
+    """Raise UsageError if an option names a Python file that is there already, under whatever name."""
+    target = Path(value).resolve()
+    if target.suffix == ".py" and target.exists():
+        raise UsageError(f"{option} names {value}, a Python file that is there already. Name another file.")
 
 
 def _named(param: click.Parameter | None) -> str:
@@ -109,6 +121,10 @@ output_options = _together(
 def workers_option(what: str = "Threads") -> Callable[[Any], Any]:
     """Return the option for how much works at a time."""
     return click.option("--workers", type=click.IntRange(1, 1024), metavar="N", help=f"{what}; all processors if not given.")
+
+
+OUTPUTS = "fencepost.outputs"
+"""Where click keeps which files the options of a command name as outputs."""
 
 
 @dataclass(frozen=True)

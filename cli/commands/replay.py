@@ -12,7 +12,7 @@ import click
 from fencepost.api.files import write_text
 from fencepost.api.quantities import counted
 from fencepost.api.shrinking import replay as replayed
-from fencepost.cli.commands.options import Writable
+from fencepost.cli.commands.options import Writable, refuse_program
 from fencepost.cli.failures import explain, visible
 from fencepost.cli.status import Exit, worst_exit
 from fencepost.cli.views.console import print_text, results, styled
@@ -88,6 +88,8 @@ def show(file: str, form: str, output: str | None, model: str | None, kafka: str
     if kafka is not None and form != KAFKA_TEST:
         raise UsageError(f"--kafka is for --format {KAFKA_TEST}, and the format is {form}. Leave it out.")
     written = Path(output) if output else None
+    if output:
+        _refuse_loss(output, form, file, model)
     made = replayed(file, model=model)
     if form == KAFKA_TEST:
         text = _kafka_test(made.trace, kafka, written)
@@ -102,6 +104,15 @@ def show(file: str, form: str, output: str | None, model: str | None, kafka: str
     else:
         print_text(_rendered(made, form, model, written))
     return Exit.AS_EXPECTED
+
+
+def _refuse_loss(output: str, form: str, trace: str, model: str | None) -> None:
+    """Raise UsageError if an output would replace the trace that is shown, its model, or a program that is no test."""
+    if form != "pytest":
+        refuse_program("--output", output)
+    for name in (trace, *([model] if model else [])):
+        if Path(name).exists() and Path(output).exists() and Path(output).samefile(name):
+            raise UsageError(f"--output names {output}, which is what is read. Name another file.")
 
 
 def _rendered(made: ReplayResult, form: str, model: str | None, written: Path | None) -> str:

@@ -88,7 +88,7 @@ def sweep(**given: Any) -> Exit:
     else:
         from fencepost.cli.views.sweep import print_sweep
 
-        print_sweep(results(), data, coverage=given["coverage"])
+        print_sweep(results(), data, coverage=given["coverage"], output=given["output"])
     if page:
         from fencepost.cli.views.sweep_page import page as page_of
 

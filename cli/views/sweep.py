@@ -14,8 +14,12 @@ if TYPE_CHECKING:
     from rich.table import Table
 
 
-def print_sweep(console: Console, data: SweepData, *, coverage: bool) -> None:
-    """Print a sweep."""
+FEW = 100
+"""States below which an estimate says nothing."""
+
+
+def print_sweep(console: Console, data: SweepData, *, coverage: bool, output: str | None = None) -> None:
+    """Print a sweep; `output` is the folder that keeps its walks."""
     print_lines(console, f"{data['protocol']}  {data['verdict']}")
     print_bare(console, _table(data))
     for left in data["refused"]:
@@ -53,7 +57,7 @@ def print_sweep(console: Console, data: SweepData, *, coverage: bool) -> None:
         + (f"; {rate * data['walked_now'] / max(1, data['walks']):,.0f} steps a second" if rate else ""),
     )
     if not data["complete"]:
-        rest = "; --output DIR --resume walks the rest"
+        rest = f"; the same command with {'' if output else '--output DIR, then '}--resume walks the rest"
         told = data["why_stopped"] if data["why_stopped"].startswith(WRONG) else f"ended early: {data['why_stopped']}{rest}"
         print_lines(console, styled(told, "yellow"))
     print_lines(console, styled("What no walk violated is not-found: walks never show that something holds.", "dim"))
@@ -74,11 +78,16 @@ def _table(data: SweepData) -> Table:
             f"{cell['walks']:,}",
             f"{cell.get('violated', 0):,}",
             str(min(lengths, default="")),
-            f"~{cell.get('distinct', 0):,}",
+            _about(cell.get("distinct", 0)),
             str(cell.get("most_faults", "")),
         ]
         table.add_row(*values, cell["verdict"], *rest, style="red" if cell["verdict"] == "violated" else None)
     return table
+
+
+def _about(distinct: int) -> str:
+    """Return an estimate, which is of a sixteenth of what was seen, and says nothing of a few states."""
+    return f"~{distinct:,}" if distinct >= FEW else f"< {FEW}"
 
 
 def _coverage(data: SweepData) -> Table:

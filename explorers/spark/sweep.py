@@ -86,7 +86,9 @@ def prepare(folder: str, sweep: Sweep, *, resume: bool) -> None:
 
     system, path = folder_of(folder)
     info = system.get_file_info(path)
-    empty = info.type == FileType.NotFound or (info.type == FileType.Directory and not _entries(system, path))
+    names = [item.base_name for item in _entries(system, path)] if info.type == FileType.Directory else []
+    empty = info.type == FileType.NotFound or (info.type == FileType.Directory and not names)
+    empty |= names == [MANIFEST] and not resume  # a sweep that walked nothing
     models = {cell: _model(origin) for cell, origin in sweep.origins}
     asked = question(sweep)
     if not empty and info.type != FileType.Directory:

@@ -36,6 +36,9 @@ def small(seed: int, name: str) -> str:
         | {"typed": lambda case: compare_typed(case.machine, case.properties)}
     )
 
+    if name not in asked:
+        raise UsageError(f"there is no comparison {name!r}. Comparisons are: {', '.join(sorted(asked))}.")
+
     def differs(machine: Machine, properties: tuple[Property, ...]) -> str:
         try:
             return asked[name](Case(machine, properties, machine.set_constants({}), seed))
@@ -86,12 +89,17 @@ def main() -> int:
     order.add_argument("--count", type=int, default=1000, help="how many")
     order.add_argument("--seconds", type=float, default=3600, help="end after so long")
     order.add_argument("--workers", type=int, default=2, help="processes; 0 looks at all machines in this one")
-    order.add_argument("--file", type=Path, default=Path("random_machines.jsonl"), help="a row for each machine")
+    order.add_argument(
+        "--file",
+        type=Path,
+        default=Path("random_machines.jsonl"),
+        help="a row for each machine: random_machines.jsonl here if not given",
+    )
     order = orders.add_parser("summary", help="write what runs saw to figures/trust.json")
     order.add_argument("files", type=Path, nargs="+", help="files of runs")
     order = orders.add_parser("shrink", help="print a small machine that differs")
     order.add_argument("seed", type=int, help="of the machine")
-    order.add_argument("comparison", help="that differs")
+    order.add_argument("comparison", help="that differs, such as `whole`, as a row of a run names it")
     order = orders.add_parser("spark", help="compare a few machines on Spark, and write what was seen to figures/trust.json")
     order.add_argument("--seed", type=int, default=0, help="the first machine")
     order.add_argument("--count", type=int, default=20, help="how many")
@@ -121,6 +129,8 @@ def main() -> int:
     for row in rows:
         if row.get("differs"):
             say(f"machine {row['seed']}: {row['differs']}")
+    if all(row.get("refused") for row in rows):
+        raise UsageError("no machine was looked at, so there is nothing to say.")
     found = {"sources": sources(), **summary(rows)}
     if given.order == "summary":
         save("trust", {**figures("trust"), "machines": found})

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 
 from fencepost.model.language import subset
 from fencepost.model.language.actions import Kind
-from fencepost.model.language.errors import ModelError
+from fencepost.model.language.errors import ModelError, UsageError
 from fencepost.model.language.ir import nodes, translate
 from fencepost.model.language.ir.walk import inside
 from fencepost.model.language.trees import module_of
@@ -160,7 +160,7 @@ def lines_of_the_checker() -> Iterator[set[tuple[str, int]]]:
 
 
 def cover(count: int, folder: Path) -> list[int]:
-    """Return seeds of few machines that have every construct between them; raise AssertionError if those drawn lack one."""
+    """Return seeds of few machines that have every construct between them; raise UsageError if those drawn lack one."""
     wanted: set[Any] = accepting() | typed_constructs()
     had: dict[int, set[Any]] = {}
     for seed in range(count):
@@ -171,7 +171,10 @@ def cover(count: int, folder: Path) -> list[int]:
                 continue
         had[seed] = (seen | typed_constructs_of(machine, properties)) & wanted
     missing, found = wanted.difference(*had.values()), []
-    assert not missing, f"no machine has {sorted(map(str, missing))}"
+    if missing:
+        raise UsageError(
+            f"none of {count} machines has {len(missing)} of the constructs, such as {min(map(str, missing))}: draw more."
+        )
     while wanted:
         found.append(max(had, key=lambda seed: len(had[seed] & wanted)))
         wanted -= had[found[-1]]

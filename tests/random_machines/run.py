@@ -107,13 +107,24 @@ def _attempt(ask: Any, case: Case) -> str:
 
 def rows_in(files: Iterable[Path]) -> list[dict[str, Any]]:
     """Return the rows that were kept, without the one that somebody is writing, or was when he was killed."""
-    return [json.loads(line) for path in files if path.is_file() for line in path.read_bytes().split(b"\n")[:-1]]
+    found = []
+    for path in files:
+        for number, line in enumerate(path.read_bytes().split(b"\n")[:-1] if path.is_file() else [], 1):
+            try:
+                found.append(json.loads(line))
+            except ValueError:
+                raise UsageError(f"{path}:{number}: this is no row. Remove it, or name another file.") from None
+    return found
 
 
 @contextmanager
 def added_to(file: Path) -> Iterator[TextIO]:
     """Open a file to add rows. What a process that was killed has left of a row is taken off, and no other process adds any."""
-    with file.open("a+") as out:
+    try:
+        opened = file.open("a+")
+    except OSError as error:
+        raise UsageError(f"{file} cannot be written: {error.strerror}. Name another file.") from None
+    with opened as out:
         try:
             fcntl.flock(out, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except BlockingIOError:
