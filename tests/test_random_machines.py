@@ -97,6 +97,12 @@ def test_every_engine_says_of_a_random_machine_what_the_plain_semantics_says(fir
     assert sum(row.get("compared", 0) for row in rows) > 500
 
 
+@pytest.mark.parametrize("seed", [6001950, 6005274, 6006120, 6007815])
+def test_what_an_engine_refuses_or_meets_first_is_no_difference(seed: int, tmp_path: Path) -> None:
+    """A number without a term, a cost of more than 64 bits, an error in a level that decides, an error of another initial state."""
+    assert not look_at(seed, tmp_path)["differs"]
+
+
 @pytest.mark.parametrize(
     ("text", "states", "alike"),
     [("'low': NONE", 2, True), ("'low': NONE", 1, True), ("'low': NONE", 3, False), ("'lower': NONE", 2, False)],

@@ -315,8 +315,8 @@ def traces(case: Case) -> str:
     found = Protocol(case.machine, case.properties)
     try:
         result = _searched(case, case.kernels, case.options)
-    except (DomainError, ModelError) as error:
-        return "" if case.is_unfit(str(error)) else str(error)
+    except (DomainError, ModelError):
+        return whole(case)  # it may tell the error of a property that the plain search decides
     answer = checking.answer(Question(found, case.constants, case.properties), case.options, result)
     data = answer.to_dict()
     if json.loads(json.dumps(data)) != data:

@@ -75,6 +75,8 @@ def compare_symbolic(machine: Machine, properties: tuple[Property, ...]) -> str:
                 reached = symbols.compare(key, solve=solve)
             except AssertionError as error:
                 return str(error) or "they differ"
+            except ModelError:
+                return ""  # a number that z3 has no term for
             for after in reached:
                 if after not in states and len(states) < STATES:
                     states[after] = None
