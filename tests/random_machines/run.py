@@ -40,7 +40,7 @@ KINDS = {
     "NONE as an index": r"NONE used as an index",
     "value": r"is out of its domain",
     "shift by a negative number": r"negative shift count",
-    "number too long": r"too many digits|too large|too many",
+    "number too long": r"too many digits|too large|too many|Exceeds the limit",
     "full bag": r"the bag is full",
     "no such message": r"in flight to remove",
     "full channel": r"the channel is full",
@@ -187,6 +187,6 @@ def summary(rows: list[dict[str, Any]]) -> dict[str, Any]:
         "machines with a runtime error": sum("error" in row for row in drawn),
         "machines whose numbers leave 64 bits": sum("unfit" in row for row in drawn),
         "machines a minute of a processor": round(60 * len(drawn) / seconds),
-        "errors": dict(Counter(row["error"] for row in drawn if "error" in row).most_common()),
+        "errors": dict(Counter(kind_of(row["error"]) for row in drawn if "error" in row).most_common()),
         "comparisons": dict(sorted(counted.items())),
     }
