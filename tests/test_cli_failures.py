@@ -10,6 +10,7 @@ import shutil
 import signal
 import subprocess
 import sys
+import tempfile
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -86,14 +87,19 @@ def test_memory_that_runs_out_is_undetermined(monkeypatch: pytest.MonkeyPatch, e
     assert result.exit_code == 3
 
 
-def test_a_machine_without_room_for_temporary_files_is_no_defect_of_ours() -> None:
-    given = [sys.executable, "-m", "fencepost.cli", "check", "kip320", "--set", "replicas=1", "--engine", "spark"]
-    limit = (0, resource.getrlimit(resource.RLIMIT_FSIZE)[1])
-    done = subprocess.run(  # noqa: S603 (our own command)
-        given, capture_output=True, text=True, check=False, preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_FSIZE, limit)
-    )
-    assert done.stderr == "fencepost: no temporary folder can be written. Make room, or name another one with TMPDIR.\n"
-    assert done.returncode == 2
+def test_a_machine_without_room_for_temporary_files_is_no_defect_of_ours(monkeypatch: pytest.MonkeyPatch) -> None:
+    def unwritable(*_: object) -> None:
+        raise PermissionError(errno.EACCES, "refused")
+
+    monkeypatch.setattr(tempfile, "tempdir", None)
+    monkeypatch.setattr("tempfile._os.open", unwritable)
+    with pytest.raises(FileNotFoundError) as caught:
+        tempfile.gettempdir()
+    monkeypatch.undo()
+    _fail_with(monkeypatch, caught.value)
+    result = CliRunner().invoke(run, ["check", "kip320"])
+    assert result.stderr == "fencepost: no temporary folder can be written. Make room, or name another one with TMPDIR.\n"
+    assert result.exit_code == 2
 
 
 @pytest.mark.skipif(not Path("/dev/full").exists(), reason="the system has no full device")
