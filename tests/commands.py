@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import signal
 import subprocess
 import sys
 from typing import Any
@@ -35,11 +36,18 @@ def fixed(data: dict[str, Any]) -> dict[str, Any]:
 
 
 def start(*args: str, stdout: int = subprocess.PIPE, **environment: str) -> subprocess.Popen[str]:
-    """Start a command in a process of its own."""
-    return subprocess.Popen(  # noqa: S603 (our own command)
-        [sys.executable, "-m", "fencepost.cli", *args],
-        stdout=stdout,
-        stderr=subprocess.PIPE,
-        text=True,
-        env={**os.environ, **environment},
-    )
+    """Start a command in a process of its own, which hears signals as from a terminal: also if the tests were begun by nohup or in the background."""
+    deaf = [number for number in (signal.SIGINT, signal.SIGHUP) if signal.getsignal(number) is signal.SIG_IGN]
+    for number in deaf:
+        signal.signal(number, signal.SIG_DFL)
+    try:
+        return subprocess.Popen(  # noqa: S603 (our own command)
+            [sys.executable, "-m", "fencepost.cli", *args],
+            stdout=stdout,
+            stderr=subprocess.PIPE,
+            text=True,
+            env={**os.environ, **environment},
+        )
+    finally:
+        for number in deaf:
+            signal.signal(number, signal.SIG_IGN)
