@@ -22,7 +22,7 @@ from fencepost.api.version_notes import answer_notes, is_told, version_notes
 from fencepost.api.watching import Event, Watch, watched
 from fencepost.explorers.interrupts import BY_KEYBOARD, Stopped, cancelled_by
 from fencepost.explorers.memory import DEFAULT_SHARE, default_memory, peak_memory
-from fencepost.explorers.verdict import Cause, Options, PropertyResult, Result, Verdict, cause_of, extended
+from fencepost.explorers.verdict import Cause, Options, PropertyResult, Result, Verdict, cause_of, extended, refuse_replacing
 from fencepost.model.language.errors import DomainError, FencepostError, UnkeptError, UsageError, nearest
 from fencepost.model.language.subset import check as read
 
@@ -100,9 +100,7 @@ def check(
     watch = progress if isinstance(progress, Watch) else watched(progress)
     growth = None
     if checkpoint and not resume and keeps_search(Path(checkpoint)):
-        raise UsageError(
-            f"{checkpoint} keeps the checkpoint of a search: write --resume to continue it, or name an empty folder."
-        )
+        refuse_replacing(checkpoint)
     with cancelled_by(cancel) if cancel else nullcontext(), alone_in(options.checkpoint):
         began = time.perf_counter()
         try:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cached_property
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from fencepost.api.quantities import counted, show_seconds
 from fencepost.api.results import FORMAT, table
@@ -96,8 +96,8 @@ def reach(report: ProveResult) -> Iterator[tuple[str, str]]:
     proof, settings = report.proof, report.settings
     yield "method", proof.method
     yield "unbounded", unbounded_of(settings)
-    usual = any(item.spellings() for item in report.constants.declared().values())
-    yield "bounded", bounded_of(report.constants, settings) + (", other switches as they are by default" if usual else "")
+    others = report.constants.shown.keys() - _told(report.constants, settings).keys() - settings.lifted.keys()
+    yield "bounded", bounded_of(report.constants, settings) + (", other switches as they are by default" if others else "")
     steps = counted(proof.moves, "step")
     branches = f", {counted(proof.branches, 'branch', 'branches')} followed both ways" if proof.branches else ""
     yield "questions", f"{steps}{branches}, {counted(proof.queries, 'question')} to z3"
@@ -120,15 +120,18 @@ def unbounded_of(settings: Settings) -> str:
 
 
 def bounded_of(constants: Constants, settings: Settings) -> str:
-    """Return the constants that stay as they are; what has its usual value of a few words is left out."""
+    """Return the constants that stay as they are; switches and choices that are as they are by default are left out."""
+    return " ".join(f"{name}={str(value).lower()}" for name, value in _told(constants, settings).items()) or "nothing"
+
+
+def _told(constants: Constants, settings: Settings) -> dict[str, Any]:
     declared = constants.declared()
-    kept = {
+    return {
         name: value
         for name, value in constants.shown.items()
         if name not in settings.lifted
         and (not declared[name].spellings() or value != declared[name].show(declared[name].default))
     }
-    return " ".join(f"{name}={str(value).lower()}" for name, value in kept.items()) or "nothing"
 
 
 def trace_of(report: ProveResult) -> Trace:

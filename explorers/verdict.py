@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from enum import StrEnum
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, NamedTuple, Self
+from typing import TYPE_CHECKING, Any, NamedTuple, NoReturn, Self
 
 from fencepost.model.language.errors import UsageError
 
@@ -286,6 +286,11 @@ def refuse_behaviours(properties: tuple[Property, ...], why: str) -> None:
                 f"property {item.name!r} is about whole behaviours, which never end: {why}. "
                 f"Leave it out here: `fencepost check` judges it, with --property {item.name}."
             )
+
+
+def refuse_replacing(folder: object) -> NoReturn:
+    """Raise UsageError for a folder that keeps a search already, which a new one would replace."""
+    raise UsageError(f"{folder} keeps the checkpoint of a search: write --resume to continue it, or name an empty folder.")
 
 
 @dataclass(frozen=True)

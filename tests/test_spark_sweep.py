@@ -340,6 +340,13 @@ def test_a_sweep_that_could_not_start_is_begun_again(tmp_path: Path) -> None:
         sweeping.prepare(str(tmp_path), plan(), resume=False)
 
 
+def test_a_file_of_the_users_own_is_no_sweep_that_could_not_start(tmp_path: Path) -> None:
+    (tmp_path / "sweep.json").write_text('{"mine": 1}')
+    with pytest.raises(UsageError, match=r"no readable sweep\.json|has format"):
+        sweeping.prepare(str(tmp_path), plan(), resume=False)
+    assert (tmp_path / "sweep.json").read_text() == '{"mine": 1}'
+
+
 def test_a_folder_that_is_not_empty_is_refused(swept: str, tmp_path: Path) -> None:
     with pytest.raises(UsageError, match="is not empty: write --resume"):
         sweeping.prepare(swept, plan(), resume=False)

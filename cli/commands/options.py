@@ -55,6 +55,10 @@ class Expected(click.ParamType):  # type: ignore[type-arg]  # generic in the new
         return Verdict(value)
 
 
+OUTPUTS = "fencepost.outputs"
+"""Where click keeps which files the options of a command name as outputs."""
+
+
 class Writable(click.ParamType):  # type: ignore[type-arg]  # generic in the newest click alone
     """A file that is written."""
 
@@ -66,14 +70,14 @@ class Writable(click.ParamType):  # type: ignore[type-arg]  # generic in the new
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
         """Return the name; raise UsageError if nothing could be written there, or if something would be lost."""
+        option, target = _named(param), Path(value).resolve()
         if not self.programs:
-            refuse_program(_named(param), value)
+            refuse_program(option, value)
         make_sure_writable(Path(value))
-        target = Path(value).resolve()
         outputs = ctx.meta.setdefault(OUTPUTS, {}) if ctx is not None else {}
-        other = outputs.setdefault(target, _named(param))
-        if other != _named(param) and (target.is_file() or not target.exists()):
-            raise UsageError(f"{other} and {_named(param)} name the same file, {value}. Name another one for one of them.")
+        other = outputs.setdefault(target, option)
+        if other != option and (target.is_file() or not target.exists()):
+            raise UsageError(f"{other} and {option} name the same file, {value}. Name another one for one of them.")
         return value
 
 
@@ -121,10 +125,6 @@ output_options = _together(
 def workers_option(what: str = "Threads") -> Callable[[Any], Any]:
     """Return the option for how much works at a time."""
     return click.option("--workers", type=click.IntRange(1, 1024), metavar="N", help=f"{what}; all processors if not given.")
-
-
-OUTPUTS = "fencepost.outputs"
-"""Where click keeps which files the options of a command name as outputs."""
 
 
 @dataclass(frozen=True)

@@ -110,7 +110,7 @@ def _refuse_loss(output: str, form: str, trace: str, model: str | None) -> None:
     """Raise UsageError if an output would replace the trace that is shown, its model, or a program that is no test."""
     if form != "pytest":
         refuse_program("--output", output)
-    for name in (trace, *([model] if model else [])):
+    for name in filter(None, (trace, model)):
         if Path(name).exists() and Path(output).exists() and Path(output).samefile(name):
             raise UsageError(f"--output names {output}, which is what is read. Name another file.")
 

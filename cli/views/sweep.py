@@ -78,14 +78,14 @@ def _table(data: SweepData) -> Table:
             f"{cell['walks']:,}",
             f"{cell.get('violated', 0):,}",
             str(min(lengths, default="")),
-            _about(cell.get("distinct", 0)),
+            about(cell.get("distinct", 0)),
             str(cell.get("most_faults", "")),
         ]
         table.add_row(*values, cell["verdict"], *rest, style="red" if cell["verdict"] == "violated" else None)
     return table
 
 
-def _about(distinct: int) -> str:
+def about(distinct: int) -> str:
     """Return an estimate, which is of a sixteenth of what was seen, and says nothing of a few states."""
     return f"~{distinct:,}" if distinct >= FEW else f"< {FEW}"
 

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from fencepost.cli.views.sweep import about
+
 if TYPE_CHECKING:
     from fencepost.api.contract import SweepData, SweptCellData, Value
 
@@ -43,7 +45,7 @@ def page(data: SweepData) -> str:
     environment = Environment(
         loader=PackageLoader("fencepost.cli.views"), autoescape=True, trim_blocks=True, undefined=StrictUndefined
     )
-    return environment.get_template("sweep.html").render(data=data, maps=list(maps_of(data)))
+    return environment.get_template("sweep.html").render(data=data, maps=list(maps_of(data)), about=about)
 
 
 def maps_of(data: SweepData) -> list[HeatMap]:

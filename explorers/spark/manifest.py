@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 from fencepost.explorers import sealed
 from fencepost.explorers.native.checkpoint import question, refuse_other_question
 from fencepost.explorers.spark.store import DamagedError
+from fencepost.explorers.verdict import refuse_replacing
 from fencepost.model.language.errors import UsageError
 
 if TYPE_CHECKING:
@@ -68,9 +69,7 @@ def save(store: Store, manifest: Manifest, native: Search) -> None:
 def refuse_another(store: Store) -> None:
     """Raise UsageError if the folder keeps a search already, which a new one would overwrite."""
     if store.exists(NAME):
-        raise UsageError(
-            f"{store.url} keeps the checkpoint of a search: write --resume to continue it, or name an empty folder."
-        )
+        refuse_replacing(store.url)
 
 
 def load(store: Store, native: Search) -> Manifest:

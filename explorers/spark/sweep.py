@@ -88,7 +88,6 @@ def prepare(folder: str, sweep: Sweep, *, resume: bool) -> None:
     info = system.get_file_info(path)
     names = [item.base_name for item in _entries(system, path)] if info.type == FileType.Directory else []
     empty = info.type == FileType.NotFound or (info.type == FileType.Directory and not names)
-    empty |= names == [MANIFEST] and not resume  # a sweep that walked nothing
     models = {cell: _model(origin) for cell, origin in sweep.origins}
     asked = question(sweep)
     if not empty and info.type != FileType.Directory:
@@ -98,20 +97,26 @@ def prepare(folder: str, sweep: Sweep, *, resume: bool) -> None:
             raise UsageError(f"there is no sweep in {folder} to continue: leave out --resume.")
     else:
         earlier = _manifest(folder)
-        if not resume:
+        if resume:
+            _refuse_other(folder, earlier, asked, models)
+            models = {**earlier["models"], **models}
+        elif names != [MANIFEST]:  # a sweep that could not start has walked nothing
             raise UsageError(f"{folder} is not empty: write --resume to add to the sweep in it, or name another folder.")
-        for name, value in asked.items():
-            if earlier["question"].get(name) != value:
-                raise UsageError(
-                    f"the sweep in {folder} has {name} {earlier['question'].get(name)!r}, and {value!r} was asked for: "
-                    "ask for the same, or name another folder."
-                )
-        for cell, model in earlier["models"].items():
-            if models.get(cell, model) != model:
-                raise UsageError(f"the walks in {folder} are of another model than now (cell {cell}): name another folder.")
-        models = {**earlier["models"], **models}
     system.create_dir(path, recursive=True)
     Store(folder).write(MANIFEST, sealed.sealed({"format": FORMAT, "question": asked, "models": models}))
+
+
+def _refuse_other(folder: str, earlier: dict[str, Any], asked: dict[str, Any], models: dict[str, dict[str, str]]) -> None:
+    """Raise UsageError if the walks in a folder are of another question, or of another model than now."""
+    for name, value in asked.items():
+        if earlier["question"].get(name) != value:
+            raise UsageError(
+                f"the sweep in {folder} has {name} {earlier['question'].get(name)!r}, and {value!r} was asked for: "
+                "ask for the same, or name another folder."
+            )
+    for cell, model in earlier["models"].items():
+        if models.get(cell, model) != model:
+            raise UsageError(f"the walks in {folder} are of another model than now (cell {cell}): name another folder.")
 
 
 def _model(origin: Origin) -> dict[str, str]:

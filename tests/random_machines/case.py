@@ -155,38 +155,24 @@ class Case:
 
     def errors_at_start(self) -> set[str]:
         """Return every error of the initial action."""
-        plain, found = self.plain.plain, set()
+        plain, found = self.plain.plain, set[str]()
         for step in plain.steps(self.machine.initial, plain.zero):
-            try:
-                plain.apply(plain.zero, step)
-            except DomainError as error:
-                found.add(str(error))
-            except FencepostError:
-                continue
+            asked(found, lambda step=step: plain.apply(plain.zero, step))  # type: ignore[misc]
         return found
 
     def errors_at(self, state: Key, level: int) -> set[str]:
         """Return every error of a step out of a state, and of a property there that no level before this one decides."""
-        plain, found = self.plain.plain, set()
-        asked = [item for item in self.of_states if self.decided_in(item) >= level]
-
-        def note(ask: Callable[[], Any]) -> Any:
-            try:
-                return ask()
-            except DomainError as error:
-                found.add(str(error))
-            except FencepostError:
-                return None
-
+        plain, found = self.plain.plain, set[str]()
+        judged = [item for item in self.of_states if self.decided_in(item) >= level]
         for action in self.machine.actions:
             for step in plain.steps(action, state):
-                done = note(lambda step=step: plain.apply(state, step))  # type: ignore[misc]
-                for prop in asked if done is not None else ():
+                done = asked(found, lambda step=step: plain.apply(state, step))  # type: ignore[misc]
+                for prop in judged if done is not None else ():
                     if prop.over_steps:
-                        note(lambda prop=prop, done=done: plain.holds_step(prop, state, done))  # type: ignore[misc]
-        for prop in asked:
+                        asked(found, lambda prop=prop, done=done: plain.holds_step(prop, state, done))  # type: ignore[misc]
+        for prop in judged:
             if not prop.over_steps:
-                note(lambda prop=prop: plain.holds(prop, state))  # type: ignore[misc]
+                asked(found, lambda prop=prop: plain.holds(prop, state))  # type: ignore[misc]
         return found
 
     def decided_in(self, prop: Property) -> int:
@@ -194,6 +180,17 @@ class Case:
         if prop.name not in self.plain.decided:
             return 1 << 62
         return self.plain.path(self.plain.decided[prop.name][0], None).length
+
+
+def asked(errors: set[str], question: Callable[[], Any]) -> Any:
+    """Return the answer to a question of the plain semantics; if it is an error, nothing, and add a model's own to the errors."""
+    try:
+        return question()
+    except DomainError as error:
+        errors.add(str(error))
+    except FencepostError:
+        pass
+    return None
 
 
 def either(one: dict[str, Any], other: dict[str, Any]) -> bool:
